@@ -1,0 +1,258 @@
+"""Reading, overriding, checking and freezing a campaign file."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli
+import tomli_w
+
+from fuzztui.campaign.errors import CampaignError, Problem
+from fuzztui.campaign.lines import key_lines
+from fuzztui.campaign.model import Campaign
+from fuzztui.campaign.schema import ENGINE, ENGINES, TABLES, Key, tables_for
+from fuzztui.campaign.values import check
+
+MAX_FILE_SIZE = 1 << 20
+
+Tables = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A checked campaign and the tables of its frozen copy (all paths absolute)."""
+
+    campaign: Campaign
+    frozen: Tables
+
+    def toml(self) -> str:
+        """The frozen copy as text; loading it gives the same campaign."""
+        return tomli_w.dumps({name: table for name, table in self.frozen.items() if table})
+
+
+def load(path: Path, overrides: Iterable[str] = (), *, cwd: Path | None = None) -> Loaded:
+    """Read ``path``, apply ``table.key=value`` overrides, check everything.
+
+    Raises :class:`CampaignError` with every problem that was found at once.
+    """
+    return _Loader(path, cwd or Path.cwd()).load(list(overrides))
+
+
+class _Loader:
+    """One load: where every value came from, and what was wrong."""
+
+    def __init__(self, path: Path, cwd: Path) -> None:
+        self.path = path
+        self.cwd = cwd
+        self.lines: dict[str, int] = {}
+        self.overridden: dict[str, str] = {}
+        self.problems: list[Problem] = []
+
+    def load(self, overrides: list[str]) -> Loaded:
+        tables = self._read()
+        for override in overrides:
+            self._override(tables, override)
+        self._stop_if_wrong()
+        for name, table in tables.items():
+            if name not in TABLES:
+                self._unknown(name, name, TABLES)
+            elif not isinstance(table, dict):
+                self._problem(name, f"{table!r} is not a table: write [{name}]")
+        self._stop_if_wrong()
+        schema = tables_for(self._kind(tables))
+        frozen: Tables = {}
+        resolved: Tables = {}
+        for name, keys in schema.items():
+            frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
+        self._stop_if_wrong()
+        campaign = self._campaign(frozen, resolved)
+        self._combinations(campaign)
+        self._stop_if_wrong()
+        return Loaded(campaign, frozen)
+
+    # -------------------------------------------------------------- reading
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            if not self.path.exists():
+                raise self._unreadable("there is no such file")
+            if not self.path.is_file():
+                raise self._unreadable("is not a regular file")
+            if self.path.stat().st_size > MAX_FILE_SIZE:
+                raise self._unreadable("is over 1 MiB: that is no campaign file")
+            raw = self.path.read_bytes()
+            text = raw.decode()
+            data = tomli.loads(text)
+        except OSError as e:
+            raise self._unreadable(f"cannot be read: {e.strerror}") from None
+        except UnicodeDecodeError as e:
+            line = raw[: e.start].count(b"\n") + 1
+            raise self._unreadable("is not UTF-8 text: not TOML", line) from None
+        except tomli.TOMLDecodeError as e:
+            raise self._unreadable(f"is not valid TOML: {e.msg}", e.lineno) from None
+        self.lines = key_lines(text)
+        return data
+
+    def _unreadable(self, text: str, line: int = 0) -> CampaignError:
+        origin = f"{self.path}:{line}" if line else str(self.path)
+        return CampaignError([Problem(origin, "", text)])
+
+    def _override(self, tables: dict[str, Any], override: str) -> None:
+        name, equals, text = override.partition("=")
+        table, dot, key = name.strip().partition(".")
+        if not equals or not dot or not key:
+            self.problems.append(
+                Problem(f"--set {override}", "", "write --set table.key=value: campaign.budget=30m")
+            )
+            return
+        try:
+            value = tomli.loads(f"v = {text}")["v"]
+        except tomli.TOMLDecodeError:
+            value = text.strip()  # a bare word is a string: --set campaign.budget=15s
+        self.overridden[f"{table}.{key}"] = f"--set {override}"
+        target = tables.setdefault(table, {})
+        if isinstance(target, dict):
+            target[key] = value
+
+    # ------------------------------------------------------------- checking
+
+    def _kind(self, tables: dict[str, Any]) -> str:
+        key = ENGINE[0]
+        table = tables.get("engine", {})
+        if "kind" not in table:
+            self._problem("engine.kind", f"is missing; there are: {', '.join(ENGINES)}")
+        else:
+            try:
+                check(key, table["kind"], self.path.parent)
+            except ValueError as e:
+                self._problem("engine.kind", f"{e}{_nearest(str(table['kind']), key.choices)}")
+        self._stop_if_wrong()
+        return str(table["kind"])
+
+    def _table(
+        self, name: str, keys: tuple[Key, ...], table: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        by_name = {key.name: key for key in keys}
+        for found in table:
+            if found not in by_name:
+                self._unknown(f"{name}.{found}", found, tuple(by_name))
+        frozen: dict[str, Any] = {}
+        resolved: dict[str, Any] = {}
+        for key in keys:
+            dotted = f"{name}.{key.name}"
+            if key.name in table:
+                value, base = table[key.name], self._base(dotted)
+            elif key.required:
+                self._problem(dotted, f"is missing. {key.doc}")
+                continue
+            elif key.default is None or key.default == "":
+                resolved[key.name] = key.default
+                continue
+            else:
+                value, base = key.default, self._file_dir()
+            try:
+                kept, used = check(key, value, base)
+            except ValueError as e:
+                self._problem(dotted, str(e))
+            except OSError as e:
+                self._problem(dotted, f"{value!r} cannot be looked at: {e.strerror}")
+            else:
+                resolved[key.name] = used
+                if key.name in table or kept != key.default:
+                    frozen[key.name] = kept
+        return frozen, resolved
+
+    def _campaign(self, frozen: Tables, resolved: Tables) -> Campaign:
+        campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]
+        name = campaign["name"] or self.path.stem
+        output = campaign["output"] or str(self.cwd / "runs" / name.replace("/", "_"))
+        seconds, trials = campaign["budget"] or (0.0, 0)
+        frozen["campaign"] |= {"name": name, "output": output}
+        if "timeout" in target:
+            target["timeout_s"] = target.pop("timeout")
+            target["memory_bytes"] = target.pop("memory")
+        if "python" in target:
+            target["python"] = target["python"] or sys.executable
+            target["cwd"] = target["cwd"] or str(self._file_dir())
+            frozen["target"] |= {"python": target["python"], "cwd": target["cwd"]}
+        return Campaign(
+            file=self.path.absolute(),
+            name=name,
+            output=Path(output),
+            seed=campaign["seed"],
+            budget_s=seconds,
+            budget_trials=trials,
+            stop_crashes=resolved["stop"]["crashes"],
+            stop_idle_s=resolved["stop"]["idle"],
+            kind=engine["kind"],
+            instances=engine["instances"],
+            target=target,
+            engine=engine,
+        )
+
+    def _combinations(self, campaign: Campaign) -> None:
+        target, engine = campaign.target, campaign.engine
+        if target.get("generator") and target.get("input") != "auto":
+            self._problem(
+                "target.input",
+                "is for byte and text inputs, but target.generator makes its own: remove one",
+            )
+        if target.get("generator") and engine.get("dictionary"):
+            self._problem(
+                "engine.dictionary",
+                "has tokens for byte and text inputs, but target.generator makes the input "
+                "from choices: remove one of them",
+            )
+        if target.get("timeout_s") == 0:
+            self._problem("target.timeout", "is 0: a hanging trial would never end; say how long")
+        if 0 < campaign.budget_trials < campaign.instances:
+            self._problem(
+                "campaign.budget",
+                f"{campaign.budget_trials} trials are fewer than {campaign.instances} instances",
+            )
+
+    # ------------------------------------------------------------- wording
+
+    def _file_dir(self) -> Path:
+        return self.path.absolute().parent
+
+    def _base(self, dotted: str) -> Path:
+        return self.cwd if dotted in self.overridden else self._file_dir()
+
+    def _origin(self, dotted: str) -> str:
+        if dotted in self.overridden:
+            return self.overridden[dotted]
+        while dotted and dotted not in self.lines:
+            dotted = dotted.rpartition(".")[0]
+        return f"{self.path}:{self.lines[dotted]}" if dotted else str(self.path)
+
+    def _problem(self, dotted: str, text: str) -> None:
+        self.problems.append(Problem(self._origin(dotted), dotted, text))
+
+    def _unknown(self, dotted: str, name: str, allowed: tuple[str, ...]) -> None:
+        what = "key" if "." in dotted else "table"
+        here = f"[{dotted.rpartition('.')[0]}] takes" if "." in dotted else "there are"
+        nearest = _nearest(name, allowed)
+        self._problem(dotted, f"unknown {what}{nearest}; {here}: {', '.join(allowed)}")
+
+    def _stop_if_wrong(self) -> None:
+        if self.problems:
+            self.problems.sort(key=lambda p: self.lines.get(p.key, 0))
+            raise CampaignError(self.problems)
+
+
+def _nearest(name: str, allowed: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name.lower(), list(allowed), n=1)
+    return f', did you mean "{close[0]}"?' if close else ""
+
+
+def write_frozen(loaded: Loaded, run: Path) -> None:
+    """Put the frozen copy into a run directory, whole or not at all. Raises OSError."""
+    temporary = run / "campaign.toml.new"
+    temporary.write_text(loaded.toml())
+    temporary.replace(run / "campaign.toml")

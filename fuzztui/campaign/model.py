@@ -1,0 +1,31 @@
+"""A validated campaign: what the rest of fuzztui works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """One campaign file with every default filled in and every path absolute.
+
+    ``target`` and ``engine`` are the tables of those names with units resolved
+    (seconds, bytes, absolute paths): what goes into an engine's ``spec.json``.
+    A budget or stop condition of 0 is none.
+    """
+
+    file: Path
+    name: str
+    output: Path
+    seed: int
+    budget_s: float
+    budget_trials: int
+    stop_crashes: int
+    stop_idle_s: float
+    kind: str
+    """The engine, ``[engine] kind``."""
+    instances: int
+    target: dict[str, Any] = field(default_factory=dict)
+    engine: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,180 @@
+"""Every key that a campaign file may hold: one table, from which checks and docs come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
+
+Kind = Literal[
+    "string", "integer", "boolean", "duration", "size", "budget", "strings", "table",
+    "directory", "file", "paths", "files", "directories", "callable", "python", "output", "choice",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: what it may hold, its default, and a sentence for the person who writes it."""
+
+    name: str
+    kind: Kind
+    doc: str
+    default: Any = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+
+
+KIND_HELP: dict[str, str] = {
+    "string": "a string",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "duration": DURATION_HELP,
+    "size": SIZE_HELP,
+    "budget": BUDGET_HELP,
+    "strings": "a list of strings",
+    "table": 'a table of strings such as { NAME = "value" }',
+    "directory": "a directory that exists",
+    "file": "a file that exists",
+    "paths": "a list of files or directories that exist",
+    "files": "a list of files that exist",
+    "directories": "a list of directories that exist",
+    "callable": '"module:function" or "file.py:function"',
+    "python": "a Python interpreter: a path or a command on PATH",
+    "output": "a path; it is created",
+    "choice": "one of a few words",
+}
+
+CAMPAIGN = (
+    Key("name", "string", "Shown on the screen and in status. Default: the file's name."),
+    Key(
+        "output",
+        "output",
+        "The run directory. Default: `runs/NAME` where the command is given.",
+    ),
+    Key("budget", "budget", "When to finish: running time, or trials over all instances."),
+    Key("seed", "integer", "Makes a run repeatable by trial count.", default=0, minimum=0),
+)
+
+STOP = (
+    Key("crashes", "integer", "Finish after this many crash files.", default=0, minimum=0),
+    Key("idle", "duration", "Finish when nothing new was found for this long.", default=0.0),
+)
+
+PYTHON_TARGET = (
+    Key(
+        "function",
+        "callable",
+        "What to fuzz. It is called with one argument, the input. A file's function "
+        "may be left out; it is then `target`.",
+        required=True,
+    ),
+    Key(
+        "include",
+        "strings",
+        "Packages or modules that make up the application: these are instrumented, and their "
+        "coverage guides the fuzzer. Default: the package of `function`.",
+        default=[],
+    ),
+    Key("exclude", "strings", "Modules in `include` to leave alone.", default=[]),
+    Key(
+        "path",
+        "directories",
+        "Directories put before sys.path. Default: the campaign file's own.",
+        default=["."],
+    ),
+    Key(
+        "input",
+        "choice",
+        "Bytes, or text (UTF-8). auto goes by the argument's annotation.",
+        default="auto",
+        choices=("auto", "bytes", "text"),
+    ),
+    Key(
+        "generator",
+        "callable",
+        "A function from a Source of choices to the input: fuzzing then mutates its choices.",
+        default="",
+    ),
+    Key(
+        "expected",
+        "strings",
+        "Exceptions that mean INVALID input rather than a failure, such as "
+        '"ValueError" or "package.module.ParseError".',
+        default=[],
+    ),
+    Key("timeout", "duration", "A trial that takes longer is a hang.", default="1s"),
+    Key("memory", "size", "Address space limit of the worker; 0 is none.", default="2GiB"),
+    Key("env", "table", "Environment variables for the target.", default={}),
+    Key("cwd", "directory", "Where the target runs. Default: the campaign file's directory."),
+    Key(
+        "python",
+        "python",
+        "The interpreter of the project under test (3.11 or newer). Default: fuzztui's own.",
+    ),
+    Key(
+        "output",
+        "choice",
+        "What the target prints: thrown away, or kept in worker.log.",
+        default="discard",
+        choices=("discard", "log"),
+    ),
+)
+
+ENGINE = (
+    Key("kind", "choice", "Which engine.", required=True, choices=("zest",)),
+    Key(
+        "instances",
+        "integer",
+        "How many processes; they share what they find.",
+        default=1,
+        minimum=1,
+    ),
+)
+
+PYTHON_ENGINE = (
+    Key("seeds", "paths", "Files, or directories of files, to start from.", default=[]),
+    Key("max_size", "size", "Longest input, or choice sequence, in bytes.", default=10240),
+    Key("dictionary", "files", "AFL dictionaries of tokens.", default=[]),
+    Key(
+        "constants",
+        "boolean",
+        "Use the strings, bytes and numbers in the application's code as a dictionary.",
+        default=True,
+    ),
+    Key(
+        "coverage",
+        "choice",
+        "What counts as new: an edge, or also how often it is taken (AFL's buckets).",
+        default="edges",
+        choices=("edges", "counts"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSchema:
+    """The tables of one engine: its target's keys and its own."""
+
+    target: tuple[Key, ...]
+    engine: tuple[Key, ...]
+
+
+ENGINES: dict[str, EngineSchema] = {
+    "zest": EngineSchema(PYTHON_TARGET, PYTHON_ENGINE),
+}
+"""Engines by kind. A new engine adds its row here and its word to ``kind``."""
+
+TABLES = ("campaign", "stop", "target", "engine")
+
+
+def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
+    """All keys of a campaign of that engine, by table."""
+    schema = ENGINES[kind]
+    return {
+        "campaign": CAMPAIGN,
+        "stop": STOP,
+        "target": schema.target,
+        "engine": ENGINE + schema.engine,
+    }

@@ -1,0 +1,61 @@
+"""Durations, sizes and budgets as people write them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_BYTES = {"": 1, "B": 1, "K": 1024, "KB": 1000, "KiB": 1024, "M": 1 << 20, "MB": 10**6}
+_BYTES |= {"MiB": 1 << 20, "G": 1 << 30, "GB": 10**9, "GiB": 1 << 30}
+
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])\s*")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+_TRIALS = re.compile(r"(\d[\d_ ]*)\s*(?:trials?|execs?)")
+
+DURATION_HELP = 'a duration such as "90s", "30m", "1h30m" or a number of seconds'
+SIZE_HELP = 'a size such as "512MiB", "2G" or a number of bytes'
+BUDGET_HELP = 'a duration such as "30m" or "2h", or trials: "50000 trials" or the bare number 50000'
+
+
+def parse_duration(value: object) -> float:
+    """Seconds from ``"1h30m"`` or a non-negative number; ValueError says what is allowed."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if math.isfinite(value) and value >= 0:
+            return float(value)
+    elif isinstance(value, str):
+        parts = list(_DURATION_PART.finditer(value.strip()))
+        if parts and "".join(p.group(0) for p in parts) == value.strip():
+            return sum(float(p.group(1)) * _SECONDS[p.group(2)] for p in parts)
+    raise ValueError(f"{value!r} is not {DURATION_HELP}")
+
+
+def parse_size(value: object) -> int:
+    """Bytes from ``"512MiB"`` or a non-negative integer; ValueError says what is allowed."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    if isinstance(value, str):
+        m = _SIZE.fullmatch(value.strip())
+        if m and m.group(2) in _BYTES:
+            return int(float(m.group(1)) * _BYTES[m.group(2)])
+    raise ValueError(f"{value!r} is not {SIZE_HELP}")
+
+
+def parse_budget(value: object) -> tuple[float, int]:
+    """``(seconds, trials)``, one of them 0; ValueError says what is allowed."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return 0.0, value
+    if isinstance(value, str):
+        m = _TRIALS.fullmatch(value.strip())
+        if m:
+            trials = int(re.sub(r"[_ ]", "", m.group(1)))
+            if trials > 0:
+                return 0.0, trials
+        else:
+            try:
+                seconds = parse_duration(value)
+            except ValueError:
+                seconds = 0.0
+            if seconds > 0:
+                return seconds, 0
+    raise ValueError(f"{value!r} is not {BUDGET_HELP}")

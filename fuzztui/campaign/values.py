@@ -1,0 +1,173 @@
+"""Checking one value of a campaign file against its key, and making its paths absolute.
+
+``resolve`` returns the value as the rest of fuzztui uses it (seconds, bytes, absolute
+paths); ``freeze`` the value as it goes into a run's frozen copy (units as written).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fuzztui.campaign.schema import KIND_HELP, Key
+from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
+
+_MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    """``(frozen, resolved)`` for a value found in a file in ``base``.
+
+    Raises ValueError with a sentence for the user.
+    """
+    if key.choices:
+        if value not in key.choices or not isinstance(value, str):
+            allowed = ", ".join(f'"{c}"' for c in key.choices)
+            raise ValueError(f"{value!r} is not one of {allowed}")
+        return value, value
+    if key.kind in ("strings", "paths", "files", "directories") and isinstance(value, str):
+        value = [value]
+    return _CHECKS[key.kind](key, value, base)
+
+
+def _wrong(key: Key, value: Any) -> ValueError:
+    return ValueError(f"{value!r} is not {KIND_HELP[key.kind]}")
+
+
+def _string(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value:
+        raise _wrong(key, value)
+    return value, value
+
+
+def _integer(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _wrong(key, value)
+    if key.minimum is not None and value < key.minimum:
+        raise ValueError(f"{value} is too small: {key.minimum} or more")
+    return value, value
+
+
+def _boolean(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, bool):
+        raise _wrong(key, value)
+    return value, value
+
+
+def _strings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
+        raise _wrong(key, value)
+    return value, value
+
+
+def _table(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+        raise _wrong(key, value)
+    return value, value
+
+
+def _path(value: Any, base: Path, what: str, good: Callable[[Path], bool]) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise ValueError(f"{value!r} is not a path")
+    path = absolute(value, base)
+    if not path.exists():
+        raise ValueError(f"{value!r}: there is no {path}")
+    if not good(path):
+        raise ValueError(f"{value!r}: {path} is not {what}")
+    return str(path)
+
+
+def _is_regular_or_directory(path: Path) -> bool:
+    # A FIFO among the seeds would block whoever opens it for ever.
+    mode = path.stat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+_PATH_TESTS: dict[str, tuple[str, Callable[[Path], bool]]] = {
+    "file": ("a file", Path.is_file),
+    "files": ("a file", Path.is_file),
+    "directory": ("a directory", Path.is_dir),
+    "directories": ("a directory", Path.is_dir),
+    "paths": ("a file or a directory", _is_regular_or_directory),
+}
+
+
+def _one_path(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    path = _path(value, base, *_PATH_TESTS[key.kind])
+    return path, path
+
+
+def _many_paths(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, list):
+        raise _wrong(key, value)
+    paths = [_path(v, base, *_PATH_TESTS[key.kind]) for v in value]
+    return paths, paths
+
+
+def _output(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise _wrong(key, value)
+    path = str(absolute(value, base))
+    return path, path
+
+
+def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str):
+        raise _wrong(key, value)
+    file, colon, function = value.partition(":")
+    if file.endswith(".py"):
+        path = _path(file, base, "a file", Path.is_file)
+        if colon and not function.replace(".", "_").isidentifier():
+            raise ValueError(f"{value!r}: {function!r} is not the name of a function")
+        value = path + colon + function
+    elif not _MODULE_FUNCTION.fullmatch(value):
+        raise _wrong(key, value)
+    return value, value
+
+
+def _python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, str) or not value:
+        raise _wrong(key, value)
+    if "/" in value:
+        path = absolute(value, base)
+        if not os.access(path, os.X_OK) or path.is_dir():
+            raise ValueError(f"{value!r}: {path} is not an executable interpreter")
+        return str(path), str(path)
+    found = shutil.which(value)
+    if found is None:
+        raise ValueError(f"{value!r}: there is no such command on PATH")
+    return found, found
+
+
+def _unit(parse: Callable[[object], Any]) -> Callable[[Key, Any, Path], tuple[Any, Any]]:
+    return lambda key, value, base: (value, parse(value))
+
+
+_CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
+    "string": _string,
+    "integer": _integer,
+    "boolean": _boolean,
+    "strings": _strings,
+    "table": _table,
+    "file": _one_path,
+    "directory": _one_path,
+    "paths": _many_paths,
+    "files": _many_paths,
+    "directories": _many_paths,
+    "output": _output,
+    "callable": _callable,
+    "python": _python,
+    "duration": _unit(parse_duration),
+    "size": _unit(parse_size),
+    "budget": _unit(parse_budget),
+}
+
+
+def absolute(value: str, base: Path) -> Path:
+    """The path that ``value`` names, seen from ``base``; symlinks stay (a venv's python is one)."""
+    return Path(os.path.normpath(base / Path(value).expanduser()))

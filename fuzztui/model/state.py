@@ -1,0 +1,176 @@
+"""What is known about a campaign after some prefix of its log.
+
+Plain mutable data, changed only by :func:`fuzztui.model.fold.apply`. Tables are
+dicts keyed by id and grow at their end; series are bounded
+(:mod:`fuzztui.model.series`). Everything round-trips through JSON
+(:mod:`fuzztui.model.checkpoint`), which is what makes seeking possible.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from fuzztui.model.series import Series
+from fuzztui.wire.events import Record
+
+RECENT_RECORDS = 500
+"""How many of the latest records, stats and resources left out, are kept for the event list."""
+
+RECENT_COMMANDS = 200
+"""How many commands are kept; finished ones leave first."""
+
+
+@dataclass(slots=True)
+class Instance:
+    """One engine process and its directory ``out/ID``."""
+
+    id: str
+    state: str = "waiting"
+    reason: str = ""
+    pid: int = 0
+    restarts: int = 0
+    engine: str = ""
+    version: str = ""
+    python: str = ""
+    capabilities: list[str] = field(default_factory=list)
+    execs: int = 0
+    execs_per_sec: float = 0.0
+    corpus: int = 0
+    favored: int = -1
+    pending: int = -1
+    crashes: int = 0
+    hangs: int = 0
+    edges: int = -1
+    edges_total: int = -1
+    edges_valid: int = -1
+    valid: int = -1
+    invalid: int = -1
+    cycles: int = -1
+    cur_item: int = -1
+    max_depth: int = -1
+    stability: float = -1.0
+    stats_t: float = -1.0
+    """Campaign time that the figures are of (arrival less their age), -1 before the first."""
+    cpu: float = 0.0
+    rss: int = 0
+    processes: int = 0
+    last_find_t: float = -1.0
+    """Campaign time of the last entry that was not imported."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One queue entry; ``key`` is ``"instance/id"``."""
+
+    key: str
+    instance: str
+    id: int
+    t: float
+    file: str = ""
+    src: list[int] = field(default_factory=list)
+    op: str = ""
+    sync: str = ""
+    time_ms: int = 0
+    execs: int = 0
+    size: int = -1
+    cov: bool = False
+    reasons: list[str] = field(default_factory=list)
+    edges: int = -1
+    favored: bool = False
+    outcome: str = ""
+    steer: str = ""
+
+
+@dataclass(slots=True)
+class Finding:
+    """One crash or hang file; ``key`` is ``"instance/file"``."""
+
+    key: str
+    instance: str
+    category: str
+    file: str
+    t: float
+    id: int = -1
+    src: list[int] = field(default_factory=list)
+    op: str = ""
+    sig: int = 0
+    time_ms: int = 0
+    execs: int = 0
+    size: int = -1
+    signature: str = ""
+    title: str = ""
+    place: str = ""
+    detail: str = ""
+    input: str = ""
+    count: int = 1
+    first: bool = True
+    """The first finding of its signature (kept up to date when the description comes later)."""
+
+
+@dataclass(slots=True)
+class CommandStatus:
+    """A command on its way: ``state`` is pending, applied or rejected."""
+
+    id: str
+    t: float
+    command: dict[str, Any]
+    by: str = ""
+    state: str = "pending"
+    instance: str = ""
+    trial: int = -1
+    text: str = ""
+    """What was done, or why not."""
+    done_t: float = -1.0
+
+
+@dataclass(slots=True)
+class State:
+    """The whole campaign. A fresh one is the state before the first record."""
+
+    seq: int = 0
+    t: float = 0.0
+    name: str = ""
+    engine: str = ""
+    target: str = ""
+    seed: int = 0
+    version: str = ""
+    started_wall: float = 0.0
+    budget_s: float = 0.0
+    budget_trials: int = 0
+    state: str = "empty"
+    """empty, starting, running, paused, stopping, finished, stopped, failed."""
+    reason: str = ""
+    supervisor_pid: int = 0
+    host: str = ""
+    wall_t: float = 0.0
+    """Campaign time at which ``wall`` was read: the latest tie to Unix time."""
+    wall: float = 0.0
+    instances: dict[str, Instance] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    """Finding keys by signature, oldest first; undescribed findings are not in it."""
+    commands: dict[str, CommandStatus] = field(default_factory=dict)
+    recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
+    unknown: dict[str, int] = field(default_factory=dict)
+    """How many events of each kind that this version does not know."""
+    series: dict[str, Series] = field(default_factory=dict)
+    """Campaign totals over time: execs, rate, corpus, crashes, hangs, edges, edges_valid, cpu."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one batch of records touched, so that a screen repaints no more than that."""
+
+    campaign: bool = False
+    """Name, state, budget, totals."""
+    instances: frozenset[str] = frozenset()
+    entries: frozenset[str] = frozenset()
+    findings: frozenset[str] = frozenset()
+    commands: frozenset[str] = frozenset()
+    records: int = 0
+    """How many records the batch had."""
+    reset: bool = False
+    """Everything may have changed (the first batch, a seek)."""

@@ -1,0 +1,5 @@
+"""The vocabulary: events, commands and their JSON-lines codec.
+
+Pure data, standard library only: engines import this room under the
+interpreter of the project under test.
+"""

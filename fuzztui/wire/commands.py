@@ -1,0 +1,85 @@
+"""What a person can ask a running campaign to do.
+
+A command names things by id (instance, queue entry), never by row. It travels
+as one JSON object: client -> supervisor over the control socket, supervisor ->
+engine as a line of ``control.jsonl``. Whoever owns the thing answers with
+``command_applied`` or ``command_rejected``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+__all__ = [
+    "COMMAND_NAMES",
+    "Command",
+    "Pause",
+    "PromoteEntry",
+    "ResetEntry",
+    "Resume",
+    "SkipEntry",
+    "Stop",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Base of all commands; ``name`` is the name on the wire and in ``hello``."""
+
+    name: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause(Command):
+    """Stop fuzzing until resumed; ``instance`` "" means all."""
+
+    name: ClassVar[str] = "pause"
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume(Command):
+    """Undo :class:`Pause`."""
+
+    name: ClassVar[str] = "resume"
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Command):
+    """End the campaign cleanly (``instance`` "") or one instance of it."""
+
+    name: ClassVar[str] = "stop"
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SkipEntry(Command):
+    """Never pick this queue entry again. ``instance`` "" is allowed where there is only one."""
+
+    name: ClassVar[str] = "skip"
+    entry: int
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteEntry(Command):
+    """Pick this queue entry next, with a favoured entry's energy; undoes a skip."""
+
+    name: ClassVar[str] = "promote"
+    entry: int
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResetEntry(Command):
+    """Forget a skip or a promotion of this entry."""
+
+    name: ClassVar[str] = "reset"
+    entry: int
+    instance: str = ""
+
+
+COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in Command.__subclasses__()}
+"""Every known command, by its name on the wire."""

@@ -1,0 +1,348 @@
+"""Everything that can happen in a campaign, one frozen dataclass a kind.
+
+An event says *what* happened. Where it stands in the campaign (sequence number,
+campaign time) is put on it once, by the supervisor, as a :class:`Record`.
+
+Rules for whoever adds a kind:
+
+* fields are JSON scalars, lists of scalars, or one flat ``dict``; every field
+  except the identifying ones has a default, so that old logs stay readable;
+* a kind is never renamed and a field never changes its meaning: add another;
+* strings may hold anything that a hostile target chose: escape when drawing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+__all__ = [
+    "EVENT_KINDS",
+    "BudgetSet",
+    "CampaignEnded",
+    "CampaignStarted",
+    "CampaignState",
+    "CommandApplied",
+    "CommandIssued",
+    "CommandRejected",
+    "EntryDescribed",
+    "EntrySaved",
+    "Event",
+    "FindingDescribed",
+    "FindingSaved",
+    "InstanceHello",
+    "InstanceState",
+    "Message",
+    "Record",
+    "Resources",
+    "Stats",
+    "SupervisorStarted",
+    "Unknown",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events; ``kind`` is the name on the wire."""
+
+    kind: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event at its place in the campaign.
+
+    ``seq`` counts from 1 without gaps. ``t`` is campaign time: seconds since the
+    campaign first started, never going back, standing still while neither the
+    supervisor nor an engine lived.
+    """
+
+    seq: int
+    t: float
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Event):
+    """An event of a kind that this version does not know: kept whole, counted."""
+
+    kind: ClassVar[str] = "?"
+    name: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+# ------------------------------------------------------------------ campaign
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStarted(Event):
+    """The first event of every log. ``wall`` is Unix time; a budget of 0 is none."""
+
+    kind: ClassVar[str] = "campaign_started"
+    name: str
+    engine: str
+    target: str = ""
+    seed: int = 0
+    budget_s: float = 0.0
+    budget_trials: int = 0
+    instances: list[str] = field(default_factory=list)
+    wall: float = 0.0
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSet(Event):
+    """The budget was changed for a campaign that already has a log (0 is none)."""
+
+    kind: ClassVar[str] = "budget_set"
+    budget_s: float = 0.0
+    budget_trials: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorStarted(Event):
+    """A supervisor took the campaign over. Ties campaign time to Unix time (``wall``).
+
+    ``adopted`` lists instances found running, ``resumed`` those started again.
+    """
+
+    kind: ClassVar[str] = "supervisor_started"
+    pid: int
+    wall: float
+    host: str = ""
+    adopted: list[str] = field(default_factory=list)
+    resumed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignState(Event):
+    """``state`` is starting, running, paused or stopping; ``reason`` says why, in words."""
+
+    kind: ClassVar[str] = "campaign_state"
+    state: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignEnded(Event):
+    """The supervisor is done. ``state`` is finished, stopped or failed."""
+
+    kind: ClassVar[str] = "campaign_ended"
+    state: str
+    reason: str = ""
+
+
+# ----------------------------------------------------------------- instances
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceState(Event):
+    """``state``: starting, running, paused, stalled, restarting, stopped, finished, failed.
+
+    ``pid`` is 0 when there is no process; ``restarts`` counts unplanned ones.
+    """
+
+    kind: ClassVar[str] = "instance_state"
+    instance: str
+    state: str
+    pid: int = 0
+    reason: str = ""
+    restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceHello(Event):
+    """An engine introduces itself and says which commands it can obey.
+
+    ``capabilities`` are command names (see :mod:`fuzztui.wire.commands`);
+    what is not among them is greyed out on the screen.
+    """
+
+    kind: ClassVar[str] = "instance_hello"
+    instance: str
+    engine: str = ""
+    version: str = ""
+    python: str = ""
+    pid: int = 0
+    capabilities: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Stats(Event):
+    """An instance's figures, cumulative over restarts, at most a few times a second.
+
+    ``age`` is how old the figures were (seconds) when they were read.
+    ``-1`` means that the engine does not report the figure.
+    """
+
+    kind: ClassVar[str] = "stats"
+    instance: str
+    execs: int = 0
+    execs_per_sec: float = 0.0
+    corpus: int = 0
+    favored: int = -1
+    pending: int = -1
+    crashes: int = 0
+    hangs: int = 0
+    edges: int = -1
+    edges_total: int = -1
+    edges_valid: int = -1
+    valid: int = -1
+    invalid: int = -1
+    cycles: int = -1
+    cur_item: int = -1
+    max_depth: int = -1
+    stability: float = -1.0
+    age: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resources(Event):
+    """What an instance's process tree uses: ``cpu`` in cores, ``rss`` in bytes."""
+
+    kind: ClassVar[str] = "resources"
+    instance: str
+    cpu: float = 0.0
+    rss: int = 0
+    processes: int = 0
+
+
+# ----------------------------------------------------------- queue and finds
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySaved(Event):
+    """A queue entry appeared. ``id`` is AFL's number in that instance's queue.
+
+    ``src`` are parent ids, ``time_ms`` and ``execs`` AFL's own figures of when.
+    ``sync`` is the peer that it was imported from. ``size`` in bytes.
+    """
+
+    kind: ClassVar[str] = "entry_saved"
+    instance: str
+    id: int
+    file: str = ""
+    src: list[int] = field(default_factory=list)
+    op: str = ""
+    sync: str = ""
+    time_ms: int = 0
+    execs: int = 0
+    size: int = -1
+    cov: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDescribed(Event):
+    """What a queue entry's file name cannot say; a later event replaces an earlier one.
+
+    ``reasons``: why it was kept (seed, edge, valid-edge, kill, ...). ``edges``: how
+    many it covers. ``outcome``: success, invalid, failure, timeout.
+    ``steer``: empty, "skipped" or "promoted".
+    """
+
+    kind: ClassVar[str] = "entry_described"
+    instance: str
+    id: int
+    reasons: list[str] = field(default_factory=list)
+    edges: int = -1
+    favored: bool = False
+    outcome: str = ""
+    steer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSaved(Event):
+    """A file appeared in crashes/ or hangs/. ``category`` is crash or hang.
+
+    ``file`` (relative to the instance directory) identifies it: names of any
+    shape are findings too, then with ``id`` -1.
+    """
+
+    kind: ClassVar[str] = "finding_saved"
+    instance: str
+    category: str
+    file: str
+    id: int = -1
+    src: list[int] = field(default_factory=list)
+    op: str = ""
+    sig: int = 0
+    time_ms: int = 0
+    execs: int = 0
+    size: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class FindingDescribed(Event):
+    """What re-running or the engine itself found out about a finding.
+
+    ``signature`` groups findings with one cause; ``title`` is one line for people
+    ("ZeroDivisionError: division by zero"), ``place`` "file.py:12 in func",
+    ``detail`` a traceback or sanitizer report, ``input`` a short printable form.
+    ``count``: how often that signature was met so far.
+    """
+
+    kind: ClassVar[str] = "finding_described"
+    instance: str
+    category: str
+    file: str
+    signature: str = ""
+    title: str = ""
+    place: str = ""
+    detail: str = ""
+    input: str = ""
+    count: int = 1
+
+
+# ------------------------------------------------------------------ steering
+
+
+@dataclass(frozen=True, slots=True)
+class CommandIssued(Event):
+    """A person (``by``) asked for something; logged before it is sent anywhere.
+
+    ``command`` is the encoded command (see :mod:`fuzztui.wire.commands`).
+    """
+
+    kind: ClassVar[str] = "command_issued"
+    id: str
+    command: dict[str, Any] = field(default_factory=dict)
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandApplied(Event):
+    """The owner of the thing did it, at ``trial`` (-1 where no trial is meant)."""
+
+    kind: ClassVar[str] = "command_applied"
+    id: str
+    instance: str = ""
+    trial: int = -1
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRejected(Event):
+    """It was not done; ``reason`` is for people."""
+
+    kind: ClassVar[str] = "command_rejected"
+    id: str
+    instance: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message(Event):
+    """Words for the event list. ``level`` is info, warning or error."""
+
+    kind: ClassVar[str] = "message"
+    level: str
+    text: str
+    instance: str = ""
+
+
+def _all_kinds() -> dict[str, type[Event]]:
+    return {c.kind: c for c in Event.__subclasses__() if c is not Unknown}
+
+
+EVENT_KINDS: dict[str, type[Event]] = _all_kinds()
+"""Every known kind, by its name on the wire."""

@@ -1,0 +1,182 @@
+"""The campaign file: what is accepted, and what is said about the rest."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzztui.campaign import CampaignError, load, write_frozen
+from fuzztui.campaign.docs import markdown
+from fuzztui.campaign.lines import key_lines
+from fuzztui.campaign.schema import ENGINES, tables_for
+from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
+
+GOOD = """\
+[campaign]
+name = "demo"
+budget = "30m"
+seed = 7
+
+[target]
+function = "tomllib:loads"
+include = ["tomllib"]
+expected = ["tomllib.TOMLDecodeError"]
+
+[engine]
+kind = "zest"
+instances = 2
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text: str, name: str = "demo.toml") -> Path:
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def problems(path: Path, *overrides: str, cwd: Path | None = None) -> list[str]:
+    with pytest.raises(CampaignError) as caught:
+        load(path, overrides, cwd=cwd)
+    return [str(p) for p in caught.value.problems]
+
+
+def test_a_good_file(write, tmp_path):
+    campaign = load(write(GOOD), cwd=tmp_path).campaign
+    assert (campaign.name, campaign.kind, campaign.instances) == ("demo", "zest", 2)
+    assert (campaign.budget_s, campaign.budget_trials, campaign.seed) == (1800.0, 0, 7)
+    assert campaign.output == tmp_path / "runs" / "demo"
+    assert campaign.target["path"] == [str(tmp_path)]
+    assert campaign.target["timeout_s"] == 1.0
+    assert campaign.target["memory_bytes"] == 2 << 30
+
+
+def test_relative_paths_are_relative_to_the_file_and_to_cwd_in_overrides(write, tmp_path):
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "more").mkdir()
+    path = write(GOOD + 'seeds = ["seeds"]\n')
+    assert load(path).campaign.engine["seeds"] == [str(tmp_path / "seeds")]
+    loaded = load(path, ["engine.seeds=more", "campaign.output=here"], cwd=tmp_path / "sub")
+    assert loaded.campaign.engine["seeds"] == [str(tmp_path / "sub" / "more")]
+    assert loaded.campaign.output == tmp_path / "sub" / "here"
+
+
+def test_the_frozen_copy_means_the_same_from_anywhere(write, tmp_path):
+    (tmp_path / "harness.py").write_text("def target(data): pass\n")
+    path = write(GOOD.replace('"tomllib:loads"', '"harness.py"'))
+    loaded = load(path, ["campaign.budget=15s", "target.env={A = '1'}"], cwd=tmp_path)
+    run = tmp_path / "elsewhere"
+    run.mkdir()
+    write_frozen(loaded, run)
+    again = load(run / "campaign.toml", cwd=Path("/")).campaign
+    for field in ("name", "output", "seed", "budget_s", "kind", "instances", "target", "engine"):
+        assert getattr(again, field) == getattr(loaded.campaign, field)
+
+
+def test_every_problem_is_reported_with_file_line_and_nearest_key(write):
+    path = write(GOOD.replace("seed = 7", "sed = 7").replace("include", "inclde"))
+    found = problems(path)
+    assert found[0].startswith(f'{path}:4: campaign.sed: unknown key, did you mean "seed"?')
+    assert "takes: name, output, budget, seed" in found[0]
+    assert found[1].startswith(f'{path}:8: target.inclde: unknown key, did you mean "include"?')
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (("30m", "30q"), 3, '"30m" or "2h"'),
+        (("seed = 7", "seed = -1"), 4, "0 or more"),
+        (("seed = 7", 'seed = "x"'), 4, "a whole number"),
+        (("seed = 7", "seed = true"), 4, "a whole number"),
+        (("tomllib:loads", "tomllib.loads"), 7, "module:function"),
+        (("tomllib:loads", "missing.py:f"), 7, "there is no "),
+        (('["tomllib"]', "[1]"), 8, "a list of strings"),
+        (('"zest"', '"zst"'), 12, 'did you mean "zest"'),
+        (("instances = 2", "instances = 0"), 13, "1 or more"),
+        (("instances = 2", 'seeds = ["nowhere"]'), 13, "there is no "),
+        (("instances = 2", 'coverage = "lines"'), 13, '"edges", "counts"'),
+    ],
+)
+def test_wrong_values(write, change, line, words):
+    path = write(GOOD.replace(*change))
+    (found,) = problems(path)
+    assert found.startswith(f"{path}:{line}: ")
+    assert words in found
+
+
+def test_impossible_combinations(write, tmp_path):
+    (tmp_path / "d.dict").write_text('"x"\n')
+    (tmp_path / "g.py").write_text("")
+    text = GOOD.replace("include", 'generator = "g.py:gen"\ninput = "text"\ninclude')
+    found = problems(write(text + 'dictionary = ["d.dict"]\n'))
+    assert any("target.input" in p and "remove one" in p for p in found)
+    assert any("engine.dictionary" in p and "generator" in p for p in found)
+    assert "never end" in problems(write(GOOD), "target.timeout=0")[0]
+    assert "fewer than 2 instances" in problems(write(GOOD), "campaign.budget=1")[0]
+
+
+def test_files_that_are_no_campaign(write, tmp_path):
+    assert "no such file" in problems(tmp_path / "none.toml")[0]
+    assert "not a regular file" in problems(tmp_path)[0]
+    path = write("[campaign\n")
+    assert problems(path)[0].startswith(f"{path}:1: is not valid TOML")
+    path.write_bytes(b"a = 1\n\xff\n")
+    assert problems(path)[0].startswith(f"{path}:2: is not UTF-8")
+    assert "engine.kind" in problems(write(""))[0]
+    assert "unknown table" in problems(write(GOOD + "[extra]\n"))[0]
+    assert "is not a table" in problems(write("campaign = 1\n" + GOOD.partition("[target]")[2]))[0]
+
+
+def test_overrides_are_named_in_errors(write):
+    found = problems(write(GOOD), "campaign.budget=15x", "nonsense")
+    assert any(p.startswith("--set nonsense: ") for p in found)
+    (found,) = problems(write(GOOD), "campaign.budget=15x")
+    assert found.startswith("--set campaign.budget=15x: campaign.budget: ")
+
+
+def test_a_string_is_a_list_of_one(write):
+    assert load(write(GOOD), ["target.include=json"]).campaign.target["include"] == ["json"]
+
+
+@given(st.floats(0, 1e6, allow_nan=False))
+def test_durations_in_seconds(x):
+    assert parse_duration(x) == x
+    assert parse_duration(f"{round(x, 3):.3f}s") == pytest.approx(round(x, 3))
+
+
+def test_units():
+    assert parse_duration("1h30m") == 5400
+    assert parse_duration("250ms") == 0.25
+    assert parse_size("512MiB") == 512 << 20
+    assert parse_budget("50_000 trials") == (0.0, 50000)
+    assert parse_budget(50000) == (0.0, 50000)
+    assert parse_budget("2h") == (7200.0, 0)
+    for bad in ("", "5", "1x", "m", "-1s", "0s", "0 trials", True, None, [], -3, float("nan")):
+        with pytest.raises(ValueError, match="is not"):
+            parse_budget(bad)
+
+
+@given(st.text() | st.integers() | st.floats() | st.booleans() | st.none())
+def test_any_value_gives_a_number_or_a_sentence(value):
+    for parse in (parse_duration, parse_size, parse_budget):
+        try:
+            parse(value)
+        except ValueError as e:
+            assert "is not" in str(e)
+
+
+def test_key_lines_sees_through_strings_and_arrays():
+    text = 'a = """\n[not]\nb = 1\n"""\n[t] # c\n"q k".z = [\n 1,\n]\nlast=2\n'
+    assert key_lines(text) == {"a": 1, "t": 5, "t.q k.z": 6, "t.last": 9}
+
+
+def test_the_documented_keys_are_the_accepted_ones():
+    docs = Path(__file__).parents[2] / "docs" / "campaign.md"
+    assert docs.read_text() == markdown(), "run: python -m fuzztui.campaign.docs > docs/campaign.md"
+    for kind in ENGINES:
+        assert {"campaign", "stop", "target", "engine"} == set(tables_for(kind))
