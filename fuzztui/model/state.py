@@ -1,8 +1,10 @@
 """What is known about a campaign after some prefix of its log.
 
-Plain mutable data, changed only by :func:`fuzztui.model.fold.apply`. Tables are
-dicts keyed by id and grow at their end; series are bounded
-(:mod:`fuzztui.model.series`). Everything round-trips through JSON
+Plain data, changed only by :func:`fuzztui.model.fold.apply`. Tables are dicts
+keyed by id and grow at their end; their rows (:class:`Entry`, :class:`Finding`)
+are frozen and replaced as a whole, so that states of different times share
+them: that is what makes a seek cheap (:mod:`fuzztui.model.chain`). Series are
+bounded (:mod:`fuzztui.model.series`). Everything round-trips through JSON
 (:mod:`fuzztui.model.checkpoint`), which is what makes seeking possible.
 """
 
@@ -58,16 +60,24 @@ class Instance:
     processes: int = 0
     last_find_t: float = -1.0
     """Campaign time of the last entry that was not imported."""
+    entry_files: int = 0
+    """Queue files, crashes and hangs that the log itself has seen: the figures
+    above are never below these, though the engine's statistics lag behind."""
+    crash_files: int = 0
+    hang_files: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One queue entry; ``key`` is ``"instance/id"``."""
+    """One queue entry; ``key`` is ``"instance/id"``, ``seq`` and ``t`` where it was first named."""
 
     key: str
     instance: str
     id: int
     t: float
+    seq: int = 0
+    saved: bool = False
+    """False while it was only described: its file was not seen yet."""
     file: str = ""
     src: list[int] = field(default_factory=list)
     op: str = ""
@@ -83,15 +93,17 @@ class Entry:
     steer: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
-    """One crash or hang file; ``key`` is ``"instance/file"``."""
+    """One crash or hang file; ``key`` is ``"instance/file"``, ``seq`` and ``t`` as of an entry."""
 
     key: str
     instance: str
     category: str
     file: str
     t: float
+    seq: int = 0
+    saved: bool = False
     id: int = -1
     src: list[int] = field(default_factory=list)
     op: str = ""
@@ -174,3 +186,15 @@ class Changes:
     """How many records the batch had."""
     reset: bool = False
     """Everything may have changed (the first batch, a seek)."""
+
+    def __or__(self, later: Changes) -> Changes:
+        """What this batch and a later one touched together."""
+        return Changes(
+            campaign=self.campaign or later.campaign,
+            instances=self.instances | later.instances,
+            entries=self.entries | later.entries,
+            findings=self.findings | later.findings,
+            commands=self.commands | later.commands,
+            records=self.records + later.records,
+            reset=self.reset or later.reset,
+        )

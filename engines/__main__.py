@@ -1,0 +1,45 @@
+"""``python -P -m fuzztui.engines SPEC.json [--repro FILE]``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from fuzztui.engines.core.errors import CANNOT_START, Refusal
+from fuzztui.engines.core.spec import read_spec
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Run an engine instance; exit statuses are in docs/house.md."""
+    parser = argparse.ArgumentParser(prog="fuzztui.engines", description=__doc__)
+    parser.add_argument("spec", type=Path, help="spec.json of the instance")
+    parser.add_argument("--repro", type=Path, metavar="FILE", help="run this one input and report")
+    parser.add_argument("--worker", type=int, metavar="PARENT", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    try:
+        file = args.spec.absolute()
+        spec = read_spec(file)
+        if args.worker is not None:
+            from fuzztui.engines.worker import work
+
+            status = work(spec, args.worker)
+            # Not sys.exit(): threads and exit handlers of the target would have a say.
+            os._exit(status)
+        if args.repro is not None:
+            from fuzztui.engines.repro import reproduce
+
+            return reproduce(spec, args.repro)
+        from fuzztui.engines.nanny import Nanny
+
+        return Nanny(spec, file).run()
+    except Refusal as e:
+        print(f"fuzztui: {e}", file=sys.stderr)
+        return CANNOT_START
+
+
+if __name__ == "__main__":
+    sys.exit(main())

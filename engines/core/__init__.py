@@ -1,0 +1,1 @@
+"""The parts that every in-process engine is made of."""

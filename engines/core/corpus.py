@@ -1,0 +1,232 @@
+"""The corpus: inputs worth mutating, and in which order they are."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+__all__ = ["Corpus", "Entry", "Scheduler", "SteerError", "Steerable", "ZestScheduler"]
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One input of the corpus; ``id`` is its number in ``queue/``."""
+
+    id: int
+    name: str
+    data: bytes
+    edges: int
+    """How many cells it covers."""
+    favored: bool = False
+    valid: bool = False
+    depth: int = 1
+    """Generations from a seed, which has 1."""
+    reasons: tuple[str, ...] = ()
+    """Why it was kept."""
+    fuzzed: bool = False
+    """Has it been picked at least once?"""
+
+
+class Corpus:
+    """The entries, by id and in order of arrival."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.by_id: dict[int, Entry] = {}
+        self.max_edges = 0
+        self.max_depth = 0
+        self.pending = 0
+        """Entries not yet fuzzed, and the favoured ones among them."""
+        self.pending_favored = 0
+        self.favored = 0
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry."""
+        self.entries.append(entry)
+        self.by_id[entry.id] = entry
+        self.max_edges = max(self.max_edges, entry.edges)
+        self.max_depth = max(self.max_depth, entry.depth)
+        self.favored += entry.favored
+        self.pending += 1
+        self.pending_favored += entry.favored
+
+    def picked(self, entry: Entry) -> None:
+        """The entry is fuzzed for the first time."""
+        if not entry.fuzzed:
+            entry.fuzzed = True
+            self.pending -= 1
+            self.pending_favored -= entry.favored
+
+
+class Scheduler(Protocol):
+    """Whose turn is it? :meth:`pick` is asked before every child."""
+
+    @property
+    def position(self) -> int:
+        """Index of the current entry in the corpus; -1 before the first."""
+
+    @property
+    def cycles(self) -> int:
+        """How often the whole corpus was gone through."""
+
+    def pick(self) -> Entry | None:
+        """The parent of the next child; None while there is none."""
+
+    def leave(self) -> None:
+        """Go on to the next entry, whatever energy the current one has left."""
+
+    def energy(self, entry: Entry) -> int:
+        """How many children a visit of this entry gives."""
+
+
+class ZestScheduler:
+    """Round robin; energy by coverage, much more for favoured entries.
+
+    As in JQF's ZestGuidance: a visit gives ``50 * edges / most edges`` children,
+    20 times that for an entry that was the first to cover something when it was saved.
+    """
+
+    BASELINE: Final = 50
+    FAVORED: Final = 20
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self.position = -1
+        self.cycles = 0
+        self._left = 0
+
+    def pick(self) -> Entry | None:
+        """Raises nothing; the first call starts with the first entry."""
+        entries = self._corpus.entries
+        if self._left <= 0 or self.position < 0:
+            if not entries:
+                return None
+            self.position += 1
+            if self.position >= len(entries):
+                self.position = 0
+                self.cycles += 1
+            self._left = self.energy(entries[self.position])
+        self._left -= 1
+        return entries[self.position]
+
+    def leave(self) -> None:
+        """The next :meth:`pick` moves on."""
+        self._left = 0
+
+    def energy(self, entry: Entry) -> int:
+        """At least one child."""
+        share = self.BASELINE * entry.edges // max(1, self._corpus.max_edges)
+        return max(1, share) * (self.FAVORED if entry.favored else 1)
+
+
+class SteerError(Exception):
+    """The steering cannot be done; the message says why, for people."""
+
+
+class Steerable:
+    """A scheduler that a person can steer, around any other.
+
+    A skipped entry is not picked. Promoted ones come next, the last promoted first,
+    each once and with a favoured entry's energy; then the base goes on where it was.
+    """
+
+    def __init__(self, base: Scheduler, corpus: Corpus, favored: int = 1000) -> None:
+        """``favored`` is the least number of children that a promoted entry gets."""
+        self._base, self._corpus, self._favored = base, corpus, favored
+        self.skipped: set[int] = set()
+        self.promoted: deque[int] = deque()
+        self._promoted_left = 0
+        self.on_change: Callable[[int], None] = lambda entry: None
+        """Called when what :meth:`steer_of` says of an entry may have changed."""
+
+    @property
+    def position(self) -> int:
+        """The base's position."""
+        return self._base.position
+
+    @property
+    def cycles(self) -> int:
+        """The base's cycles."""
+        return self._base.cycles
+
+    def pick(self) -> Entry | None:
+        """The promoted entry, else the base's next that is not skipped."""
+        if self.promoted:
+            return self._pick_promoted()
+        entry = self._base.pick()
+        if self.skipped:
+            while entry is not None and entry.id in self.skipped:
+                self._base.leave()
+                entry = self._base.pick()
+        return entry
+
+    def _pick_promoted(self) -> Entry:
+        entry = self._corpus.by_id[self.promoted[0]]
+        if self._promoted_left <= 0:
+            self._promoted_left = max(self._favored, self._base.energy(entry))
+        self._promoted_left -= 1
+        if self._promoted_left == 0:
+            self.promoted.popleft()
+            self.on_change(entry.id)
+        return entry
+
+    def leave(self) -> None:
+        """Give up the current entry's remaining energy."""
+        if self.promoted:
+            self._promoted_left = 0
+            self.on_change(self.promoted.popleft())
+        else:
+            self._base.leave()
+
+    def energy(self, entry: Entry) -> int:
+        """The base's."""
+        return self._base.energy(entry)
+
+    # ---------------------------------------------------------------- steering
+
+    def _known(self, entry: int) -> None:
+        if entry not in self._corpus.by_id:
+            raise SteerError(f"there is no queue entry {entry}")
+
+    def _unpromote(self, entry: int) -> None:
+        if entry in self.promoted:
+            if self.promoted[0] == entry:
+                self._promoted_left = 0
+            self.promoted.remove(entry)
+
+    def skip(self, entry: int) -> str:
+        """Never pick the entry again. Raises :class:`SteerError`; returns what was done."""
+        self._known(entry)
+        if len(self.skipped | {entry}) >= len(self._corpus):
+            raise SteerError(f"entry {entry} is the last that is not skipped")
+        self._unpromote(entry)
+        self.skipped.add(entry)
+        self.on_change(entry)
+        return f"entry {entry} is skipped from now on"
+
+    def promote(self, entry: int) -> str:
+        """Pick the entry next; undoes a skip."""
+        self._known(entry)
+        self.skipped.discard(entry)
+        self._unpromote(entry)
+        self.promoted.appendleft(entry)
+        self._promoted_left = 0
+        self.on_change(entry)
+        return f"entry {entry} is next"
+
+    def reset(self, entry: int) -> str:
+        """Forget a skip or a promotion."""
+        self._known(entry)
+        self.skipped.discard(entry)
+        self._unpromote(entry)
+        self.on_change(entry)
+        return f"entry {entry} takes its usual turn"
+
+    def steer_of(self, entry: int) -> str:
+        """ "skipped", "promoted" or nothing."""
+        return "skipped" if entry in self.skipped else "promoted" if entry in self.promoted else ""

@@ -1,0 +1,23 @@
+"""The ways in which an engine ends other than by a crash of its own."""
+
+from __future__ import annotations
+
+__all__ = ["CANNOT_START", "Refusal", "Stopping"]
+
+CANNOT_START = 3
+"""Exit status of an engine that cannot start: restarting it is of no use."""
+
+
+class Refusal(Exception):
+    """The engine cannot start. The message is for the user: what, where, what to do.
+
+    ``detail`` is more for ``worker.log``, such as a traceback.
+    """
+
+    def __init__(self, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
+class Stopping(Exception):
+    """The campaign was told to stop while something waited (a full disk, a pause)."""

@@ -1,0 +1,125 @@
+"""Running one input under observers, and what came of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeVar
+
+from fuzztui.engines.core.edges import CoverageMap
+from fuzztui.engines.core.fixture import Fixture
+from fuzztui.engines.core.guard import Guard, TrialTimeout
+from fuzztui.engines.core.inputs import InputForm
+from fuzztui.engines.core.source import Rejected
+
+__all__ = ["Execution", "Executor", "Observer", "Outcome"]
+
+_T = TypeVar("_T")
+
+
+class Outcome(StrEnum):
+    """How an execution ended. INVALID: as the target's contract allows (``expected``)."""
+
+    SUCCESS = "success"
+    INVALID = "invalid"
+    FAILURE = "failure"
+    TIMEOUT = "timeout"
+
+
+@dataclass(slots=True)
+class Execution:
+    """One run of one input. ``observed`` is :meth:`CoverageMap.collect`'s integer."""
+
+    outcome: Outcome
+    data: bytes
+    """The bytes that make the argument again (what a generator drew)."""
+    observed: int
+    value: object = None
+    """What the target returned, on SUCCESS."""
+    error: BaseException | None = None
+    """What it raised, on FAILURE."""
+
+
+class Observer(Protocol):
+    """Watches executions beside the coverage map (later engines: mutants, third parties)."""
+
+    def clear(self) -> None:
+        """An execution is about to begin."""
+
+    def finish(self, execution: Execution) -> None:
+        """It has ended."""
+
+
+class Executor:
+    """Calls ``function(form.build(data))``; order: fixture, observers, guard, call, verdict.
+
+    Nothing that the target raises or changes gets out, except that the process may
+    die; then the journal says of what. A target that forked and came back in the
+    child ends there.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[object], object],
+        form: InputForm,
+        expected: tuple[type[BaseException], ...],
+        *,
+        coverage: CoverageMap,
+        guard: Guard,
+        fixture: Fixture,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.function, self.form = function, form
+        self.expected: tuple[type[BaseException], ...] = (Rejected, *expected)
+        self.coverage, self.guard, self.fixture = coverage, guard, fixture
+        self.observers = list(observers)
+        self._pid = os.getpid()
+        self._exit = os._exit  # before a target replaces it
+
+    def run(self, data: bytes) -> Execution:
+        """Execute one input."""
+        guard, coverage, form = self.guard, self.coverage, self.form
+        self.fixture.restore()
+        coverage.clear()
+        for observer in self.observers:
+            observer.clear()
+        value: object = None
+        error: BaseException | None = None
+        outcome = Outcome.SUCCESS
+        try:
+            try:
+                guard.start()
+                value = self.function(form.build(data))
+            except self.expected:
+                outcome = Outcome.INVALID
+            except BaseException as e:
+                outcome, error = Outcome.FAILURE, e
+            finally:
+                if os.getpid() != self._pid:
+                    self._exit(0)
+                guard.stop()
+        except TrialTimeout:  # the alarm came between the call's end and guard.stop()
+            guard.stop()
+        if guard.expired:
+            outcome, error, value = Outcome.TIMEOUT, None, None
+        execution = Execution(outcome, form.used(data), coverage.collect(), value, error)
+        for observer in self.observers:
+            observer.finish(execution)
+        return execution
+
+    def guarded(self, call: Callable[[], _T], otherwise: _T) -> _T:
+        """Run code that may call the target's (a ``__str__``, a ``__repr__``) under the guard."""
+        guard = self.guard
+        try:
+            try:
+                guard.start()
+                return call()
+            except BaseException:
+                return otherwise
+            finally:
+                guard.stop()
+        except TrialTimeout:
+            guard.stop()
+            return otherwise

@@ -1,0 +1,59 @@
+"""Judging an execution: is its input worth keeping, and why?"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from fuzztui.engines.core.edges import CoverageMap
+from fuzztui.engines.core.executor import Execution, Outcome
+
+__all__ = ["CoverageFeedback", "Feedback"]
+
+
+class Feedback(Protocol):
+    """One kind of news. The loop asks every feedback about every execution that did not fail.
+
+    ``judge`` changes nothing; ``learn`` is called once the input is in the corpus.
+    """
+
+    def judge(self, execution: Execution) -> tuple[str, ...]:
+        """Reasons to keep the input (``edge``, ``valid-edge``, ``kill`` ...); usually none."""
+
+    def learn(self, execution: Execution) -> None:
+        """The input is kept: what it showed is no news any more."""
+
+
+class CoverageFeedback:
+    """Zest's: new coverage by any input, and new coverage by *valid* inputs."""
+
+    def __init__(self, coverage: CoverageMap) -> None:
+        self._coverage = coverage
+        self.seen = 0
+        self.seen_valid = 0
+
+    def judge(self, execution: Execution) -> tuple[str, ...]:
+        """``edge`` and ``valid-edge``."""
+        observed = execution.observed
+        seen = self.seen
+        new = observed | seen != seen
+        if execution.outcome is Outcome.SUCCESS:
+            seen = self.seen_valid
+            if observed | seen != seen:
+                return ("edge", "valid-edge") if new else ("valid-edge",)
+        return ("edge",) if new else ()
+
+    def learn(self, execution: Execution) -> None:
+        """Unite."""
+        self.seen |= execution.observed
+        if execution.outcome is Outcome.SUCCESS:
+            self.seen_valid |= execution.observed
+
+    @property
+    def edges(self) -> int:
+        """Cells covered by the corpus."""
+        return self._coverage.count(self.seen)
+
+    @property
+    def edges_valid(self) -> int:
+        """Cells covered by its valid inputs."""
+        return self._coverage.count(self.seen_valid)

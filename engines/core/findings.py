@@ -1,0 +1,127 @@
+"""Crashes and hangs: one file a cause, and a running count."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.failures import Failure
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.core.report import EventLog, Told
+from fuzztui.engines.core.store import CRASHES, HANGS, Store, entry_ids
+from fuzztui.wire.events import FindingDescribed
+
+__all__ = ["Description", "Findings"]
+
+_RECOUNT_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Words about a finding: one line, the traceback, the input in short."""
+
+    title: str
+    detail: str
+    input: str
+
+
+@dataclass(slots=True)
+class _Known:
+    """``due``: a changed count is told again at this time, or when it has doubled."""
+
+    event: FindingDescribed
+    count: int
+    told: int
+    due: float
+
+
+class Findings:
+    """The failures met so far, by signature.
+
+    Order of writing: description first, then the file. If the process dies in
+    between, the input is still in the journal and runs again after the restart; its
+    signature is then known without a file, so it is saved under the same name.
+    """
+
+    def __init__(self, store: Store, log: EventLog, journal: Journal, told: Told) -> None:
+        self._store, self._log, self._words = store, log, journal.words
+        self._known: dict[str, _Known] = {}
+        self._announced: dict[str, str] = {}
+        for signature, (file, count) in told.findings.items():
+            category = "hang" if file.startswith(HANGS) else "crash"
+            if (store.directory / file).exists():
+                event = FindingDescribed(log.instance, category, file, signature)
+                self._known[signature] = _Known(event, count, count, time.monotonic() + _RECOUNT_S)
+            else:
+                self._announced[signature] = file
+        self._words[j.CRASHES] = len(entry_ids(store.directory / CRASHES))
+        self._words[j.HANGS] = len(entry_ids(store.directory / HANGS))
+
+    def knows(self, failure: Failure) -> bool:
+        """Is there a file for this cause? If so it is counted once more."""
+        known = self._known.get(failure.signature)
+        if known is None:
+            return False
+        known.count += 1
+        return True
+
+    def save(
+        self,
+        failure: Failure,
+        data: bytes,
+        tail: str,
+        describe: Callable[[], Description],
+        *,
+        signal: int = 0,
+    ) -> str:
+        """Save a new cause's input; returns its file. May raise ``Stopping`` (full disk)."""
+        folder = HANGS if failure.category == "hang" else CRASHES
+        number = self._store.next_id(folder)
+        sig = f"sig:{signal:02d}," if folder == CRASHES else ""
+        file = f"{folder}/id:{number:06d},{sig}{tail}"
+        file = self._announced.pop(failure.signature, file)
+        words = describe()
+        event = FindingDescribed(
+            self._log.instance,
+            failure.category,
+            file,
+            failure.signature,
+            words.title,
+            failure.place,
+            words.detail,
+            words.input,
+        )
+        self._log.write(event)
+        self._store.put(folder, file.partition("/")[2], data)
+        self._known[failure.signature] = _Known(event, 1, 1, time.monotonic() + _RECOUNT_S)
+        self._words[j.CRASHES if folder == CRASHES else j.HANGS] += 1
+        self._words[j.LAST_CRASH if folder == CRASHES else j.LAST_HANG] = int(time.time())
+        if folder == CRASHES:
+            self._words[j.LAST_CRASH_TRIAL] = self._words[j.TRIAL]
+        return file
+
+    def recount(self, *, final: bool = False) -> None:
+        """Tell counts that have doubled, or that are a minute old; all of them at the end."""
+        now = time.monotonic()
+        for known in self._known.values():
+            if known.count == known.told:
+                continue
+            if final or known.count >= 2 * known.told or now >= known.due:
+                event = known.event
+                known.event = FindingDescribed(
+                    event.instance,
+                    event.category,
+                    event.file,
+                    event.signature,
+                    event.title,
+                    event.place,
+                    event.detail,
+                    event.input,
+                    known.count,
+                )
+                self._log.write(known.event)
+                known.told = known.count
+                known.due = now + _RECOUNT_S

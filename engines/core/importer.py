@@ -1,0 +1,134 @@
+"""Importing the application instrumented."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib.machinery import FrozenImporter, ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from fuzztui.engines.core.edges import CoverageMap, EdgeTable, ModuleEdges
+from fuzztui.engines.core.guard import Guard
+from fuzztui.engines.core.instrument import Instrumenter, compile_with
+
+__all__ = ["Application"]
+
+_NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
+
+
+class Application:
+    """The modules that are the program under test, and the finder that instruments them.
+
+    A module belongs to the application when its name is, or lies below, one of
+    ``include`` and none of ``exclude``. Its ``.py`` is preferred to a compiled
+    extension of the same name, which could not be instrumented.
+    """
+
+    def __init__(
+        self,
+        include: Iterable[str],
+        exclude: Iterable[str],
+        table: EdgeTable,
+        coverage: CoverageMap,
+        guard: Guard,
+    ) -> None:
+        self.include, self.exclude = tuple(include), tuple(exclude)
+        self.table, self.coverage = table, coverage
+        self.compiled_only: list[str] = []
+        """Modules of the application that exist as extensions only."""
+        self.plain: list[str] = []
+        """Modules whose source defeats the instrumenter: loaded as they are."""
+        self.on_source: Callable[[str, ast.Module], None] = lambda name, tree: None
+        """Called with each module's plain tree before it is instrumented."""
+        self._constants = {
+            "cells": coverage.cells,
+            "next": _NEXT_COUNT,
+            "arm": coverage.arms.add,
+            "fuel": guard.spend,
+            "tick": guard.tick,
+        }
+
+    def has(self, name: str) -> bool:
+        """Does the module of this name belong to the application?"""
+        return _below(name, self.include) and not _below(name, self.exclude)
+
+    def install(self) -> None:
+        """Instrument from now on; what was already imported is imported again."""
+        for name in [n for n in sys.modules if self.has(n)]:
+            if not name.startswith("fuzztui.") and name != "fuzztui":
+                del sys.modules[name]
+        sys.meta_path.insert(0, self)
+
+    # ---------------------------------------------------------- the import system
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The meta path finder's protocol."""
+        if not self.has(name):
+            return None
+        spec = self._plain_spec(name, path, target)
+        if spec is None or spec.origin is None or not spec.has_location:
+            return spec
+        source = spec.origin
+        if not source.endswith(".py"):
+            source = str(Path(source).parent / (name.rpartition(".")[2] + ".py"))
+            if not Path(source).is_file():
+                self.compiled_only.append(name)
+                return spec
+        return spec_from_file_location(
+            name,
+            source,
+            loader=_Loader(self, name, source),
+            submodule_search_locations=spec.submodule_search_locations,
+        )
+
+    def _plain_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
+        """What the rest of the import system finds; a frozen module's file, not its frozen code."""
+        for finder in sys.meta_path:
+            if finder is self or finder is FrozenImporter:
+                continue
+            find = getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = None if find is None else find(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+    def compile(self, name: str, file: str, source: bytes) -> CodeType:
+        """The module's instrumented code; registers its cells."""
+        tree = ast.parse(source, file)
+        self.on_source(name, tree)
+        sha = hashlib.sha256(source).hexdigest()[:16]
+        base = self.table.base(name, sha)
+        instrumenter = Instrumenter(base, counting=self.coverage.counting)
+        try:
+            instrumenter.visit(tree)
+            code = compile_with(tree, file, self._constants)
+        except RecursionError:
+            self.plain.append(name)
+            return compile(source, file, "exec", dont_inherit=True)
+        self.table.add(ModuleEdges(name, file, sha, base, tuple(instrumenter.edges)))
+        self.coverage.grow(self.table.size)
+        return code
+
+
+class _Loader(SourceFileLoader):
+    """Compiles instrumented; everything else (``get_source``, resources) as usual."""
+
+    def __init__(self, application: Application, name: str, file: str) -> None:
+        super().__init__(name, file)
+        self._application = application
+
+    def get_code(self, fullname: str) -> CodeType:
+        file = self.get_filename(fullname)
+        return self._application.compile(fullname, file, self.get_data(file))
+
+
+def _below(name: str, packages: Iterable[str]) -> bool:
+    return any(name == p or name.startswith(p + ".") for p in packages)

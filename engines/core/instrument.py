@@ -1,0 +1,391 @@
+"""Instrumenting a module's AST: coverage probes and loop fuel.
+
+*Statement probes* (``cells[k] = 1``) stand at the start of every block: function
+bodies, both arms of ``if`` (an absent ``else`` is made), loop bodies, normal exits
+of loops that can be left otherwise, handlers, cases and "no case matched". *Expression probes*
+(``arms.add(k) or expr``) stand in the arms of conditional expressions, right
+operands of ``and``/``or``, lambdas, and elements that a comprehension's
+condition let through. ``cells`` and ``arms.add`` are not looked up by name: they
+are put among the code object's constants in place of a marker, which is what
+makes a probe cost about 15 ns and leaves the module's names alone.
+
+*Fuel*: a loop that can turn for ever (``while``, ``for`` over ``range``, ``count``
+and the like) counts its turns in a local and reports each 256 to the guard, which
+ends a run that turns too often: a deterministic verdict, unlike a clock's.
+
+Only code in functions is probed: what runs at import does not depend on the input.
+Inserted nodes take the place (line and columns) of the block that they open, so
+tracebacks stay right.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Mapping
+from types import CodeType
+from typing import Any, Final, TypeVar
+
+from fuzztui.engines.core.edges import Edge
+
+__all__ = ["FUEL_PERIOD", "MARKERS", "Instrumenter", "compile_with"]
+
+FUEL_PERIOD: Final = 256
+"""Turns of a loop between two reports to the guard."""
+
+# Markers are complex denormals: no program has them, and the compiler cannot fold
+# a subscript of a complex number away, as it would one of a string.
+_TINY: Final = 5e-324
+MARKERS: Final[Mapping[str, complex]] = {
+    name: complex(0.0, _TINY * (i + 3))
+    for i, name in enumerate(("cells", "next", "arm", "fuel", "tick"))
+}
+_FUEL_LOCAL: Final = ".fuel"  # not an identifier: cannot meet a name of the program
+_ENDLESS: Final = frozenset({"range", "count", "cycle", "repeat", "iter"})
+_SEES_LOCALS: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
+
+_N = TypeVar("_N", bound=ast.AST)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+
+
+def compile_with(tree: ast.Module, file: str, constants: Mapping[str, Any]) -> CodeType:
+    """Compile, with each marker replaced by the object of that name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "'complex' object is not callable; perhaps ..."
+        code = compile(tree, file, "exec", dont_inherit=True)
+    by_marker = {marker: constants[name] for name, marker in MARKERS.items() if name in constants}
+    return _replace(code, by_marker)
+
+
+def _replace(code: CodeType, by_marker: Mapping[complex, Any]) -> CodeType:
+    consts = tuple(
+        _replace(c, by_marker)
+        if isinstance(c, CodeType)
+        else by_marker.get(c, c)
+        if type(c) is complex
+        else c
+        for c in code.co_consts
+    )
+    if all(a is b for a, b in zip(consts, code.co_consts, strict=True)):
+        return code
+    return code.replace(co_consts=consts)
+
+
+class Instrumenter(ast.NodeTransformer):
+    """Instruments one module in place: ``Instrumenter(base).visit(tree)``, then ``edges``."""
+
+    def __init__(self, base: int, *, counting: bool = False) -> None:
+        """``base`` is the number of the module's first cell; ``counting`` counts hits."""
+        self.edges: list[Edge] = []
+        self._base = base
+        self._counting = counting
+        self._names: list[str] = []
+        self._in_function = False
+        self._fuel = ""  # how loops of this scope count: "", "local" or "tick"
+
+    # ------------------------------------------------------------------ probes
+
+    def _cell(self, kind: str, at: ast.AST) -> ast.Constant:
+        self.edges.append(Edge(".".join(self._names), getattr(at, "lineno", 0), kind))
+        return ast.Constant(self._base + len(self.edges) - 1)
+
+    def _probe(self, kind: str, at: ast.AST) -> ast.stmt:
+        """The statement ``cells[k] = 1``, or ``cells[k] = next[cells[k]]``."""
+        cell = self._cell(kind, at)
+        cells = ast.Constant(MARKERS["cells"])
+        value: ast.expr = ast.Constant(1)
+        if self._counting:
+            old = ast.Subscript(cells, cell, ast.Load())
+            value = ast.Subscript(ast.Constant(MARKERS["next"]), old, ast.Load())
+        return _placed(ast.Assign([ast.Subscript(cells, cell, ast.Store())], value), at)
+
+    def _arm(self, kind: str, expr: ast.expr) -> ast.expr:
+        """The expression ``arms.add(k) or expr``."""
+        hit = ast.Call(ast.Constant(MARKERS["arm"]), [self._cell(kind, expr)], [])
+        return _placed(ast.BoolOp(ast.Or(), [hit, expr]), expr)
+
+    def _turn(self, at: ast.AST) -> list[ast.stmt]:
+        """What a loop's body begins with: one turn's worth of fuel."""
+        if self._fuel == "tick":
+            return [_placed(ast.Expr(ast.Call(ast.Constant(MARKERS["tick"]), [], [])), at)]
+        if self._fuel != "local":
+            return []
+        count = ast.AugAssign(ast.Name(_FUEL_LOCAL, ast.Store()), ast.Add(), ast.Constant(1))
+        full = ast.Compare(
+            ast.Name(_FUEL_LOCAL, ast.Load()), [ast.GtE()], [ast.Constant(FUEL_PERIOD)]
+        )
+        report = ast.Assign(
+            [ast.Name(_FUEL_LOCAL, ast.Store())], ast.Call(ast.Constant(MARKERS["fuel"]), [], [])
+        )
+        return [_placed(count, at), _placed(ast.If(full, [report], []), at)]
+
+    # ------------------------------------------------------------------ scopes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function: its defaults and decorators belong to the scope around it."""
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """As a plain function."""
+        return self._function(node)
+
+    def _function(self, node: _Function) -> ast.AST:
+        node.decorator_list = [self._expr(d) for d in node.decorator_list]
+        self._defaults(node.args)
+        outer = self._in_function, self._fuel
+        self._names.append(node.name)
+        self._in_function = True
+        loops, sees_locals = _loops_of(node)
+        self._fuel = "" if not loops else "tick" if sees_locals else "local"
+        head: list[ast.stmt] = []
+        if _is_docstring(node.body[0]):
+            head = [node.body.pop(0)]
+        at: ast.AST = node.body[0] if node.body else head[0]
+        head.append(self._probe("entry", at))
+        if self._fuel == "local":
+            zero = ast.Assign([ast.Name(_FUEL_LOCAL, ast.Store())], ast.Constant(0))
+            head.append(_placed(zero, at))
+        node.body = head + self._block(node.body)
+        self._names.pop()
+        self._in_function, self._fuel = outer
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """A lambda: one arm, also where a module or class body makes it."""
+        self._defaults(node.args)
+        outer = self._in_function, self._fuel
+        self._names.append("<lambda>")
+        self._in_function, self._fuel = True, ""
+        node.body = self._arm("lambda", self._expr(node.body))
+        self._names.pop()
+        self._in_function, self._fuel = outer
+        return node
+
+    def _defaults(self, args: ast.arguments) -> None:
+        args.defaults = [self._expr(d) for d in args.defaults]
+        args.kw_defaults = [d and self._expr(d) for d in args.kw_defaults]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """A class body: its methods count; a loop in it has no local to count in."""
+        node.decorator_list = [self._expr(d) for d in node.decorator_list]
+        node.bases = [self._expr(b) for b in node.bases]
+        outer, self._fuel = self._fuel, ""
+        self._names.append(node.name)
+        node.body = self._block(node.body)
+        self._names.pop()
+        self._fuel = outer
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Annotations stay as they are: they may be turned into text."""
+        if node.value is not None:
+            node.value = self._expr(node.value)
+        return node
+
+    def visit_TypeAlias(self, node: ast.AST) -> ast.AST:
+        """``type X = ...`` (3.12) is evaluated lazily, in a scope of its own."""
+        return node
+
+    # ------------------------------------------------------------------ blocks
+
+    def _expr(self, node: ast.expr) -> ast.expr:
+        visited: ast.expr = self.visit(node)
+        return visited
+
+    def _block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        return [self.visit(s) for s in body]
+
+    def _opened(self, kind: str, body: list[ast.stmt], extra: list[ast.stmt]) -> list[ast.stmt]:
+        """A block with its probe in front."""
+        probe = self._probe(kind, body[0])
+        return [*extra, probe, *self._block(body)]
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """Two arms, always."""
+        node.test = self._expr(node.test)
+        if not self._in_function:
+            node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+            return node
+        node.body = self._opened("then", node.body, [])
+        if node.orelse:
+            node.orelse = self._opened("else", node.orelse, [])
+        else:
+            node.orelse = [self._probe("else", node.test)]
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        """The body, and the exit through the condition unless that is a constant."""
+        node.test = self._expr(node.test)
+        exits = not isinstance(node.test, ast.Constant) and _can_leave(node.body)
+        self._loop(node, node.test, endless=True, exits=exits)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        """The body, and the exit at the iterable's end."""
+        endless = _is_endless(node.iter)
+        node.iter = self._expr(node.iter)
+        self._loop(node, node.target, endless=endless, exits=_can_leave(node.body))
+        return node
+
+    def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.AST:
+        """As a plain ``for``."""
+        node.iter = self._expr(node.iter)
+        self._loop(node, node.target, endless=True, exits=_can_leave(node.body))
+        return node
+
+    def _loop(
+        self, node: ast.While | ast.For | ast.AsyncFor, at: ast.AST, *, endless: bool, exits: bool
+    ) -> None:
+        if not self._in_function:
+            node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+            return
+        turn = self._turn(node.body[0]) if endless else []
+        node.body = self._opened("loop", node.body, turn)
+        if node.orelse:
+            node.orelse = self._opened("exit", node.orelse, [])
+        elif exits:
+            node.orelse = [self._probe("exit", at)]
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        """Handlers and the ``else`` are arms."""
+        return self._try(node)
+
+    def visit_TryStar(self, node: ast.TryStar) -> ast.AST:
+        """``except*``: the same fields."""
+        return self._try(node)
+
+    def _try(self, node: ast.Try | ast.TryStar) -> ast.AST:
+        node.body = self._block(node.body)
+        for handler in node.handlers:
+            if handler.type is not None:
+                handler.type = self._expr(handler.type)
+            handler.body = self._arm_block("except", handler.body)
+        if node.orelse:
+            node.orelse = self._arm_block("no-except", node.orelse)
+        node.finalbody = self._block(node.finalbody)
+        return node
+
+    def _arm_block(self, kind: str, body: list[ast.stmt]) -> list[ast.stmt]:
+        return self._opened(kind, body, []) if self._in_function else self._block(body)
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        """Each case, and the fall-through where no case catches everything."""
+        node.subject = self._expr(node.subject)
+        for case in node.cases:
+            if case.guard is not None:
+                case.guard = self._expr(case.guard)
+            case.body = self._arm_block("case", case.body)
+        last = node.cases[-1]
+        if self._in_function and (last.guard is not None or not _irrefutable(last.pattern)):
+            missed = self._probe("no-case", node.subject)
+            pattern = _placed(ast.MatchAs(None, None), node.subject)
+            node.cases.append(ast.match_case(pattern, None, [missed]))
+        return node
+
+    # ------------------------------------------------------------- expressions
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """``a if c else b``: two arms."""
+        self.generic_visit(node)
+        if self._in_function:
+            node.body = self._arm("then", node.body)
+            node.orelse = self._arm("else", node.orelse)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """Each operand after the first is an arm of those before it."""
+        self.generic_visit(node)
+        if self._in_function:
+            kind = "and" if isinstance(node.op, ast.And) else "or"
+            node.values[1:] = [self._arm(kind, v) for v in node.values[1:]]
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        """Elements that passed the condition."""
+        return self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        """Elements that passed the condition."""
+        return self._comprehension(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        """Elements that passed the condition."""
+        return self._comprehension(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        """Keys that passed the condition."""
+        return self._comprehension(node)
+
+    def _comprehension(self, node: _Comprehension) -> ast.AST:
+        self.generic_visit(node)
+        if self._in_function and any(g.ifs for g in node.generators):
+            if isinstance(node, ast.DictComp):
+                node.key = self._arm("kept", node.key)
+            else:
+                node.elt = self._arm("kept", node.elt)
+        return node
+
+
+def _placed(node: _N, at: ast.AST) -> _N:
+    """Give ``node`` and the new nodes below it the place of ``at``."""
+    if "lineno" in node._attributes:
+        if hasattr(node, "lineno"):
+            return node  # the program's own
+        new: Any = node
+        new.lineno, new.col_offset = getattr(at, "lineno", 1), getattr(at, "col_offset", 0)
+        new.end_lineno = getattr(at, "end_lineno", new.lineno)
+        new.end_col_offset = getattr(at, "end_col_offset", new.col_offset)
+    for child in ast.iter_child_nodes(node):
+        _placed(child, at)
+    return node
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """The nodes of a block that belong to its own scope, in no order."""
+    todo: list[ast.AST] = list(body)
+    while todo:
+        node = todo.pop()
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield node
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def _loops_of(function: _Function) -> tuple[bool, bool]:
+    """Has the function's own scope a loop that burns fuel; does it look at its own locals?"""
+    loops = sees_locals = False
+    for node in _own_nodes(function.body):
+        loops = loops or isinstance(node, ast.While | ast.AsyncFor)
+        loops = loops or (isinstance(node, ast.For) and _is_endless(node.iter))
+        sees_locals = sees_locals or (isinstance(node, ast.Name) and node.id in _SEES_LOCALS)
+    return loops, sees_locals
+
+
+def _is_endless(iterable: ast.expr) -> bool:
+    """Can the loop over it turn (nearly) for ever?"""
+    if not isinstance(iterable, ast.Call):
+        return False
+    name = iterable.func
+    called = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
+    return called in _ENDLESS
+
+
+def _can_leave(body: list[ast.stmt]) -> bool:
+    """Can the loop of this body be left other than by its normal exit?"""
+    return any(isinstance(n, ast.Break | ast.Return) for n in _own_nodes(body))
+
+
+def _irrefutable(pattern: ast.pattern) -> bool:
+    if isinstance(pattern, ast.MatchAs):
+        return pattern.pattern is None or _irrefutable(pattern.pattern)
+    if isinstance(pattern, ast.MatchOr):
+        return any(_irrefutable(p) for p in pattern.patterns)
+    return False

@@ -1,0 +1,342 @@
+"""The fuzzing loop that all in-process engines share.
+
+The order of calls is a contract; parts may rely on it:
+
+1. *tick*, about every 50 ms by the clock and always between trials: fixture and
+   guard are checked, commands are drained (:class:`Steering`), figures go to the
+   journal, changed counts of findings are told. While paused the loop stays here.
+2. The budget is checked.
+3. *stages* are asked in order; the first proposal is the candidate. (Choosing an
+   entry and mutating it happens inside the stage.)
+4. ``journal.begin``: from here on a dying process leaves this input behind.
+5. *execute*: fixture reset, observers cleared, guard started, input built, target
+   called, guard stopped, observers read (:meth:`Executor.run`).
+6. ``journal.judging``. SUCCESS or INVALID: every *feedback* judges; with at least one
+   reason the input goes to the corpus: it is run once more (do its edges vary?),
+   saved to ``queue/``, learnt by every feedback, then described as an event.
+   FAILURE or TIMEOUT: a new cause is run once more (is it flaky?), described, saved.
+7. ``journal.end``.
+
+A trial is one candidate, however often it was run again. Time decides nothing
+that is random: with the same seed, instance and no commands, trial N is the same
+in every run (unless siblings are synced with or a time limit is met by chance).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.candidate import NO_ENTRY, Candidate
+from fuzztui.engines.core.corpus import Corpus, Entry, Steerable
+from fuzztui.engines.core.edges import EdgeTable
+from fuzztui.engines.core.executor import Execution, Executor, Outcome
+from fuzztui.engines.core.failures import (
+    Failure,
+    Stack,
+    failure_of,
+    hang_of,
+    hang_text,
+    printable,
+    title_of,
+    traceback_text,
+)
+from fuzztui.engines.core.feedback import CoverageFeedback, Feedback
+from fuzztui.engines.core.findings import Description, Findings
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.core.report import EventLog, Told
+from fuzztui.engines.core.stages import Stage
+from fuzztui.engines.core.steering import Steering
+from fuzztui.engines.core.store import QUEUE, Store, candidate_tail, entry_ids
+from fuzztui.wire.events import EntryDescribed
+
+__all__ = ["Loop", "Parts"]
+
+_TICK_NS: Final = 50_000_000
+_SLOW_REBUILD_S: Final = 5.0
+_TALLY: Final = {
+    Outcome.SUCCESS: j.VALID,
+    Outcome.INVALID: j.INVALID,
+    Outcome.FAILURE: j.FAILURES,
+    Outcome.TIMEOUT: j.TIMEOUTS,
+}
+
+
+@dataclass(slots=True)
+class Parts:
+    """What an engine puts together; see the package's modules for each."""
+
+    executor: Executor
+    corpus: Corpus
+    scheduler: Steerable
+    stages: Sequence[Stage]
+    coverage: CoverageFeedback
+    feedbacks: Sequence[Feedback]
+    """All that judge, ``coverage`` among them."""
+
+
+class Loop:
+    """Runs trials until the budget is used up or it is told to stop."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        journal: Journal,
+        store: Store,
+        log: EventLog,
+        findings: Findings,
+        steering: Steering,
+        edges: EdgeTable,
+        budget_trials: int = 0,
+    ) -> None:
+        self.parts = parts
+        self.journal, self.store, self.log = journal, store, log
+        self.findings, self.steering, self.edges = findings, steering, edges
+        self._budget = budget_trials or (1 << 62)
+        self._files = edges.files()
+        self._cycle_of_find = 0
+        self._variable = 0
+        parts.scheduler.on_change = lambda entry: self._describe(parts.corpus.by_id[entry])
+
+    # -------------------------------------------------------------------- trials
+
+    def run(self) -> None:
+        """Trials without end; returns when the budget is used up or it is told to stop."""
+        words, clock = self.journal.words, time.monotonic_ns
+        due = 0
+        while words[j.TRIAL] < self._budget:
+            now = clock()
+            if now >= due:
+                if not self._tick():
+                    break
+                now = clock()
+                due = now + _TICK_NS
+            self.trial(self._propose(), now)
+        self._tick()
+        self.findings.recount(final=True)
+
+    def _propose(self) -> Candidate:
+        for stage in self.parts.stages:
+            candidate = stage.propose()
+            if candidate is not None:
+                return candidate
+        raise AssertionError("the last stage must always propose something")
+
+    def trial(self, candidate: Candidate, now_ns: int) -> None:
+        """Steps 4 to 7 for one candidate. May raise ``Stopping`` while a disk is full."""
+        journal, words = self.journal, self.journal.words
+        journal.begin(now_ns, candidate, counts=not candidate.recovered)
+        execution = self.parts.executor.run(candidate.data)
+        took = time.monotonic_ns() - now_ns
+        words[j.SLOWEST_NS] = max(took, words[j.SLOWEST_NS])
+        journal.judging()
+        if not (candidate.recovered and journal.tallied):
+            words[_TALLY[execution.outcome]] += 1
+        if execution.outcome is Outcome.FAILURE or execution.outcome is Outcome.TIMEOUT:
+            self._failed(candidate, execution)
+            journal.end()
+            return
+        reasons: tuple[str, ...] = ()
+        for feedback in self.parts.feedbacks:
+            reasons += feedback.judge(execution)
+        if reasons:
+            self._keep(candidate, execution, reasons)
+        journal.end()
+
+    def _again(self, data: bytes) -> Execution:
+        self.journal.again(time.monotonic_ns())
+        execution = self.parts.executor.run(data)
+        self.journal.judging()
+        return execution
+
+    # -------------------------------------------------------------------- corpus
+
+    def _keep(self, candidate: Candidate, execution: Execution, reasons: tuple[str, ...]) -> None:
+        words, corpus, coverage = self.journal.words, self.parts.corpus, self.parts.coverage
+        new_edges = "edge" in reasons
+        number = self.store.next_id(QUEUE)
+        tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL], new=new_edges)
+        name = f"id:{number:06d},{tail}"
+        again = self._again(execution.data)
+        if again.outcome is Outcome.FAILURE or again.outcome is Outcome.TIMEOUT:
+            self._failed(candidate, again)
+        self.store.put(QUEUE, name, execution.data)
+        for feedback in self.parts.feedbacks:
+            feedback.learn(execution)
+        parent = corpus.by_id.get(candidate.src) if not candidate.peer else None
+        entry = Entry(
+            id=number,
+            name=name,
+            data=execution.data,
+            edges=self.parts.executor.coverage.count(execution.observed),
+            favored=True,
+            valid=execution.outcome is Outcome.SUCCESS,
+            depth=1 if parent is None else parent.depth + 1,
+            reasons=reasons,
+        )
+        corpus.add(entry)
+        if candidate.op == "seed":
+            entry.reasons = ("seed", *reasons)
+        elif candidate.peer:
+            entry.reasons = ("imported", *reasons)
+            words[j.CORPUS_IMPORTED] += 1
+        else:
+            words[j.CORPUS_FOUND] += 1
+            words[j.LAST_FIND] = int(time.time())
+            self._cycle_of_find = self.parts.scheduler.cycles
+        if again.observed != execution.observed:
+            words[j.CORPUS_VARIABLE] += 1
+            self._variable |= again.observed ^ execution.observed
+            words[j.EDGES_VARIABLE] = self.parts.executor.coverage.count(self._variable)
+        words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+        self._describe(entry)
+
+    def _describe(self, entry: Entry) -> None:
+        self.log.write(
+            EntryDescribed(
+                instance=self.log.instance,
+                id=entry.id,
+                reasons=list(entry.reasons),
+                edges=entry.edges,
+                favored=entry.favored,
+                outcome=str(Outcome.SUCCESS if entry.valid else Outcome.INVALID),
+                steer=self.parts.scheduler.steer_of(entry.id),
+            )
+        )
+
+    # ------------------------------------------------------------------- findings
+
+    def _failed(self, candidate: Candidate, execution: Execution) -> None:
+        words = self.journal.words
+        failure = self._classify(execution)
+        if self.findings.knows(failure):
+            return
+        stack = self.parts.executor.guard.where
+        second = self._again(execution.data)
+        same = second.outcome is execution.outcome and self._classify(second) == failure
+        tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL])
+
+        def describe() -> Description:
+            return self._description(execution, stack, flaky=not same)
+
+        self.findings.save(failure, execution.data, tail, describe)
+
+    def _classify(self, execution: Execution) -> Failure:
+        """Type and place; a timeout's place is where the guard struck."""
+        if execution.error is not None:
+            return failure_of(execution.error, self._files)
+        return hang_of(self.parts.executor.guard.where, self._files)
+
+    def _description(self, execution: Execution, stack: Stack, *, flaky: bool) -> Description:
+        executor, error = self.parts.executor, execution.error
+        if error is not None:
+            name = type(error).__name__
+            title = executor.guarded(lambda: title_of(error), name)
+            detail = executor.guarded(lambda: traceback_text(error), f"{name}, and no traceback")
+        else:
+            title = f"timeout: longer than {executor.guard.timeout_s:g} s"
+            detail = hang_text(stack)
+        if flaky:
+            detail = f"Flaky: the same input, run again at once, did not fail so.\n{detail}"
+        if executor.form.choices:
+            argument = executor.guarded(lambda: repr(executor.form.build(execution.data)), "")
+            shown = printable(argument.encode("utf-8", "backslashreplace"))
+        else:
+            shown = printable(execution.data)
+        return Description(title, detail, shown)
+
+    # ----------------------------------------------------------------------- ticks
+
+    def _tick(self) -> bool:
+        """Step 1. False: stop."""
+        executor, words = self.parts.executor, self.journal.words
+        while True:
+            executor.fixture.check()
+            executor.guard.check()
+            self.log.flush()
+            self.steering.poll()
+            self.findings.recount()
+            self._figures()
+            if self.steering.stop or words[j.STOP]:
+                return False
+            if not self.steering.paused:
+                return True
+            time.sleep(_TICK_NS / 1e9)
+
+    def _figures(self) -> None:
+        """The figures that cost more than an increment, for ``fuzzer_stats``."""
+        words, parts = self.journal.words, self.parts
+        corpus, table = parts.corpus, self.edges
+        words[j.CORPUS] = len(corpus)
+        words[j.MAX_DEPTH] = corpus.max_depth
+        words[j.FAVORED] = corpus.favored
+        words[j.PENDING], words[j.PENDING_FAVORED] = corpus.pending, corpus.pending_favored
+        words[j.CUR_ITEM] = max(0, parts.scheduler.position)
+        words[j.CYCLES] = parts.scheduler.cycles
+        words[j.CYCLES_WITHOUT_FINDS] = parts.scheduler.cycles - self._cycle_of_find
+        if table.dirty:
+            self._files = table.files()
+            table.save(self.store.write)
+        words[j.EDGES_TOTAL] = table.reachable
+
+    # --------------------------------------------------------------------- restart
+
+    def rebuild(self, told: Told, unsafe: set[int]) -> None:
+        """Go on from ``queue/``: run each entry again for its coverage.
+
+        Entries in ``unsafe`` (running them killed a worker) stay in the queue but are
+        not run. Descriptions that were not written are written now.
+        """
+        words, corpus, coverage = self.journal.words, self.parts.corpus, self.parts.coverage
+        folder = self.store.directory / QUEUE
+        names = sorted(entry_ids(folder).items())
+        changed = 0
+        began = said = time.monotonic()
+        for at, (number, name) in enumerate(names):
+            try:
+                data = (folder / name).read_bytes()
+            except OSError as e:
+                self.log.say("warning", f"queue/{name} cannot be read: {e.strerror or e}")
+                continue
+            entry = Entry(number, name, data, edges=0, favored=False)
+            if number not in unsafe:
+                self.journal.begin(
+                    time.monotonic_ns(), Candidate(data, j.REBUILD, number), counts=False
+                )
+                execution = self.parts.executor.run(data)
+                self.journal.end()
+                if execution.outcome in (Outcome.SUCCESS, Outcome.INVALID):
+                    entry.favored = any(f.judge(execution) for f in self.parts.feedbacks)
+                    for feedback in self.parts.feedbacks:
+                        feedback.learn(execution)
+                    entry.edges = self.parts.executor.coverage.count(execution.observed)
+                    entry.valid = execution.outcome is Outcome.SUCCESS
+                else:
+                    changed += 1
+            parent = corpus.by_id.get(_source_of(name))
+            entry.depth = 1 if parent is None else parent.depth + 1
+            corpus.add(entry)
+            if number in told.entries:
+                entry.reasons = told.entries[number]
+            else:
+                self._describe(entry)
+            if time.monotonic() - said > _SLOW_REBUILD_S:
+                said = time.monotonic()
+                self.log.say("info", f"running the queue again: {at + 1} of {len(names)}")
+            if words[j.STOP]:
+                break
+        if changed:
+            self.log.say("warning", f"{changed} queue entries fail now; they did not when saved")
+        if names and time.monotonic() - began > _SLOW_REBUILD_S:
+            self.log.say("info", f"{len(names)} queue entries were run again; going on")
+        words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+
+
+def _source_of(name: str) -> int:
+    """The parent's id in an entry's file name; NO_ENTRY for seeds and imports."""
+    _, _, rest = name.partition(",")
+    return int(rest[4:10]) if rest.startswith("src:") and rest[4:10].isdigit() else NO_ENTRY

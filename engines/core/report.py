@@ -1,0 +1,98 @@
+"""``events.jsonl``: what the AFL-shaped directory cannot say."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzztui.wire.codec import encode_event
+from fuzztui.wire.events import Event, Message
+
+__all__ = ["EventLog", "Told", "read_told"]
+
+_PENDING_LIMIT = 10_000
+
+
+class EventLog:
+    """Appends events, one line and one ``write()`` each, opening the file by name each time.
+
+    No descriptor is held (targets close what is open), and two processes may append.
+    While the disk is full events wait in memory; the oldest messages go first if
+    there are too many.
+    """
+
+    def __init__(self, file: Path, instance: str) -> None:
+        self._file, self.instance = file, instance
+        self._pending: deque[bytes] = deque(maxlen=_PENDING_LIMIT)
+        self._torn = False
+
+    def write(self, event: Event) -> None:
+        """Append; never raises OSError."""
+        self._pending.append(encode_event(event).encode() + b"\n")
+        self.flush()
+
+    def say(self, level: str, text: str) -> None:
+        """A message for people: ``level`` is info, warning or error."""
+        self.write(Message(level, text, self.instance))
+
+    def flush(self) -> None:
+        """Try again to write what could not be written."""
+        try:
+            while self._pending:
+                self._append(self._pending[0])
+                self._pending.popleft()
+        except OSError:
+            pass
+
+    def _append(self, line: bytes) -> None:
+        if self._torn:
+            line = b"\n" + line  # ends the part of a line that did get written
+        fd = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            written = os.write(fd, line)
+        finally:
+            os.close(fd)
+        self._torn = 0 < written < len(line)
+        if written < len(line):
+            raise OSError("short write")
+
+
+@dataclass(slots=True)
+class Told:
+    """What was already told in ``events.jsonl``, for whoever goes on from it."""
+
+    answered: set[str] = field(default_factory=set)
+    """Ids of commands that were applied or rejected."""
+    findings: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """By signature: the file and the count last reported."""
+    entries: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Why each described queue entry was kept."""
+
+
+def read_told(file: Path) -> Told:
+    """Scan the event file; torn and foreign lines are passed over."""
+    told = Told()
+    try:
+        with file.open("rb") as lines:
+            for line in lines:
+                try:
+                    _note(told, json.loads(line))
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    continue
+    except OSError:
+        pass
+    return told
+
+
+def _note(told: Told, data: dict[str, Any]) -> None:
+    kind = data["k"]
+    if kind in ("command_applied", "command_rejected"):
+        told.answered.add(str(data["id"]))
+    elif kind == "finding_described":
+        told.findings[str(data["signature"])] = (str(data["file"]), int(data.get("count", 1)))
+    elif kind == "entry_described":
+        told.entries[int(data["id"])] = tuple(map(str, data.get("reasons", ())))

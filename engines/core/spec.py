@@ -1,0 +1,163 @@
+"""``spec.json``: what the supervisor wants of one engine instance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzztui.engines.core.errors import Refusal
+
+__all__ = ["PROTO", "EngineSpec", "Spec", "TargetSpec", "read_spec"]
+
+PROTO = 1
+"""Version of ``spec.json`` that is understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """What is fuzzed. Paths are absolute; a limit of 0 is the engine's default."""
+
+    function: str
+    path: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    input: str = "auto"
+    generator: str = ""
+    expected: tuple[str, ...] = ()
+    timeout_s: float = 1.0
+    memory_bytes: int = 0
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    output: str = "discard"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """How it is fuzzed: the keys that every engine has; ``options`` is the whole table."""
+
+    kind: str = "zest"
+    seeds: tuple[str, ...] = ()
+    max_size: int = 10240
+    dictionary: tuple[str, ...] = ()
+    constants: bool = True
+    coverage: str = "edges"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One engine instance. ``seed`` and ``instance`` together fix its random choices.
+
+    A budget of 0 is none; ``budget_s`` counts seconds of this directory's whole life.
+    """
+
+    instance: str
+    dir: Path
+    sync_dir: Path
+    target: TargetSpec
+    engine: EngineSpec
+    seed: int = 0
+    budget_trials: int = 0
+    budget_s: float = 0.0
+
+
+_ABSENT: Any = object()
+
+
+class _Table:
+    """A JSON object with typed look-ups whose errors name file and key."""
+
+    def __init__(self, file: Path, name: str, data: Any) -> None:
+        self._file, self._name = file, name
+        if not isinstance(data, dict):
+            raise Refusal(f"{file}: {name or 'the file'} must be an object, not {data!r:.60}")
+        self.data: dict[str, Any] = data
+
+    def get(self, key: str, kinds: type | tuple[type, ...], default: Any = _ABSENT) -> Any:
+        value = self.data.get(key, default)
+        where = f"{self._file}: {self._name}{'.' if self._name else ''}{key}"
+        if value is _ABSENT:
+            raise Refusal(f"{where} is missing")
+        accepted = kinds if isinstance(kinds, tuple) else (kinds,)
+        if type(value) not in accepted:
+            names = " or ".join(k.__name__ for k in accepted)
+            raise Refusal(f"{where} must be {names}, not {value!r:.60}")
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        items = self.get(key, list, [])
+        if not all(isinstance(i, str) for i in items):
+            raise Refusal(f"{self._file}: {self._name}.{key} must be a list of strings")
+        return tuple(items)
+
+    def choice(self, key: str, allowed: tuple[str, ...], default: str) -> str:
+        value: str = self.get(key, str, default)
+        if value not in allowed:
+            raise Refusal(
+                f"{self._file}: {self._name}.{key} = {value!r:.60}: choose one of"
+                f" {', '.join(allowed)}"
+            )
+        return value
+
+
+def read_spec(file: Path) -> Spec:
+    """Read ``spec.json``; raises :class:`Refusal` on anything that cannot be run."""
+    try:
+        data = json.loads(file.read_bytes())
+    except OSError as e:
+        raise Refusal(f"{file}: {e.strerror or e}") from None
+    except (ValueError, RecursionError) as e:
+        raise Refusal(f"{file} is not a JSON file: {e}") from None
+    top = _Table(file, "", data)
+    proto = top.get("proto", int, PROTO)
+    if proto != PROTO:
+        raise Refusal(f"{file}: proto {proto} is not known to this engine, which speaks {PROTO}")
+    directory = Path(top.get("dir", str))
+    return Spec(
+        instance=top.get("instance", str),
+        dir=directory,
+        sync_dir=Path(top.get("sync_dir", str, str(directory.parent))),
+        seed=top.get("seed", int, 0),
+        budget_trials=top.get("budget_trials", int, 0),
+        budget_s=float(top.get("budget_s", (int, float), 0)),
+        target=_target(_Table(file, "target", top.get("target", dict))),
+        engine=_engine(_Table(file, "engine", top.get("engine", dict))),
+    )
+
+
+def _target(table: _Table) -> TargetSpec:
+    env = table.get("env", dict, {})
+    if not all(isinstance(v, str) for v in env.values()):
+        raise Refusal("target.env must hold strings only")
+    return TargetSpec(
+        function=table.get("function", str),
+        path=table.strings("path"),
+        include=table.strings("include"),
+        exclude=table.strings("exclude"),
+        input=table.choice("input", ("auto", "text", "bytes"), "auto"),
+        generator=table.get("generator", str, ""),
+        expected=table.strings("expected"),
+        timeout_s=float(table.get("timeout_s", (int, float), 1.0)) or 1.0,
+        memory_bytes=table.get("memory_bytes", int, 0),
+        env=env,
+        cwd=table.get("cwd", str, ""),
+        output=table.choice("output", ("discard", "log"), "discard"),
+    )
+
+
+def _engine(table: _Table) -> EngineSpec:
+    max_size = table.get("max_size", int, 10240)
+    if max_size < 1:
+        raise Refusal(f"engine.max_size = {max_size}: an input needs at least 1 byte")
+    return EngineSpec(
+        kind=table.get("kind", str),
+        seeds=table.strings("seeds"),
+        max_size=max_size,
+        dictionary=table.strings("dictionary"),
+        constants=table.get("constants", bool, True),
+        coverage=table.choice("coverage", ("edges", "counts"), "edges"),
+        options=table.data,
+    )

@@ -1,0 +1,131 @@
+"""The AFL-shaped instance directory: names, and writing that loses nothing.
+
+A file is written beside the folder and then renamed into it: whoever watches
+``queue/`` sees whole files only. When the disk is full the engine waits and says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from fuzztui.engines.core.candidate import NO_ENTRY, Candidate
+from fuzztui.engines.core.report import EventLog
+
+__all__ = ["CRASHES", "HANGS", "QUEUE", "Store", "candidate_tail", "entry_ids"]
+
+QUEUE: Final = "queue"
+CRASHES: Final = "crashes"
+HANGS: Final = "hangs"
+
+_ID = re.compile(r"id:(\d{6,})")
+_RETRY_S: Final = 1.0
+_README: Final = """\
+Each file here is an input on which the target failed: as bytes, or as the choices
+of the campaign's generator. "fuzztui repro" runs one again and shows the traceback.
+events.jsonl, beside this folder, holds the traceback that was seen.
+"""
+
+
+def candidate_tail(candidate: Candidate, time_ms: int, execs: int, *, new: bool = False) -> str:
+    """What follows the id in AFL's file names: ``src:..,time:..,execs:..,op:..[,+cov]``."""
+    if candidate.peer:
+        parts = [f"sync:{candidate.peer}", f"src:{candidate.src:06d}"]
+    else:
+        parts = []
+        if candidate.src != NO_ENTRY:
+            second = f"+{candidate.src2:06d}" if candidate.src2 != NO_ENTRY else ""
+            parts.append(f"src:{candidate.src:06d}{second}")
+        parts += [f"time:{time_ms}", f"execs:{execs}"]
+        if candidate.origin:
+            parts.append("orig:" + re.sub(r"[^A-Za-z0-9._+-]", "_", candidate.origin)[:100])
+        else:
+            parts.append(f"op:{candidate.op}")
+    if new:
+        parts.append("+cov")
+    return ",".join(parts)
+
+
+def entry_ids(folder: Path) -> dict[int, str]:
+    """The files of a queue, crashes or hangs folder by their id; empty if there is none."""
+    found: dict[int, str] = {}
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names, not 100,000 Path objects
+    except OSError:
+        return found
+    for name in names:
+        match = _ID.match(name)
+        if match:
+            found[int(match[1])] = name
+    return found
+
+
+class Store:
+    """Writes into one instance directory."""
+
+    def __init__(self, directory: Path, log: EventLog, wait: Callable[[float], None]) -> None:
+        """``wait(seconds)`` is called while the disk is full; it may raise ``Stopping``."""
+        self.directory = directory
+        self._log, self._wait = log, wait
+        self._next: dict[str, int] = {}
+
+    def create(self) -> None:
+        """Make the folders. Raises OSError."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (QUEUE, CRASHES, HANGS, ".synced"):
+            (self.directory / folder).mkdir(mode=0o700, exist_ok=True)
+
+    def next_id(self, folder: str) -> int:
+        """The id that the next file of this folder gets."""
+        if folder not in self._next:
+            self._next[folder] = max(entry_ids(self.directory / folder), default=-1) + 1
+        return self._next[folder]
+
+    def put(self, folder: str, name: str, data: bytes) -> None:
+        """Add a file named by :meth:`next_id`; waits for a full disk. Raises ``Stopping``."""
+        self.write(self.directory / folder / name, data)
+        self._next[folder] = self.next_id(folder) + 1
+        if folder == CRASHES and not (self.directory / folder / "README.txt").exists():
+            with contextlib.suppress(OSError):
+                self.replace(self.directory / folder / "README.txt", _README.encode())
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Replace a file as a whole, waiting while the disk is full."""
+        told = False
+        while True:
+            try:
+                self.replace(path, data)
+            except OSError as e:
+                if not told:
+                    why = e.strerror or str(e)
+                    self._log.say(
+                        "error", f"cannot write {path}: {why}; waiting until it can be written"
+                    )
+                    told = True
+                self._wait(_RETRY_S)
+            else:
+                break
+        if told:
+            self._log.say("info", f"{path.name} is written now; going on")
+
+    def replace(self, path: Path, data: bytes) -> None:
+        """The same without patience: raises OSError."""
+        part = self.directory / f".part-{os.getpid()}"
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+        finally:
+            os.close(fd)
+        part.replace(path)
+
+    def tidy(self) -> None:
+        """Remove what a killed process had begun to write."""
+        for part in self.directory.glob(".part-*"):
+            with contextlib.suppress(OSError):
+                part.unlink()

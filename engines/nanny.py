@@ -1,0 +1,363 @@
+"""The parent process: small, imports no target code, outlives every worker.
+
+It holds the lock on the instance directory, starts the worker, watches its journal,
+kills it when a trial hangs where Python cannot be interrupted, turns a dead worker
+into a crash file, writes the statistics, and starts the next worker, which goes on
+from the directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import platform
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from fuzztui import __version__
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.edges import EdgeTable
+from fuzztui.engines.core.errors import CANNOT_START, Refusal, Stopping
+from fuzztui.engines.core.failures import Failure, printable
+from fuzztui.engines.core.findings import Description, Findings
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.core.report import EventLog, read_told
+from fuzztui.engines.core.rescue import Rescue, Unsafe
+from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.stats import Reporter
+from fuzztui.engines.core.steering import CAPABILITIES
+from fuzztui.engines.core.store import Store, candidate_tail
+from fuzztui.engines.worker import KINDS, TRACE
+from fuzztui.wire.events import InstanceHello
+
+__all__ = ["Nanny"]
+
+_POLL_S: Final = 0.05
+_LOAD_LIMIT_S: Final = 120.0
+_STOP_GRACE_S: Final = 3.0
+_DEATHS_ALLOWED: Final = 3
+_FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Nanny:
+    """Runs one engine instance from start to end: :meth:`run`."""
+
+    def __init__(self, spec: Spec, file: Path) -> None:
+        """Lock and prepare the directory. Raises :class:`Refusal`."""
+        if spec.engine.kind not in KINDS:
+            raise Refusal(f'engine.kind = "{spec.engine.kind}": there are {", ".join(KINDS)}')
+        self._spec, self._spec_file = spec, file
+        self._log = EventLog(spec.dir / "events.jsonl", spec.instance)
+        self._store = Store(spec.dir, self._log, self._wait)
+        try:
+            self._store.create()
+            self._lock = _lock(spec.dir)
+            self._store.tidy()
+            self._journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
+            self._reporter = Reporter(spec, self._journal, self._store)
+            self._reporter.setup(sys.orig_argv)
+        except OSError as e:
+            raise Refusal(f"{e.filename or spec.dir}: {e.strerror or e}") from None
+        self._words = self._journal.words
+        self._words[j.STOP] = 0
+        self._words[j.START_TIME] = self._words[j.START_TIME] or int(time.time())
+        self._rescue = Rescue(spec.dir)
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._last_poll = time.monotonic()
+        self._hung = False
+        self._stop_at = 0.0
+        self._deaths = 0
+
+    def _wait(self, seconds: float) -> None:
+        """While a disk is full: keep time, and give up when told to stop."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self._keep_time()
+            if self._words[j.STOP]:
+                raise Stopping
+            time.sleep(_POLL_S)
+
+    def run(self) -> int:
+        """Keep a worker running until it ends on purpose; returns the exit status."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        self._log.write(
+            InstanceHello(
+                instance=self._spec.instance,
+                engine=self._spec.engine.kind,
+                version=__version__,
+                python=platform.python_version(),
+                pid=os.getpid(),
+                capabilities=list(CAPABILITIES),
+            )
+        )
+        self._keep_rescue()
+        try:
+            while True:
+                trial = self._words[j.TRIAL]
+                status = self._life()
+                phase = self._words[j.PHASE]
+                if status == CANNOT_START and phase == j.REFUSED:
+                    return CANNOT_START
+                if status == 0 and (phase == j.ENDED or self._words[j.STOP]):
+                    break
+                self._bury(status, trial)
+                if self._words[j.STOP]:
+                    break
+        except Stopping:
+            pass
+        finally:
+            self._kill()
+            self._words[j.PAUSED] = 0
+            self._reporter.tick(time.monotonic(), final=True)
+            self._log.flush()
+        return 0
+
+    def _on_signal(self, signum: int, frame: object) -> None:
+        self._words[j.STOP] = 1
+
+    # ------------------------------------------------------------------ a worker's life
+
+    def _life(self) -> int:
+        """Start a worker and watch it until it is gone; returns its exit status."""
+        self._words[j.PHASE] = j.LOADING
+        self._words[j.STARTED] = time.monotonic_ns()
+        self._hung = False
+        argv = [sys.executable, "-P", "-m", "fuzztui.engines", str(self._spec_file)]
+        worker = self._worker = subprocess.Popen(
+            [*argv, "--worker", str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONHASHSEED": "0", **self._spec.target.env},
+            process_group=0,
+        )
+        self._reporter.worker_pid = worker.pid
+        gone = _Exit(worker.pid)
+        watch = _Watch(self._spec.target.timeout_s, worker.pid, self._journal)
+        try:
+            while not gone.wait(_POLL_S) and worker.poll() is None:
+                now, step = self._keep_time()
+                self._reporter.tick(now)
+                self._log.flush()
+                if watch.hangs(step):
+                    self._hung = True
+                    self._kill_hung(worker.pid)
+                if self._words[j.STOP]:
+                    self._stop_at = self._stop_at or now
+                    grace = _STOP_GRACE_S + 2 * self._spec.target.timeout_s
+                    if self._words[j.PHASE] == j.LOADING or now - self._stop_at > grace:
+                        self._kill()
+        finally:
+            gone.close()
+        status = worker.wait()
+        # What a target has started goes with its worker.
+        with contextlib.suppress(OSError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        self._worker = None
+        return status
+
+    def _keep_time(self) -> tuple[float, float]:
+        """Advance the campaign's clock; returns now and the seconds since the last call."""
+        now = time.monotonic()
+        step = now - self._last_poll
+        self._last_poll = now
+        self._words[j.RUN_MS] += int(step * 1000)
+        self._last_poll -= step * 1000 % 1 / 1000
+        budget = self._spec.budget_s
+        if budget and self._words[j.RUN_MS] >= budget * 1000:
+            self._words[j.STOP] = 1
+        return now, step
+
+    def _kill_hung(self, pid: int) -> None:
+        """Ask the interpreter where it is, then kill it."""
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGUSR1)
+            time.sleep(2 * _POLL_S)
+        self._kill()
+
+    def _kill(self) -> None:
+        if self._worker is not None and self._worker.poll() is None:
+            with contextlib.suppress(OSError):
+                os.killpg(self._worker.pid, signal.SIGKILL)
+
+    # ----------------------------------------------------------------- after its death
+
+    def _keep_rescue(self) -> None:
+        """An input that was under way when the last worker died must run first."""
+        phase = self._words[j.PHASE]
+        if phase in (j.RUNNING, j.SAVING) and self._journal.label() != j.REBUILD:
+            self._patiently_rescue()
+        self._words[j.PHASE] = j.LOADING
+
+    def _patiently_rescue(self) -> None:
+        while True:
+            try:
+                return self._rescue.save(self._journal.candidate())
+            except OSError:
+                self._wait(1.0)
+
+    def _bury(self, status: int, trial_at_start: int) -> None:
+        """Draw the consequences of a death that was not wanted. Raises :class:`Refusal`."""
+        words = self._words
+        phase, trial, label = words[j.PHASE], words[j.TRIAL], self._journal.label()
+        how = _how(status)
+        outside = status < 0 and -status in _FROM_OUTSIDE and not self._hung
+        explained = False
+        if phase == j.RUNNING and label == j.REBUILD:
+            if not outside:
+                with contextlib.suppress(OSError):
+                    Unsafe(self._spec.dir).add(words[j.SRC])
+                self._log.say(
+                    "warning", f"queue entry {words[j.SRC]} {how} when run again: left out"
+                )
+                explained = True
+        elif phase in (j.RUNNING, j.SAVING):
+            blamed = (phase == j.RUNNING and not outside) or words[j.SUSPECT_TRIAL] == trial
+            if blamed:
+                self._blame(how, status)
+                explained = True
+            else:
+                words[j.SUSPECT_TRIAL] = trial
+                self._patiently_rescue()
+        if explained or trial != trial_at_start:
+            self._deaths = 0
+        else:
+            self._deaths += 1
+        loading = phase == j.LOADING
+        allowed = 1 if self._hung and loading else 2 if loading else _DEATHS_ALLOWED
+        if self._deaths >= allowed and not words[j.STOP]:
+            if self._hung:
+                how = f"did not end within {_LOAD_LIMIT_S:g} s"
+            where = f'target.function = "{self._spec.target.function}": importing it'
+            raise Refusal(
+                f"{where} {how}"
+                if loading
+                else f"the worker {how} {self._deaths} times without getting further;"
+                " worker.log may say more"
+            )
+        if not explained and not words[j.STOP]:
+            self._log.say("warning", f"the worker {how} at trial {trial}; it is started again")
+
+    def _blame(self, how: str, status: int) -> None:
+        """The running input ended the process: a finding."""
+        words, journal = self._words, self._journal
+        candidate = journal.candidate()
+        if not journal.tallied:
+            words[j.TIMEOUTS if self._hung else j.FAILURES] += 1
+        place, detail = self._last_stack()
+        if self._hung:
+            failure = Failure("hang", f"timeout @ {place}", "timeout", place)
+            limit = self._spec.target.timeout_s
+            title = f"timeout: longer than {limit:g} s, and Python code could not interrupt it"
+        else:
+            failure = Failure("crash", f"{how} @ {place}", how, place)
+            title = f"the process {how}"
+        store = Store(self._spec.dir, self._log, self._wait)
+        findings = Findings(store, self._log, journal, read_told(self._spec.dir / "events.jsonl"))
+        if findings.knows(failure):
+            findings.recount()
+        else:
+            tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL])
+            shown = Description(title, detail, printable(candidate.data))
+            number = -status if status < 0 and not self._hung else 0
+            findings.save(failure, candidate.data, tail, lambda: shown, signal=number)
+        self._rescue.clear()
+        words[j.PHASE] = j.LOADING
+
+    def _last_stack(self) -> tuple[str, str]:
+        """Place and text of what the dying interpreter wrote about its stack."""
+        try:
+            text = (self._spec.dir / TRACE).read_text(errors="replace")[-8000:]
+        except OSError:
+            return "", ""
+        frames = re.findall(r'File "([^"\n]*)", line (\d+) in ([^\n]*)', text)
+        files = EdgeTable(self._spec.dir / "edges.json").known_files()
+        inside = [f for f in frames if f[0] in files]
+        outside = [f for f in frames if "/fuzztui/engines/" not in f[0]]
+        for file, _, function in [*inside, *outside][:1]:
+            return f"{Path(file).name} in {function}", text
+        return "", text
+
+
+class _Exit:
+    """Waits for a process to end without polling it."""
+
+    def __init__(self, pid: int) -> None:
+        self._fd = -1
+        with contextlib.suppress(OSError, AttributeError):
+            self._fd = os.pidfd_open(pid)
+        self._poll = select.poll()
+        if self._fd >= 0:
+            self._poll.register(self._fd, select.POLLIN)
+
+    def wait(self, seconds: float) -> bool:
+        """Has it ended? Waits at most that long."""
+        return bool(self._poll.poll(seconds * 1000))
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+class _Watch:
+    """Decides that the running trial hangs, by the time that was seen to pass.
+
+    Not by the clock: a process that was stopped, or a machine that slept, hangs not.
+    """
+
+    def __init__(self, timeout_s: float, pid: int, journal: Journal) -> None:
+        self._limit_s = max(1.5 * timeout_s, timeout_s + 1.0)
+        self._stat = Path(f"/proc/{pid}/stat")
+        self._words = journal.words
+        self._mark = (0, 0)
+        self._seen_s = 0.0
+
+    def hangs(self, step_s: float) -> bool:
+        """``step_s`` has passed since the last call."""
+        phase = self._words[j.PHASE]
+        mark = (phase, self._words[j.STARTED])
+        if phase not in (j.RUNNING, j.LOADING) or mark != self._mark:
+            self._mark = mark
+            self._seen_s = 0.0
+            return False
+        self._seen_s += min(step_s, 4 * _POLL_S)
+        limit = _LOAD_LIMIT_S if phase == j.LOADING else self._limit_s
+        if self._seen_s <= limit:
+            return False
+        if self._stopped():
+            self._seen_s = 0.0
+            return False
+        return True
+
+    def _stopped(self) -> bool:
+        try:
+            return self._stat.read_text().rpartition(")")[2].split()[0] in ("T", "t")
+        except (OSError, IndexError):
+            return False
+
+
+def _how(status: int) -> str:
+    """How a process ended, in words that follow a subject."""
+    if status >= 0:
+        return f"exited with status {status}"
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"
+
+
+def _lock(directory: Path) -> int:
+    """Lock the instance directory as afl-fuzz does; raises :class:`Refusal` if it is in use."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        raise Refusal(f"{directory} is in use: another engine runs on it") from None
+    return fd

@@ -1,0 +1,217 @@
+"""The worker: loads the target and runs the loop. It may die at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import fcntl
+import gc
+import importlib
+import os
+import random
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TextIO
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.context import Context
+from fuzztui.engines.core.dictionary import Constants, read_dictionary, tokens_of
+from fuzztui.engines.core.edges import CoverageMap, EdgeTable
+from fuzztui.engines.core.errors import CANNOT_START, Refusal, Stopping
+from fuzztui.engines.core.executor import Executor
+from fuzztui.engines.core.findings import Findings
+from fuzztui.engines.core.fixture import Fixture
+from fuzztui.engines.core.guard import Guard
+from fuzztui.engines.core.importer import Application
+from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, TextInput
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.core.loop import Loop, Parts
+from fuzztui.engines.core.report import EventLog, read_told
+from fuzztui.engines.core.rescue import Unsafe
+from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.stages import BUILTIN, list_seeds
+from fuzztui.engines.core.steering import Steering
+from fuzztui.engines.core.store import Store
+from fuzztui.engines.core.target import Target, application_packages, load_target
+
+__all__ = ["KINDS", "TRACE", "work"]
+
+KINDS: Final = {"zest": "fuzztui.engines.zest.engine"}
+"""The module of each engine: its ``build(Context)`` gives the parts."""
+
+TRACE: Final = ".trace"
+"""Where the interpreter writes the Python stack when it dies of a signal, or of SIGUSR1."""
+
+_VOICE_FD: Final = 200
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class Voice:
+    """The worker's own words for ``worker.log``, whatever the target does to stderr."""
+
+    def __init__(self) -> None:
+        self._fd = fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, _VOICE_FD)
+
+    def say(self, text: str) -> None:
+        """One or more lines."""
+        with contextlib.suppress(OSError):
+            os.write(self._fd, text.rstrip("\n").encode("utf-8", "backslashreplace") + b"\n")
+
+
+def work(spec: Spec, parent: int) -> int:
+    """Fuzz until the budget is used up or told to stop; returns the exit status."""
+    _die_with(parent)
+    voice = Voice()
+    journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
+    journal.words[j.PHASE] = j.LOADING
+    log = EventLog(spec.dir / "events.jsonl", spec.instance)
+    try:
+        loop = _build(spec, journal, log)
+        gc.collect()
+        gc.freeze()  # what is loaded stays: collections need not look at it
+        journal.words[j.PHASE] = j.IDLE
+        loop.run()
+    except Refusal as e:
+        if e.detail:
+            voice.say(e.detail)
+        voice.say(f"fuzztui: {e}")
+        log.say("error", str(e))
+        journal.words[j.PHASE] = j.REFUSED
+        return CANNOT_START
+    except Stopping:
+        return 0  # the phase stays: what could not be saved is tried at the next start
+    except BaseException:
+        voice.say(traceback.format_exc())
+        return 1
+    journal.words[j.PHASE] = j.ENDED
+    return 0
+
+
+def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
+    def wait(seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if journal.words[j.STOP]:
+                raise Stopping
+            time.sleep(0.05)
+
+    store = Store(spec.dir, log, wait)
+    _limits(spec)
+    output = spec.dir / "target.log" if spec.target.output == "log" else None
+    fixture = Fixture(Path(spec.target.cwd) if spec.target.cwd else spec.dir / ".scratch", output)
+    fixture.open()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # the parent sets STOP; not SIG_IGN: it is inherited
+    trace = _trace(spec.dir)
+
+    guard = Guard(spec.target.timeout_s)
+    coverage = CoverageMap("counts" if spec.engine.coverage == "counts" else "edges")
+    table = EdgeTable(spec.dir / "edges.json")
+    include = application_packages(spec.target)
+    application = Application(include, spec.target.exclude, table, coverage, guard)
+    constants = Constants()
+    if spec.engine.constants:
+        application.on_source = constants.add
+    random.seed(0)  # the module's own generator, which targets may use
+    target = load_target(spec.target, application)
+    fixture.loaded()
+    coverage.grow(table.size)
+    for name in application.plain:
+        log.say("warning", f"module {name} is nested too deeply to be instrumented: not covered")
+    table.save(store.write)
+
+    told = read_told(spec.dir / "events.jsonl")
+    rng = random.Random(f"{spec.seed}/{spec.instance}/{journal.words[j.TRIAL]}")
+    form = _form(target, spec, rng, journal.extend)
+    executor = Executor(
+        target.function, form, target.expected, coverage=coverage, guard=guard, fixture=fixture
+    )
+    tokens = list(dict.fromkeys(_tokens(spec, constants)))
+    journal.words[j.TOKENS] = len(tokens)
+    seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.say)
+    if not seeds and spec.engine.seeds:
+        log.say("warning", "engine.seeds holds no file: starting from built-in short inputs")
+    if not seeds and not form.choices:
+        seeds = list(BUILTIN)
+    context = Context(
+        spec=spec,
+        rng=rng,
+        executor=executor,
+        tokens=tokens,
+        seeds=seeds,
+        text=target.text,
+        journal=journal,
+        store=store,
+        log=log,
+    )
+    build: Callable[[Context], Parts] = importlib.import_module(KINDS[spec.engine.kind]).build
+    parts = build(context)
+    loop = Loop(
+        parts,
+        journal=journal,
+        store=store,
+        log=log,
+        findings=Findings(store, log, journal, told),
+        steering=Steering(spec.dir / "control.jsonl", parts.scheduler, journal, log, told.answered),
+        edges=table,
+        budget_trials=spec.budget_trials,
+    )
+    guard.arm()
+    loop.rebuild(told, Unsafe(spec.dir).load())
+    assert not trace.closed
+    return loop
+
+
+def _form(
+    target: Target, spec: Spec, rng: random.Random, on_fresh: Callable[[bytes], None]
+) -> InputForm:
+    if target.generator is not None:
+        return GeneratedInput(target.generator, spec.engine.max_size, rng.randbytes, on_fresh)
+    return TextInput() if target.text else BytesInput()
+
+
+def _tokens(spec: Spec, constants: Constants) -> list[bytes]:
+    tokens = [t for file in spec.engine.dictionary for t in read_dictionary(Path(file))]
+    return tokens + tokens_of(constants.found.values())
+
+
+def _limits(spec: Spec) -> None:
+    """Address space (half of the machine's memory unless told otherwise), no core files."""
+    memory = spec.target.memory_bytes
+    if memory == 0:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if memory > 0:
+        if hard != resource.RLIM_INFINITY:
+            memory = min(memory, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _trace(directory: Path) -> TextIO:
+    """Have the interpreter's stack written on fatal signals, and when the parent asks."""
+    trace = (directory / TRACE).open("w")
+    high = fcntl.fcntl(trace.fileno(), fcntl.F_DUPFD_CLOEXEC, _VOICE_FD)
+    trace.close()
+    kept = os.fdopen(high, "w")
+    faulthandler.enable(kept, all_threads=False)
+    faulthandler.register(signal.SIGUSR1, kept, all_threads=False, chain=False)
+    _KEPT.append(kept)
+    return kept
+
+
+_KEPT: list[TextIO] = []
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent dies."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(1)  # it died before that

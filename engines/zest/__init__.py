@@ -1,0 +1,1 @@
+"""zest: coverage-guided fuzzing of bytes or of a generator's choices."""

@@ -1,0 +1,53 @@
+"""zest (Padhye et al., "Semantic Fuzzing with Zest", ISSTA 2019), for Python.
+
+Algorithm 1 of the Mu2 paper, with coverage of valid inputs judged apart: choices of
+a generator are mutated as Zest does, plain bytes and text as AFL does.
+"""
+
+from __future__ import annotations
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.context import Context
+from fuzztui.engines.core.corpus import Corpus, Steerable, ZestScheduler
+from fuzztui.engines.core.feedback import CoverageFeedback
+from fuzztui.engines.core.loop import Parts
+from fuzztui.engines.core.mutate import ChoiceMutator, Havoc, Mixture, Mutator, Splice
+from fuzztui.engines.core.rescue import Rescue
+from fuzztui.engines.core.stages import Fresh, Mutate, Recover, Seeds
+from fuzztui.engines.core.sync import Sync
+
+__all__ = ["build"]
+
+
+def build(context: Context) -> Parts:
+    """The parts of a zest engine."""
+    spec, rng, executor = context.spec, context.rng, context.executor
+    limit, words = spec.engine.max_size, context.journal.words
+    corpus = Corpus()
+    scheduler = Steerable(ZestScheduler(corpus), corpus)
+    choices = executor.form.choices
+    mutators: list[tuple[str, float, Mutator]]
+    if choices:
+        mutators = [("choices", 1.0, ChoiceMutator(rng))]
+    else:
+        havoc = Havoc(rng, limit, context.tokens, text=context.text)
+        mutators = [("havoc", 0.85, havoc), ("splice", 0.15, Splice(rng, corpus, havoc))]
+
+    def seed_done(number: int) -> None:
+        words[j.SEEDS_DONE] = number
+
+    coverage = CoverageFeedback(executor.coverage)
+    return Parts(
+        executor=executor,
+        corpus=corpus,
+        scheduler=scheduler,
+        stages=[
+            Recover(Rescue(spec.dir)),
+            Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.say),
+            Sync(spec.sync_dir, context.store, limit),
+            Mutate(corpus, scheduler, Mixture(mutators, rng)),
+            Fresh(rng, choices=choices),
+        ],
+        coverage=coverage,
+        feedbacks=[coverage],
+    )

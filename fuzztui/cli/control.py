@@ -1,0 +1,79 @@
+"""``fuzztui ctl``: steering from a script."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+
+from fuzztui.cli.runs import find_run
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, visible
+from fuzztui.remote.client import ControlClient, NotRunning, RemoteError
+from fuzztui.wire.commands import (
+    Command,
+    Pause,
+    PromoteEntry,
+    ResetEntry,
+    Resume,
+    SkipEntry,
+    Stop,
+)
+
+_ENTRY = re.compile(r"(?:(?P<instance>[^/]+)/)?(?:queue/)?(?:id:)?(?P<id>\d{1,9})(?:,.*)?")
+
+
+def _whole(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
+    def build(options: argparse.Namespace) -> Command:
+        if options.id:
+            raise Failure(f"{options.action} takes no ID: {options.id!r}", USAGE)
+        return command(instance=options.instance)
+
+    return build
+
+
+def _entry(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
+    def build(options: argparse.Namespace) -> Command:
+        match = _ENTRY.fullmatch(options.id)
+        if not match:
+            what = repr(options.id) if options.id else "nothing"
+            raise Failure(
+                f"{options.action} needs a queue entry's ID, not {what}: 12, id:000012 or main/12",
+                USAGE,
+            )
+        return command(entry=int(match["id"]), instance=match["instance"] or options.instance)
+
+    return build
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], Command]] = {
+    "pause": _whole(Pause),
+    "resume": _whole(Resume),
+    "stop": _whole(Stop),
+    "skip": _entry(SkipEntry),
+    "promote": _entry(PromoteEntry),
+    "reset": _entry(ResetEntry),
+}
+
+
+def ctl(options: argparse.Namespace) -> int:
+    """Send one command, wait for the answer, print it."""
+    command = ACTIONS[options.action](options)
+    run = find_run(options.run)
+    try:
+        client = ControlClient(run, "ctl")
+    except NotRunning:
+        raise Failure(f"{run}: no campaign runs there", NOT_RUNNING) from None
+    except RemoteError as e:
+        raise Failure(str(e), NOT_RUNNING) from None
+    try:
+        result = client.send(command, options.timeout)
+    except RemoteError as e:
+        raise Failure(str(e)) from None
+    finally:
+        client.close()
+    where = f" by {result.instance}" if result.instance else ""
+    where += f" at trial {result.trial}" if result.trial >= 0 else ""
+    detail = f": {visible(result.detail)}" if result.detail else ""
+    word = "applied" if result.ok else "pending" if result.pending else "rejected"
+    print(f"{word}{where}{detail}")
+    return DONE if result.ok else FAILED

@@ -1,0 +1,158 @@
+"""The grammar of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from fuzztui import __version__
+from fuzztui.campaign.units import parse_duration
+from fuzztui.cli import control, look, run
+
+Run = Callable[[argparse.Namespace], int]
+"""What carries a parsed command out; returns the exit code."""
+
+EPILOG = """\
+fuzztui CAMPAIGN.toml starts a campaign, or rejoins it when it runs already.
+
+commands:
+  attach [RUN]             the screen of a running or ended campaign
+  status [RUN] [--json]    one screen of text, or one JSON object
+  ctl RUN COMMAND [ID]     steer: pause, resume, stop, skip, promote, reset
+  replay RUN|LOG           the campaign again, at any speed, from any time
+  repro RUN FILE           run one finding or queue entry under the target
+  check CAMPAIGN.toml      read and check a campaign file, run nothing
+  samples                  the sample campaigns that come with fuzztui
+  themes                   the colour themes
+
+fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME).
+"""
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The options of one command; ``options.command`` is the function to call."""
+    if argv and argv[0] in _COMMANDS:
+        name, rest = argv[0], argv[1:]
+        parser = argparse.ArgumentParser(prog=f"fuzztui {name}")
+        command = _COMMANDS[name](parser)
+        parser.set_defaults(command=command)
+        return parser.parse_args(rest)
+    parser = argparse.ArgumentParser(
+        prog="fuzztui",
+        description="A terminal monitor and controller for fuzz campaigns.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
+    )
+    parser.set_defaults(command=_run(parser))
+    return parser.parse_args(argv or ["--help"])
+
+
+def _run(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
+    _set(parser)
+    parser.add_argument("--new", action="store_true", help="start afresh in another run directory")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--headless", action="store_true", help="no screen: a progress line")
+    how.add_argument("--detach", action="store_true", help="start it and leave at once")
+    parser.add_argument("--json", action="store_true", help="with --headless: JSON lines")
+    _theme(parser)
+    parser.add_argument("--version", action="version", version=f"fuzztui {__version__}")
+    return run.run
+
+
+def _attach(parser: argparse.ArgumentParser) -> Run:
+    _optional_run(parser)
+    _theme(parser)
+    return look.attach
+
+
+def _status(parser: argparse.ArgumentParser) -> Run:
+    _optional_run(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    return look.status
+
+
+def _ctl(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
+    parser.add_argument("action", choices=list(control.ACTIONS), help="what to do")
+    parser.add_argument(
+        "id", nargs="?", default="", help="a queue entry: 12, id:000012 or INSTANCE/12"
+    )
+    parser.add_argument("--instance", default="", help="only this instance")
+    parser.add_argument("--timeout", type=_seconds, default=10.0, help="how long to wait (10s)")
+    return control.ctl
+
+
+def _replay(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument("path", metavar="RUN|LOG", type=Path, help="a run directory or a log file")
+    parser.add_argument("--speed", type=float, default=1.0, help="times real time (1)")
+    parser.add_argument("--at", metavar="TIME", type=_seconds, help="start there: 90s, 1h30m")
+    parser.add_argument("--json", action="store_true", help="no screen: status at --at, or the end")
+    _theme(parser)
+    return look.replay
+
+
+def _repro(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
+    parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
+    return run.repro
+
+
+def _check(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
+    _set(parser)
+    return run.check
+
+
+def _samples(parser: argparse.ArgumentParser) -> Run:
+    return run.samples
+
+
+def _themes(parser: argparse.ArgumentParser) -> Run:
+    return look.themes
+
+
+_COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
+    "attach": _attach,
+    "status": _status,
+    "ctl": _ctl,
+    "replay": _replay,
+    "repro": _repro,
+    "check": _check,
+    "samples": _samples,
+    "themes": _themes,
+}
+
+
+def _set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="override a key of the file: --set campaign.budget=15s",
+    )
+
+
+def _theme(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--theme", help="a colour theme (fuzztui themes lists them)")
+
+
+def _optional_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        type=Path,
+        nargs="?",
+        help="a run directory or campaign file; default: the only or latest one in ./runs",
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        return parse_duration(float(text) if text.replace(".", "", 1).isdigit() else text)
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None

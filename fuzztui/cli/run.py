@@ -1,0 +1,171 @@
+"""``fuzztui CAMPAIGN.toml``: start, rejoin or resume; and what goes with campaign files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import fuzztui
+from fuzztui.campaign import Campaign, CampaignError, Loaded, load, write_frozen
+from fuzztui.cli.headless import follow
+from fuzztui.cli.look import screen, status_object, status_text
+from fuzztui.cli.runs import Standing, find_run, is_run, standing
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
+from fuzztui.model.selectors import elapsed, totals
+from fuzztui.remote.client import running
+from fuzztui.supervise.daemon import SupervisorError, prepare_run, start
+
+SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Start the campaign of a file, or go on with it, and show it."""
+    loaded = _load(options.file, options.overrides)
+    if options.new:
+        loaded = _in_new_directory(loaded)
+    where = loaded.campaign.output
+    if is_run(where) and (where / "campaign.toml").exists():
+        _same_campaign(loaded, where)
+        if running(where):
+            say(f"the campaign runs already: rejoining {where}")
+        elif _finished(loaded.campaign, where):
+            say(f"{where} has finished; --new starts afresh, a larger campaign.budget goes on")
+            return _show(options, where, over=True)
+        else:
+            _start(loaded, "resuming")
+    else:
+        _start(loaded, "starting")
+    return _show(options, where, over=False)
+
+
+def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
+    if options.detach:
+        say(f"fuzztui attach {where} shows it; fuzztui ctl {where} stop ends it")
+        return DONE
+    if options.headless or options.json or not (sys.stdout.isatty() and sys.stdin.isatty()):
+        if over:
+            now = standing(where)
+            text = (
+                json.dumps(status_object(where, now)) if options.json else status_text(where, now)
+            )
+            print(text)
+            return DONE
+        return follow(where, as_json=options.json)
+    return screen(where, options.theme)
+
+
+def _load(file: Path, overrides: list[str]) -> Loaded:
+    if not file.exists() and (SAMPLES / file.name).is_file():
+        say(f"{file} is not here: using the sample campaign that comes with fuzztui")
+        file = SAMPLES / file.name
+    try:
+        return load(file, overrides)
+    except CampaignError as e:
+        raise Failure(str(e), USAGE) from None
+
+
+def _start(loaded: Loaded, word: str) -> None:
+    where = loaded.campaign.output
+    say(f"{word} {loaded.campaign.name} in {where}")
+    try:
+        prepare_run(where)
+        write_frozen(loaded, where)
+        start(where, progress=say)
+    except SupervisorError as e:
+        raise Failure(str(e)) from None
+    except OSError as e:
+        raise Failure(f"{where}: the run directory cannot be written: {e.strerror}") from None
+
+
+def _in_new_directory(loaded: Loaded) -> Loaded:
+    campaign = loaded.campaign
+    path, n = campaign.output, 1
+    while path.exists():
+        n += 1
+        path = campaign.output.with_name(f"{campaign.output.name}-{n}")
+    loaded.frozen["campaign"]["output"] = str(path)
+    return Loaded(replace(campaign, output=path), loaded.frozen)
+
+
+_IDENTITY = (("engine", "kind"), ("target", "function"), ("target", "generator"))
+
+
+def _same_campaign(loaded: Loaded, where: Path) -> None:
+    """Refuse to go on with another campaign's directory; tell which keys changed."""
+    try:
+        before = load(where / "campaign.toml").frozen
+    except CampaignError as e:
+        say(f"the frozen copy of the running campaign cannot be compared: {e}")
+        return
+    for table, key in _IDENTITY:
+        old, new = before[table].get(key), loaded.frozen[table].get(key)
+        if old != new:
+            raise Failure(
+                f"{where} holds another campaign: {table}.{key} is {old!r} there, {new!r} now; "
+                "use --new, or --set campaign.output=DIR",
+                USAGE,
+            )
+    if running(where):
+        changed = [
+            f"{table}.{key}"
+            for table, keys in loaded.frozen.items()
+            for key in keys.keys() | before.get(table, {}).keys()
+            if keys.get(key) != before.get(table, {}).get(key)
+        ]
+        if changed:
+            say(
+                f"changed since the start, not in force until resumed: {', '.join(sorted(changed))}"
+            )
+
+
+def _finished(campaign: Campaign, where: Path) -> bool:
+    now: Standing = standing(where)
+    if now.state.state != "finished":
+        return False
+    if campaign.budget_s:
+        return elapsed(now.state) >= campaign.budget_s - 0.5
+    if campaign.budget_trials:
+        return totals(now.state).execs >= campaign.budget_trials
+    return False
+
+
+def check(options: argparse.Namespace) -> int:
+    """Read and check a campaign file; print what it means."""
+    loaded = _load(options.file, options.overrides)
+    print(loaded.toml(), end="")
+    say(f"{options.file} is a good campaign file")
+    return DONE
+
+
+def samples(options: argparse.Namespace) -> int:
+    """List the sample campaigns that come with fuzztui."""
+    for path in sorted(SAMPLES.glob("*.toml")):
+        first = path.read_text().partition("\n")[0].lstrip("# ")
+        print(f"{path.name:<26} {first}")
+    say("run one: fuzztui NAME.toml")
+    return DONE
+
+
+def repro(options: argparse.Namespace) -> int:
+    """Run one input plainly under the target; the engine prints what happens."""
+    where = find_run(options.run)
+    for candidate in (Path(options.file), where / "out" / options.file, where / options.file):
+        if candidate.is_file():
+            break
+    else:
+        raise Failure(f"{options.file}: no such file here or in {where / 'out'}", NOT_RUNNING)
+    specs = sorted((where / "out").glob("*/spec.json"))
+    near = [s for s in specs if s.parent in candidate.absolute().parents]
+    if not specs:
+        raise Failure(f"{where}: no instance has been started here", NOT_RUNNING)
+    spec = (near or specs)[0]
+    python = json.loads(spec.read_text())["target"]["python"]
+    package = where / "supervisor" / "pkg"
+    argv = [python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(candidate.absolute())]
+    done = subprocess.run(argv, env={**os.environ, "PYTHONPATH": str(package)}, check=False)
+    return DONE if done.returncode == 0 else FAILED

@@ -1,0 +1,91 @@
+"""Finding run directories, and telling what state they are in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzztui.campaign import CampaignError, load
+from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure
+from fuzztui.log.reader import LogError
+from fuzztui.model.state import State
+from fuzztui.remote.client import running
+from fuzztui.session import LiveClock, Session
+
+ENDED = ("finished", "stopped", "failed")
+
+
+def is_run(path: Path) -> bool:
+    """Whether a directory looks like a run of ours."""
+    return (path / "log").is_dir()
+
+
+def find_run(given: Path | None) -> Path:
+    """The run that the user means. Raises :class:`Failure` with what there is instead."""
+    if given is None:
+        return _only_or_latest(Path.cwd() / "runs")
+    if is_run(given):
+        return given.absolute()
+    if given.name == "log" and is_run(given.parent):
+        return given.parent.absolute()
+    if given.is_file() and given.suffix == ".toml":
+        try:
+            run = load(given).campaign.output
+        except CampaignError as e:
+            raise Failure(str(e), USAGE) from None
+        if is_run(run):
+            return run
+        raise Failure(f"{given} has no run yet ({run}); start it: fuzztui {given}", NOT_RUNNING)
+    if given.is_dir():
+        return _only_or_latest(given)
+    raise Failure(f"{given}: there is no such run directory", NOT_RUNNING)
+
+
+def _only_or_latest(parent: Path) -> Path:
+    runs = [p for p in parent.iterdir() if is_run(p)] if parent.is_dir() else []
+    if not runs:
+        raise Failure(
+            f"no run in {parent}; name a run directory, or start one: fuzztui CAMPAIGN.toml",
+            NOT_RUNNING,
+        )
+    alive = [p for p in runs if running(p)]
+    if len(alive) > 1:
+        names = ", ".join(str(p) for p in sorted(alive))
+        raise Failure(f"several campaigns run here, name one: {names}", USAGE)
+    return alive[0] if alive else max(runs, key=lambda p: (p / "log").stat().st_mtime)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The newest state of a run and whether its supervisor lives (its pid)."""
+
+    state: State
+    pid: int | None
+
+    @property
+    def word(self) -> str:
+        """The state's name; ``interrupted`` when the supervisor died in the middle."""
+        if self.pid is None and self.state.state not in (*ENDED, "empty"):
+            return "interrupted"
+        return self.state.state
+
+
+def standing(run: Path) -> Standing:
+    """Fold the whole log of a run (by its last checkpoint). Raises :class:`Failure`."""
+    pid = running(run)
+    return Standing(fold_all(open_session(run)), pid)
+
+
+def open_session(path: Path) -> Session:
+    """A live session on a run or a log. Raises :class:`Failure` when there is none."""
+    try:
+        return Session(path, LiveClock())
+    except (LogError, OSError) as e:
+        raise Failure(str(e), NOT_RUNNING) from None
+
+
+def fold_all(session: Session) -> State:
+    """Apply everything that the log has now."""
+    while session.poll().records:
+        pass
+    return session.state

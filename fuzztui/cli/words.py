@@ -1,0 +1,37 @@
+"""Talking to the person at the terminal."""
+
+from __future__ import annotations
+
+import sys
+
+DONE, FAILED, USAGE, NOT_RUNNING = 0, 1, 2, 3
+
+
+class Failure(Exception):
+    """Something that the user must be told; ends the command with ``code``."""
+
+    def __init__(self, text: str, code: int = FAILED) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def say(text: str) -> None:
+    """A line for the person (stderr): stdout is for results."""
+    print(f"fuzztui: {text}", file=sys.stderr, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """``75`` -> ``1m15s``; ``90061`` -> ``1d01h01m``."""
+    s = int(seconds)
+    if s < 60:
+        return f"{s}s"
+    if s < 3600:
+        return f"{s // 60}m{s % 60:02d}s"
+    if s < 86400:
+        return f"{s // 3600}h{s % 3600 // 60:02d}m"
+    return f"{s // 86400}d{s % 86400 // 3600:02d}h{s % 3600 // 60:02d}m"
+
+
+def visible(text: str) -> str:
+    """Text of a target or a file, made harmless for a terminal: one line, no control bytes."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

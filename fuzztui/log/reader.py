@@ -1,0 +1,107 @@
+"""Reading a log: in order, from any record on, while it grows."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from operator import attrgetter
+from pathlib import Path
+
+from fuzztui.log.blocks import Block
+from fuzztui.log.files import LogError
+from fuzztui.log.lines import Problems, upto_t
+from fuzztui.log.sources import open_source
+from fuzztui.wire.events import Record
+
+__all__ = ["LogError", "LogReader"]
+
+KEPT_BLOCKS = 4
+"""How many decoded blocks are remembered: paging and nearby seeks decode nothing."""
+
+_last = attrgetter("last")
+_first_t = attrgetter("t0")
+_seq = attrgetter("seq")
+
+
+class LogReader:
+    """Any number of readers may follow a log that one writer in another process extends.
+
+    ``path`` is a run, its log directory, or a ``.jsonl`` or ``.jsonl.gz`` file. Raises
+    :class:`LogError` when there is no log and OSError when it cannot be read. What is
+    damaged is left out and described in ``problems``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.last_seq = 0
+        self.last_t = 0.0
+        self.problems = Problems()
+        self._source = open_source(path, self.problems)
+        self._cache: OrderedDict[Block, list[Record]] = OrderedDict()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """See what was appended since. Costs microseconds when nothing was."""
+        source = self._source
+        source.refresh()
+        if source.hot:
+            self.last_seq, self.last_t = source.hot[-1].seq, source.hot[-1].t
+        elif source.index:
+            self.last_seq, self.last_t = source.index[-1].last, source.index[-1].t1
+
+    def records(self, after_seq: int = 0, limit: int | None = None) -> Iterator[Record]:
+        """The records behind ``after_seq``, at most ``limit``, as of the last refresh.
+
+        It may be interrupted by :meth:`refresh`: then it goes on to what is new.
+        """
+        left = sys.maxsize if limit is None else limit
+        while left > 0:
+            batch = self.batch(after_seq, left)
+            if not batch:
+                return
+            yield from batch
+            left -= len(batch)
+            after_seq = batch[-1].seq
+
+    def batch(self, after_seq: int, limit: int) -> list[Record]:
+        """As :meth:`records`, in one list and perhaps fewer; empty at the end only."""
+        index = self._source.index
+        i = bisect_right(index, after_seq, key=_last)
+        while i < len(index):
+            records = self._load(index[i])
+            start = bisect_right(records, after_seq, key=_seq)
+            if start < len(records):
+                return records[start : start + limit]
+            i += 1  # a damaged block
+        hot = self._source.hot
+        start = bisect_right(hot, after_seq, key=_seq)
+        return hot[start : start + limit]
+
+    def seq_at(self, t: float) -> int:
+        """The last record that is not after campaign time ``t``; 0 if there is none."""
+        hot = self._source.hot
+        if hot and hot[0].t <= t:
+            return hot[upto_t(hot, t) - 1].seq
+        index = self._source.index
+        i = bisect_right(index, t, key=_first_t)
+        while i > 0:
+            i -= 1
+            if index[i].t1 <= t:
+                return index[i].last
+            records = self._load(index[i])
+            n = upto_t(records, t)
+            if n:
+                return records[n - 1].seq
+        return 0
+
+    def _load(self, block: Block) -> list[Record]:
+        records = self._cache.get(block)
+        if records is None:
+            records = self._cache[block] = self._source.load(block)
+            while len(self._cache) > KEPT_BLOCKS:
+                self._cache.popitem(last=False)
+        else:
+            self._cache.move_to_end(block)
+        return records

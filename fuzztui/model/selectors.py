@@ -1,0 +1,323 @@
+"""What screens, reports and ``status`` want to know of a state: pure functions of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fuzztui.model.state import Entry, Finding, Instance, State
+
+__all__ = [
+    "Group",
+    "Step",
+    "Totals",
+    "elapsed",
+    "entries",
+    "findings",
+    "groups",
+    "lineage",
+    "pending_commands",
+    "progress",
+    "rate",
+    "remaining",
+    "status_dict",
+    "totals",
+    "wall_time",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Over all instances; -1 where no instance reports the figure."""
+
+    execs: int
+    execs_per_sec: float
+    corpus: int
+    crashes: int
+    hangs: int
+    edges: int
+    """The maximum: instances exchange their finds."""
+    edges_total: int
+    edges_valid: int
+    valid: int
+    invalid: int
+    cpu: float
+    rss: int
+    last_find_t: float
+
+
+def totals(state: State) -> Totals:
+    """Sums over instances, except for what says otherwise in :class:`Totals`."""
+    all_ = list(state.instances.values())
+    return Totals(
+        execs=sum(i.execs for i in all_),
+        execs_per_sec=round(sum(i.execs_per_sec for i in all_), 3),
+        corpus=sum(i.corpus for i in all_),
+        crashes=sum(i.crashes for i in all_),
+        hangs=sum(i.hangs for i in all_),
+        edges=max((i.edges for i in all_), default=-1),
+        edges_total=max((i.edges_total for i in all_), default=-1),
+        edges_valid=max((i.edges_valid for i in all_), default=-1),
+        valid=_known_sum(i.valid for i in all_),
+        invalid=_known_sum(i.invalid for i in all_),
+        cpu=round(sum(i.cpu for i in all_), 3),
+        rss=sum(i.rss for i in all_),
+        last_find_t=max((i.last_find_t for i in all_), default=-1.0),
+    )
+
+
+def _known_sum(values: Iterable[int]) -> int:
+    known = [v for v in values if v >= 0]
+    return sum(known) if known else -1
+
+
+# ---------------------------------------------------------------------- time
+
+
+def elapsed(state: State) -> float:
+    """Campaign time so far, in seconds."""
+    return state.t
+
+
+def remaining(state: State) -> float | None:
+    """Seconds of the time budget that are left; None without one."""
+    return max(0.0, state.budget_s - state.t) if state.budget_s > 0 else None
+
+
+def progress(state: State) -> float | None:
+    """How much of the budget (the one nearer to its end) is used, 0 to 1; None without one."""
+    parts = []
+    if state.budget_s > 0:
+        parts.append(state.t / state.budget_s)
+    if state.budget_trials > 0:
+        parts.append(totals(state).execs / state.budget_trials)
+    return min(1.0, max(parts)) if parts else None
+
+
+def wall_time(state: State, t: float) -> float:
+    """Unix time of campaign time ``t``, by the latest tie between the two; 0 if there is none."""
+    return state.wall + (t - state.wall_t) if state.wall else 0.0
+
+
+def rate(state: State, name: str, window: float = 60.0) -> float:
+    """How much a series grew a second over the last ``window`` seconds."""
+    series = state.series.get(name)
+    if series is None or not series.times:
+        return 0.0
+    start = max(series.times[0], state.t - window)
+    span = state.t - start
+    return (series.last - series.at(start)) / span if span > 0 else 0.0
+
+
+# -------------------------------------------------------------------- tables
+
+_Row = TypeVar("_Row", Entry, Finding)
+
+
+def entries(
+    state: State,
+    *,
+    by: str = "seq",
+    descending: bool = False,
+    where: Callable[[Entry], bool] | None = None,
+    text: str = "",
+) -> list[Entry]:
+    """Queue entries sorted by a field of :class:`Entry` (ties: log order).
+
+    ``where`` and ``text`` (in key, file, op, outcome or reasons, any case) filter.
+    """
+
+    def haystack(e: Entry) -> str:
+        return " ".join([e.key, e.file, e.op, e.outcome, e.steer, *map(str, e.reasons)])
+
+    return _select(state.entries.values(), by, descending, where, text, haystack)
+
+
+def findings(
+    state: State,
+    *,
+    by: str = "seq",
+    descending: bool = False,
+    where: Callable[[Finding], bool] | None = None,
+    text: str = "",
+) -> list[Finding]:
+    """Findings sorted by a field of :class:`Finding`, filtered as :func:`entries` does."""
+
+    def haystack(f: Finding) -> str:
+        return " ".join([f.key, f.category, f.signature, f.title, f.place, f.op])
+
+    return _select(state.findings.values(), by, descending, where, text, haystack)
+
+
+def _select(
+    rows: Iterable[_Row],
+    by: str,
+    descending: bool,
+    where: Callable[[_Row], bool] | None,
+    text: str,
+    haystack: Callable[[_Row], str],
+) -> list[_Row]:
+    chosen = [r for r in rows if where is None or where(r)]
+    if text:
+        needle = text.casefold()
+        chosen = [r for r in chosen if needle in haystack(r).casefold()]
+    chosen.sort(key=lambda r: r.seq)
+    if by != "seq" or descending:
+        chosen.sort(key=lambda r: getattr(r, by), reverse=descending)
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Findings with one cause. An undescribed finding is a group of its own."""
+
+    signature: str
+    first: Finding
+    findings: tuple[Finding, ...]
+    count: int
+    """How often it was met: what the engine counted, at least the number of files."""
+
+
+def groups(state: State) -> list[Group]:
+    """All findings by signature, in the order of each group's first finding."""
+    found = []
+    for signature, keys in state.groups.items():
+        rows = tuple(state.findings[k] for k in keys)
+        found.append(Group(signature, rows[0], rows, max(len(rows), _met(rows))))
+    found += [Group("", f, (f,), 1) for f in state.findings.values() if not f.signature]
+    found.sort(key=lambda g: g.first.seq)
+    return found
+
+
+def _met(rows: tuple[Finding, ...]) -> int:
+    """Each instance counts for itself: the sum of the highest count of each."""
+    best: dict[str, int] = {}
+    for row in rows:
+        best[row.instance] = max(best.get(row.instance, 0), row.count)
+    return sum(best.values())
+
+
+def pending_commands(state: State) -> list[str]:
+    """Ids of commands without an answer yet, oldest first."""
+    return [c.id for c in state.commands.values() if c.state == "pending"]
+
+
+# ------------------------------------------------------------------- lineage
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One ancestor; ``entry`` is None where the log does not know it."""
+
+    key: str
+    entry: Entry | None
+
+
+def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Step]:
+    """The ancestors of an entry or finding, nearest first, back to a seed.
+
+    Along the first parent at every step; an imported entry (``sync``) goes on in the
+    peer's queue, where its ``src`` number counts. Ends at a cycle or after ``most``.
+    """
+    steps: list[Step] = []
+    instance = (row.sync if isinstance(row, Entry) else "") or row.instance
+    src = row.src
+    seen = {row.key} if isinstance(row, Entry) else set()
+    while src and len(steps) < most:
+        key = f"{instance}/{src[0]}"
+        if key in seen:
+            break
+        seen.add(key)
+        entry = state.entries.get(key)
+        steps.append(Step(key, entry))
+        if entry is None:
+            break
+        instance = entry.sync or entry.instance
+        src = entry.src
+    return steps
+
+
+# -------------------------------------------------------------------- status
+
+
+def status_dict(state: State) -> dict[str, Any]:
+    """The object of ``fuzztui status --json``: JSON data. ``null`` is what nobody reports."""
+    t = totals(state)
+    return {
+        "name": state.name,
+        "engine": state.engine,
+        "target": state.target,
+        "state": state.state,
+        "reason": state.reason,
+        "elapsed_s": state.t,
+        "budget_s": state.budget_s or None,
+        "budget_trials": state.budget_trials or None,
+        "remaining_s": remaining(state),
+        "progress": progress(state),
+        "seed": state.seed,
+        "execs": t.execs,
+        "execs_per_sec": t.execs_per_sec,
+        "corpus": t.corpus,
+        "crashes": t.crashes,
+        "hangs": t.hangs,
+        "coverage": {
+            "covered": _or_none(t.edges),
+            "total": _or_none(t.edges_total),
+            "valid": _or_none(t.edges_valid),
+        },
+        "valid": _or_none(t.valid),
+        "invalid": _or_none(t.invalid),
+        "mutants": None,
+        "last_find_s": _or_none(t.last_find_t),
+        "findings": [_group_dict(g) for g in groups(state)],
+        "instances": [_instance_dict(i) for i in state.instances.values()],
+        "pending_commands": pending_commands(state),
+        "unknown_events": sum(state.unknown.values()),
+        "log_seq": state.seq,
+    }
+
+
+_Figure = TypeVar("_Figure", int, float)
+
+
+def _or_none(figure: _Figure) -> _Figure | None:
+    return figure if figure >= 0 else None
+
+
+def _group_dict(group: Group) -> dict[str, Any]:
+    first = group.first
+    return {
+        "signature": group.signature or None,
+        "category": first.category,
+        "title": first.title,
+        "place": first.place,
+        "first": first.key,
+        "first_s": first.t,
+        "files": len(group.findings),
+        "count": group.count,
+    }
+
+
+def _instance_dict(i: Instance) -> dict[str, Any]:
+    return {
+        "id": i.id,
+        "state": i.state,
+        "reason": i.reason,
+        "pid": i.pid or None,
+        "restarts": i.restarts,
+        "execs": i.execs,
+        "execs_per_sec": i.execs_per_sec,
+        "corpus": i.corpus,
+        "crashes": i.crashes,
+        "hangs": i.hangs,
+        "coverage": {
+            "covered": _or_none(i.edges),
+            "total": _or_none(i.edges_total),
+            "valid": _or_none(i.edges_valid),
+        },
+        "stability": _or_none(i.stability),
+        "cpu": i.cpu,
+        "rss": i.rss,
+        "stats_s": _or_none(i.stats_t),
+    }

@@ -1,0 +1,1 @@
+"""The control socket: one supervisor, any number of people steering it."""

@@ -1,0 +1,90 @@
+"""Where a run's control socket lives.
+
+Not in the run directory: that may be on a network file system, and the address of a
+Unix socket holds 107 bytes. So it is in a private directory of the user's, named by a
+hash of the run's path, and ``RUN/supervisor/socket`` tells which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["MAX_ADDRESS", "publish", "published", "socket_path"]
+
+MAX_ADDRESS = 107
+"""Bytes in a Unix socket's address on Linux (``sun_path`` less its final NUL)."""
+
+_MAX_PUBLISHED = 4096
+
+
+def socket_path(run: Path) -> Path:
+    """A path for the run's socket, in a directory made for it if need be.
+
+    The directory is ours alone (0700, our uid, no symlink). Raises OSError when no
+    place will do.
+    """
+    name = hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:16] + ".sock"
+    refused = []
+    for directory in _places(run):
+        path = directory / name
+        if len(os.fsencode(path)) > MAX_ADDRESS:
+            refused.append(f"{directory} (its name is too long)")
+        elif not _private(directory):
+            refused.append(f"{directory} (not a directory of ours alone)")
+        else:
+            return path
+    raise OSError(
+        f"no place for the control socket: {', '.join(refused)}; "
+        "set XDG_RUNTIME_DIR to a short path of yours"
+    )
+
+
+def _places(run: Path) -> Iterator[Path]:
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime and Path(runtime).is_absolute():
+        yield Path(runtime) / "fuzztui"
+    yield Path(f"/tmp/fuzztui-{os.getuid()}")
+    yield run.resolve() / "supervisor"
+
+
+def _private(directory: Path) -> bool:
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        status = directory.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+            return False
+        if status.st_mode & 0o077:
+            directory.chmod(0o700)
+    except OSError:
+        return False
+    return os.access(directory, os.W_OK | os.X_OK)
+
+
+def publish(run: Path, path: Path) -> None:
+    """Say in the run directory where the socket is. Raises OSError."""
+    target = run / "supervisor" / "socket"
+    fresh = target.with_name("socket.new")
+    fresh.write_text(f"{path}\n", errors="surrogateescape")
+    fresh.replace(target)
+
+
+def published(run: Path) -> Path | None:
+    """Where the run's socket was said to be; None if nothing usable is said."""
+    try:
+        fd = os.open(
+            run / "supervisor" / "socket",
+            os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK,
+        )
+        try:
+            raw = os.read(fd, _MAX_PUBLISHED)
+        finally:
+            os.close(fd)
+    except OSError:
+        return None
+    text = os.fsdecode(raw).strip()
+    path = Path(text)
+    return path if path.is_absolute() and "\0" not in text else None

@@ -1,0 +1,77 @@
+"""What both ends of the control socket agree on (docs/house.md, "The control socket").
+
+JSON lines over a Unix stream socket. The client introduces itself first; then each
+numbered request gets ``issued`` at once and a ``result`` later. Anything else is
+answered with ``{"error": words}`` and the connection is closed.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "APPLIED",
+    "MAX_LINE",
+    "PROTO",
+    "REJECTED",
+    "TIMEOUT",
+    "Answer",
+    "ProtocolError",
+    "decode",
+    "encode",
+    "peer_uid",
+]
+
+PROTO = 1
+"""The protocol's version, in the first message of either side."""
+
+MAX_LINE = 64 * 1024
+"""Bytes in one message at most, newline included."""
+
+APPLIED, REJECTED, TIMEOUT = "applied", "rejected", "timeout"
+
+
+class ProtocolError(ValueError):
+    """The other side sent something that is no message; says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a command ended: ``result`` is applied, rejected or timeout.
+
+    ``timeout`` means that no engine has answered yet; the command stays pending and
+    its end is found in the log. ``trial`` is -1 where no trial is meant.
+    """
+
+    result: str
+    detail: str = ""
+    instance: str = ""
+    trial: int = -1
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """One message as a line."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """The inverse of :func:`encode`; raises :class:`ProtocolError`."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ProtocolError("not a line of JSON") from None
+    if not isinstance(message, dict):
+        raise ProtocolError("not a JSON object")
+    return message
+
+
+def peer_uid(sock: socket.socket) -> int:
+    """The user id of the process at the other end, as the kernel knows it."""
+    raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    uid: int = struct.unpack("3i", raw)[1]
+    return uid

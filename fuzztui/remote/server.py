@@ -1,0 +1,211 @@
+"""The supervisor's end of the control socket.
+
+It only ever hands commands over and passes answers on. A client that is slow, silent,
+gone or hostile costs its own connection and nothing else: nothing here waits for a
+client's buffer to empty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fuzztui
+from fuzztui.remote.address import publish, socket_path
+from fuzztui.remote.protocol import (
+    MAX_LINE,
+    PROTO,
+    TIMEOUT,
+    Answer,
+    ProtocolError,
+    decode,
+    encode,
+    peer_uid,
+)
+from fuzztui.wire.codec import CodecError, decode_command
+from fuzztui.wire.commands import Command
+
+__all__ = ["ControlServer", "Ticket"]
+
+MAX_CLIENTS = 64
+MAX_PENDING = 256
+MAX_UNREAD = 1 << 20
+HELLO_S = 10.0
+ANSWER_S = 10.0
+"""After so long without an answer the client is told that its command is pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A command that was taken: its id in the log, and its end."""
+
+    id: str
+    answer: asyncio.Future[Answer]
+
+
+Submit = Callable[[Command, str], Ticket]
+
+
+class ControlServer:
+    """Listens for a run; every command goes to ``submit(command, by)``."""
+
+    def __init__(self, run: Path, submit: Submit) -> None:
+        self._run = run
+        self._submit = submit
+        self._path: Path | None = None
+        self._inode = 0
+        self._server: asyncio.Server | None = None
+        self._clients: set[asyncio.Task[None]] = set()
+
+    @property
+    def path(self) -> Path | None:
+        """Where it listens."""
+        return self._path
+
+    async def listen(self) -> None:
+        """Listen, again if the socket's file has gone. Call now and then. Raises OSError.
+
+        The file does go: logind removes ``$XDG_RUNTIME_DIR`` when the user logs out,
+        while the campaign goes on.
+        """
+        if self._path is not None and _inode(self._path) == self._inode:
+            return
+        path = socket_path(self._run)
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()  # a dead supervisor's: ours is the lock
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            sock.bind(os.fspath(path))
+            path.chmod(0o600)
+            former = self._server
+            self._server = await asyncio.start_unix_server(self._serve, sock=sock, limit=MAX_LINE)
+        except BaseException:
+            sock.close()
+            raise
+        if former is not None:
+            former.close()
+        self._path, self._inode = path, _inode(path)
+        publish(self._run, path)
+
+    async def close(self) -> None:
+        """Stop listening and hang up on everyone."""
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._clients):
+            task.cancel()
+        await asyncio.gather(*self._clients, return_exceptions=True)
+        if self._path is not None and _inode(self._path) == self._inode:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        client = _Client(writer)
+        try:
+            if len(self._clients) >= MAX_CLIENTS:
+                raise ProtocolError(f"{MAX_CLIENTS} clients are connected already")
+            self._clients.add(task)
+            uid = peer_uid(writer.get_extra_info("socket"))
+            if uid not in (0, os.getuid()):
+                raise ProtocolError("the campaign belongs to another user")
+            await self._converse(reader, client)
+        except ProtocolError as e:
+            client.send({"error": str(e)})
+        except (OSError, TimeoutError, asyncio.CancelledError):
+            pass
+        finally:
+            self._clients.discard(task)
+            client.hang_up()
+
+    async def _converse(self, reader: asyncio.StreamReader, client: _Client) -> None:
+        hello = await asyncio.wait_for(_message(reader), HELLO_S)
+        if hello is None:
+            return
+        if hello.get("proto") != PROTO:
+            raise ProtocolError(f"fuzztui {fuzztui.__version__} speaks protocol {PROTO}")
+        client.send(
+            {
+                "proto": PROTO,
+                "version": fuzztui.__version__,
+                "run": os.fspath(self._run),
+                "pid": os.getpid(),
+            }
+        )
+        while (request := await _message(reader)) is not None:
+            self._take(request, client)
+
+    def _take(self, request: dict[str, Any], client: _Client) -> None:
+        n, by = request.get("n"), request.get("by", "")
+        if type(n) is not int or not isinstance(by, str):
+            raise ProtocolError("a request needs a number 'n' and a name 'by'")
+        if len(client.waiting) >= MAX_PENDING:
+            raise ProtocolError(f"{MAX_PENDING} commands of this client are pending already")
+        try:
+            command = decode_command(request.get("command"))
+        except CodecError as e:
+            raise ProtocolError(str(e)) from None
+        ticket = self._submit(command, by[:200])
+        client.send({"n": n, "issued": ticket.id})
+        waiter = asyncio.ensure_future(_pass_on(n, ticket, client))
+        client.waiting.add(waiter)
+        waiter.add_done_callback(client.waiting.discard)
+
+
+class _Client:
+    """One connection, written to without ever waiting."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+        self.waiting: set[asyncio.Future[None]] = set()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        transport = self._writer.transport
+        if transport.is_closing():
+            return
+        if transport.get_write_buffer_size() > MAX_UNREAD:
+            transport.abort()  # it does not read: the answers are in the log
+            return
+        self._writer.write(encode(message))
+
+    def hang_up(self) -> None:
+        for waiter in list(self.waiting):
+            waiter.cancel()
+        self._writer.close()
+
+
+async def _message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
+    try:
+        line = await reader.readline()
+    except ValueError:
+        raise ProtocolError(f"a line of more than {MAX_LINE} bytes") from None
+    return decode(line) if line else None
+
+
+async def _pass_on(n: int, ticket: Ticket, client: _Client) -> None:
+    try:
+        answer = await asyncio.wait_for(asyncio.shield(ticket.answer), ANSWER_S)
+    except TimeoutError:
+        answer = Answer(TIMEOUT, "no answer yet: the command is pending, the log will tell")
+    client.send(
+        {
+            "n": n,
+            "result": answer.result,
+            "detail": answer.detail,
+            "instance": answer.instance,
+            "trial": answer.trial,
+        }
+    )
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.lstat().st_ino
+    except OSError:
+        return 0

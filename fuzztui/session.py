@@ -1,0 +1,297 @@
+"""A log source, a clock and a state: what a screen looks at, live or in replay.
+
+There is one path: records that the clock allows are folded into the state, a
+bounded number at a time. Going back, or far forward, starts from a checkpoint.
+Checkpoints come from the log directory; where they are missing, damaged or too
+far apart they are made in memory as the log is folded, which is only slower.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from fuzztui.log.checkpoints import EVERY, CheckpointFile, CheckpointWriter
+from fuzztui.log.files import LogError
+from fuzztui.log.lines import upto_t
+from fuzztui.log.reader import LogReader
+from fuzztui.model.chain import Chain, Link
+from fuzztui.model.checkpoint import CheckpointError, Mark, rows, to_json
+from fuzztui.model.fold import apply
+from fuzztui.model.state import Changes, State
+from fuzztui.wire.events import CampaignStarted
+
+__all__ = ["Clock", "Keeper", "LiveClock", "ReplayClock", "Session"]
+
+POLL_RECORDS = 5000
+POLL_S = 0.03
+"""What one :meth:`Session.poll` does at most, whichever comes first."""
+
+SEEK_S = 0.3
+"""What one :meth:`Session.seek` in a replay does at most; polls do the rest."""
+
+BATCH = 250
+
+WORTH_A_JUMP = 3 * EVERY
+"""Restoring a checkpoint costs about as much as folding a thousand records."""
+
+
+class Clock(Protocol):
+    """Says which campaign time may be seen."""
+
+    def now(self) -> float:
+        """Campaign time in seconds; infinity: everything there is."""
+
+
+class LiveClock:
+    """Everything that has happened may be seen at once."""
+
+    def now(self) -> float:
+        """The end of time."""
+        return math.inf
+
+
+class ReplayClock:
+    """Campaign time at ``speed`` times real time, from ``t`` seconds on."""
+
+    def __init__(
+        self,
+        speed: float = 1.0,
+        t: float = 0.0,
+        paused: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.speed = speed
+        self.paused = paused
+        self._monotonic = monotonic
+        self._t = max(0.0, t)
+        self._since = monotonic()
+
+    def now(self) -> float:
+        """Campaign time in seconds."""
+        if self.paused:
+            return self._t
+        return self._t + (self._monotonic() - self._since) * self.speed
+
+    def pause(self) -> None:
+        """Stand still."""
+        self.jump(self.now())
+        self.paused = True
+
+    def resume(self) -> None:
+        """Run on from where it stands."""
+        self.jump(self.now())
+        self.paused = False
+
+    def set_speed(self, speed: float) -> None:
+        """Run ``speed`` (not below 0) times as fast as real time from now on."""
+        self.jump(self.now())
+        self.speed = max(0.0, speed)
+
+    def jump(self, t: float) -> None:
+        """Go to campaign time ``t``, running or not as before."""
+        self._t = max(0.0, t)
+        self._since = self._monotonic()
+
+
+class Session:
+    """Opens a run, a log directory or a log file; raises LogError, OSError.
+
+    A live session (``LiveClock``) begins at the last checkpoint and follows the log.
+    A replay begins at its clock's time. Nothing here is safe for two threads at once.
+    """
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self.clock = clock
+        self.mode: Literal["live", "replay"]
+        self.mode = "replay" if isinstance(clock, ReplayClock) else "live"
+        self.reader = LogReader(path)
+        self.chain = self._load_chain(path)
+        self.state = State()
+        self.behind = False
+        """More records wait than the last call was allowed to apply."""
+        self._mark: Mark | None = None
+        self._jumped = True
+        """The state was replaced since the last :class:`Changes` said so."""
+        self._restore(self._best())
+
+    @property
+    def end_t(self) -> float:
+        """Campaign time of the last record that there is."""
+        return self.reader.last_t
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with the log, in words."""
+        return self.reader.problems
+
+    def poll(self) -> Changes:
+        """Apply what the clock allows, a bounded amount (see ``behind``)."""
+        self.reader.refresh()
+        if isinstance(self.clock, ReplayClock) and self.clock.now() > self.end_t:
+            self.clock.jump(self.end_t)
+        return self._advance(self.clock.now(), time.monotonic() + POLL_S, POLL_RECORDS)
+
+    def seek(self, t: float) -> Changes:
+        """Show the campaign as it was at ``t`` seconds.
+
+        A replay goes on from there; without checkpoints it may take a few polls to
+        arrive (``behind``). A live session returns to the present at the next poll.
+        """
+        self.reader.refresh()
+        t = min(max(0.0, t), self.end_t)
+        if isinstance(self.clock, ReplayClock):
+            self.clock.jump(t)
+            return self._advance(t, time.monotonic() + SEEK_S, None)
+        return self._advance(t, math.inf, None)
+
+    def _advance(self, target: float, deadline: float, limit: int | None) -> Changes:
+        """Bring the state to ``target``, until ``deadline`` or ``limit`` records are used up."""
+        best = self._best(target)
+        ahead = self.chain.links[best - 1].seq - self.state.seq if best else 0
+        if target < self.state.t or ahead >= WORTH_A_JUMP:
+            self._restore(best)
+        changes = Changes()
+        self.behind = True
+        while True:
+            size = BATCH if limit is None else min(BATCH, limit - changes.records)
+            records = self.reader.batch(self.state.seq, size) if size else []
+            allowed = records[: upto_t(records, target)]
+            if not allowed:
+                self.behind = bool(not size and self.reader.batch(self.state.seq, 1))
+                break
+            changes |= apply(self.state, allowed)
+            self._remember()
+            if len(allowed) < len(records):
+                self.behind = False
+                break
+            if time.monotonic() >= deadline:
+                break
+        if self._jumped:
+            self._jumped = False
+            changes |= Changes(campaign=True, reset=True)
+        return changes
+
+    # -------------------------------------------------------- checkpoints
+
+    def _best(self, target: float | None = None) -> int:
+        """Which link (from 1; 0: the beginning) is the last one not after ``target``."""
+        if target is None:
+            target = self.clock.now()
+        return self.chain.upto_t(target)
+
+    def _restore(self, n: int) -> None:
+        """Go to link ``n``; to the one before if it cannot be read (any more)."""
+        while True:
+            try:
+                self.state = self.chain.restore(n)
+                break
+            except CheckpointError:
+                # The links behind stand on it.
+                del self.chain.links[n - 1 :]
+                self._mark = None
+                n -= 1
+        self._jumped = True
+
+    def _remember(self) -> None:
+        """Make a link in memory where the log has been folded far beyond the last one."""
+        if self.mode == "live" or self.state.seq - self.chain.seq < 2 * EVERY:
+            return
+        mark = self._mark
+        if mark is None or mark.seq != self.chain.seq:
+            mark = self.chain.tables(len(self.chain.links))
+        data = to_json(self.state, mark)
+        self._mark = Mark.of(self.state)
+        packed = zlib.compress(json.dumps(data["head"]).encode(), 1)
+
+        def head() -> dict[str, Any]:
+            loaded: dict[str, Any] = json.loads(zlib.decompress(packed))
+            return loaded
+
+        entries, findings = rows(data)
+        self.chain.links.append(
+            Link(self.state.seq, self.state.t, entries, findings, data["recent"], head)
+        )
+
+    def _load_chain(self, path: Path) -> Chain:
+        """The links that the log directory has, as far as they are good and of this log."""
+        chain = Chain()
+        directory = path / "log" if (path / "log").is_dir() else path
+        if not directory.is_dir():
+            return chain
+        file = CheckpointFile(directory)
+        for n, (block, _) in enumerate(file.pairs):
+            if block.last > self.reader.last_seq:
+                break
+            try:
+                data = file.changes(n)
+                entries, findings = rows(data)
+                chain.links.append(
+                    Link(block.last, block.t1, entries, findings, data["recent"], _head(file, n))
+                )
+            except (LogError, OSError, ValueError, LookupError):
+                break
+        return chain if self._is_of_this_log(chain) else Chain()
+
+    def _is_of_this_log(self, chain: Chain) -> bool:
+        """A log that was deleted and begun anew must not be shown by its old checkpoints."""
+        first = next(self.reader.records(limit=1), None)
+        if not chain.links or first is None or not isinstance(first.event, CampaignStarted):
+            return True
+        try:
+            head = chain.links[0].head()
+        except CheckpointError:
+            return False
+        return bool(head.get("started_wall") == first.event.wall)
+
+
+def _head(file: CheckpointFile, n: int) -> Callable[[], dict[str, Any]]:
+    def head() -> dict[str, Any]:
+        try:
+            return file.head(n)
+        except (LogError, OSError, ValueError) as e:
+            raise CheckpointError(str(e)) from e
+
+    return head
+
+
+class Keeper:
+    """Writes checkpoints of a live session's state: for the log's one writer.
+
+    Open a :class:`Session` on the run, poll it to the end, then fold every record
+    that you append into ``session.state`` and call :meth:`keep` after each
+    successful flush of everything that is in the state.
+    """
+
+    def __init__(self, directory: Path, session: Session) -> None:
+        self._state = session.state
+        chain = session.chain
+        self._mark = chain.tables(len(chain.links))
+        self._writer: CheckpointWriter | None = None
+        try:
+            self._writer = CheckpointWriter(directory, session.state.seq, len(chain.links))
+        except (LogError, OSError):
+            return  # a log without checkpoints is only slower
+        if self._writer.seq != self._mark.seq:
+            self._mark = Mark()
+
+    def keep(self) -> bool:
+        """Write a checkpoint if one is due; never raises. True if it did."""
+        writer, state = self._writer, self._state
+        if writer is None or not writer.due(state.seq):
+            return False
+        if not writer.write(to_json(state, self._mark)):
+            return False
+        self._mark = Mark.of(state)
+        return True
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None

@@ -1,0 +1,1 @@
+"""Supervising a campaign: its engines' processes, their directories, its log."""

@@ -1,0 +1,94 @@
+"""``python -m fuzztui.supervise RUN``: the supervisor's process.
+
+In the foreground as it is (for a service manager); with ``--detach FD`` it leaves its
+parent, and tells on the pipe ``FD``, in JSON lines, how its start goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+
+from fuzztui.campaign import CampaignError, load
+from fuzztui.remote.lock import LockHeld, RunLock
+from fuzztui.supervise.rundir import AlreadyRunning, RunDir, SupervisorError
+from fuzztui.supervise.supervisor import Supervisor
+
+
+class _Parent:
+    """The process that started us, for as long as it listens."""
+
+    def __init__(self, fd: int | None) -> None:
+        self._fd = fd
+
+    def progress(self, words: str) -> None:
+        self._say({"progress": words})
+
+    def ready(self) -> None:
+        self._say({"ready": os.getpid()})
+        self._hang_up()
+
+    def refuse(self, error: SupervisorError) -> None:
+        if isinstance(error, AlreadyRunning):
+            self._say({"held": error.pid})
+        else:
+            self._say({"error": str(error)})
+        self._hang_up()
+        print(f"fuzztui: {error}", file=sys.stderr)
+
+    def _say(self, message: dict[str, object]) -> None:
+        if self._fd is not None:
+            with contextlib.suppress(OSError):  # it may have left: no business of ours
+                os.write(self._fd, json.dumps(message).encode() + b"\n")
+
+    def _hang_up(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+async def _supervise(home: RunDir, parent: _Parent) -> None:
+    try:
+        loaded = load(home.campaign)
+    except CampaignError as e:
+        raise SupervisorError(str(e)) from None
+    supervisor = Supervisor(loaded.campaign, home, parent.progress)
+    await supervisor.run(parent.ready)
+
+
+def main() -> int:
+    """Supervise until the campaign ends; 0 if it did, 1 if it could not begin."""
+    options = argparse.ArgumentParser(prog="python -m fuzztui.supervise")
+    options.add_argument("run", type=Path)
+    options.add_argument("--detach", type=int, metavar="FD")
+    arguments = options.parse_args()
+    # The parent waits for the first of the two, so that nobody has to bury the second.
+    if arguments.detach is not None and os.fork():
+        os._exit(0)
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    os.umask(0o077)
+    parent = _Parent(arguments.detach)
+    home = RunDir(arguments.run.resolve())
+    try:
+        try:
+            lock = RunLock(home.path)
+        except LockHeld as e:
+            raise AlreadyRunning(home.path, e.pid) from None
+        except OSError as e:
+            raise SupervisorError(f"{home.path}: cannot be locked: {e.strerror or e}") from None
+        asyncio.run(_supervise(home, parent))
+        lock.release()
+    except SupervisorError as e:
+        parent.refuse(e)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

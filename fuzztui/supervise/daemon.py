@@ -1,0 +1,87 @@
+"""Starting the supervisor: a process of its own that outlives whoever started it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.supervise.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
+
+__all__ = ["AlreadyRunning", "SupervisorError", "prepare_run", "start"]
+
+_MAX_STDERR = 1 << 20
+_MAX_WORDS = 64 * 1024
+
+
+def start(run: Path, *, progress: Callable[[str], None] = lambda words: None) -> int:
+    """Supervise the campaign frozen in ``RUN/campaign.toml``, in the background.
+
+    Returns the supervisor's pid once the log is open, the control socket listens and
+    the engines have been started or adopted; ``progress`` is told what takes time.
+    Raises :class:`SupervisorError` with the reason when it comes to nothing,
+    :class:`AlreadyRunning` when another one holds the run.
+    """
+    run = run.absolute()
+    home = RunDir(run)
+    try:
+        stderr = _open_stderr(home)
+    except OSError as e:
+        raise SupervisorError(f"{home.stderr}: cannot be written: {e.strerror or e}") from None
+    before = os.fstat(stderr).st_size
+    ours, theirs = os.pipe()
+    try:
+        # -P: a fuzztui/ or asyncio.py where the user stands must not be imported.
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "fuzztui.supervise", run, "--detach", str(theirs)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            pass_fds=[theirs],
+            start_new_session=True,
+            env={k: v for k, v in os.environ.items() if not k.startswith("FUZZTUI_RUN")},
+        )
+    finally:
+        os.close(theirs)
+        os.close(stderr)
+    with os.fdopen(ours, "rb") as words:
+        pid = _listen(run, words, progress)
+        process.wait()  # only the first of two: the supervisor has forked off
+    if pid is None:
+        raise SupervisorError(_last_words(home, before))
+    return pid
+
+
+def _listen(run: Path, words: IO[bytes], progress: Callable[[str], None]) -> int | None:
+    for line in iter(words.readline, b""):
+        message = json.loads(line)
+        if "progress" in message:
+            progress(message["progress"])
+        elif "ready" in message:
+            return int(message["ready"])
+        elif "held" in message:
+            raise AlreadyRunning(run, int(message["held"]))
+        else:
+            raise SupervisorError(message["error"])
+    return None
+
+
+def _open_stderr(home: RunDir) -> int:
+    """The supervisor's own log, appended to; a long one is put aside first."""
+    if home.stderr.exists() and home.stderr.stat().st_size > _MAX_STDERR:
+        home.stderr.replace(home.stderr.with_name("stderr.old"))
+    return open_regular(home.stderr, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+
+def _last_words(home: RunDir, before: int) -> str:
+    try:
+        text = read_regular(home.stderr, _MAX_WORDS, before).decode(errors="replace").strip()
+    except OSError:
+        text = ""
+    last = text.splitlines()[-1] if text else "it left no word; was it killed?"
+    return f"the supervisor died while starting: {last} (more in {home.stderr})"

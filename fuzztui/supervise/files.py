@@ -1,0 +1,61 @@
+"""Reading files that a target or a stranger could have tampered with.
+
+Whatever runs in an instance's directory runs as the same user: a FIFO in a file's
+place must not block, a symlink not lead elsewhere, an endless file not fill memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+__all__ = ["open_regular", "read_json", "read_regular", "replace_text", "status"]
+
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_MAX_JSON = 16 << 20
+
+
+def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
+    """A file descriptor, if ``path`` is a regular file. Raises OSError."""
+    # O_CREAT makes 0600: what a campaign finds is its owner's business.
+    fd = os.open(path, flags | _FLAGS, 0o600)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise OSError(f"{path} is not a regular file")
+
+
+def read_regular(path: Path, limit: int, offset: int = 0) -> bytes:
+    """At most ``limit`` bytes from ``offset`` on. Raises OSError."""
+    fd = open_regular(path)
+    try:
+        return os.pread(fd, limit, offset)
+    finally:
+        os.close(fd)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A small file of ours that holds one JSON object; None when it does not."""
+    try:
+        data = json.loads(read_regular(path, _MAX_JSON))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a small file of ours, whole or not at all. Raises OSError."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(text)
+    fresh.replace(path)
+
+
+def status(path: Path) -> os.stat_result | None:
+    """``lstat``, None when there is nothing."""
+    try:
+        return path.lstat()
+    except OSError:
+        return None

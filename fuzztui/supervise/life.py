@@ -1,0 +1,262 @@
+"""The life of one instance: start or adopt, watch, restart with back-off, end.
+
+States, as logged: starting -> running <-> paused, running <-> stalled; after a crash
+restarting -> starting; at the end finished, stopped or failed. An engine's last
+figures and finds are always logged before the state that ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from fuzztui.campaign import Campaign
+from fuzztui.model.state import Instance
+from fuzztui.supervise.engines import Launcher, instance_names, trials_share
+from fuzztui.supervise.processes import EngineProcess, last_reason
+from fuzztui.supervise.relay import end_torn_line
+from fuzztui.supervise.rundir import RunDir
+from fuzztui.wire.events import Event, InstanceState, Stats
+
+__all__ = ["ENDED", "Desk", "Ending", "Life"]
+
+ENDED = frozenset({"finished", "stopped", "failed"})
+"""States without a process that will not get one again."""
+
+CANNOT_START = 3
+"""Exit status of an engine that must not be started again (docs/house.md)."""
+
+FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
+TERM_GRACE_S = 5.0
+
+_HOPELESS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTDIR}
+"""Trying again does not make an interpreter executable; it may end a shortage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why an instance, or the campaign, is being ended: the state to log, and words."""
+
+    state: str
+    reason: str
+
+
+class Desk(Protocol):
+    """What a life needs of its supervisor."""
+
+    def record(self, *events: Event) -> None:
+        """Log events."""
+
+    async def last_look(self, name: str) -> None:
+        """Log everything that is left to see of an instance without a process."""
+
+    def moved(self, life: Life) -> None:
+        """The instance came to another state."""
+
+
+class Life:
+    """One instance from its first process to its last. :meth:`run` it in a task.
+
+    :param before: the instance as the log knows it, None for a new one.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        home: RunDir,
+        index: int,
+        *,
+        launcher: Launcher,
+        desk: Desk,
+        before: Instance | None,
+    ) -> None:
+        self.name = instance_names(campaign)[index]
+        self.launcher = launcher
+        self.state = before.state if before else "waiting"
+        self.restarts = before.restarts if before else 0
+        self.paused = self.state == "paused"
+        self.execs = before.execs if before else 0
+        self._campaign = campaign
+        self._home = home
+        self._index = index
+        self._share = trials_share(campaign, index)
+        self._desk = desk
+        self.directory = home.instance(self.name)
+        self._logged_pid = before.pid if before else 0
+        self._process: EngineProcess | None = None
+        self._ending: Ending | None = None
+        self._woken = asyncio.Event()
+        self._delay = FIRST_DELAY_S
+        self._progress_at = time.monotonic()
+
+    @property
+    def pid(self) -> int:
+        """Of the engine, 0 without one."""
+        return self._process.pid if self._process else 0
+
+    @property
+    def over(self) -> bool:
+        """Whether it has come to its end."""
+        return self.state in ENDED
+
+    def adopt(self) -> bool:
+        """Take over the engine that a dead supervisor left running; False if there is none."""
+        if not self.over:
+            self._process = EngineProcess.adopt(self.directory)
+        return self._process is not None
+
+    def revive(self) -> None:
+        """Live again although an end had been reached."""
+        if self.over:
+            self.state = "waiting"
+
+    async def run(self) -> None:
+        """Keep an engine running until its end is reached."""
+        if self._process and self._process.pid != self._logged_pid:
+            self._to("starting")  # it was started, but its supervisor died before saying so
+        while True:
+            if self._process is None and not await self._start():
+                return
+            process = self._process
+            assert process is not None
+            born = time.monotonic()
+            status = await process.ended()
+            await EngineProcess.sweep(self._home.path, self.name)
+            self._process = None
+            await self._desk.last_look(self.name)
+            ending = self._judge(status)
+            if ending is not None:
+                self._to(ending.state, ending.reason)
+                return
+            if time.monotonic() - born >= HEALTHY_S:
+                self._delay = FIRST_DELAY_S
+            if not await self._back_off(_words(status)):
+                return
+
+    async def end(self, ending: Ending, patience: float = 0.0) -> None:
+        """End it: ``patience`` seconds for it to go by itself, then SIGTERM, then SIGKILL."""
+        if self.over or self._ending:
+            return
+        self._ending = ending
+        self._woken.set()
+        process = self._process
+        if process is not None:
+            if patience:
+                await asyncio.wait({asyncio.ensure_future(process.ended())}, timeout=patience)
+            await process.stop(TERM_GRACE_S)
+
+    def signs_of_life(self) -> None:
+        """It introduced itself, or has figures: it runs."""
+        if self.state in ("starting", "restarting") and self._process:
+            self._progress_at = time.monotonic()
+            self._to("paused" if self.paused else "running")
+
+    def note(self, stats: Stats) -> None:
+        """Its newest figures."""
+        if stats.execs != self.execs:
+            self.execs = stats.execs
+            self._progress_at = time.monotonic()
+            if self.state == "stalled" and not self._ending:
+                self._to("running", "it goes on")
+            self.signs_of_life()
+
+    def watch_progress(self) -> None:
+        """Raise the alarm when nothing has been executed for too long. Call now and then."""
+        idle = time.monotonic() - self._progress_at
+        if self.state in ("starting", "running") and idle > self.launcher.stall_s:
+            since = "the start" if self.state == "starting" else "the last execution"
+            self._to("stalled", f"{idle:.0f} s since {since}")
+
+    def set_paused(self, paused: bool) -> None:
+        """It has been paused, or resumed."""
+        self.paused = paused
+        self._progress_at = time.monotonic()
+        if self.state in ("running", "stalled", "paused"):
+            state = "paused" if paused else "running"
+            if state != self.state:
+                self._to(state)
+
+    def signal(self, number: int) -> None:
+        """Send its process a signal (SIGSTOP and SIGCONT for what cannot pause itself)."""
+        if self._process:
+            self._process.identity.signal(number)
+
+    async def _start(self) -> bool:
+        """Start a process; False when it came to its end without one."""
+        while True:
+            if self._ending:
+                self._to(self._ending.state, self._ending.reason)
+                return False
+            try:
+                await self._prepare()
+                if self._ending:
+                    continue
+                launch = self.launcher.prepare(self._campaign, self._home, self._index)
+                self._process = EngineProcess.start(launch, self._home.path, self.directory)
+            except OSError as e:
+                what = f"{e.filename or self.directory}: {e.strerror or e}"
+                if e.errno in _HOPELESS:
+                    self._to("failed", f"cannot be started: {what}")
+                    return False
+                if not await self._back_off(f"could not be started: {what}"):
+                    return False
+                continue
+            self._progress_at = time.monotonic()
+            self._to("starting")
+            if self.paused and not self.launcher.says_hello:
+                self.signal(signal.SIGSTOP)
+            return True
+
+    async def _prepare(self) -> None:
+        """Leave nothing of an earlier process unseen or alive, then make the ground firm."""
+        self.directory.mkdir(mode=0o700, exist_ok=True)
+        await EngineProcess.sweep(self._home.path, self.name)
+        await self._desk.last_look(self.name)
+        end_torn_line(self.directory / "events.jsonl")
+
+    async def _back_off(self, reason: str) -> bool:
+        """Wait before the next start; False when the end was asked for meanwhile."""
+        self.restarts += 1
+        self._to("restarting", f"{reason}; again in {self._delay:g} s")
+        try:
+            await asyncio.wait_for(self._woken.wait(), self._delay)
+        except TimeoutError:
+            self._delay = min(2 * self._delay, LONGEST_DELAY_S)
+            return True
+        assert self._ending is not None
+        self._to(self._ending.state, self._ending.reason)
+        return False
+
+    def _judge(self, status: int | None) -> Ending | None:
+        """What the end of the process means; None: start it again."""
+        if self._ending:
+            killed = " (it had to be killed)" if status == -signal.SIGKILL else ""
+            return Ending(self._ending.state, self._ending.reason + killed)
+        if self._share and self.execs >= self._share:
+            return Ending("finished", f"its budget of {self._share} trials is used up")
+        if status == 0:
+            return Ending("finished", "it ended by itself (exit status 0)")
+        if status == CANNOT_START:
+            reason = last_reason(self.directory)
+            return Ending("failed", reason or f"it cannot start: see {self.name}/worker.log")
+        return None
+
+    def _to(self, state: str, reason: str = "") -> None:
+        self.state = state
+        self._desk.record(InstanceState(self.name, state, self.pid, reason, self.restarts))
+        self._desk.moved(self)
+
+
+def _words(status: int | None) -> str:
+    if status is None:
+        return "it ended while adopted, so nobody knows how"
+    if status >= 0:
+        return f"it ended with exit status {status}"
+    try:
+        return f"it was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"it was killed by signal {-status}"

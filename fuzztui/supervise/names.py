@@ -1,0 +1,76 @@
+"""AFL's file names: what ``queue/``, ``crashes/`` and ``hangs/`` say about their files.
+
+``id:N[,sig:S][,src:A[+B]][,time:MS][,execs:N],op:X...[,+tout][,+cov][.EXT]``,
+``id:N,...,orig:NAME``, ``id:N,sync:PEER,src:N``, and ``id_N[_SIG]`` of a build with
+SIMPLE_FILES (measured on AFL++ 4.04c, and its ``describe_op``). A custom mutator's
+description replaces the whole text after ``op:``: it may hold commas and anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["Name", "parse_name"]
+
+_HEAD = re.compile(r"id:([0-9]{1,10})(?:,(.*))?", re.DOTALL)
+_SIMPLE = re.compile(r"id_([0-9]{1,10})(?:_([0-9]{1,3}))?")
+_NUMBER = re.compile(r"[0-9]{1,15}")
+_SOURCES = re.compile(r"[0-9]{1,10}(?:\+[0-9]{1,10})*")
+_FLAGS = re.compile(r"((?:,\+[a-z]{1,8})+)(\.[^,/]*)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A parsed name. ``id`` -1: not of AFL's shape, and nothing else is known.
+
+    ``op`` is the text after ``op:`` ("havoc,rep:4"), or ``orig:NAME`` of an initial
+    seed. ``time_ms`` and ``execs`` are 0 where the name does not say.
+    """
+
+    id: int = -1
+    src: tuple[int, ...] = ()
+    op: str = ""
+    sync: str = ""
+    sig: int = 0
+    time_ms: int = 0
+    execs: int = 0
+    cov: bool = False
+
+
+def parse_name(name: str) -> Name:
+    """Parse one file name, any string at all; never raises."""
+    simple = _SIMPLE.fullmatch(name)
+    if simple:
+        return Name(id=int(simple[1]), sig=int(simple[2] or 0))
+    head = _HEAD.fullmatch(name)
+    if not head:
+        return Name()
+    rest = head[2] or ""
+    flags = _FLAGS.search("," + rest)
+    cov = bool(flags and ",+cov" in flags[1])
+    if flags:
+        rest = rest[: max(0, flags.start() - 1)]
+    return _fields(int(head[1]), rest, cov)
+
+
+def _fields(number: int, rest: str, cov: bool) -> Name:
+    src: tuple[int, ...] = ()
+    op = sync = ""
+    figures = {"sig": 0, "time": 0, "execs": 0}
+    while rest:
+        if rest.startswith("op:"):
+            op = rest[3:]
+            break
+        if rest.startswith("orig:"):
+            op = rest
+            break
+        field, _, rest = rest.partition(",")
+        key, _, value = field.partition(":")
+        if key in figures and _NUMBER.fullmatch(value):
+            figures[key] = int(value)
+        elif key == "src" and _SOURCES.fullmatch(value):
+            src = tuple(int(part) for part in value.split("+"))
+        elif key == "sync":
+            sync = value
+    return Name(number, src, op, sync, figures["sig"], figures["time"], figures["execs"], cov)

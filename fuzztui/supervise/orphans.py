@@ -1,0 +1,43 @@
+"""Reaping: what an engine leaves behind becomes our child, and must not stay a zombie."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+from collections.abc import Callable
+
+__all__ = ["Reaper"]
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class Reaper:
+    """Makes this process the parent of its engines' orphans, and waits for them.
+
+    ``engines()`` are the pids that somebody else waits for.
+    """
+
+    def __init__(self, engines: Callable[[], set[int]]) -> None:
+        self._engines = engines
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin; without the kernel's help orphans go to init, which is fine too."""
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        loop.add_signal_handler(signal.SIGCHLD, self.reap)
+
+    def reap(self) -> None:
+        """Wait for every child that is dead, but for engines.
+
+        An engine that is dead hides those behind it: call it now and then.
+        """
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+                dead = os.waitid(os.P_ALL, 0, flags)
+                if dead is None or dead.si_pid in self._engines():
+                    return
+                os.waitpid(dead.si_pid, os.WNOHANG)

@@ -1,0 +1,123 @@
+"""A run on disk: where things are, and making the directory ready (docs/house.md)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import fuzztui
+
+__all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "prepare_run"]
+
+
+class SupervisorError(Exception):
+    """The campaign cannot be supervised; says why and what to do, for the user."""
+
+
+class AlreadyRunning(SupervisorError):
+    """Another supervisor, process ``pid``, holds the run."""
+
+    def __init__(self, run: Path, pid: int) -> None:
+        super().__init__(
+            f"{run} is supervised already, by process {pid}: "
+            f"'fuzztui attach {run}' shows it, 'fuzztui ctl {run} stop' ends it"
+        )
+        self.pid = pid
+
+
+@dataclass(frozen=True, slots=True)
+class RunDir:
+    """The paths of a run that is made (:func:`prepare_run`)."""
+
+    path: Path
+
+    @property
+    def campaign(self) -> Path:
+        """The frozen campaign file."""
+        return self.path / "campaign.toml"
+
+    @property
+    def log(self) -> Path:
+        """The directory of the campaign log."""
+        return self.path / "log"
+
+    @property
+    def out(self) -> Path:
+        """The sync directory: one AFL-shaped directory an instance."""
+        return self.path / "out"
+
+    @property
+    def supervisor(self) -> Path:
+        """What the supervisor keeps for itself."""
+        return self.path / "supervisor"
+
+    @property
+    def stderr(self) -> Path:
+        """The supervisor's own log."""
+        return self.supervisor / "stderr"
+
+    @property
+    def offsets(self) -> Path:
+        """How far each ``events.jsonl`` was relayed."""
+        return self.supervisor / "offsets.json"
+
+    @property
+    def clock(self) -> Path:
+        """Campaign time against the machine's clock."""
+        return self.supervisor / "clock.json"
+
+    def instance(self, name: str) -> Path:
+        """One instance's directory."""
+        return self.out / name
+
+    def expose_package(self) -> Path:
+        """Make the directory that puts ``fuzztui``, and nothing else, on a target's path."""
+        directory = self.supervisor / "pkg"
+        directory.mkdir(mode=0o700, exist_ok=True)
+        link, package = directory / "fuzztui", Path(fuzztui.__file__).parent
+        # Made anew when the run or the installation has moved.
+        if not link.is_symlink() or link.readlink() != package:
+            fresh = directory / "fuzztui.new"
+            fresh.unlink(missing_ok=True)
+            fresh.symlink_to(package, target_is_directory=True)
+            fresh.replace(link)
+        return directory
+
+
+def prepare_run(run: Path) -> None:
+    """Make the run directory, private to its user; an existing run is left as it is.
+
+    Raises :class:`SupervisorError` where that cannot or must not be done.
+    """
+    advice = "choose another campaign.output"
+    try:
+        if os.path.lexists(run) and not run.is_dir():
+            raise SupervisorError(f"{run}: is in the way, it is not a directory: {advice}")
+        run.parent.mkdir(parents=True, exist_ok=True)
+        run.mkdir(mode=0o700, exist_ok=True)
+        status = run.stat()
+        if status.st_uid != os.geteuid():
+            raise SupervisorError(f"{run}: belongs to another user: {advice}")
+        if not (run / "supervisor").is_dir() and (found := _first_entry(run)):
+            raise SupervisorError(
+                f"{run}: is not a run of fuzztui, it holds {found!r} and more could be "
+                f"overwritten: {advice}, or empty it"
+            )
+        if status.st_mode & 0o077:
+            run.chmod(0o700)
+        for part in ("supervisor", "log", "out"):
+            (run / part).mkdir(mode=0o700, exist_ok=True)
+        probe = run / "supervisor" / "probe"
+        probe.write_bytes(b"?" * 4096)
+        probe.unlink()
+    except OSError as e:
+        what = e.strerror or str(e)
+        raise SupervisorError(
+            f"{e.filename or run}: the run directory cannot be made or written: {what}: {advice}"
+        ) from None
+
+
+def _first_entry(directory: Path) -> str | None:
+    with os.scandir(directory) as entries:
+        return next((entry.name for entry in entries), None)

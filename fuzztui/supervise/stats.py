@@ -1,0 +1,89 @@
+"""``fuzzer_stats``: from ``key : value`` lines to :class:`~fuzztui.wire.events.Stats`.
+
+Written by AFL 2.5x to 4.3x and by our engines. Untrusted text: read by key, last one
+counts, whatever is no number is as if it were absent.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from fuzztui.wire.events import Stats
+
+__all__ = ["MAX_SIZE", "parse_stats", "to_stats"]
+
+MAX_SIZE = 64 * 1024
+"""Bytes of the file that are looked at; AFL's has about 2,000."""
+
+_MAX_INT = 2**63 - 1
+_NUMBER = re.compile(r"([0-9]{1,30})(?:\.[0-9]*)?%?")
+
+_OLD_NAMES = {
+    "paths_total": "corpus_count",
+    "paths_favored": "corpus_favored",
+    "cur_path": "cur_item",
+    "unique_crashes": "saved_crashes",
+    "unique_hangs": "saved_hangs",
+}
+"""AFL 2.5x's names of today's keys."""
+
+_COUNTS = {
+    "execs": ("execs_done", 0),
+    "corpus": ("corpus_count", 0),
+    "favored": ("corpus_favored", -1),
+    "pending": ("pending_total", -1),
+    "crashes": ("saved_crashes", 0),
+    "hangs": ("saved_hangs", 0),
+    "edges": ("edges_found", -1),
+    "edges_total": ("total_edges", -1),
+    "edges_valid": ("edges_valid", -1),
+    "valid": ("valid_inputs", -1),
+    "invalid": ("invalid_inputs", -1),
+    "cycles": ("cycles_done", -1),
+    "cur_item": ("cur_item", -1),
+    "max_depth": ("max_depth", -1),
+}
+"""Field of Stats -> key of the file, and the value of a missing one."""
+
+
+def parse_stats(raw: bytes) -> dict[str, str] | None:
+    """The file's keys; None for one that is not all there (AFL rewrites it in place)."""
+    # A file longer than we read is cut at its end, a torn one has no last newline:
+    # the figures of a line that may be cut would be wrong rather than old.
+    if not raw.endswith(b"\n") and len(raw) < MAX_SIZE:
+        return None
+    values: dict[str, str] = {}
+    for line in raw.decode("utf-8", "replace").split("\n")[:-1]:
+        key, colon, value = line.partition(":")
+        if colon:
+            name = key.strip()
+            values[_OLD_NAMES.get(name, name)] = value.strip()
+    return values if "execs_done" in values else None
+
+
+def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
+    """The event. ``age`` in seconds; ``stability`` in percent, as AFL writes it."""
+    counts = {field: _count(values.get(key), none) for field, (key, none) in _COUNTS.items()}
+    return Stats(
+        instance=instance,
+        **counts,
+        execs_per_sec=_real(values.get("execs_per_sec"), 0.0),
+        stability=_real(values.get("stability"), -1.0),
+        age=round(max(0.0, age), 2),
+    )
+
+
+def _count(text: str | None, missing: int) -> int:
+    match = _NUMBER.fullmatch(text or "")
+    return min(int(match[1]), _MAX_INT) if match else missing
+
+
+def _real(text: str | None, missing: float) -> float:
+    # AFL's first write may say inf; old versions say nan when no time has passed.
+    try:
+        value = float((text or "").rstrip("%"))
+    except ValueError:
+        return missing
+    return value if math.isfinite(value) and value >= 0 else missing

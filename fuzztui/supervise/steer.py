@@ -1,0 +1,258 @@
+"""Carrying out commands: from a person's wish to whoever owns the thing, and back.
+
+Every command is in the log before anything is done about it, and so is its end. Skipping,
+promoting and the like are the engine's to do: a line in ``control.jsonl``, an answer
+in ``events.jsonl``. So are pause and resume where the engine can. Stopping is the
+supervisor's alone: a line that outlives its engine would stop the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fuzztui.model.state import State
+from fuzztui.remote.protocol import APPLIED, REJECTED, Answer
+from fuzztui.remote.server import Ticket
+from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.supervise.life import Ending, Life
+from fuzztui.wire.codec import CodecError, decode_command, encode_command
+from fuzztui.wire.commands import Command, Pause, Resume, Stop
+from fuzztui.wire.events import CommandApplied, CommandIssued, CommandRejected, Event
+
+__all__ = ["Steering"]
+
+OURSELVES = "fuzztui"
+"""``by`` of what the supervisor itself asks of an engine."""
+
+_WHOLE = (Pause, Resume, Stop)
+"""Commands that mean all instances when they name none."""
+
+_MAX_CONTROL = 64 << 20
+
+
+class Helm(Protocol):
+    """What steering needs of the supervisor."""
+
+    @property
+    def state(self) -> State:
+        """The campaign, folded from its log."""
+
+    @property
+    def lives(self) -> Mapping[str, Life]:
+        """The instances by name."""
+
+    def record(self, *events: Event) -> None:
+        """Log events."""
+
+    def flush(self) -> bool:
+        """Whether everything recorded is in the log now."""
+
+    def end(self, ending: Ending) -> None:
+        """End the campaign."""
+
+    def end_one(self, life: Life, ending: Ending) -> None:
+        """End one instance."""
+
+    def pauses_changed(self) -> None:
+        """An instance was paused or resumed."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A command without its end: who has still to answer, and who has."""
+
+    command: Command
+    done: asyncio.Future[Answer]
+    waiting: set[str] = field(default_factory=set)
+    answers: list[Answer] = field(default_factory=list)
+
+
+class Steering:
+    """All commands of a campaign. Runs in the event loop."""
+
+    def __init__(self, helm: Helm) -> None:
+        self._helm = helm
+        self._open: dict[str, _Open] = {}
+        self._held: list[tuple[str, str]] = []
+        """Commands (id) that wait for an instance's first hello."""
+
+    def submit(self, command: Command, by: str) -> Ticket:
+        """Log a command and set about it. The ticket's answer always comes in the end."""
+        helm = self._helm
+        command_id = f"c{helm.state.seq + 1}"  # as unique as the log's numbers
+        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        entry = self._open[command_id] = _Open(command, done)
+        helm.record(CommandIssued(command_id, encode_command(command), by))
+        if not helm.flush():
+            self._refuse(command_id, "", "the campaign log cannot be written (disk full?)")
+        else:
+            self._set_about(command_id, entry, by)
+        return Ticket(command_id, done)
+
+    def take_up(self) -> None:
+        """Go on with what an earlier supervisor had not seen the end of."""
+        for command_id, status in list(self._helm.state.commands.items()):
+            if status.state != "pending":
+                continue
+            try:
+                command = decode_command(status.command)
+            except CodecError as e:
+                self._helm.record(CommandRejected(command_id, "", str(e)))
+                continue
+            done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            entry = self._open[command_id] = _Open(command, done)
+            if isinstance(command, Stop):
+                self._refuse(command_id, "", "its supervisor died; the campaign was started again")
+            else:
+                self._set_about(command_id, entry, status.by, again=True)
+
+    def greeted(self, life: Life) -> None:
+        """An engine said hello: hand over what waited for that."""
+        held, self._held = self._held, []
+        for command_id, name in held:
+            entry = self._open.get(command_id)
+            if entry and name == life.name:
+                self._hand(life, command_id, entry.command)
+            elif entry:
+                self._held.append((command_id, name))
+        if life.paused:  # it started again in the middle of a pause
+            self.submit(Pause(life.name), OURSELVES)
+
+    def answered(self, event: CommandApplied | CommandRejected) -> None:
+        """An end of a command was logged (by an engine, or by :meth:`_refuse` and the like)."""
+        entry = self._open.get(event.id)
+        life = self._helm.lives.get(event.instance)
+        applied = isinstance(event, CommandApplied)
+        command = entry.command if entry else self._former(event.id)
+        if applied and life is not None and isinstance(command, (Pause, Resume)):
+            life.set_paused(isinstance(command, Pause))
+            self._helm.pauses_changed()
+        if entry is None:
+            return
+        if isinstance(event, CommandApplied):
+            answer = Answer(APPLIED, event.detail, event.instance, event.trial)
+        else:
+            answer = Answer(REJECTED, event.reason, event.instance)
+        entry.answers.append(answer)
+        entry.waiting.discard(event.instance)
+        if not entry.waiting:
+            del self._open[event.id]
+            if not entry.done.done():
+                entry.done.set_result(_together(entry.answers))
+
+    def gone(self, life: Life) -> None:
+        """An instance came to its end: nothing more will be answered by it."""
+        for command_id, entry in list(self._open.items()):
+            if life.name not in entry.waiting:
+                continue
+            if isinstance(entry.command, Stop):
+                event = CommandApplied(command_id, life.name, life.execs, life.state)
+                self._helm.record(event)
+            else:
+                self._refuse(command_id, life.name, f"{life.name} has ended ({life.state})")
+
+    def close(self) -> None:
+        """The campaign ends: so does everything that is still open."""
+        for command_id, entry in list(self._open.items()):
+            for name in sorted(entry.waiting):
+                self._refuse(command_id, name, "the campaign ended before it was answered")
+
+    def _set_about(self, command_id: str, entry: _Open, by: str, *, again: bool = False) -> None:
+        targets = self._targets(entry.command)
+        if isinstance(targets, str):
+            self._refuse(command_id, "", targets)
+            return
+        entry.waiting = {life.name for life in targets}
+        if isinstance(entry.command, Stop):
+            ending = Ending("stopped", f"stopped by {by}" if by else "stopped")
+            if entry.command.instance:
+                self._helm.end_one(targets[0], ending)
+            else:
+                self._helm.end(ending)
+            return
+        for life in targets:
+            if not (again and _was_handed(self._control(life), command_id)):
+                self._hand(life, command_id, entry.command)
+
+    def _targets(self, command: Command) -> list[Life] | str:
+        """The instances a command is for, or why there are none."""
+        lives = self._helm.lives
+        name: str = getattr(command, "instance", "")
+        if not name and isinstance(command, _WHOLE):
+            return [life for life in lives.values() if not life.over] or "no instance is running"
+        if not name and len(lives) != 1:
+            return f"say which instance, one of: {', '.join(lives)}"
+        life = lives.get(name or next(iter(lives)))
+        if life is None:
+            return f"there is no instance {name!r}, but: {', '.join(lives)}"
+        return [life] if not life.over else f"{life.name} has ended ({life.state})"
+
+    def _hand(self, life: Life, command_id: str, command: Command) -> None:
+        """Give a command to one instance, by file if it can obey, else by signal."""
+        instance = self._helm.state.instances.get(life.name)
+        if life.launcher.says_hello and not (instance and (instance.engine or instance.version)):
+            self._held.append((command_id, life.name))
+        elif instance and command.name in instance.capabilities:
+            try:
+                _append(self._control(life), command_id, command)
+            except OSError as e:
+                reason = f"control.jsonl cannot be written: {e.strerror or e}"
+                self._refuse(command_id, life.name, reason)
+        elif isinstance(command, (Pause, Resume)):
+            life.signal(signal.SIGSTOP if isinstance(command, Pause) else signal.SIGCONT)
+            self._helm.record(CommandApplied(command_id, life.name, detail="by signal"))
+        else:
+            engine = (instance.engine if instance else "") or "its engine"
+            self._refuse(command_id, life.name, f"{engine} cannot {command.name}")
+
+    def _control(self, life: Life) -> Path:
+        return life.directory / "control.jsonl"
+
+    def _refuse(self, command_id: str, name: str, reason: str) -> None:
+        self._helm.record(CommandRejected(command_id, name, reason))
+
+    def _former(self, command_id: str) -> Command | None:
+        """A command whose end was given up, or seen already by an earlier supervisor."""
+        status = self._helm.state.commands.get(command_id)
+        try:
+            return decode_command(status.command) if status else None
+        except CodecError:
+            return None
+
+
+def _append(path: Path, command_id: str, command: Command) -> None:
+    """One line of ``control.jsonl``, whole or not at all. Raises OSError."""
+    message = {"id": command_id, "command": encode_command(command)}
+    line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    fd = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        size = os.fstat(fd).st_size
+        if os.write(fd, line) != len(line):
+            os.ftruncate(fd, size)
+            raise OSError("no space left")
+    finally:
+        os.close(fd)
+
+
+def _was_handed(path: Path, command_id: str) -> bool:
+    try:
+        return f'"id":"{command_id}"'.encode() in read_regular(path, _MAX_CONTROL)
+    except OSError:
+        return False
+
+
+def _together(answers: list[Answer]) -> Answer:
+    """One answer for all instances that a command was for: applied if all did."""
+    if len(answers) == 1:
+        return answers[0]
+    refusals = [a for a in answers if a.result != APPLIED]
+    if refusals:
+        return Answer(REJECTED, "; ".join(f"{a.instance}: {a.detail}" for a in refusals))
+    return Answer(APPLIED, f"{len(answers)} instances")

@@ -1,0 +1,367 @@
+"""The supervisor: one process, one event loop, the only writer of the campaign's log.
+
+Data flows one way: processes and directories are observed, what happened is recorded,
+recorded events are folded into the state, and decisions are taken on the state. Blocking
+work on files is done in a thread, one piece at a time; everything else is in the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+
+import fuzztui
+from fuzztui.campaign import Campaign
+from fuzztui.model.state import State
+from fuzztui.remote.server import ControlServer
+from fuzztui.supervise.engines import instance_names, launcher_for
+from fuzztui.supervise.identity import kill_marked
+from fuzztui.supervise.journal import Journal
+from fuzztui.supervise.life import ENDED, Ending, Life
+from fuzztui.supervise.limits import Limits, spent
+from fuzztui.supervise.observe import Batch, Observer
+from fuzztui.supervise.orphans import Reaper
+from fuzztui.supervise.processes import EngineProcess
+from fuzztui.supervise.resources import ResourceMeter
+from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.supervise.steer import Steering
+from fuzztui.wire.events import (
+    BudgetSet,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    CommandApplied,
+    CommandRejected,
+    Event,
+    InstanceHello,
+    InstanceState,
+    Message,
+    Stats,
+    SupervisorStarted,
+)
+
+__all__ = ["Supervisor"]
+
+OBSERVE_S, AT_LEAST_S = 0.1, 0.05
+"""Looks at the directories: so often, sooner when something is told, never closer."""
+
+RESOURCES_S = 3.0
+SOCKET_S = 2.0
+LAST_FLUSH_S = 60.0
+MAX_TROUBLES = 20
+
+_log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """Supervises one campaign. The caller holds the run's lock.
+
+    :param progress: told what takes time while starting.
+    """
+
+    def __init__(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
+        self._campaign = campaign
+        self._home = home
+        launcher = launcher_for(campaign.kind)
+        progress("opening the campaign log")
+        self._journal = Journal(home, self._react)
+        self.state: State = self._journal.state
+        self.record = self._journal.record
+        self.flush = self._journal.flush
+        self._clock = self._journal.clock
+        if words := spent(campaign, self.state, self._clock.running()):
+            raise SupervisorError(
+                f"{home.path} has finished: {words}; raise campaign.budget or the like to go on"
+            )
+        self._limits = Limits(campaign, self._clock.running())
+        self._wake = asyncio.Event()
+        self._looking = asyncio.Lock()
+        self._ending: Ending | None = None
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._troubles: set[str] = set()
+        self.lives: Mapping[str, Life] = {
+            name: Life(
+                campaign,
+                home,
+                index,
+                launcher=launcher,
+                desk=self,
+                before=self.state.instances.get(name),
+            )
+            for index, name in enumerate(instance_names(campaign))
+        }
+        self._steering = Steering(self)
+        self._server = ControlServer(home.path, self._steering.submit)
+        self._observer = self._make_observer()
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Run the campaign to its end; ``ready`` is called once it is under way.
+
+        Raises :class:`SupervisorError` when it cannot begin, and then has logged nothing.
+        """
+        try:
+            await self._server.listen()
+        except OSError as e:
+            raise SupervisorError(f"the control socket cannot be made: {e}") from None
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._told_to_end, signal.Signals(number).name)
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # a lost terminal is not our end
+        reaper = Reaper(lambda: {life.pid for life in self.lives.values()})
+        reaper.start(loop)
+        await self._begin()
+        ready()
+        self._steering.take_up()
+        jobs = [
+            asyncio.ensure_future(self._again_and_again(job, every))
+            for job, every in (
+                (self._look_and_decide, OBSERVE_S),
+                (self._measure(reaper), RESOURCES_S),
+                (self._server.listen, SOCKET_S),
+            )
+        ]
+        await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
+        for job in jobs:
+            job.cancel()
+        await asyncio.gather(*jobs, *self._tasks, return_exceptions=True)
+        await self._finish()
+
+    # ------------------------------------------------------------ beginning
+
+    def _make_observer(self) -> Observer:
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: we are leaving
+                loop.call_soon_threadsafe(self._wake.set)
+
+        return Observer(self._home.out, self.state, self._journal.offsets, self._journal.done, wake)
+
+    async def _begin(self) -> None:
+        """Adopt what still runs, say who supervises now, open the directories."""
+        state, campaign = self.state, self._campaign
+        fresh, ended = state.state == "empty", state.state in ENDED
+        budget = (campaign.budget_s, campaign.budget_trials)
+        changed = not fresh and budget != (state.budget_s, state.budget_trials)
+        for life in self.lives.values():
+            life.paused |= state.state == "paused"
+            # A campaign that ended goes on as a whole. In one whose supervisor died, what
+            # was stopped stays stopped.
+            if ended or life.state == "failed" or (changed and life.state == "finished"):
+                life.revive()
+        adopted = [] if fresh else [n for n, life in self.lives.items() if life.adopt()]
+        if adopted:
+            self._clock.count_gap()
+        if fresh:
+            self.record(self._campaign_started())
+        elif changed:
+            self.record(BudgetSet(*budget))
+        resumed = [n for n, life in self.lives.items() if not life.over and n not in adopted]
+        self.record(
+            SupervisorStarted(
+                pid=os.getpid(),
+                wall=time.time(),
+                host=socket.gethostname(),
+                adopted=adopted,
+                resumed=[] if fresh else resumed,
+            )
+        )
+        if state.state not in ("running", "paused") or (not adopted and state.state != "paused"):
+            self.record(CampaignState("starting", "" if fresh else "resumed"))
+        self._save_clock()
+        for name in self.lives:
+            self._home.instance(name).mkdir(mode=0o700, exist_ok=True)
+            self.record(*self._observer.add(name))
+        await self._retire()
+        self.flush()
+
+    def _campaign_started(self) -> CampaignStarted:
+        campaign = self._campaign
+        return CampaignStarted(
+            name=campaign.name,
+            engine=campaign.kind,
+            target=str(campaign.target.get("function", "")),
+            seed=campaign.seed,
+            budget_s=campaign.budget_s,
+            budget_trials=campaign.budget_trials,
+            instances=list(self.lives),
+            wall=time.time(),
+            version=fuzztui.__version__,
+        )
+
+    async def _retire(self) -> None:
+        """End the instances of an earlier start that this campaign has no more."""
+        for name, instance in list(self.state.instances.items()):
+            if name not in self.lives and instance.state not in ENDED:
+                await EngineProcess.sweep(self._home.path, name)
+                if self._home.instance(name).is_dir():
+                    self._observer.add(name)
+                    await self.last_look(name)
+                self.record(InstanceState(name, "stopped", 0, "the campaign has it no more"))
+
+    # ---------------------------------------------------------- what lives need
+
+    async def last_look(self, name: str) -> None:
+        """Log everything that is left to see of an instance without a process."""
+        await self._look(lambda: self._observer.last(name))
+
+    def moved(self, life: Life) -> None:
+        """An instance came to another state: the campaign may have too."""
+        if life.over:
+            self._steering.gone(life)
+        if life.state == "running" and self.state.state == "starting":
+            self.record(CampaignState("running"))
+        self.pauses_changed()
+
+    def pauses_changed(self) -> None:
+        """The campaign is paused when all of it is."""
+        living = [life for life in self.lives.values() if not life.over]
+        if self._ending or not living:
+            return
+        paused = all(life.paused for life in living)
+        if paused and self.state.state in ("starting", "running"):
+            self._clock.pause()
+            self.record(CampaignState("paused"))
+        elif not paused and self.state.state == "paused":
+            self._clock.resume()
+            self.record(CampaignState("running"))
+        else:
+            return
+        self._save_clock()
+
+    def end(self, ending: Ending) -> None:
+        """End the campaign: all instances, cleanly."""
+        if self._ending:
+            return
+        self._ending = ending
+        self.record(CampaignState("stopping", ending.reason))
+        for life in self.lives.values():
+            self.end_one(life, ending)
+
+    def end_one(self, life: Life, ending: Ending) -> None:
+        """End one instance, cleanly; the others go on."""
+        self._spawn(life.end(ending))
+
+    # -------------------------------------------------------------- the loop
+
+    def _react(self, event: Event) -> None:
+        """Something was recorded and is in the state."""
+        life = self.lives.get(getattr(event, "instance", ""))
+        self._limits.saw(event, self._clock.running())
+        if isinstance(event, (CommandApplied, CommandRejected)):
+            self._steering.answered(event)
+        elif life is not None and isinstance(event, Stats):
+            life.note(event)
+        elif life is not None and isinstance(event, InstanceHello):
+            life.signs_of_life()
+            self._steering.greeted(life)
+
+    async def _look_and_decide(self) -> None:
+        self._wake.clear()
+        if self._journal.writable:  # else what happens waits safely in the directories
+            await self._look(self._observer.poll)
+        self.flush()
+        if not self._ending:
+            if ending := self._limits.reached(self.state, self._clock.running()):
+                self.end(ending)
+            for life in self.lives.values():
+                life.watch_progress()
+
+    async def _look(self, job: Callable[[], Batch]) -> None:
+        # Shielded: what the observer has told once it never tells again.
+        await asyncio.shield(self._spawn(self._look_alone(job)))
+
+    async def _look_alone(self, job: Callable[[], Batch]) -> None:
+        async with self._looking:
+            batch = await asyncio.to_thread(job)
+            self.record(*batch.events)
+            self._journal.carried(batch.offsets)
+            if batch.behind:
+                self._wake.set()
+
+    def _measure(self, reaper: Reaper) -> Callable[[], Awaitable[None]]:
+        meter = ResourceMeter()
+
+        async def measure() -> None:
+            reaper.reap()
+            roots = {life.name: life.pid for life in self.lives.values() if life.pid}
+            measured = await asyncio.to_thread(meter.measure, roots)
+            if self._journal.writable:
+                self.record(*measured)
+
+        return measure
+
+    async def _again_and_again(self, job: Callable[[], Awaitable[None]], every: float) -> None:
+        """Do ``job`` every so many seconds; what goes wrong with it is told and survived."""
+        while True:
+            try:
+                await job()
+            except Exception as e:
+                self._trouble(e)
+            if every == OBSERVE_S:
+                await asyncio.sleep(AT_LEAST_S)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), every - AT_LEAST_S)
+            else:
+                await asyncio.sleep(every)
+
+    async def _live(self, life: Life) -> None:
+        try:
+            await life.run()
+        except Exception as e:
+            self._trouble(e)
+            self.record(InstanceState(life.name, "failed", 0, f"internal error: {e!r}"))
+
+    def _trouble(self, error: Exception) -> None:
+        """An error that nobody foresaw: once in the log, each time in our stderr."""
+        _log.error("unexpected", exc_info=error)
+        words = f"{type(error).__name__}: {error}"
+        if words not in self._troubles and len(self._troubles) < MAX_TROUBLES:
+            self._troubles.add(words)
+            self.record(Message("error", f"in the supervisor: {words}; see supervisor/stderr"))
+
+    def _told_to_end(self, name: str) -> None:
+        self.end(Ending("stopped", f"the supervisor got {name}"))
+
+    def _spawn(self, job: Coroutine[None, None, None]) -> asyncio.Future[None]:
+        task = asyncio.ensure_future(job)
+        self._tasks.add(task)  # the loop itself holds tasks only weakly
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _save_clock(self) -> None:
+        with contextlib.suppress(OSError):
+            self._clock.save()
+
+    # ------------------------------------------------------------- the end
+
+    async def _finish(self) -> None:
+        await asyncio.to_thread(kill_marked, self._home.path)
+        await self._look(self._observer.poll)
+        self._steering.close()
+        ending = self._ending or self._outcome()
+        self.record(CampaignEnded(ending.state, ending.reason))
+        self._clock.resume()
+        self._save_clock()
+        self._observer.close()
+        patience = time.monotonic() + LAST_FLUSH_S
+        while not self.flush() and time.monotonic() < patience:
+            await asyncio.sleep(0.2)
+        await asyncio.sleep(AT_LEAST_S)  # the last answers to clients
+        await self._server.close()
+        self._journal.close()
+
+    def _outcome(self) -> Ending:
+        """How a campaign ended whose instances all ended by themselves."""
+        states = {life.state for life in self.lives.values()}
+        reasons = [self.state.instances[name].reason for name in self.lives]
+        for state in ("finished", "stopped", "failed"):
+            if state in states:
+                return Ending(state, next((r for r in reasons if r), ""))
+        return Ending("failed", "no instance could be kept alive")

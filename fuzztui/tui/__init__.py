@@ -1,0 +1,107 @@
+"""The screens. Importing this room costs nothing: Textual is loaded by :func:`run_app`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from fuzztui.tui.app import Opening
+
+__all__ = ["run_app"]
+
+
+def run_app(
+    run: Path | None,
+    log_path: Path,
+    *,
+    mode: Literal["live", "replay"],
+    speed: float = 1.0,
+    at: float | None = None,
+    theme: str | None = None,
+    control: bool = True,
+) -> int:
+    """Show a campaign until the user leaves; an exit status for the shell.
+
+    ``run`` is the run directory (None: a log without one, nothing but the log can be
+    seen), ``log_path`` what :class:`~fuzztui.log.reader.LogReader` opens. ``speed`` and
+    ``at`` (campaign time, seconds) are the replay's. ``control`` False: look only.
+    Must be called in the main thread, on a terminal.
+    """
+    from fuzztui.tui.themes import DEFAULT, PLAIN, load_themes
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print(
+            "fuzztui: the screens need a terminal; use --headless or `fuzztui status`.",
+            file=sys.stderr,
+        )
+        return 2
+    themes, problems = load_themes()
+    wanted = theme or os.environ.get("FUZZTUI_THEME") or ""
+    if not wanted:
+        wanted = PLAIN if os.environ.get("NO_COLOR") else DEFAULT
+
+    from fuzztui.tui.app import FuzzApp
+
+    opening = _opening(run, log_path, mode, speed, at, control)
+    app = FuzzApp(opening, themes, wanted, problems)
+    if theme and theme not in app.available_themes:
+        print(
+            f"fuzztui: there is no theme {theme!r}; there are {', '.join(themes)}.",
+            file=sys.stderr,
+        )
+        return 2
+    app.run()
+    status = app.status
+    if mode == "live" and not status.over and status.name:
+        if status.orphaned:
+            print(f"No supervisor is running. Go on with: {opening.go_on}")
+        else:
+            print(f"The campaign {status.state}. Come back with: {opening.come_back}")
+    return app.return_code or 0
+
+
+def _opening(
+    run: Path | None,
+    log_path: Path,
+    mode: Literal["live", "replay"],
+    speed: float,
+    at: float | None,
+    control: bool,
+) -> Opening:
+    from fuzztui.log.reader import LogReader
+    from fuzztui.remote.client import running
+    from fuzztui.session import LiveClock, ReplayClock, Session
+    from fuzztui.tui.app import Opening
+    from fuzztui.tui.player import Player
+    from fuzztui.tui.steering import Steering
+
+    def marks() -> list[tuple[float, str]]:
+        # A second session, at the end: checkpoints make that cheap, a scan would not be.
+        whole = Session(log_path, ReplayClock(speed=1.0, t=0.0, paused=True))
+        whole.seek(whole.end_t)
+        return [(f.t, f.category) for f in whole.state.findings.values() if f.first]
+
+    if mode == "replay":
+        clock = ReplayClock(speed=speed, t=at or 0.0, paused=False)
+        return Opening(
+            session=lambda: Session(log_path, clock),
+            reader=lambda: LogReader(log_path),
+            run=run,
+            mode=mode,
+            player=Player(clock, speed, True),
+            marks=marks,
+        )
+    return Opening(
+        session=lambda: Session(log_path, LiveClock()),
+        reader=lambda: LogReader(log_path),
+        run=run,
+        mode=mode,
+        running=lambda: None if run is None else running(run),
+        steering=Steering(run) if control and run is not None else None,
+        come_back="" if run is None else shlex.join(["fuzztui", "attach", str(run)]),
+        go_on="" if run is None else shlex.join(["fuzztui", str(run / "campaign.toml")]),
+    )

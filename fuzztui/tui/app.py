@@ -1,0 +1,482 @@
+"""The application: one state, four screens, one way for everything that is done.
+
+Changes come in through the :class:`~fuzztui.tui.feed.Feed`, actions go out through
+:meth:`FuzzApp.perform`. Nothing in here or below reads a file in the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+from fuzztui.log.reader import LogReader
+from fuzztui.model.state import Changes, State
+from fuzztui.session import Session
+from fuzztui.tui import figures
+from fuzztui.tui.actions import BY_ID, Situation, bindings, method_name
+from fuzztui.tui.background import in_thread
+from fuzztui.tui.commands import ActionProvider
+from fuzztui.tui.feed import BACK_OFF_S, Feed, default_hz
+from fuzztui.tui.palette import Palette, fallbacks, to_textual
+from fuzztui.tui.player import Player
+from fuzztui.tui.screens.base import CampaignScreen
+from fuzztui.tui.screens.confirm import ConfirmScreen
+from fuzztui.tui.screens.corpus import CorpusScreen
+from fuzztui.tui.screens.findings import FindingsScreen
+from fuzztui.tui.screens.help import HelpScreen
+from fuzztui.tui.screens.log import LogScreen
+from fuzztui.tui.screens.overview import OverviewScreen
+from fuzztui.tui.status import Status, status_of
+from fuzztui.tui.steering import Steering
+from fuzztui.tui.text import plain
+from fuzztui.tui.themes import ThemeFile
+from fuzztui.tui.widgets.banner import Banner
+from fuzztui.tui.widgets.footer import Footer
+from fuzztui.tui.widgets.table import BigTable
+from fuzztui.tui.widgets.timeline import Mark, Timeline
+from fuzztui.wire.commands import Command, Pause, Resume, Stop
+
+EVERYTHING = Changes(campaign=True, reset=True)
+
+ALIVE_S = 2.0
+"""How often it is looked whether the supervisor lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How to get at a campaign. All callables may block: they are called in threads."""
+
+    session: Callable[[], Session]
+    reader: Callable[[], LogReader]
+    run: Path | None = None
+    mode: str = "live"
+    player: Player | None = None
+    """In a replay, what holds its clock."""
+    marks: Callable[[], list[Mark]] = list
+    """The finds of the whole campaign, for the replay's timeline."""
+    running: Callable[[], int | None] = lambda: None
+    """The living supervisor's process id."""
+    steering: Steering | None = None
+    """None: nothing can be steered from here."""
+    come_back: str = ""
+    """The command line that shows the campaign again."""
+    go_on: str = ""
+    """The command line that starts a dead supervisor again."""
+    hz: float = field(default_factory=default_hz)
+    wall: Callable[[], float] = time.time
+
+
+class FuzzApp(App[None]):
+    """The terminal monitor and controller."""
+
+    TITLE = "fuzztui"
+    CSS_PATH = "fuzztui.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS = App.COMMANDS | {ActionProvider}
+    MODES: ClassVar[dict[str, Any]] = {
+        "overview": OverviewScreen,
+        "corpus": CorpusScreen,
+        "findings": FindingsScreen,
+        "log": LogScreen,
+    }
+    DEFAULT_MODE = "overview"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+        (0, "-narrow"),
+        (76, "-medium"),
+        (110, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+        (0, "-tiny"),
+        (20, "-short"),
+        (34, "-tall"),
+    ]
+
+    def __init__(
+        self,
+        opening: Opening,
+        themes: Mapping[str, ThemeFile],
+        theme: str,
+        problems: Iterable[str] = (),
+    ) -> None:
+        self._palette: Palette | None = None
+        super().__init__()
+        self._opening = opening
+        self._our_themes = list(themes)
+        self._problems = list(problems)
+        for ours in themes.values():
+            self.register_theme(to_textual(ours))
+        if theme in self.available_themes:
+            self.theme = theme
+        self.mode = opening.mode
+        self.run_dir = opening.run
+        self.session: Session | None = None
+        self.status = Status(mode=opening.mode)
+        self._empty = State()
+        self._feed: Feed | None = None
+        self._missed = dict.fromkeys(self.MODES, EVERYTHING)
+        self._trouble = ""
+        self._alive: bool | None = None
+        self._marks: list[Mark] = []
+
+    # ------------------------------------------------------------- colours
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Textual's own themes know nothing of crashes."""
+        return fallbacks(self.current_theme)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme may have changed: so have the colours."""
+        self._palette = None
+        return super().get_css_variables()
+
+    @property
+    def palette(self) -> Palette:
+        """The colours of the theme."""
+        if self._palette is None:
+            self._palette = Palette(self.theme_variables)
+        return self._palette
+
+    # --------------------------------------------------------------- start
+
+    def on_mount(self) -> None:
+        """Open the log, begin to poll and to tick."""
+        if self._problems:
+            more = len(self._problems) - 1
+            text = self._problems[0] + (f"\n(and {more} more: fuzztui themes)" if more else "")
+            self.notify(text, title="Theme not loaded", severity="warning", markup=False)
+        self.run_worker(self._open(), group="open")
+        self.set_interval(1.0, self.tick)
+        if self.mode == "live" and self.run_dir is not None:
+            self.run_worker(self._watch(), group="watch")
+
+    async def _open(self) -> None:
+        while self.session is None:
+            try:
+                self.session = await in_thread(self._opening.session)
+            except Exception as e:  # the log may not be there yet; whatever it is, say so
+                self.on_trouble(str(e) or type(e).__name__)
+                await asyncio.sleep(BACK_OFF_S / 4)
+        self.on_trouble("")
+        self._feed = Feed(self.session, self, self._opening.hz)
+        if self.mode == "replay":
+            self.run_worker(self._find_marks(), group="marks")
+        self.run_worker(self._feed.run(), group="feed")
+
+    async def _find_marks(self) -> None:
+        try:
+            self._marks = await in_thread(self._opening.marks)
+        except Exception as e:  # a nicety: the replay works without
+            self.notify(plain(f"The timeline has no marks: {e}"), markup=False)
+        self.tick()
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                alive = await in_thread(self._opening.running) is not None
+            except OSError:
+                alive = False
+            if alive != self._alive:
+                self._alive = alive
+                self.tick()
+            await asyncio.sleep(ALIVE_S)
+
+    # ------------------------------------------------------------- changes
+
+    @property
+    def campaign(self) -> State:
+        """The state; an empty one until the log is open."""
+        return self._empty if self.session is None else self.session.state
+
+    def when_free(self, look: Callable[[], None]) -> None:
+        """Call ``look`` as soon as the state is not being changed."""
+        if self._feed is None:
+            look()
+        else:
+            self._feed.when_free(look)
+
+    def on_changes(self, changes: Changes) -> None:
+        """The feed: show it on the screen that is looked at, note it for the others."""
+        self._update_status()
+        for tab, missed in self._missed.items():
+            self._missed[tab] = missed | changes
+        screen = self._campaign_screen
+        if screen is not None and screen.is_mounted:
+            screen.show(self.missed(screen.TAB))
+            screen.tick(self.status)
+            self._draw_frame(screen)
+
+    def on_trouble(self, problem: str) -> None:
+        """The feed: the log cannot be read, or can again."""
+        self._trouble = problem
+        self.tick()
+
+    def missed(self, tab: str) -> Changes:
+        """What changed since the screen of ``tab`` was last shown."""
+        changes, self._missed[tab] = self._missed[tab], Changes()
+        return changes
+
+    def tick(self) -> None:
+        """Once a second: clocks and ages."""
+        self.when_free(self._tick)
+
+    def _tick(self) -> None:
+        self._update_status()
+        screen = self._campaign_screen
+        if screen is not None and screen.is_mounted:
+            screen.tick(self.status)
+            self._draw_frame(screen)
+
+    def _update_status(self) -> None:
+        self.status = status_of(self.campaign, self.now(), self.mode, self._alive)
+
+    def _draw_frame(self, screen: CampaignScreen) -> None:
+        screen.query_one(Banner).show(self._troubles())
+        self.refresh_footer()
+        player = self._opening.player
+        if player is not None and self.session is not None:
+            player.hold_at(self.session.end_t)
+            screen.query_one(Timeline).show(player.position(self.session.end_t), self._marks)
+
+    def _troubles(self) -> list[str]:
+        troubles = []
+        if self._trouble:
+            troubles.append(f"{self._trouble}  (trying again)")
+        if self.status.orphaned and self.campaign.state != "empty":
+            how = f"Go on with: {self._opening.go_on}" if self._opening.go_on else ""
+            troubles.append(f"No supervisor is running; what was found is kept. {how}")
+        return troubles
+
+    def now(self) -> float:
+        """Campaign time: of the replay's clock, or going on since the log's last tie to the wall."""
+        state = self.campaign
+        player = self._opening.player
+        if player is not None:
+            end = self.session.end_t if self.session is not None else 0.0
+            return min(player.now(), end)
+        if self.status.over or self._alive is False or state.wall <= 0:
+            return state.t
+        return max(state.t, state.wall_t + self._opening.wall() - state.wall)
+
+    @property
+    def _campaign_screen(self) -> CampaignScreen | None:
+        """The screen of the current mode, be it below a dialog."""
+        stack = self.screen_stack
+        return stack[0] if stack and isinstance(stack[0], CampaignScreen) else None
+
+    # ------------------------------------------------------------- actions
+
+    def situation(self) -> Situation:
+        """What can be done now, with the row under the cursor."""
+        screen = self._campaign_screen
+        row = screen.describe_row() if screen is not None and screen.is_mounted else Situation()
+        player = self._opening.player
+        return replace(
+            row,
+            mode=self.mode,
+            state=self.campaign.state,
+            control=self._opening.steering is not None,
+            alive=self._alive,
+            paused_replay=player is not None and not player.playing,
+        )
+
+    def refresh_footer(self) -> None:
+        """The situation changed."""
+        screen = self._campaign_screen
+        if screen is not None and screen.is_mounted:
+            screen.query_one(Footer).show(self.situation())
+
+    def action_perform(self, action_id: str) -> None:
+        """A key of the registry's bindings."""
+        self.perform(action_id)
+
+    def perform(self, action_id: str) -> None:
+        """Do an action of the registry, or tell why not."""
+        action = BY_ID[action_id]
+        now = self.situation()
+        reason = action.why_not(now)
+        if reason:
+            self.notify(
+                plain(f"{action.title(now)}: {reason}"), severity="warning", markup=False, timeout=4
+            )
+            return
+        name = method_name(action_id)
+        for node in self._handlers():
+            method = getattr(node, name, None)
+            if method is not None:
+                method()
+                return
+
+    def _handlers(self) -> Iterator[DOMNode]:
+        if self.focused is not None:
+            yield from self.focused.ancestors_with_self
+        yield self.screen
+        # From the command palette nothing has the focus: the table stands for itself.
+        yield from self.screen.query(BigTable)
+        yield self
+
+    def steer(self, command: Command, words: str) -> None:
+        """Send a command; what becomes of it is told, and comes back through the log."""
+        self.run_worker(self._steer(command, words), group="steer")
+
+    async def _steer(self, command: Command, words: str) -> None:
+        steering = self._opening.steering
+        if steering is None:
+            return
+        outcome = await steering.send(command)
+        detail = f": {outcome.detail}" if outcome.detail else ""
+        if outcome.kind == "applied":
+            at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
+            self.notify(plain(f"{words}: done{at}"), markup=False, timeout=3)
+        elif outcome.kind == "pending":
+            self.notify(plain(f"{words}: sent{detail}"), markup=False, timeout=5)
+        elif outcome.kind == "rejected":
+            text = plain(f"{words}: refused{detail}")
+            self.notify(text, severity="warning", markup=False, timeout=8)
+        else:
+            text = plain(f"{words}: not sent{detail}")
+            self.notify(text, severity="error", markup=False, timeout=8)
+        if self._feed is not None:
+            self._feed.nudge()
+
+    def copy(self, text: str, what: str) -> None:
+        """Through the terminal (OSC 52), which works over SSH too."""
+        self.copy_to_clipboard(text)
+        self.notify(plain(text), title=f"Copied the {what}", markup=False, timeout=6)
+
+    def open_reader(self) -> LogReader:
+        """Another reader on the log. Blocking."""
+        return self._opening.reader()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Only what the registry does not have."""
+        yield SystemCommand("Themes", "Choose among all themes", self.search_themes)
+        yield SystemCommand("Screenshot", "Save the screen as SVG", self.deliver_screenshot)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C leaves too: nothing is lost by it."""
+        self.perform("app.quit")
+
+    def do_app_quit(self) -> None:  # noqa: D102
+        self.exit()
+
+    def do_app_help(self) -> None:  # noqa: D102
+        screen = self._campaign_screen
+        self.push_screen(HelpScreen(self.situation(), screen.scopes() if screen else ("app",)))
+
+    def do_app_palette(self) -> None:  # noqa: D102
+        self.action_command_palette()
+
+    def do_app_theme(self) -> None:
+        """The next of our themes."""
+        names = self._our_themes
+        if names:
+            at = names.index(self.theme) if self.theme in names else -1
+            self.theme = names[(at + 1) % len(names)]
+            self.notify(f"Theme: {self.theme}", markup=False, timeout=2)
+
+    def do_view_overview(self) -> None:  # noqa: D102
+        self.switch_mode("overview")
+
+    def do_view_corpus(self) -> None:  # noqa: D102
+        self.switch_mode("corpus")
+
+    def do_view_findings(self) -> None:  # noqa: D102
+        self.switch_mode("findings")
+
+    def do_view_log(self) -> None:  # noqa: D102
+        self.switch_mode("log")
+
+    def do_campaign_pause(self) -> None:
+        """Pause all, or resume all."""
+        if self.campaign.state == "paused":
+            self.steer(Resume(), "resume the campaign")
+        else:
+            self.steer(Pause(), "pause the campaign")
+
+    def do_campaign_stop(self) -> None:
+        """After asking."""
+        s = self.status
+        question = (
+            f"End the campaign {s.name!r} after {figures.span(s.now)}? Its engines write their "
+            "last figures and stop. Everything that was found is kept. "
+            "To leave it running and only close this screen, press q instead."
+        )
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                self.steer(Stop(), "stop the campaign")
+
+        self.push_screen(ConfirmScreen("Stop the campaign", question, "Stop", "Go on"), answer)
+
+    # -------------------------------------------------------------- replay
+
+    def _seek(self, t: float) -> None:
+        player = self._opening.player
+        if player is not None and self._feed is not None and self.session is not None:
+            self._feed.seek(player.jump(t, self.session.end_t))
+            self.tick()
+
+    def on_timeline_sought(self, event: Timeline.Sought) -> None:
+        """A click on the timeline."""
+        self._seek(event.t)
+
+    def do_replay_play(self) -> None:  # noqa: D102
+        player = self._opening.player
+        if player is not None and self.session is not None:
+            if not player.playing and player.now() >= self.session.end_t:
+                self._seek(0.0)
+            player.toggle()
+            self.tick()
+
+    def do_replay_back(self) -> None:  # noqa: D102
+        self._step(-0.01)
+
+    def do_replay_forward(self) -> None:  # noqa: D102
+        self._step(0.01)
+
+    def _step(self, share: float) -> None:
+        if self.session is not None:
+            self._seek(self.now() + share * self.session.end_t)
+
+    def do_replay_slower(self) -> None:  # noqa: D102
+        self._speed(0.5)
+
+    def do_replay_faster(self) -> None:  # noqa: D102
+        self._speed(2.0)
+
+    def _speed(self, factor: float) -> None:
+        if self._opening.player is not None:
+            self._opening.player.scale(factor)
+            self.tick()
+
+    def do_replay_start(self) -> None:  # noqa: D102
+        self._seek(0.0)
+
+    def do_replay_end(self) -> None:  # noqa: D102
+        if self.session is not None:
+            self._seek(self.session.end_t)
+
+    def do_replay_next(self) -> None:  # noqa: D102
+        now = self.now()
+        self._to_find(min((t for t, _ in self._marks if t > now + 1e-3), default=None))
+
+    def do_replay_previous(self) -> None:  # noqa: D102
+        now = self.now()
+        self._to_find(max((t for t, _ in self._marks if t < now - 1e-3), default=None))
+
+    def _to_find(self, t: float | None) -> None:
+        if t is None:
+            self.notify("No further find in that direction.", markup=False, timeout=2)
+        else:
+            self._seek(t)
+

@@ -1,0 +1,156 @@
+"""One line of words for every kind of event: the event list and the log screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fuzztui.tui import figures
+from fuzztui.tui.themes import SEMANTIC
+from fuzztui.wire import events as ev
+
+FINDS = "finds"
+STEERING = "steering"
+INSTANCES = "instances"
+MESSAGES = "messages"
+FIGURES = "figures"
+KINDS = (FINDS, STEERING, INSTANCES, MESSAGES, FIGURES)
+"""The classes of events that the log screen can be narrowed to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An event in words. Nothing in it is safe to draw yet: see ``tui.text.plain``.
+
+    ``label`` is a short word for the kind, ``style`` its colour's name, ``group`` one
+    of :data:`KINDS`.
+    """
+
+    label: str
+    text: str
+    style: str = ""
+    instance: str = ""
+    group: str = MESSAGES
+
+
+def command_words(command: dict[str, Any]) -> str:
+    """An encoded command as a phrase: ``promote main/12``."""
+    name = str(command.get("c", "?"))
+    instance = str(command.get("instance", ""))
+    if "entry" in command:
+        return f"{name} {instance or '?'}/{command['entry']}"
+    return f"{name} {instance}" if instance else name
+
+
+def describe(event: ev.Event) -> Described:
+    """What happened, in words."""
+    match event:
+        case ev.EntrySaved():
+            origin = f"from {event.sync}" if event.sync else event.op or "seed"
+            parents = f" of {'+'.join(map(str, event.src))}" if event.src else ""
+            new = "  +cov" if event.cov else ""
+            text = f"#{event.id}  {origin}{parents}{new}  {figures.size(event.size)}"
+            style = "imported" if event.sync else "corpus"
+            return Described("entry", text, style, event.instance, FINDS)
+        case ev.EntryDescribed():
+            words = [*event.reasons, event.outcome, event.steer]
+            text = f"#{event.id}  {' '.join(w for w in words if w)}"
+            return Described("entry", text, "muted", event.instance, FINDS)
+        case ev.FindingSaved():
+            return Described(event.category, event.file, event.category, event.instance, FINDS)
+        case ev.FindingDescribed():
+            place = f"  at {event.place}" if event.place else ""
+            text = f"{event.title or event.signature or event.file}{place}"
+            return Described(event.category, text, event.category, event.instance, FINDS)
+        case ev.CommandIssued():
+            by = f"  by {event.by}" if event.by else ""
+            return Described("asked", f"{command_words(event.command)}{by}", "pending", "", STEERING)
+        case ev.CommandApplied():
+            at = f"  at trial {event.trial:,}" if event.trial >= 0 else ""
+            text = f"{event.id}  {event.detail}{at}"
+            return Described("done", text, "running", event.instance, STEERING)
+        case ev.CommandRejected():
+            text = f"{event.id}  {event.reason}"
+            return Described("refused", text, "failed", event.instance, STEERING)
+        case ev.InstanceState():
+            text = _because(event.state, event.reason)
+            if event.restarts:
+                text += f"  (restart {event.restarts})"
+            return Described("instance", text, state_style(event.state), event.instance, INSTANCES)
+        case ev.InstanceHello():
+            text = f"{event.engine} {event.version}  python {event.python}  pid {event.pid}"
+            return Described("hello", text, "muted", event.instance, INSTANCES)
+        case ev.Message():
+            style = {"error": "failed", "warning": "hang"}.get(event.level, "")
+            return Described(event.level, event.text, style, event.instance)
+        case ev.Stats():
+            text = (
+                f"{event.execs:,} execs  {figures.rate(event.execs_per_sec)}/s  "
+                f"corpus {event.corpus:,}  edges {figures.count(event.edges)}"
+            )
+            return Described("stats", text, "muted", event.instance, FIGURES)
+        case ev.Resources():
+            text = f"cpu {event.cpu:.2f}  memory {figures.size(event.rss)}  {event.processes} processes"
+            return Described("usage", text, "muted", event.instance, FIGURES)
+        case _:
+            return _campaign(event)
+
+
+def _campaign(event: ev.Event) -> Described:
+    match event:
+        case ev.CampaignStarted():
+            text = f"{event.name}  {event.engine}  {event.target}  seed {event.seed}"
+            return Described("campaign", text, "running")
+        case ev.CampaignState() | ev.CampaignEnded():
+            text = _because(event.state, event.reason)
+            return Described("campaign", text, state_style(event.state))
+        case ev.BudgetSet():
+            parts = [figures.span(event.budget_s)] if event.budget_s else []
+            parts += [f"{event.budget_trials:,} trials"] if event.budget_trials else []
+            return Described("budget", " or ".join(parts) or "none", "muted")
+        case ev.SupervisorStarted():
+            text = f"process {event.pid} on {event.host or 'this host'}"
+            for word, ids in (("adopted", event.adopted), ("resumed", event.resumed)):
+                if ids:
+                    text += f"  {word} {', '.join(ids)}"
+            return Described("started", text, "muted")
+        case ev.Unknown():
+            return Described(event.name, "(an event of a newer version)", "muted")
+        case _:
+            return Described(event.kind, "", "muted")
+
+
+def _because(state: str, reason: str) -> str:
+    return f"{state}: {reason}" if reason else state
+
+
+_STATE_STYLES = {
+    "starting": "pending",
+    "restarting": "stalled",
+    "stopping": "pending",
+    "stopped": "finished",
+    "waiting": "muted",
+    "empty": "muted",
+}
+
+_STATE_SIGNS = {
+    "running": "●",
+    "paused": "‖",
+    "stalled": "▲",
+    "starting": "◌",
+    "restarting": "↻",
+    "stopping": "◍",
+    "stopped": "■",
+    "finished": "✓",
+    "failed": "✗",
+}
+
+
+def state_style(state: str) -> str:
+    """The colour of a campaign's or an instance's state."""
+    return _STATE_STYLES.get(state) or (state if state in SEMANTIC else "muted")
+
+
+def state_sign(state: str) -> str:
+    """A sign for a state that can be told apart without colour."""
+    return _STATE_SIGNS.get(state, "○")

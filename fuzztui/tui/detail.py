@@ -1,0 +1,195 @@
+"""The details of one row as lines of spans: entries, findings, log records. Pure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from fuzztui.model.state import Entry, Finding, State
+from fuzztui.tui import figures
+from fuzztui.tui.hexview import Preview, hex_rows, text_lines
+from fuzztui.tui.text import plain, plain_lines
+from fuzztui.tui.widgets.canvas import Line, Span
+from fuzztui.wire.codec import encode_record
+from fuzztui.wire.events import Record
+
+LABEL = 10
+"""Cells for the names of properties."""
+
+LINEAGE = 12
+"""Ancestors that are listed."""
+
+MEMBERS = 20
+"""Files of one cause that are listed."""
+
+
+def entry_file(entry: Entry) -> str:
+    """The entry's file, relative to the run."""
+    return f"out/{entry.instance}/{_below(entry.file, 'queue')}" if entry.file else ""
+
+
+def finding_file(finding: Finding) -> str:
+    """The finding's file, relative to the run."""
+    folder = "hangs" if finding.category == "hang" else "crashes"
+    return f"out/{finding.instance}/{_below(finding.file, folder)}"
+
+
+def _below(file: str, folder: str) -> str:
+    return file if "/" in file else f"{folder}/{file}"
+
+
+def repro_command(run: Path, finding: Finding) -> str:
+    """The command line that runs the target on the finding's input again."""
+    return shlex.join(["fuzztui", "repro", str(run), str(run / finding_file(finding))])
+
+
+def entry_lines(entry: Entry, state: State, pending: Sequence[str] = ()) -> list[Line]:
+    """What is known about a queue entry, its ancestors last."""
+    lines: list[Line] = [[Span(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
+    lines.append(_pair("found", f"{figures.clock(entry.t)}, at {entry.execs:,} execs"))
+    if entry.reasons:
+        lines.append(_pair("kept for", " ".join(entry.reasons), "valid"))
+    if entry.outcome:
+        lines.append(_pair("outcome", entry.outcome))
+    if entry.edges >= 0:
+        lines.append(_pair("edges", f"{entry.edges:,}", "edge"))
+    lines.append(_pair("made by", _origin(entry)))
+    if entry.file:
+        lines.append(_pair("file", f"{entry_file(entry)}  ({figures.size(entry.size)})", "muted"))
+    ancestors = lineage(entry, state)
+    if ancestors:
+        lines.append([])
+        lines.append(_title("lineage"))
+        for depth, ancestor in enumerate(ancestors):
+            lines.append(
+                [
+                    Span(" " + "  " * min(depth, 4) + "└ ", "rule"),
+                    Span(plain(ancestor.key), "corpus"),
+                    Span("  " + plain(_origin(ancestor)), "muted"),
+                ]
+            )
+    return lines
+
+
+def lineage(entry: Entry, state: State, most: int = LINEAGE) -> list[Entry]:
+    """The first parent, its first parent, and so on to a seed; loops in bad data end it."""
+    out: list[Entry] = []
+    seen = {entry.key}
+    while entry.src and len(out) < most:
+        instance = entry.sync or entry.instance
+        parent = state.entries.get(f"{instance}/{entry.src[0]}")
+        if parent is None or parent.key in seen:
+            break
+        out.append(parent)
+        seen.add(parent.key)
+        entry = parent
+    return out
+
+
+def _origin(entry: Entry) -> str:
+    if entry.sync:
+        return f"imported from {entry.sync}"
+    if not entry.src:
+        return entry.op or "seed"
+    return f"{entry.op or '?'} of {' + '.join(f'#{i}' for i in entry.src)}"
+
+
+def _marks(entry: Entry, pending: Sequence[str]) -> list[Span]:
+    spans = []
+    if entry.favored:
+        spans.append(Span("  ★ favoured", "rate"))
+    if entry.steer:
+        spans.append(Span(f"  {plain(entry.steer)}", entry.steer))
+    spans += [Span(f"  {plain(name)}…", "pending") for name in pending]
+    return spans
+
+
+def finding_lines(finding: Finding, state: State, run: Path | None) -> list[Line]:
+    """What is known about a crash or a hang."""
+    style = finding.category
+    title = finding.title or finding.file
+    lines: list[Line] = [[Span(part, f"bold {style}")] for part in plain_lines(title, 3)]
+    if finding.place:
+        lines.append([Span("at ", "muted"), Span(plain(finding.place), "bold")])
+    lines.append([])
+    lines.append(_pair("found", f"{figures.clock(finding.t)} by {finding.instance}"))
+    if finding.execs:
+        lines.append(_pair("execs", f"{finding.execs:,}"))
+    if finding.sig:
+        lines.append(_pair("signal", str(finding.sig)))
+    if finding.op or finding.src:
+        parents = " + ".join(f"#{i}" for i in finding.src)
+        lines.append(_pair("made by", f"{finding.op or '?'}" + (f" of {parents}" if parents else "")))
+    lines.append(_pair("file", f"{finding_file(finding)}  ({figures.size(finding.size)})", "muted"))
+    if run is not None:
+        lines.append(_pair("reproduce", repro_command(run, finding), "valid"))
+    if finding.input:
+        lines += [_pair("input", finding.input)]
+    if finding.detail:
+        lines += [[], _title("report")]
+        lines += [[Span(text)] for text in plain_lines(finding.detail)]
+    elif not finding.signature:
+        lines += [[], [Span("not described yet", "muted")]]
+    lines += _members(finding, state)
+    return lines
+
+
+def _members(finding: Finding, state: State) -> list[Line]:
+    keys = state.groups.get(finding.signature, []) if finding.signature else []
+    if len(keys) < 2:
+        return []
+    lines: list[Line] = [[], _title(f"{len(keys):,} files of this cause")]
+    for key in keys[:MEMBERS]:
+        member = state.findings.get(key)
+        at = figures.clock(member.t) if member is not None else ""
+        sign = "▸ " if key == finding.key else "  "
+        lines.append([Span(sign, style="bold"), Span(f"{at:>8}  ", "muted"), Span(plain(key))])
+    if len(keys) > MEMBERS:
+        lines.append([Span(f"  … {len(keys) - MEMBERS:,} more", "muted")])
+    return lines
+
+
+def preview_lines(preview: Preview, width: int) -> list[Line]:
+    """An input file: as text when it reads as text, and always as bytes."""
+    lines: list[Line] = [[], _title(f"input, {figures.size(preview.size)}")]
+    if preview.problem:
+        return [*lines, [Span(plain(preview.problem), "hang")]]
+    if not preview.data:
+        return [*lines, [Span("empty file", "muted")]]
+    if preview.is_text:
+        lines += [[Span(text)] for text in text_lines(preview)]
+        lines += [[], _title("bytes")]
+    per_row = 16 if width >= 76 else 8 if width >= 44 else 4
+    for offset, data, chars in hex_rows(preview.data, per_row):
+        lines.append([Span(f"{offset}  ", "muted"), Span(f"{data}  "), Span(chars, "valid")])
+    if preview.size > len(preview.data):
+        rest = figures.size(preview.size - len(preview.data))
+        lines.append([Span(f"… {rest} more", "muted")])
+    return lines
+
+
+def record_lines(record: Record) -> list[Line]:
+    """A log record with every field."""
+    try:
+        data = json.loads(encode_record(record))
+    except ValueError:  # not a number, from a log of another hand
+        return [[Span("this record cannot be shown", "hang")]]
+    lines: list[Line] = []
+    for key, value in data.items():
+        if isinstance(value, str) and "\n" in value:
+            lines.append(_pair(key, ""))
+            lines += [[Span("  "), Span(text)] for text in plain_lines(value)]
+        else:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            lines.append(_pair(key, text))
+    return lines
+
+
+def _pair(name: str, value: str, style: str = "") -> Line:
+    return [Span(plain(name).ljust(LABEL) + " ", "muted"), Span(plain(value), style)]
+
+
+def _title(text: str) -> Line:
+    return [Span(f"── {plain(text)} ", "muted"), Span("─" * 12, "rule")]

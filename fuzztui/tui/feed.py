@@ -1,0 +1,111 @@
+"""Brings the session's changes to the screen, without ever waiting in the event loop.
+
+The session reads files: it is polled in a thread. While it is (milliseconds, or for
+ever on a dead network file system), the state is *lent*: whoever wants to walk
+through its tables asks :meth:`Feed.when_free`; looking up single rows is always fine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Protocol
+
+from fuzztui.model.state import Changes
+from fuzztui.session import Session
+from fuzztui.tui.background import in_thread
+
+LOCAL_HZ = 4.0
+REMOTE_HZ = 2.0
+"""Over SSH every repaint travels."""
+
+BACK_OFF_S = 2.0
+"""Pause after the session failed."""
+
+
+def default_hz() -> float:
+    """Polls a second: ``FUZZTUI_HZ``, or by whether the terminal is a remote one."""
+    try:
+        hz = float(os.environ.get("FUZZTUI_HZ", ""))
+        if 0.1 <= hz <= 60:
+            return hz
+    except ValueError:
+        pass
+    return REMOTE_HZ if os.environ.get("SSH_CONNECTION") else LOCAL_HZ
+
+
+class Listener(Protocol):
+    """Who is told; always in the event loop, never while the state is lent."""
+
+    def on_changes(self, changes: Changes) -> None:
+        """The state moved on."""
+
+    def on_trouble(self, problem: str) -> None:
+        """The session failed (it is tried again), or works again (``problem`` is "")."""
+
+
+class Feed:
+    """Polls ``session`` ``hz`` times a second and tells ``listener``."""
+
+    def __init__(self, session: Session, listener: Listener, hz: float) -> None:
+        self._session = session
+        self._listener = listener
+        self._interval = 1 / hz
+        self._lent = False
+        self._waiting: list[Callable[[], None]] = []
+        self._target: float | None = None
+        self._wake = asyncio.Event()
+        self._trouble = ""
+
+    async def run(self) -> None:
+        """Poll until cancelled."""
+        while True:
+            self._wake.clear()
+            changes = await self._step()
+            pause = BACK_OFF_S if self._trouble else self._interval
+            if changes is not None and getattr(self._session, "behind", False):
+                pause = 0.0
+            try:
+                await asyncio.wait_for(self._wake.wait(), pause)
+            except TimeoutError:
+                pass
+
+    def seek(self, t: float) -> None:
+        """Go to campaign time ``t`` as soon as possible; a later call wins."""
+        self._target = t
+        self._wake.set()
+
+    def nudge(self) -> None:
+        """Poll now."""
+        self._wake.set()
+
+    def when_free(self, look: Callable[[], None]) -> None:
+        """Call ``look`` when nothing changes the state: now, or after the running poll."""
+        if self._lent:
+            self._waiting.append(look)
+        else:
+            look()
+
+    async def _step(self) -> Changes | None:
+        target, self._target = self._target, None
+        session = self._session
+        self._lent = True
+        changes: Changes | None = None
+        trouble = ""
+        try:
+            changes = await in_thread(
+                session.poll if target is None else lambda: session.seek(target)
+            )
+        except Exception as e:  # whatever it is, the screen goes on and says so
+            trouble = f"{type(e).__name__}: {e}" if not isinstance(e, OSError) else str(e)
+        self._lent = False
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._listener.on_trouble(trouble)
+        if changes is not None and changes != Changes():
+            self._listener.on_changes(changes)
+        waiting, self._waiting = self._waiting, []
+        for look in waiting:
+            look()
+        return changes

@@ -1,0 +1,103 @@
+"""Figures for people: counts, rates, sizes and times in few cells.
+
+``-1`` is "not reported" all over the state and is drawn as a dash.
+"""
+
+from __future__ import annotations
+
+import math
+
+NONE = "–"
+_SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def _scaled(value: float, digits: int = 3) -> str:
+    for k, (scale, unit) in enumerate(_SCALES):
+        if value >= scale:
+            text = _significant(value / scale, digits)
+            if text == "1000" and k:  # 999,950 is 1.00M, not 1000k
+                return "1.00" + _SCALES[k - 1][1]
+            return text + unit
+    return _significant(value, digits)
+
+
+def _significant(value: float, digits: int) -> str:
+    whole = len(str(int(value)))
+    return f"{value:.{max(0, digits - whole)}f}"
+
+
+def count(n: int) -> str:
+    """A whole number: exact up to 99,999, then three digits and a unit."""
+    if n < 0:
+        return NONE
+    return f"{n:,}" if n < 100_000 else _scaled(n)
+
+
+def rate(per_second: float) -> str:
+    """A rate; the unit (per second) is in the label beside it."""
+    if per_second < 0 or not math.isfinite(per_second):
+        return NONE
+    if per_second == 0:
+        return "0"
+    if per_second < 10:
+        return f"{per_second:.1f}" if per_second >= 0.05 else "<0.1"
+    return f"{per_second:,.0f}" if per_second < 9999.5 else _scaled(per_second)
+
+
+def size(n: float) -> str:
+    """Bytes, in binary units with one letter."""
+    if n < 0:
+        return NONE
+    if n < 1024:
+        return f"{n:.0f}B"
+    for unit in "KMGT":
+        n /= 1024
+        if n < 999.5 or unit == "T":
+            return f"{_significant(n, 2)}{unit}"
+    raise AssertionError("unreachable")
+
+
+def percent(part: float, whole: float) -> str:
+    """``part`` of ``whole``; never rounded up to 100% nor down to 0%."""
+    if part < 0 or whole <= 0:
+        return NONE
+    share = 100 * part / whole
+    if 0 < share < 0.1:
+        return "<0.1%"
+    if 99.9 < share < 100:
+        return "99.9%"
+    return f"{share:.1f}%" if share < 10 else f"{math.floor(share + 0.5 if share < 99 else share)}%"
+
+
+def clock(seconds: float) -> str:
+    """A point or a span of campaign time, ``h:mm:ss`` or ``3d 04:05:06``."""
+    s = max(0, int(seconds))
+    days, s = divmod(s, 86400)
+    text = f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}"
+    return f"{days}d {text.zfill(8)}" if days else text
+
+
+def span(seconds: float) -> str:
+    """A duration with the two units that matter: ``4s``, ``12m 05s``, ``3h 20m``, ``2d 04h``."""
+    s = max(0, int(seconds))
+    if s < 60:
+        return f"{s}s"
+    if s < 3600:
+        return f"{s // 60}m {s % 60:02d}s"
+    if s < 86400:
+        return f"{s // 3600}h {s // 60 % 60:02d}m"
+    return f"{s // 86400}d {s // 3600 % 24:02d}h"
+
+
+def brief(seconds: float) -> str:
+    """A duration with one unit, which therefore seldom changes: ``4s``, ``12m``, ``3h``, ``2d``."""
+    s = max(0, int(seconds))
+    for unit, letter in ((86400, "d"), (3600, "h"), (60, "m")):
+        if s >= unit:
+            return f"{s // unit}{letter}"
+    return f"{s}s"
+
+
+def ago(t: float, now: float) -> str:
+    """How long before ``now`` the moment ``t`` was; a negative ``t`` never was."""
+    return NONE if t < 0 else f"{brief(now - t)} ago"

@@ -1,0 +1,1 @@
+"""The screens: one file each, all fed by the same state."""

@@ -1,0 +1,85 @@
+"""What all campaign screens share: header, troubles, body, keys, and taking in changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.widget import Widget
+
+from fuzztui.model.state import Changes, State
+from fuzztui.tui.actions import Situation, bindings
+from fuzztui.tui.host import Host, host
+from fuzztui.tui.status import Status
+from fuzztui.tui.widgets.banner import Banner
+from fuzztui.tui.widgets.footer import Footer
+from fuzztui.tui.widgets.header import Header
+from fuzztui.tui.widgets.timeline import Timeline
+
+
+class CampaignScreen(Screen[None]):
+    """One of the modes. Subclasses fill :meth:`body` and :meth:`show`.
+
+    ``TAB`` is the mode's name and the scope of its actions in the registry.
+    """
+
+    TAB: ClassVar[str] = ""
+    SCOPES: ClassVar[tuple[str, ...]] = ()
+    """Further scopes whose actions the screen offers."""
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        cls.BINDINGS = [b for scope in (cls.TAB, *cls.SCOPES) for b in bindings(scope)]
+        super().__init_subclass__(**kwargs)
+
+    @classmethod
+    def scopes(cls) -> tuple[str, ...]:
+        """All scopes whose keys work on this screen."""
+        return (cls.TAB, *cls.SCOPES, "table", "app")
+
+    @property
+    def host(self) -> Host:
+        """The application."""
+        return host(self)
+
+    @property
+    def campaign(self) -> State:
+        """The state of the campaign."""
+        return self.host.campaign
+
+    def compose(self) -> ComposeResult:
+        """Top, body, bottom."""
+        yield Header(self.TAB)
+        yield Banner()
+        yield from self.body()
+        yield Footer(self.scopes())
+        if self.host.mode == "replay":
+            yield Timeline()
+
+    def body(self) -> Iterable[Widget]:
+        """The widgets between header and footer."""
+        raise NotImplementedError
+
+    def show(self, changes: Changes) -> None:
+        """Bring the body up to date; called when nothing else changes the state."""
+        raise NotImplementedError
+
+    def tick(self, status: Status) -> None:
+        """A second went by: ages and clocks."""
+        self.query_one(Header).show(status)
+
+    def describe_row(self) -> Situation:
+        """The part of the situation that the row under the cursor decides."""
+        return Situation()
+
+    def on_screen_resume(self) -> None:
+        """Back from another mode (or here for the first time): catch up."""
+        self.host.when_free(self._catch_up)
+
+    def _catch_up(self) -> None:
+        self.show(self.host.missed(self.TAB))
+        self.tick(self.host.status)
+        self.host.refresh_footer()

@@ -1,0 +1,163 @@
+"""Every queue entry: what it is, where it comes from, what its bytes are; steering it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.model.state import Changes, Entry
+from fuzztui.tui import detail, figures
+from fuzztui.tui.actions import Situation
+from fuzztui.tui.hexview import Preview
+from fuzztui.tui.screens.listing import ListingScreen
+from fuzztui.tui.steering import pending_for
+from fuzztui.tui.widgets.canvas import Line
+from fuzztui.tui.widgets.columns import Cell, Column
+from fuzztui.tui.widgets.table import BigTable
+from fuzztui.wire.commands import Command, PromoteEntry, ResetEntry, SkipEntry
+
+
+class CorpusScreen(ListingScreen[Entry]):
+    """A row for each entry of each instance's queue."""
+
+    TAB = "corpus"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pending: dict[str, list[str]] = {}
+
+    def make_table(self) -> BigTable[Entry]:
+        """All entries, oldest first."""
+        return BigTable(self._columns(), empty="waiting for the first queue entry…")
+
+    def _columns(self) -> Sequence[Column[Entry]]:
+        return (
+            Column("entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id), max=18),
+            Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=6, max=11),
+            Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12),
+            Column("size", "size", _size, lambda e: e.size, "right", min=5),
+            Column("edges", "edges", _edges, lambda e: e.edges, "right", descending=True),
+            Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=8, flex=True),
+            Column("outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=60),
+            Column("op", "made by", _op, lambda e: e.op, max=18, needs=70),
+            Column("src", "of", _src, None, "right", max=11, needs=78),
+        )
+
+    def _steer(self, entry: Entry) -> Cell:
+        waiting = self._pending.get(entry.key)
+        if waiting:
+            return f"{waiting[-1]}…", "pending"
+        if entry.steer == "promoted":
+            return "▲ promoted", "promoted"
+        if entry.steer == "skipped":
+            return "⊘ skipped", "skipped"
+        if entry.steer:
+            return entry.steer, "muted"
+        return ("★", "rate") if entry.favored else ("", "")
+
+    def show(self, changes: Changes) -> None:
+        """Take in new and changed entries, and commands that came or went."""
+        state = self.campaign
+        before, self._pending = self._pending, pending_for(state)
+        if changes.reset:
+            self.table.load(state.entries)
+        else:
+            steered = before.keys() ^ self._pending.keys() if changes.commands else set()
+            changed = changes.entries | (steered & state.entries.keys())
+            self.table.touch(changed)
+            if self.table.cursor not in changed and not changes.commands:
+                return
+        self.show_detail()
+        self.host.refresh_footer()
+
+    def detail(self, row: Entry) -> Sequence[Line]:
+        """Properties and lineage."""
+        return detail.entry_lines(row, self.campaign, self._pending.get(row.key, ()))
+
+    def preview_file(self, row: Entry) -> str:
+        """The queue file."""
+        return detail.entry_file(row)
+
+    def preview_lines(self, preview: Preview, width: int) -> Sequence[Line]:
+        """Its bytes."""
+        return detail.preview_lines(preview, width)
+
+    def describe_row(self) -> Situation:
+        """The entry's instance and what its engine can do."""
+        entry = self.table.current
+        if entry is None:
+            return Situation()
+        instance = self.campaign.instances.get(entry.instance)
+        said = instance is not None and (instance.capabilities or instance.engine)
+        return Situation(
+            row=True,
+            instance=entry.instance,
+            instance_state=instance.state if instance is not None else "",
+            capabilities=frozenset(instance.capabilities) if instance is not None and said else None,
+        )
+
+    # ------------------------------------------------------------- actions
+
+    def do_entry_promote(self) -> None:  # noqa: D102
+        self._send(PromoteEntry)
+
+    def do_entry_skip(self) -> None:  # noqa: D102
+        self._send(SkipEntry)
+
+    def do_entry_reset(self) -> None:  # noqa: D102
+        self._send(ResetEntry)
+
+    def _send(self, make: type[PromoteEntry | SkipEntry | ResetEntry]) -> None:
+        entry = self.table.current
+        if entry is not None:
+            command: Command = make(entry.id, entry.instance)
+            self.host.steer(command, f"{command.name} {entry.key}")
+
+    def do_entry_copy(self) -> None:
+        """The path of the file."""
+        entry, run = self.table.current, self.host.run_dir
+        if entry is not None and run is not None:
+            self.host.copy(str(run / detail.entry_file(entry)), "path")
+
+    def do_entry_parent(self) -> None:
+        """To the entry that this one was made from."""
+        entry = self.table.current
+        if entry is None:
+            return
+        ancestors = detail.lineage(entry, self.campaign, 1)
+        if not ancestors:
+            self.notify("This entry has no parent here.", markup=False)
+        elif not self.table.go_to(ancestors[0].key):
+            self.notify("The parent is hidden by the filter.", markup=False)
+
+
+def _found(entry: Entry) -> Cell:
+    return figures.clock(entry.t), "muted"
+
+
+def _size(entry: Entry) -> Cell:
+    return figures.size(entry.size), ""
+
+
+def _edges(entry: Entry) -> Cell:
+    return figures.count(entry.edges), "edge" if entry.edges >= 0 else "muted"
+
+
+def _why(entry: Entry) -> Cell:
+    if entry.reasons:
+        return " ".join(entry.reasons), "valid" if "valid-edge" in entry.reasons else ""
+    if entry.sync:
+        return f"⇄ {entry.sync}", "imported"
+    return ("+cov", "edge") if entry.cov else (figures.NONE, "muted")
+
+
+def _outcome(entry: Entry) -> Cell:
+    style = {"success": "valid", "failure": "crash", "timeout": "hang"}.get(entry.outcome, "muted")
+    return entry.outcome or figures.NONE, style
+
+
+def _op(entry: Entry) -> Cell:
+    return entry.op or ("seed" if not entry.src else figures.NONE), "muted"
+
+
+def _src(entry: Entry) -> Cell:
+    return " ".join(f"#{i}" for i in entry.src[:2]), "muted"

@@ -1,0 +1,139 @@
+"""Crashes and hangs, by what causes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.model.state import Changes, Finding
+from fuzztui.tui import detail, figures
+from fuzztui.tui.actions import Situation
+from fuzztui.tui.hexview import Preview
+from fuzztui.tui.screens.listing import ListingScreen
+from fuzztui.tui.widgets.canvas import Line
+from fuzztui.tui.widgets.columns import Cell, Column
+from fuzztui.tui.widgets.filterbar import FilterBar
+from fuzztui.tui.widgets.table import BigTable
+
+_SIGNS = {"crash": "✗ crash", "hang": "▲ hang"}
+
+
+class FindingsScreen(ListingScreen[Finding]):
+    """A row for each cause, standing for its first file; or a row for each file."""
+
+    TAB = "findings"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grouped = True
+
+    def make_table(self) -> BigTable[Finding]:
+        """Oldest first: new ones come in at the end and move nothing."""
+        table = BigTable(self._columns(), empty="no crash and no hang so far")
+        table.rows.narrow("", self._passes)
+        return table
+
+    def _columns(self) -> Sequence[Column[Finding]]:
+        return (
+            Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9),
+            Column("files", "files", self._files, self._members, "right", min=7, descending=True),
+            Column("title", "what", _title, lambda f: f.title or f.file, min=20, max=200, flex=True),
+            Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=76),
+            Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
+            Column("by", "by", lambda f: (f.instance, "muted"), lambda f: f.instance, max=12, needs=60),
+            Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=66),
+        )  # fmt: skip
+
+    def _passes(self, finding: Finding) -> bool:
+        return finding.first or not self.grouped
+
+    def _members(self, finding: Finding) -> int:
+        return len(self.campaign.groups.get(finding.signature, ())) if finding.signature else 1
+
+    def _files(self, finding: Finding) -> Cell:
+        if not self.grouped:
+            return ("first", "bold") if finding.first else ("again", "muted")
+        n = self._members(finding)
+        return f"×{figures.count(n)}", "bold" if n > 1 else "muted"
+
+    def show(self, changes: Changes) -> None:
+        """Take in findings; a description may change which one stands for its cause."""
+        state = self.campaign
+        if changes.reset:
+            self.table.load(state.findings)
+        elif changes.findings:
+            touched = set(changes.findings)
+            for key in changes.findings:
+                finding = state.findings.get(key)
+                if finding is not None and finding.signature:
+                    touched.update(state.groups.get(finding.signature, ())[:1])
+            self.table.touch(touched)
+        else:
+            return
+        self._count()
+        self.show_detail()
+        self.host.refresh_footer()
+
+    def narrow(self, text: str) -> None:
+        """By words, and by cause when grouped."""
+        self.table.rows.narrow(text, self._passes)
+        self.table.sync(reveal=True)
+        self._count()
+
+    def detail(self, row: Finding) -> Sequence[Line]:
+        """Title, place, report, the other files of the cause."""
+        return detail.finding_lines(row, self.campaign, self.host.run_dir)
+
+    def preview_file(self, row: Finding) -> str:
+        """The crashing input."""
+        return detail.finding_file(row)
+
+    def preview_lines(self, preview: Preview, width: int) -> Sequence[Line]:
+        """Its bytes."""
+        return detail.preview_lines(preview, width)
+
+    def describe_row(self) -> Situation:
+        """Whether there is a finding under the cursor."""
+        finding = self.table.current
+        return Situation(row=finding is not None, instance=finding.instance if finding else "")
+
+    # ------------------------------------------------------------- actions
+
+    def do_finding_group(self) -> None:
+        """One row a cause, or one a file."""
+        self.grouped = not self.grouped
+        self.table.invalidate()
+        text = self.query_one(FilterBar).text
+        self.host.when_free(lambda: self.narrow(text))
+        self.notify("One row a cause" if self.grouped else "One row a file", timeout=2)
+
+    def do_finding_copy(self) -> None:
+        """The command line."""
+        finding, run = self.table.current, self.host.run_dir
+        if finding is not None and run is not None:
+            self.host.copy(detail.repro_command(run, finding), "command")
+
+    def do_finding_copy_path(self) -> None:
+        """The path of the file."""
+        finding, run = self.table.current, self.host.run_dir
+        if finding is not None and run is not None:
+            self.host.copy(str(run / detail.finding_file(finding)), "path")
+
+
+def _kind(finding: Finding) -> Cell:
+    return _SIGNS.get(finding.category, finding.category), finding.category
+
+
+def _title(finding: Finding) -> Cell:
+    return (finding.title, "") if finding.title else (finding.file, "muted")
+
+
+def _place(finding: Finding) -> Cell:
+    return finding.place or figures.NONE, "muted"
+
+
+def _found(finding: Finding) -> Cell:
+    return figures.clock(finding.t), "muted"
+
+
+def _size(finding: Finding) -> Cell:
+    return figures.size(finding.size), "muted"

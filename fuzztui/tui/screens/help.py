@@ -1,0 +1,80 @@
+"""All keys, and why a key is grey now. Generated from the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from fuzztui.tui.actions import ACTIONS, GROUPS, Situation, key_name
+from fuzztui.tui.text import fit, plain
+from fuzztui.tui.widgets.canvas import Line, Span
+from fuzztui.tui.widgets.pane import Pane
+
+KEYS = 12
+LABEL = 17
+
+
+class HelpScreen(ModalScreen[None]):
+    """A scrolling list over the campaign screen; escape, ``?`` or ``q`` closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,q,enter", "dismiss", show=False)
+    ]
+    DEFAULT_CSS = """
+    HelpScreen {
+        align: center middle;
+        & > Vertical {
+            width: 96; max-width: 96%; height: 90%;
+            background: $surface; border: round $primary; padding: 0 1;
+            border-title-color: $primary; border-subtitle-color: $muted;
+        }
+    }
+    """
+
+    def __init__(self, now: Situation, scopes: Sequence[str]) -> None:
+        super().__init__()
+        self._now = now
+        self._scopes = scopes
+
+    def compose(self) -> ComposeResult:
+        """One pane."""
+        with Vertical() as box:
+            box.border_title = "Keys"
+            box.border_subtitle = "esc closes"
+            yield Pane()
+
+    def on_mount(self) -> None:
+        """Fill and focus it."""
+        pane = self.query_one(Pane)
+        pane.show(help_lines(self._now, self._scopes))
+        pane.focus()
+
+
+def help_lines(now: Situation, scopes: Sequence[str]) -> list[Line]:
+    """Groups of actions; what works on the current screen is bright, the rest muted."""
+    lines: list[Line] = []
+    for group in GROUPS:
+        actions = [a for a in ACTIONS if a.group == group and a.mode in ("", now.mode)]
+        if not actions:
+            continue
+        lines += [[], [Span(group, "bold primary")]] if lines else [[Span(group, "bold primary")]]
+        for action in actions:
+            here = action.scope in scopes
+            keys = " ".join(key_name(k) for k in action.keys)
+            line = [
+                Span(fit(keys, KEYS, "right") + "  ", "bold" if here else "muted"),
+                Span(fit(action.title(now), LABEL), "" if here else "muted"),
+                Span(action.help, "" if here else "muted"),
+            ]
+            reason = action.why_not(now) if here else f"on the {action.scope} screen"
+            if action.scope == "listing" and not here:
+                reason = "on the other screens"
+            if reason:
+                line.append(Span(f"  ({plain(reason)})", "pending" if here else "muted"))
+            lines.append(line)
+    return lines

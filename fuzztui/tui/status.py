@@ -1,0 +1,132 @@
+"""The campaign at a glance, ready to be drawn: one frozen value a tick. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from fuzztui.model.state import Instance, State
+from fuzztui.tui.actions import OVER
+
+STALE_S = 10.0
+"""Figures older than this are called old in a warning colour."""
+
+FRESH_S = 3.0
+"""Up to this age figures are simply current: engines report about once a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Totals over all instances. ``-1`` is "nobody reports it"; times are campaign time."""
+
+    name: str = ""
+    engine: str = ""
+    target: str = ""
+    mode: str = "live"
+    state: str = "empty"
+    reason: str = ""
+    now: float = 0.0
+    budget_s: float = 0.0
+    budget_trials: int = 0
+    figures_age: float = -1.0
+    execs: int = 0
+    execs_per_sec: float = 0.0
+    corpus: int = 0
+    edges: int = -1
+    edges_total: int = -1
+    edges_valid: int = -1
+    valid: int = -1
+    invalid: int = -1
+    crashes: int = 0
+    hangs: int = 0
+    causes: int = 0
+    """Distinct signatures among the findings."""
+    last_entry_t: float = -1.0
+    last_crash_t: float = -1.0
+    last_hang_t: float = -1.0
+    pending: int = 0
+    """Commands that nobody has answered yet."""
+    alive: bool | None = None
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will happen."""
+        return self.state in OVER
+
+    @property
+    def orphaned(self) -> bool:
+        """The log says that it runs, but no supervisor does."""
+        return self.mode == "live" and self.alive is False and not self.over
+
+    @property
+    def progress(self) -> float:
+        """Share of the budget that is used up; the nearer limit counts; -1 without one."""
+        shares = []
+        if self.budget_s > 0:
+            shares.append(self.now / self.budget_s)
+        if self.budget_trials > 0:
+            shares.append(self.execs / self.budget_trials)
+        return min(1.0, max(shares)) if shares else -1.0
+
+    @property
+    def valid_share(self) -> float:
+        """Share of inputs that the target accepted, -1 when unknown."""
+        seen = self.valid + self.invalid
+        return self.valid / seen if self.valid >= 0 and self.invalid >= 0 and seen > 0 else -1.0
+
+
+def status_of(
+    state: State, now: float, mode: str = "live", alive: bool | None = None
+) -> Status:
+    """``state`` summed up at campaign time ``now``."""
+    instances = list(state.instances.values())
+    findings = list(state.findings.values())
+    latest: dict[str, float] = {}
+    found: dict[str, int] = {}
+    for finding in findings:
+        latest[finding.category] = max(latest.get(finding.category, -1.0), finding.t)
+        found[finding.category] = found.get(finding.category, 0) + 1
+    return Status(
+        name=state.name,
+        engine=state.engine,
+        target=state.target,
+        mode=mode,
+        state=state.state,
+        reason=state.reason,
+        now=now,
+        budget_s=state.budget_s,
+        budget_trials=state.budget_trials,
+        figures_age=_age(instances, now),
+        execs=sum(i.execs for i in instances),
+        execs_per_sec=sum(i.execs_per_sec for i in instances if i.state == "running"),
+        corpus=sum(i.corpus for i in instances),
+        # Instances share their finds: their coverage overlaps, it does not add up.
+        edges=_most(instances, lambda i: i.edges),
+        edges_total=_most(instances, lambda i: i.edges_total),
+        edges_valid=_most(instances, lambda i: i.edges_valid),
+        valid=_sum(i.valid for i in instances),
+        invalid=_sum(i.invalid for i in instances),
+        crashes=max(found.get("crash", 0), sum(i.crashes for i in instances)),
+        hangs=max(found.get("hang", 0), sum(i.hangs for i in instances)),
+        causes=len(state.groups),
+        last_entry_t=max((i.last_find_t for i in instances), default=-1.0),
+        last_crash_t=latest.get("crash", -1.0),
+        last_hang_t=latest.get("hang", -1.0),
+        pending=sum(c.state == "pending" for c in list(state.commands.values())),
+        alive=alive,
+    )
+
+
+def _age(instances: Iterable[Instance], now: float) -> float:
+    """Age of the oldest figures among the instances that should be reporting."""
+    times = [i.stats_t for i in instances if i.state in ("running", "stalled") and i.stats_t >= 0]
+    return max(0.0, now - min(times)) if times else -1.0
+
+
+def _most(instances: Iterable[Instance], figure: Callable[[Instance], int]) -> int:
+    return max((figure(i) for i in instances), default=-1)
+
+
+def _sum(figures: Iterable[int]) -> int:
+    known = [n for n in figures if n >= 0]
+    return sum(known) if known else -1

@@ -1,0 +1,77 @@
+"""From a keypress to the supervisor and back. No widgets in here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from fuzztui.model.state import State
+from fuzztui.remote.client import ControlClient, RemoteError, Result
+from fuzztui.tui.background import in_thread
+from fuzztui.wire.commands import Command
+
+
+class Client(Protocol):
+    """The part of :class:`~fuzztui.remote.client.ControlClient` that is used."""
+
+    def send(self, command: Command, timeout: float = 10.0) -> Result:
+        """Blocking."""
+
+    def close(self) -> None:
+        """Done with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command ended: ``kind`` is applied, rejected, pending or failed."""
+
+    kind: str
+    detail: str = ""
+    trial: int = -1
+
+
+def _connect(run: Path) -> Client:
+    return ControlClient(run, "tui")
+
+
+class Steering:
+    """Sends commands, one connection each: nothing to lose when a supervisor is replaced."""
+
+    def __init__(self, run: Path, connect: Callable[[Path], Client] = _connect) -> None:
+        self._run = run
+        self._connect = connect
+
+    async def send(self, command: Command) -> Outcome:
+        """Send ``command`` and wait, in a thread, for what became of it. Never raises."""
+        try:
+            result = await in_thread(lambda: self._send(command))
+        except (RemoteError, OSError) as e:
+            return Outcome("failed", str(e))
+        if result.ok:
+            return Outcome("applied", result.detail, result.trial)
+        return Outcome("pending" if result.pending else "rejected", result.detail)
+
+    def _send(self, command: Command) -> Result:
+        client = self._connect(self._run)
+        try:
+            return client.send(command)
+        finally:
+            client.close()
+
+
+def pending_for(state: State) -> dict[str, list[str]]:
+    """Names of the unanswered commands, by entry key (``instance/id``) or instance id."""
+    out: dict[str, list[str]] = {}
+    for status in list(state.commands.values()):
+        if status.state != "pending":
+            continue
+        command = status.command
+        target = str(command.get("instance", ""))
+        if "entry" in command:
+            if not target and len(state.instances) == 1:
+                target = next(iter(state.instances))
+            target = f"{target}/{command['entry']}"
+        out.setdefault(target, []).append(str(command.get("c", "?")))
+    return out

@@ -1,0 +1,1 @@
+"""Widgets drawn line by line, each repainting no more than what changed."""

@@ -1,0 +1,122 @@
+"""A small line chart over campaign time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fuzztui.tui import figures
+from fuzztui.tui.text import fit
+from fuzztui.tui.widgets.braille import Point, nice_bounds, resample, resample_mean, rows
+from fuzztui.tui.widgets.canvas import Canvas, Line, Span, spread
+
+AXIS = 7
+"""Cells for the labels of the vertical axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line of a chart: its name, its colour's name, its points by time."""
+
+    label: str
+    style: str
+    points: Sequence[Point] = ()
+
+
+class Chart(Canvas):
+    """Up to two curves on one scale, title and current values above, time below.
+
+    The second curve is dotted: colour is never the only difference. Until there
+    are two moments to draw between, the chart says that it waits.
+    """
+
+    DEFAULT_CSS = "Chart { height: 1fr; width: 1fr; }"
+
+    def __init__(
+        self,
+        title: str,
+        show: Callable[[float], str] = figures.rate,
+        *,
+        noisy: bool = False,
+        id: str | None = None,
+    ) -> None:
+        """``noisy``: a figure that goes up and down: means, on a scale from 0."""
+        super().__init__(id=id)
+        self.title = title
+        self._noisy = noisy
+        self._show = show
+        self._curves: Sequence[Curve] = ()
+        self._until = 0.0
+
+    def set_curves(self, curves: Sequence[Curve], until: float) -> None:
+        """Show ``curves`` from campaign time 0 to ``until`` (seconds)."""
+        self._curves, self._until = curves, until
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Title, plot, time axis."""
+        lines: list[Line] = [self._headline(width)]
+        plot = height - 2
+        columns = width - AXIS - 1
+        if plot < 1 or columns < 8:
+            return lines
+        known = [c for c in self._curves if c.points]
+        if not known or self._until <= 0:
+            gap = [[]] * ((height - 2) // 2)
+            return [*lines, *gap, [Span(" " * AXIS), Span("waiting for the first figures…", "muted")]]
+        sample = resample_mean if self._noisy else resample
+        sampled = [(c, sample(c.points, 0.0, self._until, columns * 2)) for c in known[:2]]
+        values = [v for _, vs in sampled for v in vs if v is not None]
+        least = 0.0 if self._noisy else min(values, default=0.0)
+        low, high = nice_bounds(least, max(values, default=0.0))
+        drawn = [
+            (c.style, rows(vs, plot, low, high, dotted=c is not self._curves[0]))
+            for c, vs in sampled
+        ]
+        for y in range(plot):
+            label = high if y == 0 else low if y == plot - 1 else None
+            text = "" if label is None else self._show(label)
+            edge = "┤" if label is not None else "│"
+            lines.append(
+                [
+                    Span(fit(text, AXIS - 1, "right"), "muted"),
+                    Span(" " if plot < 2 else edge, "rule"),
+                    *_overlay([(style, text[y]) for style, text in drawn]),
+                ]
+            )
+        lines.append(
+            [
+                Span(" " * AXIS),
+                *spread(
+                    [Span("0:00", "muted")], [Span(figures.clock(self._until), "muted")], columns
+                ),
+            ]
+        )
+        return lines
+
+    def _headline(self, width: int) -> Line:
+        left = [Span(self.title, "bold")]
+        for i, curve in enumerate(self._curves):
+            value = self._show(curve.points[-1][1]) if curve.points else figures.NONE
+            left.append(Span("  "))
+            if len(self._curves) > 1:
+                left.append(Span(("━ " if i == 0 else "┅ ") + curve.label + " ", curve.style))
+            left.append(Span(value, f"bold {curve.style}"))
+        return [Span(fit(left[0].text, width)) if width < 8 else left[0], *left[1:]]
+
+
+def _overlay(layers: Sequence[tuple[str, str]]) -> list[Span]:
+    """Braille rows over each other; where two meet, dots join in the colour of the first."""
+    out: list[Span] = []
+    for chars in zip(*(text for _, text in layers), strict=True):
+        bits, style = 0, ""
+        for (name, _), ch in zip(layers, chars, strict=True):
+            if ch != " ":
+                bits |= ord(ch) - 0x2800
+                style = style or name
+        text = chr(0x2800 + bits) if bits else " "
+        if out and out[-1].style == style:
+            out[-1] = Span(out[-1].text + text, style)
+        else:
+            out.append(Span(text, style))
+    return out

@@ -1,0 +1,96 @@
+"""The two lines on top of every screen: which campaign, how it is, how far."""
+
+from __future__ import annotations
+
+from fuzztui.tui import figures
+from fuzztui.tui.describe import state_sign, state_style
+from fuzztui.tui.host import painter
+from fuzztui.tui.status import FRESH_S, STALE_S, Status
+from fuzztui.tui.text import fit, plain
+from fuzztui.tui.widgets.braille import gauge
+from fuzztui.tui.widgets.canvas import Canvas, Line, Span, spread, width_of
+
+TABS = (
+    ("overview", "1", "Overview"),
+    ("corpus", "2", "Corpus"),
+    ("findings", "3", "Findings"),
+    ("log", "4", "Log"),
+)
+
+
+class Header(Canvas):
+    """Name, engine and state; then the screens and the budget."""
+
+    DEFAULT_CSS = "Header { height: 2; background: $panel; }"
+
+    def __init__(self, tab: str) -> None:
+        super().__init__()
+        self._tab = tab
+        self._status = Status()
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``."""
+        self._status = status
+        self.repaint()
+
+    def clicked(self, click: str, at: int) -> None:
+        """A tab."""
+        painter(self).perform(f"view.{click}")
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Two lines."""
+        return [self._who(width), self._where(width)]
+
+    def _who(self, width: int) -> Line:
+        s = self._status
+        badge = self._badge()
+        room = width - width_of(badge) - 2
+        name = plain(s.name) or "…"
+        left = [Span(" fuzztui ", "bold primary"), Span(fit(name, min(len(name), room - 10)), "bold")]
+        about = "  ".join(plain(x) for x in (s.engine, s.target) if x)
+        left_room = room - width_of(left) - 2
+        if about and left_room > 6:
+            left.append(Span("  " + fit(about, min(len(about), left_room)), "muted"))
+        return spread(left, badge, width)
+
+    def _badge(self) -> list[Span]:
+        s = self._status
+        if s.mode == "replay":
+            return [Span("▷ REPLAY ", "bold primary"), Span(f"{s.state} ", state_style(s.state))]
+        if s.orphaned:
+            return [Span("✗ NO SUPERVISOR ", "bold failed")]
+        spans = [Span(f"{state_sign(s.state)} {s.state.upper()} ", f"bold {state_style(s.state)}")]
+        if s.pending:
+            spans.insert(0, Span(f"{s.pending} pending ", "pending"))
+        if s.figures_age > FRESH_S:
+            style = "hang" if s.figures_age > STALE_S else "muted"
+            spans.append(Span(f"figures {figures.brief(s.figures_age)} old ", style))
+        return spans
+
+    def _where(self, width: int) -> Line:
+        tabs: list[Span] = [Span(" ")]
+        short = width < 76
+        for tab, key, title in TABS:
+            text = title[:4] if short else title
+            here = tab == self._tab
+            tabs.append(Span(f"{key} ", "muted", tab))
+            tabs.append(Span(text, "bold underline" if here else "muted", tab))
+            tabs.append(Span(" " if short else "  "))
+        return spread(tabs, self._budget(width - width_of(tabs)), width)
+
+    def _budget(self, room: int) -> list[Span]:
+        s = self._status
+        clock = [Span(figures.clock(s.now), "bold")]
+        share = s.progress
+        if share < 0:
+            return [Span("elapsed ", "muted"), *clock, Span(" ")] if room > 20 else clock
+        if s.budget_s > 0 and (s.budget_trials <= 0 or s.now / s.budget_s >= share - 1e-9):
+            until = figures.clock(s.budget_s)
+        else:
+            until = f"{figures.count(s.execs)}/{figures.count(s.budget_trials)}"
+        ends = [Span(f" {until} ", "muted"), Span(f"{figures.percent(share, 1):>5} ", "bold")]
+        bar_room = min(40, room - width_of(clock) - width_of(ends) - 2)
+        if bar_room < 4:
+            return [*clock, Span(" /", "muted"), ends[0]]
+        full, rest = gauge(share, bar_room)
+        return [*clock, Span(" "), Span(full, "primary"), Span(rest, "gauge"), *ends]

@@ -1,0 +1,445 @@
+"""The big table: 100,000 rows that scroll, sort and update within a frame.
+
+Drawn on Textual's Line API: only visible rows cost anything, and of those only the
+cells that changed are sent to the terminal. The cursor stays on its row, wherever
+that row moves (Textual's DataTable: facts in benchmarks/tui_table.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from fuzztui.tui.actions import bindings
+from fuzztui.tui.host import painter
+from fuzztui.tui.palette import Palette
+from fuzztui.tui.text import cell_len, fit, plain
+from fuzztui.tui.widgets.canvas import changed_span
+from fuzztui.tui.widgets.columns import GAP, Column, shown, widths
+from fuzztui.tui.widgets.rows import Rows, Source
+
+T = TypeVar("T")
+
+SAMPLE = 60
+"""Rows at either end that are measured for the widths before the first paint."""
+
+CACHE = 2000
+"""Drawn rows that are kept."""
+
+
+class BigTable(ScrollView, Generic[T], can_focus=True):
+    """Rows of a :class:`~fuzztui.tui.widgets.rows.Source` under a header line.
+
+    The rows are :class:`~fuzztui.tui.widgets.rows.Rows` unless the caller brings a
+    source of its own, which then cannot be sorted here. Whoever changes rows calls
+    :meth:`touch` (or :meth:`load` for all of them).
+    """
+
+    ALLOW_SELECT = False
+    BINDINGS = bindings("table")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "bigtable--header",
+        "bigtable--cursor",
+        "bigtable--empty",
+    }
+    DEFAULT_CSS = """
+    BigTable {
+        height: 1fr;
+        overflow-x: auto;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 0;
+        scrollbar-color: $gauge;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        & > .bigtable--header { color: $muted; }
+        & > .bigtable--empty { color: $muted; }
+        & > .bigtable--cursor { background: $foreground 9%; }
+        &:focus > .bigtable--cursor { background: $primary 28%; }
+        &:ansi > .bigtable--cursor { text-style: underline; }
+        &:ansi:focus > .bigtable--cursor { text-style: reverse; }
+    }
+    """
+
+    class Highlighted(Message):
+        """The cursor is on another row; ``key`` is None in an empty table."""
+
+        def __init__(self, table: BigTable[T], key: str | None) -> None:
+            super().__init__()
+            self.table = table
+            self.key = key
+
+        @property
+        def control(self) -> BigTable[T]:
+            """For ``@on`` selectors."""
+            return self.table
+
+    class Selected(Highlighted):
+        """Enter or a click on the row that has the cursor."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column[T]],
+        *,
+        empty: str = "nothing here yet",
+        source: Source[T] | None = None,
+        follow: bool = False,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self.columns = columns
+        self.empty = empty
+        self.caption = ""
+        self.rows = Rows(columns)
+        self.source: Source[T] = self.rows if source is None else source
+        self.follow = follow
+        """At the end, new rows take the cursor along (as ``tail -f``)."""
+        self.cursor: str | None = None
+        self._row = 0
+        self._shown: list[Strip] = []
+        self._strips: dict[str, Strip] = {}
+        self._wanted: dict[str, int] = {}
+        self._layout: list[tuple[Column[T], int]] = []
+        self._size_seen = Size(0, 0)
+
+    # ---------------------------------------------------------------- data
+
+    def load(self, rows: Mapping[str, T]) -> None:
+        """Show ``rows`` (kept by reference); the cursor stays if its row is among them."""
+        self.rows.load(rows)
+        self._strips.clear()
+        self._wanted.clear()
+        self.sync()
+
+    def touch(self, keys: Iterable[str]) -> None:
+        """The rows with these keys were added, changed or removed."""
+        keys = list(keys)
+        if not keys:
+            return
+        if self.source is self.rows:
+            self.rows.update(keys)
+        for key in keys:
+            self._strips.pop(key, None)
+        self.sync()
+
+    def narrow(self, text: str) -> None:
+        """Show only rows that hold every word of ``text``."""
+        self.rows.narrow(text)
+        self.sync(reveal=True)
+
+    def sort_by(self, column: Column[T] | None, reverse: bool = False) -> None:
+        """Order the rows by a column (None: as they came)."""
+        self.rows.sort(column, reverse)
+        self.sync(reveal=True)
+
+    def invalidate(self) -> None:
+        """Every row may look different (another campaign state, say): draw anew."""
+        self._strips.clear()
+        self.sync()
+
+    def set_caption(self, text: str) -> None:
+        """Say beside the column titles what the rows are narrowed to."""
+        if text != self.caption:
+            self.caption = text
+            self._repaint()
+
+    @property
+    def current(self) -> T | None:
+        """The row under the cursor."""
+        return None if self.cursor is None else self.source.row(self.cursor)
+
+    # -------------------------------------------------------------- cursor
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on the row at ``index`` (clamped) and bring it into view."""
+        n = len(self.source)
+        self._set_cursor(min(max(0, index), n - 1) if n else None)
+        self._reveal()
+        self._repaint()
+
+    def go_to(self, key: str) -> bool:
+        """Put the cursor on the row with ``key``; False when it is not shown."""
+        index = self.source.position(key)
+        if index is None:
+            return False
+        self.move_to(index)
+        return True
+
+    def _set_cursor(self, index: int | None) -> None:
+        key = None if index is None else self.source.key(index)
+        self._row = index or 0
+        if key != self.cursor:
+            self.cursor = key
+            self.post_message(self.Highlighted(self, key))
+
+    def _reveal(self) -> None:
+        page = self._page
+        top = self.scroll_offset.y
+        if self._row < top or self._row >= top + page:
+            # By a line at the edges, to the middle for a leap.
+            target = self._row if self._row < top else self._row - page + 1
+            if abs(target - top) > page:
+                target = self._row - page // 2
+            self._scroll_rows(target)
+
+    def _scroll_rows(self, top: int) -> None:
+        self.scroll_to(y=max(0, top), animate=False)
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.size.height - 1)
+
+    # ---------------------------------------------------------------- sync
+
+    def sync(self, *, reveal: bool = False) -> None:
+        """Catch up with the source: cursor, scroll position, widths, changed cells."""
+        n = len(self.source)
+        before, at_end = self._row, self._row >= self._count_seen - 1
+        screen_line = before - self.scroll_offset.y
+        self._count_seen = n
+        index = None if self.cursor is None else self.source.position(self.cursor)
+        if self.follow and at_end and n:
+            index = n - 1
+        if index is None:
+            index = min(before, n - 1) if n else None
+        self._set_cursor(index)
+        self._measure()
+        self._fit_virtual_size()
+        if index is not None and self.size.height:
+            if reveal or (self.follow and at_end):
+                self._reveal()
+            elif index != before and 0 <= screen_line < self._page:
+                # Rows came in above: what the eye is on stays where it is.
+                self._scroll_rows(index - screen_line)
+        self._repaint()
+
+    _count_seen = 0
+
+    def _fit_virtual_size(self) -> None:
+        total = self._total
+        size = Size(total if total > self.size.width else 0, len(self.source) + 1)
+        if size != self.virtual_size:
+            self.virtual_size = size
+
+    @property
+    def _total(self) -> int:
+        """Cells of a whole row: a blank on the left, then columns and the gaps between them."""
+        return 1 + sum(w for _, w in self._layout) + GAP * max(0, len(self._layout) - 1)
+
+    def _measure(self) -> None:
+        n = len(self.source)
+        top = self.scroll_offset.y
+        seen = range(top, min(n, top + self._page))
+        sample = [*seen]
+        if not self._wanted:
+            sample += [*range(min(n, SAMPLE)), *range(max(0, n - SAMPLE), n)]
+        columns = shown(self.columns, self.size.width)
+        for index in sample:
+            row = self.source.row(self.source.key(index))
+            if row is None:
+                continue
+            for column in columns:
+                want = self._wanted.get(column.id, 0)
+                if want < column.max:
+                    text = column.cell(row)[0]
+                    if len(text) > want or not text.isascii():
+                        want = max(want, min(column.max, cell_len(plain(text, column.max + 1))))
+                        self._wanted[column.id] = want
+        wanted = [self._wanted.get(c.id, 0) for c in columns]
+        room = self.size.width - 1
+        sizes = widths(columns, wanted, room, self.rows.sort_column)
+        layout = list(zip(columns, sizes, strict=True))
+        if layout != self._layout:
+            self._layout = layout
+            self._strips.clear()
+
+    def _repaint(self) -> None:
+        """Compare what is on the screen with what should be, line by line."""
+        if self._size_seen != self.size or len(self._shown) != self.size.height:
+            self.refresh()
+            return
+        for y, old in enumerate(self._shown):
+            new = self._line(y)
+            if new is not old and (span := changed_span(old, new)) is not None:
+                self._shown[y] = new
+                self.refresh(Region(span[0], y, span[1] - span[0], 1))
+
+    # ------------------------------------------------------------- drawing
+
+    @property
+    def _palette(self) -> Palette:
+        return painter(self).palette
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API."""
+        if self._size_seen != self.size:
+            self._size_seen = self.size
+            self._shown = [Strip.blank(0)] * self.size.height
+            self._measure()
+        strip = self._line(y)
+        if y < len(self._shown):
+            self._shown[y] = strip
+        return strip
+
+    def _line(self, y: int) -> Strip:
+        width = self.size.width
+        x, top = self.scroll_offset
+        if y == 0:
+            return self._header(x, width)
+        index = top + y - 1
+        n = len(self.source)
+        if index >= n:
+            if n == 0 and y == 2:
+                style = self.get_component_rich_style("bigtable--empty")
+                return Strip([Segment(" " + plain(self.empty), style)]).adjust_cell_length(
+                    width, self.rich_style
+                )
+            return Strip.blank(width, self.rich_style)
+        key = self.source.key(index)
+        if key == self.cursor:
+            base = self.get_component_rich_style("bigtable--cursor")
+            return self._row_strip(key, base).crop_extend(x, x + width, base)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._row_strip(key, self.rich_style)
+            if len(self._strips) > CACHE:
+                self._strips.clear()
+            if self.source.row(key) is not None:
+                self._strips[key] = strip
+        if x or strip.cell_length != width:
+            return strip.crop_extend(x, x + width, self.rich_style)
+        return strip
+
+    def _row_strip(self, key: str, base: Style) -> Strip:
+        row = self.source.row(key)
+        if row is None:
+            return Strip([Segment(" …", base + self._palette["muted"])])
+        palette = self._palette
+        segments = [Segment(" ", base)]
+        for column, width in self._layout:
+            text, words = column.cell(row)
+            style = base + palette[words] if words else base
+            segments.append(Segment(fit(plain(text), width, column.align), style))
+            segments.append(Segment(" " * GAP, base))
+        return Strip(segments).adjust_cell_length(max(self.size.width, self._total), base)
+
+    def _header(self, x: int, width: int) -> Strip:
+        """Titles; at the edges signs for columns out of view; at the right the caption."""
+        base = self.get_component_rich_style("bigtable--header")
+        segments = [Segment(" ", base)]
+        for column, cells in self._layout:
+            title, style = column.title, base
+            if column is self.rows.sort_column:
+                title += " ▼" if self.rows.reverse else " ▲"
+                style = base + Style(bold=True)
+            segments.append(Segment(fit(title, cells, column.align) + " " * GAP, style))
+        header = Strip(segments).crop_extend(x, x + width, base)
+        sign = base + self._palette["bold primary"]
+        if x > 0:
+            header = Strip([Segment("‹", sign), *header.crop(1)])
+        note = f" {plain(self.caption)} " if self.caption else ""
+        if x + width < self._total:
+            note += "›"
+        if note:
+            left = max(0, width - cell_len(note))
+            header = Strip([*header.crop(0, left), Segment(note, sign)])
+        return header.adjust_cell_length(width, base)
+
+    def notify_style_update(self) -> None:
+        """The theme changed: every drawn row is stale."""
+        self._strips.clear()
+        self._size_seen = Size(0, 0)
+        super().notify_style_update()
+
+    # --------------------------------------------------------------- input
+
+    def on_resize(self) -> None:
+        """Other columns may fit now."""
+        self.sync(reveal=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Rows that come into view may want wider columns."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self._measure()
+            self._fit_virtual_size()
+
+    def on_click(self, event: events.Click) -> None:
+        """Header: sort. Row: cursor; again: select."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        if offset.y == 0:
+            column = self._column_at(offset.x + self.scroll_offset.x)
+            if column is not None and column.sort is not None:
+                again = column is self.rows.sort_column
+                self._sort(column, not self.rows.reverse if again else column.descending)
+            return
+        index = self.scroll_offset.y + offset.y - 1
+        if index < len(self.source):
+            if index == self._row:
+                self.do_table_select()
+            else:
+                self.move_to(index)
+
+    def _column_at(self, x: int) -> Column[T] | None:
+        edge = 1
+        for column, width in self._layout:
+            edge += width + GAP
+            if x < edge:
+                return column
+        return None
+
+    def _sort(self, column: Column[T] | None, reverse: bool) -> None:
+        if self.source is self.rows:
+            self.sort_by(column, reverse)
+
+    # Actions, by their id in the registry ("table.down" is do_table_down).
+
+    def do_table_down(self) -> None:  # noqa: D102
+        self.move_to(self._row + 1)
+
+    def do_table_up(self) -> None:  # noqa: D102
+        self.move_to(self._row - 1)
+
+    def do_table_page_down(self) -> None:  # noqa: D102
+        self.move_to(self._row + self._page)
+
+    def do_table_page_up(self) -> None:  # noqa: D102
+        self.move_to(self._row - self._page)
+
+    def do_table_first(self) -> None:  # noqa: D102
+        self.move_to(0)
+
+    def do_table_last(self) -> None:  # noqa: D102
+        self.move_to(len(self.source) - 1)
+
+    def do_table_left(self) -> None:  # noqa: D102
+        self.scroll_to(x=self.scroll_offset.x - 8, animate=False)
+
+    def do_table_right(self) -> None:  # noqa: D102
+        self.scroll_to(x=self.scroll_offset.x + 8, animate=False)
+
+    def do_table_select(self) -> None:  # noqa: D102
+        if self.cursor is not None:
+            self.post_message(self.Selected(self, self.cursor))
+
+    def do_table_sort(self) -> None:
+        """By the next column that can be sorted; after the last, as the rows came."""
+        choices: list[Column[T] | None] = [None]
+        choices += [c for c, _ in self._layout if c.sort is not None]
+        now = self.rows.sort_column
+        following = choices[(choices.index(now) + 1) % len(choices)] if now in choices else None
+        self._sort(following, following is not None and following.descending)
+
+    def do_table_reverse(self) -> None:  # noqa: D102
+        self._sort(self.rows.sort_column, not self.rows.reverse)

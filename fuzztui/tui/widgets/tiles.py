@@ -1,0 +1,105 @@
+"""The totals: seven figures, each with what puts it into proportion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fuzztui.tui import figures
+from fuzztui.tui.status import Status
+from fuzztui.tui.text import cell_len, fit
+from fuzztui.tui.widgets.braille import gauge
+from fuzztui.tui.widgets.canvas import Canvas, Line, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Label, figure, and below it a bar (``share`` >= 0) or words."""
+
+    label: str
+    value: str
+    style: str
+    below: str = ""
+    share: float = -1.0
+
+
+class Tiles(Canvas):
+    """All tiles side by side in three lines."""
+
+    DEFAULT_CSS = "Tiles { height: 3; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._status = Status()
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``."""
+        self._status = status
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Labels, figures, proportions."""
+        tiles = tiles_of(self._status)
+        cell = (width - 1) // len(tiles)
+        top: list[Span] = [Span(" ")]
+        middle: list[Span] = [Span(" ")]
+        bottom: list[Span] = [Span(" ")]
+        for tile in tiles:
+            top.append(Span(fit(tile.label, cell - 1) + " ", "muted"))
+            middle.append(Span(fit(tile.value, cell - 1) + " ", f"bold {tile.style}"))
+            bottom += _below(tile, cell - 1)
+            bottom.append(Span(" "))
+        return [top, middle, bottom]
+
+
+def _below(tile: Tile, width: int) -> list[Span]:
+    words = tile.below
+    if cell_len(words) > width and " " in words:
+        words = words.split(" ", 1)[1]  # "last 2m ago" is still clear as "2m ago"
+    text = f" {words}"
+    room = min(16, width - 1 - cell_len(text))
+    if tile.share < 0 or room < 3:
+        return [Span(fit(words, width), "muted")]
+    full, rest = gauge(tile.share, room)
+    pad = " " * (width - room - cell_len(text))
+    return [Span(full, tile.style), Span(rest, "gauge"), Span(text + pad, "muted")]
+
+
+def tiles_of(s: Status) -> list[Tile]:
+    """What the tiles say."""
+    return [
+        Tile("execs", figures.count(s.execs), ""),
+        Tile("exec/s", figures.rate(s.execs_per_sec), "rate", "paused" if s.state == "paused" else ""),
+        Tile("corpus", figures.count(s.corpus), "corpus", _since("new", s.last_entry_t, s.now)),
+        _edges(s),
+        Tile("valid", _share(s), "valid", _valid_edges(s)),
+        Tile("crashes", _found(s.crashes), "crash" if s.crashes else "", _crash_note(s)),
+        Tile("hangs", _found(s.hangs), "hang" if s.hangs else "", _since("last", s.last_hang_t, s.now)),
+    ]
+
+
+def _found(n: int) -> str:
+    return figures.count(n)
+
+
+def _crash_note(s: Status) -> str:
+    return _since("last", s.last_crash_t, s.now) or ("" if s.crashes else "none yet")
+
+
+def _since(word: str, t: float, now: float) -> str:
+    return "" if t < 0 else f"{word} {figures.ago(t, now)}"
+
+
+def _edges(s: Status) -> Tile:
+    value = figures.count(s.edges)
+    if s.edges < 0 or s.edges_total <= 0:
+        return Tile("edges", value, "edge")
+    share = s.edges / s.edges_total
+    return Tile("edges", value, "edge", figures.percent(s.edges, s.edges_total), share)
+
+
+def _share(s: Status) -> str:
+    return figures.percent(s.valid_share, 1.0)
+
+
+def _valid_edges(s: Status) -> str:
+    return f"{figures.count(s.edges_valid)} edges" if s.edges_valid >= 0 else ""

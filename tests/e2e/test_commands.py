@@ -1,0 +1,147 @@
+"""The commands, as a script uses them, on a real campaign."""
+
+import json
+import os
+import signal
+
+import pytest
+from conftest import eventually
+
+KEYS = {
+    "name", "engine", "state", "elapsed_s", "execs", "execs_per_sec", "corpus", "crashes",
+    "hangs", "coverage", "mutants", "instances",
+}  # fmt: skip
+
+
+def test_a_headless_run_to_its_budget(home):
+    out = home(str(home.file), "--headless", "--json", "--set", "campaign.budget=2000 trials")
+    last = json.loads(out.splitlines()[-1])
+    assert last.keys() >= KEYS
+    assert (last["state"], last["name"], last["engine"]) == ("finished", "e2e", "zest")
+    assert last["execs"] == 2000
+    assert last["corpus"] > 10
+    assert 0 < last["coverage"]["covered"] < last["coverage"]["total"]
+    assert last["mutants"] is None
+    assert [i["id"] for i in last["instances"]] == ["main"]
+    assert home.processes() == []
+    # The log says the same as the live run did, and the directory the same as the log.
+    assert json.loads(home("replay", str(home.run), "--json"))["execs"] == 2000
+    assert len(list((home.run / "out/main/queue").glob("id:*"))) == last["corpus"]
+
+    # Again: it has finished. A larger budget goes on in the same log.
+    again = home(str(home.file), "--headless", "--set", "campaign.budget=2000 trials")
+    assert "finished" in again
+    home(str(home.file), "--headless", "--set", "campaign.budget=3000 trials")
+    assert home.status()["execs"] == 3000
+
+
+def test_steering_from_a_script(home):
+    home.detach()
+    run = str(home.run)
+    eventually(lambda: home.status()["corpus"] > 20)
+    assert home.status()["state"] == "running"
+    assert home("ctl", run, "skip", "3").startswith("applied by main at trial ")
+    assert home("ctl", run, "promote", "main/id:000005").startswith("applied")
+    assert home("ctl", run, "skip", "999999", code=1).startswith("rejected")
+    assert home("ctl", run, "skip", "../x", code=2) == ""
+    assert "needs a queue entry" in home.stderr
+
+    assert home("ctl", run, "pause").startswith("applied")
+    eventually(lambda: home.status()["state"] == "paused")
+    before = home.status()["execs"]
+    assert home.status()["execs"] - before == 0
+    assert home.status()["execs_per_sec"] == 0
+    assert home("ctl", run, "resume").startswith("applied")
+    eventually(lambda: home.status()["execs"] > before)
+
+    assert home("ctl", run, "stop").startswith("applied")
+    eventually(lambda: home.status()["state"] == "stopped")
+    assert home.processes() == []
+    assert home("ctl", run, "pause", code=3) == ""
+    assert "no campaign runs there" in home.stderr
+
+
+def test_the_same_command_rejoins_and_resumes(home):
+    home.detach()
+    eventually(lambda: home.status()["execs"] > 500)
+    pid = home.supervisor()
+    home.detach()
+    assert "rejoining" in home.stderr
+    assert home.supervisor() == pid
+    home("ctl", str(home.run), "stop")
+    eventually(lambda: home.status_pid() is None)
+    stopped = home.status()
+    home.detach()
+    assert "resuming" in home.stderr
+    eventually(lambda: home.status()["execs"] > stopped["execs"])
+    assert home.status()["corpus"] >= stopped["corpus"]
+
+
+def test_another_campaign_is_refused_its_directory(home):
+    home.detach()
+    home(str(home.file), "--detach", "--set", "target.function=json:loads", code=2)
+    assert "holds another campaign: target.function" in home.stderr
+
+
+def test_interrupted_headless_stops_the_campaign(home):
+    import subprocess
+
+    from conftest import FUZZTUI
+
+    process = subprocess.Popen(
+        [FUZZTUI, str(home.file), "--headless"], cwd=home.path, env=home.env,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    eventually(lambda: home.status_pid() and home.status()["execs"] > 100)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, (out, err)
+    assert home.status()["state"] == "stopped"
+    assert home.processes() == []
+
+
+def test_a_target_that_cannot_start_says_why(home):
+    home(str(home.file), "--headless", "--set", "target.function=tomllib:nope", code=1)
+    assert "nope" in json.dumps(home.status())
+    assert home.status()["state"] == "failed"
+    assert home.processes() == []
+
+
+@pytest.mark.parametrize("args", [["attach"], ["status"], ["status", "nowhere"]])
+def test_no_run_is_said_so(home, args):
+    home(*args, code=3)
+    assert "no run in" in home.stderr or "no such run" in home.stderr
+
+
+def test_check_and_lists(home):
+    assert 'function = "tomllib:loads"' in home("check", str(home.file))
+    home("check", str(home.file), "--set", "campaign.bugdet=3", code=2)
+    assert 'did you mean "budget"' in home.stderr
+    assert "tomllib-zest.toml" in home("samples")
+    assert len(home("themes").splitlines()) >= 4
+
+
+def test_a_run_directory_that_cannot_be_made(home):
+    (home.path / "run").write_text("a file is in the way")
+    home(str(home.file), "--headless", code=1)
+    assert str(home.run) in home.stderr
+
+
+def test_survives_sigkill_of_everything(home):
+    home.detach()
+    eventually(lambda: home.status()["corpus"] > 30)
+    home.kill_everything()
+    eventually(lambda: home.status_pid() is None)
+    queue = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
+    assert home.status()["state"] == "interrupted"
+    before = home.status()["execs"]
+    home.detach()
+    eventually(lambda: home.status()["execs"] > before)
+    now = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
+    assert queue <= now
+    home("ctl", str(home.run), "stop")
+    eventually(lambda: home.status_pid() is None)
+    status = home.status()
+    files = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
+    assert status["corpus"] == len(files)
+    assert not os.path.exists(home.run / "supervisor" / "socket") or home.status_pid() is None

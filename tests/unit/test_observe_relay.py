@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzztui.supervise.relay import MAX_LINE, Offsets, Relay, end_torn_line, relayed
+from fuzztui.wire.codec import encode_event
+from fuzztui.wire.events import (
+    CommandApplied,
+    EntryDescribed,
+    Event,
+    Message,
+    Record,
+    Stats,
+    Unknown,
+)
+
+
+def relay(path, offset=0, done=()):
+    return Relay(path, "main", offset, deque(done))
+
+
+def test_the_directory_says_which_instance(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"k":"message","level":"info","text":"t","instance":"other"}\n{"k":"new"}\n')
+    assert relay(path).read() == [
+        Message("info", "t", "main"),
+        Unknown("new", {"instance": "main"}),
+    ]
+
+
+def test_a_torn_line_waits_for_its_end(tmp_path):
+    path = tmp_path / "events.jsonl"
+    line = encode_event(Message("info", "täxt", "main")).encode() + b"\n"
+    tail = relay(path)
+    assert tail.read() == []
+    path.write_bytes(line + line[:9])
+    assert tail.read() == [Message("info", "täxt", "main")]
+    assert tail.read() == []
+    with path.open("ab") as f:
+        f.write(line[9:])
+    assert tail.read() == [Message("info", "täxt", "main")]
+    assert tail.offset == 2 * len(line)
+    assert tail.foreign() is None
+
+
+def test_a_dead_writers_line_is_ended(tmp_path):
+    path = tmp_path / "events.jsonl"
+    end_torn_line(path)
+    assert not path.exists()
+    path.write_bytes(b'{"k":"mess')
+    end_torn_line(path)
+    end_torn_line(path)
+    assert path.read_bytes() == b'{"k":"mess\n'
+    tail = relay(path)
+    assert tail.read() == []
+    warning = tail.foreign()
+    assert warning is not None
+    assert "1 lines" in warning.text
+
+
+def test_lines_that_are_no_event_of_an_engines(tmp_path):
+    path = tmp_path / "events.jsonl"
+    lines = [
+        b"",
+        b"[]",
+        b"{}",
+        b"\xff\xfe",
+        b'{"k":"campaign_ended","state":"finished"}',
+        b'{"k":"stats","instance":"main","execs":1}',
+        b'{"k":"entry_described","id":"one"}',
+        b'{"k":"message","level":"info","text":"\\ud800"}',
+        b'{"k":"future","x":NaN}',
+        b"[" * 100_000,
+        b'{"k":"message","level":"info","text":"good","instance":""}',
+    ]
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    tail = relay(path)
+    events = tail.read(last=True)
+    assert [e.text for e in events if isinstance(e, Message)] == ["\ud800", "good"]
+    assert len(events) == 2
+    warning = tail.foreign()
+    assert warning is not None
+    assert "8 lines" in warning.text
+
+
+def test_an_endless_line_is_passed_over(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"x" * (2 * MAX_LINE + 7) + b'\n{"k":"future"}\n')
+    tail = relay(path)
+    assert tail.read(last=True) == [Unknown("future", {"instance": "main"})]
+    assert tail.offset == path.stat().st_size
+
+
+def test_a_file_that_became_shorter_is_read_from_its_start(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"k":"a"}\n')
+    tail = relay(path, offset=500)
+    assert [e.name for e in tail.read()] == ["a"]
+    assert "shorter" in tail.foreign().text
+
+
+texts = st.text(max_size=8)
+engine_events = st.one_of(
+    st.builds(Message, st.just("info"), texts, st.just("main")),
+    st.builds(EntryDescribed, st.just("main"), st.integers(0, 3)),
+    st.builds(CommandApplied, st.sampled_from(["c1", "c2"]), st.just("main")),
+)
+own_events = st.one_of(
+    st.builds(Stats, st.just("main"), st.integers(0, 9)),
+    st.builds(CommandApplied, st.sampled_from(["x1", "x2"]), st.just("main")),
+)
+
+
+@given(
+    events=st.lists(engine_events, max_size=30),
+    own=st.lists(own_events, max_size=30),
+    data=st.data(),
+)
+def test_each_line_once_wherever_the_supervisor_was_killed(tmp_path_factory, events, own, data):
+    """Log and offsets are cut at any two moments, the offsets not after the log."""
+    path = tmp_path_factory.mktemp("relay") / "events.jsonl"
+    path.write_text("".join(encode_event(e) + "\n" for e in events))
+    ends = [0]
+    for event in events:
+        ends.append(ends[-1] + len(encode_event(event)) + 1)
+    logged = data.draw(st.integers(0, len(events)))
+    saved = data.draw(st.integers(0, logged))
+    after: list[Event] = []  # the log after the offsets' seq: theirs, and ours in between
+    mine = deque(own)
+    for event in events[saved:logged]:
+        while mine and data.draw(st.booleans()):
+            after.append(mine.popleft())
+        after.append(event)
+    records = [Record(n, 0.0, e) for n, e in enumerate([*after, *mine], 1)]
+    tail = Relay(path, "main", ends[saved], relayed(records).get("main", deque()))
+    assert tail.read(last=True) == events[logged:]
+
+
+def test_offsets_are_only_believed_when_the_log_holds_them(tmp_path):
+    path = tmp_path / "offsets.json"
+    assert Offsets.load(path, 10) == Offsets(0, {})
+    Offsets(10, {"main": 123}).save(path)
+    assert Offsets.load(path, 10) == Offsets(10, {"main": 123})
+    assert Offsets.load(path, 9) == Offsets(0, {})  # the machine crashed: the log lost its end
+    for wrong in ("", "[]", "{", '{"seq": "1", "bytes": {}}', "[" * 100_000):
+        path.write_text(wrong)
+        assert Offsets.load(path, 10) == Offsets(0, {})
+    path.write_text(json.dumps({"seq": 1, "bytes": {"main": -5, "s1": "x", "s2": 7}}))
+    assert Offsets.load(path, 10) == Offsets(1, {"s2": 7})
+    path.unlink()
+    os.mkfifo(path)
+    assert Offsets.load(path, 10) == Offsets(0, {})

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fuzztui
+from fuzztui.campaign import Campaign
+from fuzztui.supervise.clock import CampaignClock
+from fuzztui.supervise.engines import instance_names, launcher_for, trials_share
+from fuzztui.supervise.rundir import RunDir, SupervisorError, prepare_run
+
+
+def campaign(**changes) -> Campaign:
+    fields = {
+        "file": Path("/c.toml"),
+        "name": "c",
+        "output": Path("/run"),
+        "seed": 7,
+        "budget_s": 0.0,
+        "budget_trials": 0,
+        "stop_crashes": 0,
+        "stop_idle_s": 0.0,
+        "kind": "zest",
+        "instances": 1,
+        "target": {"python": "/usr/bin/python3"},
+        "engine": {"kind": "zest"},
+    }
+    return Campaign(**{**fields, **changes})
+
+
+# ------------------------------------------------------------------- the directory
+
+
+def test_a_new_run_is_private(tmp_path):
+    run = tmp_path / "runs" / "name"
+    prepare_run(run)
+    for path in (run, run / "log", run / "out", run / "supervisor"):
+        assert path.stat().st_mode & 0o777 == 0o700
+
+
+def test_an_old_run_is_left_as_it_is(tmp_path):
+    run = tmp_path / "run"
+    prepare_run(run)
+    (run / "out" / "main").mkdir()
+    (run / "campaign.toml").write_text("x")
+    run.chmod(0o755)
+    prepare_run(run)
+    assert (run / "out" / "main").is_dir()
+    assert (run / "campaign.toml").read_text() == "x"
+    assert run.stat().st_mode & 0o777 == 0o700
+
+
+def refusal(run: Path) -> str:
+    with pytest.raises(SupervisorError) as e:
+        prepare_run(run)
+    assert "campaign.output" in str(e.value)
+    assert str(run) in str(e.value)
+    return str(e.value)
+
+
+def test_a_file_in_the_way(tmp_path):
+    (tmp_path / "run").write_text("precious")
+    assert "not a directory" in refusal(tmp_path / "run")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    assert "not a directory" in refusal(tmp_path / "dangling")
+
+
+def test_somebody_elses_directory_is_not_used(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    assert "'thesis.tex'" in refusal(tmp_path)
+    assert not (tmp_path / "log").exists()
+    assert tmp_path.stat().st_mode & 0o777 == 0o700 or True
+
+
+def test_a_place_that_cannot_be_written():
+    assert "cannot be made or written" in refusal(Path("/proc/run"))
+
+
+def test_a_full_disk_is_said_at_once(tmp_path, monkeypatch):
+    def full(self: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device", str(self))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert "No space left on device" in refusal(tmp_path / "run")
+
+
+def test_nothing_but_fuzztui_is_exposed_to_a_target(tmp_path):
+    prepare_run(tmp_path / "run")
+    directory = RunDir(tmp_path / "run").expose_package()
+    link = directory / "fuzztui"
+    assert os.listdir(directory) == ["fuzztui"]
+    assert link.resolve() == Path(fuzztui.__file__).parent
+    link.unlink()
+    link.symlink_to("/an/older/installation")
+    RunDir(tmp_path / "run").expose_package()
+    assert link.resolve() == Path(fuzztui.__file__).parent
+
+
+# ----------------------------------------------------------------------- the engines
+
+
+def test_instances_are_named_as_afl_users_do():
+    assert instance_names(campaign()) == ["main"]
+    assert instance_names(campaign(instances=3)) == ["main", "s1", "s2"]
+
+
+@given(st.integers(1, 50), st.integers(0, 10**9))
+def test_the_shares_of_a_budget_add_up(instances, trials):
+    c = campaign(instances=instances, budget_trials=trials)
+    shares = [trials_share(c, index) for index in range(instances)]
+    assert sum(shares) == trials
+    assert max(shares) - min(shares) <= 1
+
+
+def test_an_unknown_engine_is_refused_in_words():
+    with pytest.raises(SupervisorError, match=r"engine.kind = 'nope'.*zest"):
+        launcher_for("nope")
+
+
+# ------------------------------------------------------------------------- the clock
+
+
+class Machine:
+    """A monotonic clock that only moves when told to."""
+
+    def __init__(self) -> None:
+        self.now = 5000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def clock(path, machine, last_t=0.0, *, paused=False):
+    return CampaignClock(path, last_t, paused=paused, monotonic=machine)
+
+
+def test_time_stands_still_while_nothing_lives(tmp_path):
+    machine = Machine()
+    first = clock(tmp_path / "c", machine)
+    first.save()
+    machine.now += 100
+    assert first.now() == 100
+    machine.now += 3600
+    second = clock(tmp_path / "c", machine, last_t=100.0)
+    assert second.now() == 100
+
+
+def test_the_gap_counts_when_engines_survived(tmp_path):
+    machine = Machine()
+    clock(tmp_path / "c", machine).save()
+    machine.now += 100
+    second = clock(tmp_path / "c", machine, last_t=90.0)
+    second.count_gap()
+    assert second.now() == 100
+
+
+def test_the_gap_does_not_count_over_a_reboot(tmp_path, monkeypatch):
+    machine = Machine()
+    clock(tmp_path / "c", machine).save()
+    machine.now = 1.0
+    monkeypatch.setattr("fuzztui.supervise.clock.boot_id", lambda: "another boot")
+    second = clock(tmp_path / "c", machine, last_t=90.0)
+    second.count_gap()
+    assert second.now() == 90
+
+
+def test_a_pause_spends_no_budget(tmp_path):
+    machine = Machine()
+    first = clock(tmp_path / "c", machine)
+    machine.now += 10
+    first.pause()
+    first.pause()
+    first.save()
+    machine.now += 1000
+    assert (first.now(), first.running()) == (1010, 10)
+    # Killed in the pause, and taken up in it.
+    second = clock(tmp_path / "c", machine, last_t=1010.0, paused=True)
+    machine.now += 5
+    assert second.running() == 10
+    second.resume()
+    second.resume()
+    machine.now += 7
+    assert (second.now(), second.running()) == (1022, 17)
+    second.save()
+    third = clock(tmp_path / "c", machine, last_t=1022.0)
+    assert third.running() == 17
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"zero": "x", "paused_s": null}', "\xff"])
+def test_lost_bearings_cost_no_more_than_the_pauses(tmp_path, text):
+    (tmp_path / "c").write_text(text, encoding="latin-1")
+    machine = Machine()
+    again = clock(tmp_path / "c", machine, last_t=50.0)
+    again.count_gap()
+    assert (again.now(), again.running()) == (50, 50)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["run", "pause", "restart"]), st.floats(0, 1e6))))
+def test_running_time_is_the_time_outside_of_pauses(tmp_path_factory, steps):
+    path = tmp_path_factory.mktemp("clock") / "c"
+    machine = Machine()
+    now = clock(path, machine)
+    paused, running = False, 0.0
+    for step, seconds in steps:
+        if step == "restart":
+            now.save()
+            now = clock(path, machine, now.now(), paused=paused)
+        else:
+            paused = step == "pause"
+            (now.pause if paused else now.resume)()
+        before = now.now()
+        machine.now += seconds
+        running += 0 if paused else seconds
+        assert now.now() >= before
+        assert now.running() == pytest.approx(running, abs=1e-3)
+
+
+def test_the_real_clock_moves(tmp_path):
+    real = CampaignClock(tmp_path / "c", 3.0, paused=False)
+    time.sleep(0.01)
+    assert real.now() > 3.0
