@@ -43,6 +43,9 @@ _POLL_S: Final = 0.05
 _LOAD_LIMIT_S: Final = 120.0
 _STOP_GRACE_S: Final = 3.0
 _DEATHS_ALLOWED: Final = 3
+_KILLS_ALLOWED: Final = 10
+_SUSPICIONS: Final = 3
+"""Deaths that may have come from outside before the input is blamed."""
 _FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -54,6 +57,9 @@ class Nanny:
         if spec.engine.kind not in KINDS:
             raise Refusal(f'engine.kind = "{spec.engine.kind}": there are {", ".join(KINDS)}')
         self._spec, self._spec_file = spec, file
+        self._told_to_stop = False
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
         self._log = EventLog(spec.dir / "events.jsonl", spec.instance)
         self._store = Store(spec.dir, self._log, self._wait)
         try:
@@ -68,6 +74,8 @@ class Nanny:
         self._words = self._journal.words
         self._words[j.STOP] = 0
         self._words[j.START_TIME] = self._words[j.START_TIME] or int(time.time())
+        told = read_told(spec.dir / "events.jsonl")
+        self._findings = Findings(self._store, self._log, self._journal, told)
         self._rescue = Rescue(spec.dir)
         self._worker: subprocess.Popen[bytes] | None = None
         self._last_poll = time.monotonic()
@@ -86,8 +94,6 @@ class Nanny:
 
     def run(self) -> int:
         """Keep a worker running until it ends on purpose; returns the exit status."""
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
         self._log.write(
             InstanceHello(
                 instance=self._spec.instance,
@@ -116,12 +122,13 @@ class Nanny:
         finally:
             self._kill()
             self._words[j.PAUSED] = 0
+            self._findings.recount(final=True)
             self._reporter.tick(time.monotonic(), final=True)
             self._log.flush()
         return 0
 
     def _on_signal(self, signum: int, frame: object) -> None:
-        self._words[j.STOP] = 1
+        self._told_to_stop = True
 
     # ------------------------------------------------------------------ a worker's life
 
@@ -170,7 +177,7 @@ class Nanny:
         self._words[j.RUN_MS] += int(step * 1000)
         self._last_poll -= step * 1000 % 1 / 1000
         budget = self._spec.budget_s
-        if budget and self._words[j.RUN_MS] >= budget * 1000:
+        if self._told_to_stop or (budget and self._words[j.RUN_MS] >= budget * 1000):
             self._words[j.STOP] = 1
         return now, step
 
@@ -218,19 +225,25 @@ class Nanny:
                 )
                 explained = True
         elif phase in (j.RUNNING, j.SAVING):
-            blamed = (phase == j.RUNNING and not outside) or words[j.SUSPECT_TRIAL] == trial
-            if blamed:
+            if words[j.SUSPECT_TRIAL] != trial:
+                words[j.SUSPECT_TRIAL], words[j.SUSPECT_KILLS] = trial, 0
+            words[j.SUSPECT_KILLS] += 1
+            certain = phase == j.RUNNING and not outside
+            if certain or words[j.SUSPECT_KILLS] >= _SUSPICIONS:
                 self._blame(how, status)
                 explained = True
             else:
-                words[j.SUSPECT_TRIAL] = trial
                 self._patiently_rescue()
         if explained or trial != trial_at_start:
             self._deaths = 0
         else:
             self._deaths += 1
         loading = phase == j.LOADING
-        allowed = 1 if self._hung and loading else 2 if loading else _DEATHS_ALLOWED
+        allowed = _DEATHS_ALLOWED
+        if outside:
+            allowed = _KILLS_ALLOWED
+        elif loading:
+            allowed = 1 if self._hung else 2
         if self._deaths >= allowed and not words[j.STOP]:
             if self._hung:
                 how = f"did not end within {_LOAD_LIMIT_S:g} s"
@@ -258,8 +271,7 @@ class Nanny:
         else:
             failure = Failure("crash", f"{how} @ {place}", how, place)
             title = f"the process {how}"
-        store = Store(self._spec.dir, self._log, self._wait)
-        findings = Findings(store, self._log, journal, read_told(self._spec.dir / "events.jsonl"))
+        findings = self._findings
         if findings.knows(failure):
             findings.recount()
         else:

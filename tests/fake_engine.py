@@ -170,9 +170,7 @@ class Engine:
                     k="command_rejected", id=message["id"], instance="", reason="no such entry"
                 )
             else:
-                self.emit(
-                    k="command_applied", id=message["id"], instance="", trial=self.trials()
-                )
+                self.emit(k="command_applied", id=message["id"], instance="", trial=self.trials())
 
     def _told(self, *_: object) -> None:
         self.stopping = True

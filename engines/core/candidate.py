@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 __all__ = ["NO_ENTRY", "Candidate", "from_label"]
@@ -26,6 +27,8 @@ class Candidate:
     peer: str = ""
     recovered: bool = False
     """Was this trial begun before, by a worker that died? Then it counts no more."""
+    begun: Callable[[], None] | None = None
+    """Called when the journal holds the input: from then on it cannot get lost."""
 
     @property
     def label(self) -> str:

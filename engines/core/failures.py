@@ -24,7 +24,7 @@ __all__ = [
 Stack = Sequence[tuple[CodeType, int]]
 """Code and line of each frame, outermost first."""
 
-_ENGINE: Final = __file__.rpartition("/")[0]
+_ENGINE: Final = __file__.rpartition("/core/")[0] + "/"
 _DETAIL_LIMIT: Final = 8000
 
 
@@ -39,7 +39,7 @@ class Failure:
 
 
 def _is_ours(code: CodeType) -> bool:
-    return code.co_filename.rpartition("/")[0] == _ENGINE
+    return code.co_filename.startswith(_ENGINE)
 
 
 def _stack(tb: TracebackType | None) -> list[tuple[CodeType, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from fuzztui.engines.core import journal as j
@@ -50,13 +50,12 @@ class Findings:
         self._store, self._log, self._words = store, log, journal.words
         self._known: dict[str, _Known] = {}
         self._announced: dict[str, str] = {}
-        for signature, (file, count) in told.findings.items():
-            category = "hang" if file.startswith(HANGS) else "crash"
-            if (store.directory / file).exists():
-                event = FindingDescribed(log.instance, category, file, signature)
-                self._known[signature] = _Known(event, count, count, time.monotonic() + _RECOUNT_S)
+        for signature, event in told.findings.items():
+            if (store.directory / event.file).exists():
+                due = time.monotonic() + _RECOUNT_S
+                self._known[signature] = _Known(event, event.count, event.count, due)
             else:
-                self._announced[signature] = file
+                self._announced[signature] = event.file
         self._words[j.CRASHES] = len(entry_ids(store.directory / CRASHES))
         self._words[j.HANGS] = len(entry_ids(store.directory / HANGS))
 
@@ -110,18 +109,7 @@ class Findings:
             if known.count == known.told:
                 continue
             if final or known.count >= 2 * known.told or now >= known.due:
-                event = known.event
-                known.event = FindingDescribed(
-                    event.instance,
-                    event.category,
-                    event.file,
-                    event.signature,
-                    event.title,
-                    event.place,
-                    event.detail,
-                    event.input,
-                    known.count,
-                )
+                known.event = replace(known.event, count=known.count)
                 self._log.write(known.event)
                 known.told = known.count
                 known.due = now + _RECOUNT_S

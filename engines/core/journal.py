@@ -72,8 +72,9 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     RUN_MS,
     START_TIME,
     SUSPECT_TRIAL,
+    SUSPECT_KILLS,
     WORDS,
-) = range(42)
+) = range(43)
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
 """Phases. RUNNING: the target executes. SAVING: that has ended and is being judged.
@@ -136,9 +137,10 @@ class Journal:
         words[SRC] = candidate.src
         words[SRC2] = candidate.src2
         words[STARTED] = now_ns
+        # In this order: killed in between, the input runs again and is counted then.
+        words[PHASE] = RUNNING
         if counts:
             words[TRIAL] += 1
-        words[PHASE] = RUNNING
 
     def extend(self, data: bytes) -> None:
         """The running input has grown at its end by ``data`` (choices drawn on demand)."""

@@ -130,6 +130,8 @@ class Loop:
         """Steps 4 to 7 for one candidate. May raise ``Stopping`` while a disk is full."""
         journal, words = self.journal, self.journal.words
         journal.begin(now_ns, candidate, counts=not candidate.recovered)
+        if candidate.begun is not None:
+            candidate.begun()
         execution = self.parts.executor.run(candidate.data)
         took = time.monotonic_ns() - now_ns
         words[j.SLOWEST_NS] = max(took, words[j.SLOWEST_NS])
@@ -179,6 +181,7 @@ class Loop:
             reasons=reasons,
         )
         corpus.add(entry)
+        words[j.CORPUS] = len(corpus)
         if candidate.op == "seed":
             entry.reasons = ("seed", *reasons)
         elif candidate.peer:

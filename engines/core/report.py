@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from fuzztui.wire.codec import encode_event
-from fuzztui.wire.events import Event, Message
+from fuzztui.wire.codec import CodecError, decode_event, encode_event
+from fuzztui.wire.events import (
+    CommandApplied,
+    CommandRejected,
+    EntryDescribed,
+    Event,
+    FindingDescribed,
+    Message,
+)
 
 __all__ = ["EventLog", "Told", "read_told"]
 
@@ -67,8 +72,8 @@ class Told:
 
     answered: set[str] = field(default_factory=set)
     """Ids of commands that were applied or rejected."""
-    findings: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """By signature: the file and the count last reported."""
+    findings: dict[str, FindingDescribed] = field(default_factory=dict)
+    """The last description of each signature."""
     entries: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Why each described queue entry was kept."""
 
@@ -80,19 +85,19 @@ def read_told(file: Path) -> Told:
         with file.open("rb") as lines:
             for line in lines:
                 try:
-                    _note(told, json.loads(line))
-                except (ValueError, KeyError, TypeError, RecursionError):
+                    _note(told, decode_event(line))
+                except CodecError:
                     continue
     except OSError:
         pass
     return told
 
 
-def _note(told: Told, data: dict[str, Any]) -> None:
-    kind = data["k"]
-    if kind in ("command_applied", "command_rejected"):
-        told.answered.add(str(data["id"]))
-    elif kind == "finding_described":
-        told.findings[str(data["signature"])] = (str(data["file"]), int(data.get("count", 1)))
-    elif kind == "entry_described":
-        told.entries[int(data["id"])] = tuple(map(str, data.get("reasons", ())))
+def _note(told: Told, event: Event) -> None:
+    match event:
+        case CommandApplied() | CommandRejected():
+            told.answered.add(event.id)
+        case FindingDescribed():
+            told.findings[event.signature] = event
+        case EntryDescribed():
+            told.entries[event.id] = tuple(map(str, event.reasons))

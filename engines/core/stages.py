@@ -10,6 +10,7 @@ import os
 import random
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -164,21 +165,22 @@ class Seeds:
         files: Sequence[SeedFile],
         done: int,
         limit: int,
-        on_read: Callable[[int], None],
+        on_begun: Callable[[int], None],
         say: Callable[[str, str], None],
     ) -> None:
-        """``done`` were tried before; ``on_read(n)`` is told when the n-th was proposed."""
+        """``done`` were tried before; ``on_begun(n)`` is told when the n-th runs."""
         self._files, self._next, self._limit = files, done, limit
-        self._on_read, self._say = on_read, say
+        self._on_begun, self._say = on_begun, say
 
     def propose(self) -> Candidate | None:
         """The next seed; one that cannot be read is passed over with a message."""
         while self._next < len(self._files):
             seed = self._files[self._next]
             self._next += 1
-            self._on_read(self._next)
+            done = partial(self._on_begun, self._next)
             try:
-                return Candidate(seed.read(self._limit), "seed", origin=seed.name)
+                data = seed.read(self._limit)
+                return Candidate(data, "seed", origin=seed.name, begun=done)
             except OSError as e:
                 self._say("warning", f"seed {seed.name} cannot be read: {e.strerror or e}")
         return None

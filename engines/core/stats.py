@@ -22,6 +22,7 @@ __all__ = ["Reporter"]
 
 _STATS_EVERY_S: Final = 1.0
 _PLOT_EVERY_S: Final = 5.0
+_FIRST_MS: Final = 5000
 _PLOT_HEADER: Final = (
     "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs,"
     " map_size, saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found\n"
@@ -45,6 +46,7 @@ class Reporter:
         # afl-whatsup gives the file to a shell: nothing that one would interpret.
         self._banner = re.sub(r"[^A-Za-z0-9_.:/+-]", "_", spec.target.function)[-60:]
         self.worker_pid = 0
+        self._peak_rss_mb = 0
 
     def setup(self, argv: list[str]) -> None:
         """The files that are written once a start. Raises OSError."""
@@ -65,10 +67,11 @@ class Reporter:
         if now < self._stats_due and not final:
             return
         words = self._words
-        if not final and words[j.TRIAL] == 0:
-            return  # afl-whatsup divides by the number of executions
+        if not final and not (words[j.CORPUS] and words[j.TRIAL]) and words[j.RUN_MS] < _FIRST_MS:
+            return  # afl-whatsup divides by the number of executions, and of entries
         self._stats_due = now + _STATS_EVERY_S
         rate = self._rate(now)
+        self._peak_rss_mb = max(self._peak_rss_mb, _peak_rss_mb(self.worker_pid))
         with contextlib.suppress(OSError):
             self._store.replace(self._dir / "fuzzer_stats", self._stats(rate).encode())
         if now >= self._plot_due or final:
@@ -135,7 +138,7 @@ class Reporter:
             "execs_since_crash": execs - w[j.LAST_CRASH_TRIAL],
             "exec_timeout": int(self._spec.target.timeout_s * 1000),
             "slowest_exec_ms": w[j.SLOWEST_NS] // 1_000_000,
-            "peak_rss_mb": _peak_rss_mb(self.worker_pid),
+            "peak_rss_mb": self._peak_rss_mb,
             "cpu_affinity": -1,
             "edges_found": edges,
             "total_edges": w[j.EDGES_TOTAL],

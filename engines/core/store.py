@@ -71,7 +71,7 @@ class Store:
         """``wait(seconds)`` is called while the disk is full; it may raise ``Stopping``."""
         self.directory = directory
         self._log, self._wait = log, wait
-        self._next: dict[str, int] = {}
+        self._next_entry = -1
 
     def create(self) -> None:
         """Make the folders. Raises OSError."""
@@ -81,14 +81,17 @@ class Store:
 
     def next_id(self, folder: str) -> int:
         """The id that the next file of this folder gets."""
-        if folder not in self._next:
-            self._next[folder] = max(entry_ids(self.directory / folder), default=-1) + 1
-        return self._next[folder]
+        if folder != QUEUE:  # few files, and the parent process adds some too
+            return max(entry_ids(self.directory / folder), default=-1) + 1
+        if self._next_entry < 0:
+            self._next_entry = max(entry_ids(self.directory / folder), default=-1) + 1
+        return self._next_entry
 
     def put(self, folder: str, name: str, data: bytes) -> None:
         """Add a file named by :meth:`next_id`; waits for a full disk. Raises ``Stopping``."""
         self.write(self.directory / folder / name, data)
-        self._next[folder] = self.next_id(folder) + 1
+        if folder == QUEUE and self._next_entry >= 0:
+            self._next_entry += 1
         if folder == CRASHES and not (self.directory / folder / "README.txt").exists():
             with contextlib.suppress(OSError):
                 self.replace(self.directory / folder / "README.txt", _README.encode())

@@ -11,6 +11,7 @@ import stat
 import struct
 import time
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -45,10 +46,11 @@ class Sync:
         while self._waiting:
             peer, number, path = self._waiting.popleft()
             data = _read(path, self._limit)
-            # Noted before it runs: an entry that kills us is not met twice.
-            self._note(peer, number + 1)
             if data is not None:
-                return Candidate(data, "sync", number, peer=peer)
+                # Noted before it has run: an entry that kills us is not met twice.
+                noted = partial(self._note, peer, number + 1)
+                return Candidate(data, "sync", number, peer=peer, begun=noted)
+            self._note(peer, number + 1)
         return None
 
     def _look(self) -> None:

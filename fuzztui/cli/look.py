@@ -27,13 +27,10 @@ def replay(options: argparse.Namespace) -> int:
     """The screen over a log with a replay clock, or the status at one time."""
     run = options.path if is_run(options.path) else None
     if options.json:
-        session = open_session(options.path)
-        fold_all(session)
-        if options.at is not None:
-            session.seek(options.at)
-        print(json.dumps(status_dict(session.state), indent=2))
+        state = fold_all(open_session(options.path, at=options.at))
+        print(json.dumps(status_dict(state), indent=2))
         return DONE
-    open_session(options.path)
+    open_session(options.path)  # what is wrong with the path is said here, not on a screen
     from fuzztui.tui import run_app
 
     return run_app(
@@ -105,8 +102,8 @@ def themes(options: argparse.Namespace) -> int:
     from fuzztui.tui.themes import load_themes
 
     found, problems = load_themes()
-    for theme in found:
-        print(f"{theme.name:<14} {theme.description}")
+    for name, theme in found.items():
+        print(f"{name:<14} {visible(theme.title)}")
     for problem in problems:
         say(problem)
     return FAILED if problems else DONE

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from fuzztui.campaign import CampaignError, load
 from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure
-from fuzztui.log.reader import LogError
+from fuzztui.log.files import LogError
 from fuzztui.model.state import State
 from fuzztui.remote.client import running
-from fuzztui.session import LiveClock, Session
+from fuzztui.session import LiveClock, ReplayClock, Session
 
 ENDED = ("finished", "stopped", "failed")
 
@@ -76,16 +76,19 @@ def standing(run: Path) -> Standing:
     return Standing(fold_all(open_session(run)), pid)
 
 
-def open_session(path: Path) -> Session:
-    """A live session on a run or a log. Raises :class:`Failure` when there is none."""
+def open_session(path: Path, *, at: float | None = None) -> Session:
+    """A session on a run or a log: of the present, or standing at campaign time ``at``.
+
+    Raises :class:`Failure` when there is no log.
+    """
     try:
-        return Session(path, LiveClock())
+        return Session(path, LiveClock() if at is None else ReplayClock(t=at, paused=True))
     except (LogError, OSError) as e:
         raise Failure(str(e), NOT_RUNNING) from None
 
 
 def fold_all(session: Session) -> State:
-    """Apply everything that the log has now."""
-    while session.poll().records:
+    """Apply everything that the session's clock allows now."""
+    while session.poll().records or session.behind:
         pass
     return session.state

@@ -45,10 +45,13 @@ _SCALARS = tuple(n for n in _names(State) if n not in _TABLES)
 
 SCHEMA = crc32(
     repr(
-        [
+        (
             FOLD_VERSION,
-            [[str(f) for f in fields(c)] for c in (State, Instance, Entry, Finding, CommandStatus)],
-        ]
+            [
+                [(f.name, str(f.type)) for f in fields(c)]
+                for c in (State, Instance, Entry, Finding, CommandStatus)
+            ],
+        )
     ).encode()
 )
 """Changes whenever the state's dataclasses or the fold's meaning do."""

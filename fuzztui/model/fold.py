@@ -101,7 +101,7 @@ def apply(state: State, records: Iterable[Record]) -> Changes:
             state.t = record.t
         event = record.event
         kind = type(event)
-        _HANDLERS[kind](state, event, touched)
+        _HANDLERS.get(kind, _foreign)(state, event, touched)
         if kind is not Stats and kind is not Resources:
             state.recent.append(_representable(record, state.t))
     return Changes(
@@ -119,15 +119,35 @@ def apply(state: State, records: Iterable[Record]) -> Changes:
 
 
 def _representable(record: Record, t: float) -> Record:
-    """The record, or a message at ``t`` in its place if JSON cannot hold it (infinite numbers)."""
-    if type(record.event) in _HARMLESS and record.t == t:
+    """The record, or a message at ``t`` in its place if JSON cannot well hold it.
+
+    It cannot hold infinite numbers, and nesting near the interpreter's limit may be
+    read here and fail where a checkpoint is written.
+    """
+    event = record.event
+    if type(event) in _HARMLESS and record.t == t:
         return record
+    nested: dict[str, Any] = {}
+    if isinstance(event, Unknown):
+        nested = event.data
+    elif isinstance(event, CommandIssued):
+        nested = event.command
     try:
+        if not _shallow(nested, 30):
+            raise ValueError
         encode_record(record)
     except (ValueError, RecursionError, OverflowError):
         text = f"a record of kind {type(record.event).__name__} holds what JSON cannot"
         return Record(record.seq, t, Message("warning", text))
     return record
+
+
+def _shallow(value: Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return True
+    return levels > 0 and all(_shallow(v, levels - 1) for v in value)
 
 
 def _finite(value: float, default: float = 0.0) -> float:
@@ -462,8 +482,17 @@ def _message(state: State, e: Message, touched: _Touched) -> None:
 
 
 def _unknown(state: State, e: Unknown, touched: _Touched) -> None:
-    known = e.name in state.unknown or len(state.unknown) < MOST_UNKNOWN_KINDS
-    name = e.name if known else "(others)"
+    _count_unknown(state, e.name, touched)
+
+
+def _foreign(state: State, e: Event, touched: _Touched) -> None:
+    """A kind that the wire knows and the fold does not (yet)."""
+    _count_unknown(state, e.kind, touched)
+
+
+def _count_unknown(state: State, name: str, touched: _Touched) -> None:
+    if name not in state.unknown and len(state.unknown) >= MOST_UNKNOWN_KINDS:
+        name = "(others)"
     state.unknown[name] = state.unknown.get(name, 0) + 1
     touched.campaign = True
 

@@ -131,7 +131,9 @@ def entries(
     def haystack(e: Entry) -> str:
         return " ".join([e.key, e.file, e.op, e.outcome, e.steer, *map(str, e.reasons)])
 
-    return _select(state.entries.values(), by, descending, where, text, haystack)
+    return _select(
+        state.entries.values(), haystack, by=by, descending=descending, where=where, text=text
+    )
 
 
 def findings(
@@ -147,16 +149,19 @@ def findings(
     def haystack(f: Finding) -> str:
         return " ".join([f.key, f.category, f.signature, f.title, f.place, f.op])
 
-    return _select(state.findings.values(), by, descending, where, text, haystack)
+    return _select(
+        state.findings.values(), haystack, by=by, descending=descending, where=where, text=text
+    )
 
 
 def _select(
     rows: Iterable[_Row],
+    haystack: Callable[[_Row], str],
+    *,
     by: str,
     descending: bool,
     where: Callable[[_Row], bool] | None,
     text: str,
-    haystack: Callable[[_Row], str],
 ) -> list[_Row]:
     chosen = [r for r in rows if where is None or where(r)]
     if text:

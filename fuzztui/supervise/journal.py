@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from fuzztui.log.reader import LogError, LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
-from fuzztui.session import LiveClock, Session
+from fuzztui.session import Keeper, LiveClock, Session
 from fuzztui.supervise.clock import CampaignClock
 from fuzztui.supervise.relay import Offsets, relayed
 from fuzztui.supervise.rundir import RunDir, SupervisorError
@@ -44,6 +44,7 @@ class Journal:
         except (LogError, OSError) as e:
             raise SupervisorError(f"{home.log}: the campaign log cannot be opened: {e}") from None
         self.state = session.state
+        self._keeper = Keeper(home.log, session)
         paused = self.state.state == "paused"
         self.clock = CampaignClock(home.clock, self._writer.last_t, paused=paused)
         self.writable = True
@@ -83,6 +84,7 @@ class Journal:
         if not self.writable:
             self.writable = True
             self.record(Message("info", "the campaign log is written again"))
+        self._keeper.keep()
         if now >= self._offsets_due and self.offsets is not self._saved:
             self._offsets_due = now + OFFSETS_EVERY_S
             self._save_offsets()
@@ -91,6 +93,7 @@ class Journal:
     def close(self) -> None:
         """Write everything out and let go. Raises OSError when the disk does not take it."""
         self._writer.close()
+        self._keeper.close()
         self._save_offsets()
 
     def _save_offsets(self) -> None:

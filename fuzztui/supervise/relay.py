@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.supervise.files import open_regular, read_json, replace_text
+from fuzztui.supervise.files import open_regular, read_json, replace_text, status
 from fuzztui.wire.codec import CodecError, decode_event, encode_event
 from fuzztui.wire.events import (
     CommandApplied,
@@ -119,6 +119,9 @@ class Relay:
 
     def _next(self) -> bytes | None:
         """Whole lines from the offset on, which is moved past them; None if there are none."""
+        found = status(self._path)
+        if found is None or found.st_size == self.offset:
+            return None
         try:
             fd = open_regular(self._path)
         except OSError:

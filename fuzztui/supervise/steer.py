@@ -144,6 +144,7 @@ class Steering:
         entry.waiting.discard(event.instance)
         if not entry.waiting:
             del self._open[event.id]
+            self._helm.flush()  # who hears of it can find it in the log
             if not entry.done.done():
                 entry.done.set_result(_together(entry.answers))
 

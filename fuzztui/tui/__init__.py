@@ -46,7 +46,7 @@ def run_app(
 
     from fuzztui.tui.app import FuzzApp
 
-    opening = _opening(run, log_path, mode, speed, at, control)
+    opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
     app = FuzzApp(opening, themes, wanted, problems)
     if theme and theme not in app.available_themes:
         print(
@@ -67,6 +67,7 @@ def run_app(
 def _opening(
     run: Path | None,
     log_path: Path,
+    *,
     mode: Literal["live", "replay"],
     speed: float,
     at: float | None,

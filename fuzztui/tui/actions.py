@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 __all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "Situation", "bindings", "method_name"]
 
@@ -258,8 +258,14 @@ _APP = (
     Action(
         "focus.next", ("tab",), "Next pane", "Move between the table and the details", "Screens",
     ),
-    Action("app.help", ("question_mark",), "Help", "Every key, and why a key is grey", "Fuzztui", footer=30),
-    Action("app.palette", ("ctrl+p",), "Commands", "Find anything by typing", "Fuzztui", footer=31),
+    Action(
+        "app.help", ("question_mark",), "Help",
+        "Every key, and why a key is grey", "Fuzztui", footer=30,
+    ),
+    Action(
+        "app.palette", ("ctrl+p",), "Commands",
+        "Find anything by typing", "Fuzztui", footer=31,
+    ),
     Action("app.theme", ("T",), "Theme", "The next of our themes", "Fuzztui"),
     Action(
         "app.quit", ("q", "ctrl+q"), "Leave",
@@ -280,7 +286,7 @@ def method_name(action_id: str) -> str:
     return "do_" + action_id.replace(".", "_")
 
 
-def bindings(scope: str, among: Iterable[Action] = ACTIONS) -> list[Binding]:
+def bindings(scope: str, among: Iterable[Action] = ACTIONS) -> list[BindingType]:
     """Textual's bindings of one scope; ids are kept, so that a keymap can change the keys.
 
     Actions are never disabled for Textual: pressing a greyed key tells the reason.

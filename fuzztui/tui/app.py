@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,8 +26,10 @@ from fuzztui.tui.actions import BY_ID, Situation, bindings, method_name
 from fuzztui.tui.background import in_thread
 from fuzztui.tui.commands import ActionProvider
 from fuzztui.tui.feed import BACK_OFF_S, Feed, default_hz
+from fuzztui.tui.lean import lean
 from fuzztui.tui.palette import Palette, fallbacks, to_textual
 from fuzztui.tui.player import Player
+from fuzztui.tui.replaying import ReplayControls
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.screens.confirm import ConfirmScreen
 from fuzztui.tui.screens.corpus import CorpusScreen
@@ -75,7 +77,7 @@ class Opening:
     wall: Callable[[], float] = time.time
 
 
-class FuzzApp(App[None]):
+class FuzzApp(ReplayControls, App[None]):
     """The terminal monitor and controller."""
 
     TITLE = "fuzztui"
@@ -90,12 +92,12 @@ class FuzzApp(App[None]):
     }
     DEFAULT_MODE = "overview"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it
         (0, "-narrow"),
         (76, "-medium"),
         (110, "-wide"),
     ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-tiny"),
         (20, "-short"),
         (34, "-tall"),
@@ -118,6 +120,7 @@ class FuzzApp(App[None]):
         if theme in self.available_themes:
             self.theme = theme
         self.mode = opening.mode
+        self.player = opening.player
         self.run_dir = opening.run
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
@@ -125,8 +128,9 @@ class FuzzApp(App[None]):
         self._feed: Feed | None = None
         self._missed = dict.fromkeys(self.MODES, EVERYTHING)
         self._trouble = ""
+        self._told = 0
         self._alive: bool | None = None
-        self._marks: list[Mark] = []
+        self.marks: list[Mark] = []
 
     # ------------------------------------------------------------- colours
 
@@ -145,6 +149,10 @@ class FuzzApp(App[None]):
         if self._palette is None:
             self._palette = Palette(self.theme_variables)
         return self._palette
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        """Textual's way to the terminal, by the shorter road."""
+        super()._display(screen, lean(renderable))
 
     # --------------------------------------------------------------- start
 
@@ -174,7 +182,7 @@ class FuzzApp(App[None]):
 
     async def _find_marks(self) -> None:
         try:
-            self._marks = await in_thread(self._opening.marks)
+            self.marks = await in_thread(self._opening.marks)
         except Exception as e:  # a nicety: the replay works without
             self.notify(plain(f"The timeline has no marks: {e}"), markup=False)
         self.tick()
@@ -207,6 +215,7 @@ class FuzzApp(App[None]):
     def on_changes(self, changes: Changes) -> None:
         """The feed: show it on the screen that is looked at, note it for the others."""
         self._update_status()
+        self._tell_problems()
         for tab, missed in self._missed.items():
             self._missed[tab] = missed | changes
         screen = self._campaign_screen
@@ -214,6 +223,14 @@ class FuzzApp(App[None]):
             screen.show(self.missed(screen.TAB))
             screen.tick(self.status)
             self._draw_frame(screen)
+
+    def _tell_problems(self) -> None:
+        """Damage in the log is told once, when it is met."""
+        problems: Sequence[str] = [] if self.session is None else self.session.problems
+        if len(problems) > self._told:
+            self._told = len(problems)
+            text = plain(f"{problems[-1]}. What is readable is shown.")
+            self.notify(text, title="The log is damaged", severity="warning", markup=False)
 
     def on_trouble(self, problem: str) -> None:
         """The feed: the log cannot be read, or can again."""
@@ -242,10 +259,9 @@ class FuzzApp(App[None]):
     def _draw_frame(self, screen: CampaignScreen) -> None:
         screen.query_one(Banner).show(self._troubles())
         self.refresh_footer()
-        player = self._opening.player
-        if player is not None and self.session is not None:
-            player.hold_at(self.session.end_t)
-            screen.query_one(Timeline).show(player.position(self.session.end_t), self._marks)
+        if self.player is not None:
+            self.player.hold_at(self.end_t)
+            screen.query_one(Timeline).show(self.player.position(self.end_t), self.marks)
 
     def _troubles(self) -> list[str]:
         troubles = []
@@ -257,21 +273,31 @@ class FuzzApp(App[None]):
         return troubles
 
     def now(self) -> float:
-        """Campaign time: of the replay's clock, or going on since the log's last tie to the wall."""
+        """Campaign time: the replay's, or the log's, going on since its last tie to the wall."""
         state = self.campaign
-        player = self._opening.player
-        if player is not None:
-            end = self.session.end_t if self.session is not None else 0.0
-            return min(player.now(), end)
+        if self.player is not None:
+            return min(self.player.now(), self.end_t)
         if self.status.over or self._alive is False or state.wall <= 0:
             return state.t
         return max(state.t, state.wall_t + self._opening.wall() - state.wall)
 
     @property
+    def end_t(self) -> float:
+        """Campaign time of the last record."""
+        return 0.0 if self.session is None else self.session.end_t
+
+    def seek(self, t: float) -> None:
+        """In a replay: show the campaign as it was at ``t`` seconds."""
+        if self.player is not None and self._feed is not None:
+            self._feed.seek(self.player.jump(t, self.end_t))
+            self.tick()
+
+    @property
     def _campaign_screen(self) -> CampaignScreen | None:
         """The screen of the current mode, be it below a dialog."""
-        stack = self.screen_stack
-        return stack[0] if stack and isinstance(stack[0], CampaignScreen) else None
+        stack: Sequence[Screen[Any]] = self.screen_stack
+        bottom = next(iter(stack), None)
+        return bottom if isinstance(bottom, CampaignScreen) else None
 
     # ------------------------------------------------------------- actions
 
@@ -279,14 +305,13 @@ class FuzzApp(App[None]):
         """What can be done now, with the row under the cursor."""
         screen = self._campaign_screen
         row = screen.describe_row() if screen is not None and screen.is_mounted else Situation()
-        player = self._opening.player
         return replace(
             row,
             mode=self.mode,
             state=self.campaign.state,
             control=self._opening.steering is not None,
             alive=self._alive,
-            paused_replay=player is not None and not player.playing,
+            paused_replay=self.player is not None and not self.player.playing,
         )
 
     def refresh_footer(self) -> None:
@@ -348,6 +373,10 @@ class FuzzApp(App[None]):
         if self._feed is not None:
             self._feed.nudge()
 
+    def say(self, text: str) -> None:
+        """A short notice; ``text`` may be anything."""
+        self.notify(plain(text), markup=False, timeout=2)
+
     def copy(self, text: str, what: str) -> None:
         """Through the terminal (OSC 52), which works over SSH too."""
         self.copy_to_clipboard(text)
@@ -382,7 +411,7 @@ class FuzzApp(App[None]):
         if names:
             at = names.index(self.theme) if self.theme in names else -1
             self.theme = names[(at + 1) % len(names)]
-            self.notify(f"Theme: {self.theme}", markup=False, timeout=2)
+            self.say(f"Theme: {self.theme}")
 
     def do_view_overview(self) -> None:  # noqa: D102
         self.switch_mode("overview")
@@ -417,66 +446,3 @@ class FuzzApp(App[None]):
                 self.steer(Stop(), "stop the campaign")
 
         self.push_screen(ConfirmScreen("Stop the campaign", question, "Stop", "Go on"), answer)
-
-    # -------------------------------------------------------------- replay
-
-    def _seek(self, t: float) -> None:
-        player = self._opening.player
-        if player is not None and self._feed is not None and self.session is not None:
-            self._feed.seek(player.jump(t, self.session.end_t))
-            self.tick()
-
-    def on_timeline_sought(self, event: Timeline.Sought) -> None:
-        """A click on the timeline."""
-        self._seek(event.t)
-
-    def do_replay_play(self) -> None:  # noqa: D102
-        player = self._opening.player
-        if player is not None and self.session is not None:
-            if not player.playing and player.now() >= self.session.end_t:
-                self._seek(0.0)
-            player.toggle()
-            self.tick()
-
-    def do_replay_back(self) -> None:  # noqa: D102
-        self._step(-0.01)
-
-    def do_replay_forward(self) -> None:  # noqa: D102
-        self._step(0.01)
-
-    def _step(self, share: float) -> None:
-        if self.session is not None:
-            self._seek(self.now() + share * self.session.end_t)
-
-    def do_replay_slower(self) -> None:  # noqa: D102
-        self._speed(0.5)
-
-    def do_replay_faster(self) -> None:  # noqa: D102
-        self._speed(2.0)
-
-    def _speed(self, factor: float) -> None:
-        if self._opening.player is not None:
-            self._opening.player.scale(factor)
-            self.tick()
-
-    def do_replay_start(self) -> None:  # noqa: D102
-        self._seek(0.0)
-
-    def do_replay_end(self) -> None:  # noqa: D102
-        if self.session is not None:
-            self._seek(self.session.end_t)
-
-    def do_replay_next(self) -> None:  # noqa: D102
-        now = self.now()
-        self._to_find(min((t for t, _ in self._marks if t > now + 1e-3), default=None))
-
-    def do_replay_previous(self) -> None:  # noqa: D102
-        now = self.now()
-        self._to_find(max((t for t, _ in self._marks if t < now - 1e-3), default=None))
-
-    def _to_find(self, t: float | None) -> None:
-        if t is None:
-            self.notify("No further find in that direction.", markup=False, timeout=2)
-        else:
-            self._seek(t)
-

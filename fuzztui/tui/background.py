@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -38,11 +39,13 @@ async def in_thread(work: Callable[[], T]) -> T:
             result = work()
         except BaseException as e:
             # StopIteration cannot be raised into a future.
-            error = e if isinstance(e, Exception) and not isinstance(e, StopIteration) else RuntimeError(repr(e))
-        try:
+            error = (
+                e
+                if isinstance(e, Exception) and not isinstance(e, StopIteration)
+                else RuntimeError(repr(e))
+            )
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, result, error)
-        except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
 
     threading.Thread(target=run, name="fuzztui-work", daemon=True).start()
     return await future

@@ -64,7 +64,9 @@ def describe(event: ev.Event) -> Described:
             return Described(event.category, text, event.category, event.instance, FINDS)
         case ev.CommandIssued():
             by = f"  by {event.by}" if event.by else ""
-            return Described("asked", f"{command_words(event.command)}{by}", "pending", "", STEERING)
+            return Described(
+                "asked", f"{command_words(event.command)}{by}", "pending", "", STEERING
+            )
         case ev.CommandApplied():
             at = f"  at trial {event.trial:,}" if event.trial >= 0 else ""
             text = f"{event.id}  {event.detail}{at}"
@@ -90,7 +92,8 @@ def describe(event: ev.Event) -> Described:
             )
             return Described("stats", text, "muted", event.instance, FIGURES)
         case ev.Resources():
-            text = f"cpu {event.cpu:.2f}  memory {figures.size(event.rss)}  {event.processes} processes"
+            memory = figures.size(event.rss)
+            text = f"cpu {event.cpu:.2f}  memory {memory}  {event.processes} processes"
             return Described("usage", text, "muted", event.instance, FIGURES)
         case _:
             return _campaign(event)

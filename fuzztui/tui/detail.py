@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.tui import figures
 from fuzztui.tui.hexview import Preview, hex_rows, text_lines
@@ -58,34 +59,24 @@ def entry_lines(entry: Entry, state: State, pending: Sequence[str] = ()) -> list
     lines.append(_pair("made by", _origin(entry)))
     if entry.file:
         lines.append(_pair("file", f"{entry_file(entry)}  ({figures.size(entry.size)})", "muted"))
-    ancestors = lineage(entry, state)
-    if ancestors:
-        lines.append([])
-        lines.append(_title("lineage"))
-        for depth, ancestor in enumerate(ancestors):
-            lines.append(
-                [
-                    Span(" " + "  " * min(depth, 4) + "└ ", "rule"),
-                    Span(plain(ancestor.key), "corpus"),
-                    Span("  " + plain(_origin(ancestor)), "muted"),
-                ]
-            )
+    return lines + _lineage(entry, state)
+
+
+def _lineage(row: Entry | Finding, state: State) -> list[Line]:
+    steps = lineage(state, row, LINEAGE)
+    if not steps:
+        return []
+    lines: list[Line] = [[], _title("lineage")]
+    for depth, step in enumerate(steps):
+        origin = _origin(step.entry) if step.entry is not None else "not in the log"
+        lines.append(
+            [
+                Span(" " + "  " * min(depth, 4) + "└ ", "rule"),
+                Span(plain(step.key), "corpus"),
+                Span("  " + plain(origin), "muted"),
+            ]
+        )
     return lines
-
-
-def lineage(entry: Entry, state: State, most: int = LINEAGE) -> list[Entry]:
-    """The first parent, its first parent, and so on to a seed; loops in bad data end it."""
-    out: list[Entry] = []
-    seen = {entry.key}
-    while entry.src and len(out) < most:
-        instance = entry.sync or entry.instance
-        parent = state.entries.get(f"{instance}/{entry.src[0]}")
-        if parent is None or parent.key in seen:
-            break
-        out.append(parent)
-        seen.add(parent.key)
-        entry = parent
-    return out
 
 
 def _origin(entry: Entry) -> str:
@@ -121,7 +112,9 @@ def finding_lines(finding: Finding, state: State, run: Path | None) -> list[Line
         lines.append(_pair("signal", str(finding.sig)))
     if finding.op or finding.src:
         parents = " + ".join(f"#{i}" for i in finding.src)
-        lines.append(_pair("made by", f"{finding.op or '?'}" + (f" of {parents}" if parents else "")))
+        lines.append(
+            _pair("made by", f"{finding.op or '?'}" + (f" of {parents}" if parents else ""))
+        )
     lines.append(_pair("file", f"{finding_file(finding)}  ({figures.size(finding.size)})", "muted"))
     if run is not None:
         lines.append(_pair("reproduce", repro_command(run, finding), "valid"))
@@ -132,8 +125,7 @@ def finding_lines(finding: Finding, state: State, run: Path | None) -> list[Line
         lines += [[Span(text)] for text in plain_lines(finding.detail)]
     elif not finding.signature:
         lines += [[], [Span("not described yet", "muted")]]
-    lines += _members(finding, state)
-    return lines
+    return lines + _members(finding, state) + _lineage(finding, state)
 
 
 def _members(finding: Finding, state: State) -> list[Line]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from fuzztui.model.state import Changes
@@ -64,12 +65,10 @@ class Feed:
             self._wake.clear()
             changes = await self._step()
             pause = BACK_OFF_S if self._trouble else self._interval
-            if changes is not None and getattr(self._session, "behind", False):
+            if changes is not None and self._session.behind:
                 pause = 0.0
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), pause)
-            except TimeoutError:
-                pass
 
     def seek(self, t: float) -> None:
         """Go to campaign time ``t`` as soon as possible; a later call wins."""

@@ -8,12 +8,16 @@ text, one after ``on`` for the background.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from rich.style import Style
 from textual.color import Color, ColorParseError
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from fuzztui.tui.themes import SEMANTIC, ThemeFile
+
+_ANSI_VARIABLES = BUILTIN_THEMES["ansi-dark"].variables
+"""What Textual's own style sheet asks of such a theme."""
 
 _ATTRIBUTES = ("bold", "italic", "underline", "reverse", "strike")
 
@@ -50,24 +54,14 @@ class Palette:
 
 def to_textual(theme: ThemeFile) -> Theme:
     """Our theme as Textual's: the semantic colours become CSS variables."""
+    colors: dict[str, Any] = dict(theme.colors)
     return Theme(
         name=theme.name,
         dark=theme.dark,
         ansi=theme.ansi,
         variables={**theme.semantic, **(_ANSI_VARIABLES if theme.ansi else {})},
-        **theme.colors,
+        **colors,
     )
-
-
-_ANSI_VARIABLES = {
-    "block-cursor-foreground": "ansi_black",
-    "block-cursor-background": "ansi_white",
-    "input-cursor-background": "ansi_white",
-    "input-cursor-foreground": "ansi_black",
-    "input-selection-background": "ansi_bright_blue",
-    "border": "ansi_blue",
-    "border-blurred": "ansi_bright_black",
-}
 
 
 def fallbacks(theme: Theme) -> dict[str, str]:

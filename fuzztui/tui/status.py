@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from fuzztui.model.selectors import pending_commands, totals
 from fuzztui.model.state import Instance, State
 from fuzztui.tui.actions import OVER
 
@@ -39,8 +40,6 @@ class Status:
     invalid: int = -1
     crashes: int = 0
     hangs: int = 0
-    causes: int = 0
-    """Distinct signatures among the findings."""
     last_entry_t: float = -1.0
     last_crash_t: float = -1.0
     last_hang_t: float = -1.0
@@ -75,17 +74,13 @@ class Status:
         return self.valid / seen if self.valid >= 0 and self.invalid >= 0 and seen > 0 else -1.0
 
 
-def status_of(
-    state: State, now: float, mode: str = "live", alive: bool | None = None
-) -> Status:
+def status_of(state: State, now: float, mode: str = "live", alive: bool | None = None) -> Status:
     """``state`` summed up at campaign time ``now``."""
+    sums = totals(state)
     instances = list(state.instances.values())
-    findings = list(state.findings.values())
     latest: dict[str, float] = {}
-    found: dict[str, int] = {}
-    for finding in findings:
+    for finding in list(state.findings.values()):
         latest[finding.category] = max(latest.get(finding.category, -1.0), finding.t)
-        found[finding.category] = found.get(finding.category, 0) + 1
     return Status(
         name=state.name,
         engine=state.engine,
@@ -97,22 +92,20 @@ def status_of(
         budget_s=state.budget_s,
         budget_trials=state.budget_trials,
         figures_age=_age(instances, now),
-        execs=sum(i.execs for i in instances),
-        execs_per_sec=sum(i.execs_per_sec for i in instances if i.state == "running"),
-        corpus=sum(i.corpus for i in instances),
-        # Instances share their finds: their coverage overlaps, it does not add up.
-        edges=_most(instances, lambda i: i.edges),
-        edges_total=_most(instances, lambda i: i.edges_total),
-        edges_valid=_most(instances, lambda i: i.edges_valid),
-        valid=_sum(i.valid for i in instances),
-        invalid=_sum(i.invalid for i in instances),
-        crashes=max(found.get("crash", 0), sum(i.crashes for i in instances)),
-        hangs=max(found.get("hang", 0), sum(i.hangs for i in instances)),
-        causes=len(state.groups),
-        last_entry_t=max((i.last_find_t for i in instances), default=-1.0),
+        execs=sums.execs,
+        execs_per_sec=sums.execs_per_sec,
+        corpus=sums.corpus,
+        edges=sums.edges,
+        edges_total=sums.edges_total,
+        edges_valid=sums.edges_valid,
+        valid=sums.valid,
+        invalid=sums.invalid,
+        crashes=sums.crashes,
+        hangs=sums.hangs,
+        last_entry_t=sums.last_find_t,
         last_crash_t=latest.get("crash", -1.0),
         last_hang_t=latest.get("hang", -1.0),
-        pending=sum(c.state == "pending" for c in list(state.commands.values())),
+        pending=len(pending_commands(state)),
         alive=alive,
     )
 
@@ -121,12 +114,3 @@ def _age(instances: Iterable[Instance], now: float) -> float:
     """Age of the oldest figures among the instances that should be reporting."""
     times = [i.stats_t for i in instances if i.state in ("running", "stalled") and i.stats_t >= 0]
     return max(0.0, now - min(times)) if times else -1.0
-
-
-def _most(instances: Iterable[Instance], figure: Callable[[Instance], int]) -> int:
-    return max((figure(i) for i in instances), default=-1)
-
-
-def _sum(figures: Iterable[int]) -> int:
-    known = [n for n in figures if n >= 0]
-    return sum(known) if known else -1

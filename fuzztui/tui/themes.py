@@ -147,7 +147,9 @@ def parse_theme(name: str, text: str, file: Path) -> ThemeFile:
     colors = _table(data, "colors", BASE, ansi)
     missing = [key for key in BASE if key not in colors]
     if missing:
-        raise ThemeError(f"[colors] lacks {', '.join(missing)}; all of {', '.join(BASE)} are needed")
+        raise ThemeError(
+            f"[colors] lacks {', '.join(missing)}; all of {', '.join(BASE)} are needed"
+        )
     semantic = {key: colors[base] for key, base in SEMANTIC.items()}
     semantic |= _table(data, "semantic", tuple(SEMANTIC), ansi)
     return ThemeFile(name, title, file, dark, ansi, colors, semantic)
@@ -169,9 +171,7 @@ def _table(
     _known(table, allowed, f"[{section}] ")
     for key, value in table.items():
         if not isinstance(value, str) or not (value in _ANSI if ansi else _HEX.match(value)):
-            want = (
-                "a name like ansi_red or ansi_bright_blue" if ansi else 'a colour like "#6cb6ff"'
-            )
+            want = "a name like ansi_red or ansi_bright_blue" if ansi else 'a colour like "#6cb6ff"'
             raise ThemeError(f"[{section}] {key} = {value!r} is not {want}")
     return table
 

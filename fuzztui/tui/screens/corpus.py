@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry
 from fuzztui.tui import detail, figures
 from fuzztui.tui.actions import Situation
@@ -31,15 +32,17 @@ class CorpusScreen(ListingScreen[Entry]):
 
     def _columns(self) -> Sequence[Column[Entry]]:
         return (
-            Column("entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id), max=18),
+            Column(
+                "entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id), max=18
+            ),
             Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=6, max=11),
             Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12),
             Column("size", "size", _size, lambda e: e.size, "right", min=5),
             Column("edges", "edges", _edges, lambda e: e.edges, "right", descending=True),
             Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=8, flex=True),
-            Column("outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=60),
-            Column("op", "made by", _op, lambda e: e.op, max=18, needs=70),
-            Column("src", "of", _src, None, "right", max=11, needs=78),
+            Column("outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=70),
+            Column("op", "made by", _op, lambda e: e.op, max=18, needs=84),
+            Column("src", "of", _src, None, "right", max=11, needs=96),
         )
 
     def _steer(self, entry: Entry) -> Cell:
@@ -92,7 +95,9 @@ class CorpusScreen(ListingScreen[Entry]):
             row=True,
             instance=entry.instance,
             instance_state=instance.state if instance is not None else "",
-            capabilities=frozenset(instance.capabilities) if instance is not None and said else None,
+            capabilities=frozenset(instance.capabilities)
+            if instance is not None and said
+            else None,
         )
 
     # ------------------------------------------------------------- actions
@@ -123,10 +128,10 @@ class CorpusScreen(ListingScreen[Entry]):
         entry = self.table.current
         if entry is None:
             return
-        ancestors = detail.lineage(entry, self.campaign, 1)
-        if not ancestors:
+        steps = lineage(self.campaign, entry, 1)
+        if not steps or steps[0].entry is None:
             self.notify("This entry has no parent here.", markup=False)
-        elif not self.table.go_to(ancestors[0].key):
+        elif not self.table.go_to(steps[0].key):
             self.notify("The parent is hidden by the filter.", markup=False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fuzztui.model.selectors import groups
 from fuzztui.model.state import Changes, Finding
 from fuzztui.tui import detail, figures
 from fuzztui.tui.actions import Situation
@@ -25,6 +26,8 @@ class FindingsScreen(ListingScreen[Finding]):
     def __init__(self) -> None:
         super().__init__()
         self.grouped = True
+        self._counts: dict[str, int] = {}
+        """How often each cause was met, by its signature."""
 
     def make_table(self) -> BigTable[Finding]:
         """Oldest first: new ones come in at the end and move nothing."""
@@ -35,29 +38,31 @@ class FindingsScreen(ListingScreen[Finding]):
     def _columns(self) -> Sequence[Column[Finding]]:
         return (
             Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9),
-            Column("files", "files", self._files, self._members, "right", min=7, descending=True),
-            Column("title", "what", _title, lambda f: f.title or f.file, min=20, max=200, flex=True),
+            Column("met", "met", self._met, self._count_of, "right", min=5, descending=True),
+            Column("title", "what", _title, _name, min=20, max=200, flex=True),
             Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=76),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
-            Column("by", "by", lambda f: (f.instance, "muted"), lambda f: f.instance, max=12, needs=60),
+            Column("by", "by", _by, lambda f: f.instance, max=12, needs=60),
             Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=66),
-        )  # fmt: skip
+        )
 
     def _passes(self, finding: Finding) -> bool:
         return finding.first or not self.grouped
 
-    def _members(self, finding: Finding) -> int:
-        return len(self.campaign.groups.get(finding.signature, ())) if finding.signature else 1
+    def _count_of(self, finding: Finding) -> int:
+        return self._counts.get(finding.signature, 1) if self.grouped else finding.count
 
-    def _files(self, finding: Finding) -> Cell:
+    def _met(self, finding: Finding) -> Cell:
         if not self.grouped:
             return ("first", "bold") if finding.first else ("again", "muted")
-        n = self._members(finding)
+        n = self._count_of(finding)
         return f"×{figures.count(n)}", "bold" if n > 1 else "muted"
 
     def show(self, changes: Changes) -> None:
         """Take in findings; a description may change which one stands for its cause."""
         state = self.campaign
+        if changes.reset or changes.findings:
+            self._counts = {g.signature: g.count for g in groups(state) if g.signature}
         if changes.reset:
             self.table.load(state.findings)
         elif changes.findings:
@@ -121,6 +126,14 @@ class FindingsScreen(ListingScreen[Finding]):
 
 def _kind(finding: Finding) -> Cell:
     return _SIGNS.get(finding.category, finding.category), finding.category
+
+
+def _name(finding: Finding) -> str:
+    return finding.title or finding.file
+
+
+def _by(finding: Finding) -> Cell:
+    return finding.instance, "muted"
 
 
 def _title(finding: Finding) -> Cell:

@@ -71,9 +71,7 @@ def help_lines(now: Situation, scopes: Sequence[str]) -> list[Line]:
                 Span(fit(action.title(now), LABEL), "" if here else "muted"),
                 Span(action.help, "" if here else "muted"),
             ]
-            reason = action.why_not(now) if here else f"on the {action.scope} screen"
-            if action.scope == "listing" and not here:
-                reason = "on the other screens"
+            reason = action.why_not(now) if here else ""
             if reason:
                 line.append(Span(f"  ({plain(reason)})", "pending" if here else "muted"))
             lines.append(line)

@@ -47,7 +47,10 @@ class OverviewScreen(CampaignScreen):
     DEFAULT_CSS = """
     OverviewScreen {
         & Tiles { margin-top: 1; }
-        & #charts { height: 5fr; min-height: 6; grid-size: 2 2; grid-gutter: 0 2; padding: 1 1 0 1; }
+        & #charts {
+            height: 5fr; min-height: 6;
+            grid-size: 2 2; grid-gutter: 0 2; padding: 1 1 0 1;
+        }
         & #instances { height: 3; margin-top: 1; }
         & EventList { height: 4fr; margin-top: 1; }
         &.-short #charts { grid-size: 2 1; height: 6; padding: 0 1; }
@@ -141,10 +144,7 @@ class OverviewScreen(CampaignScreen):
             ),
             _figure("rss", "memory", lambda i: i.rss, figures.size, "", needs=100),
             Column("age", "figures", self._age, None, "right", min=8, needs=90),
-            Column(
-                "restarts", "restarts", lambda i: (str(i.restarts or "–"), "hang" if i.restarts else "muted"),
-                lambda i: i.restarts, "right", needs=118,
-            ),
+            _figure("restarts", "restarts", lambda i: i.restarts, str, "hang", needs=118),
         )  # fmt: skip
 
     def _state(self, instance: Instance) -> Cell:
@@ -208,6 +208,7 @@ def _figure(
     of: Callable[[Instance], int],
     show: Callable[[int], str],
     style: str = "",
+    *,
     needs: int = 0,
 ) -> Column[Instance]:
     """A column of numbers; a figure of nothing is not worth a colour."""

@@ -33,7 +33,7 @@ def resample(points: Sequence[Point], t0: float, t1: float, columns: int) -> lis
 def resample_mean(
     points: Sequence[Point], t0: float, t1: float, columns: int
 ) -> list[float | None]:
-    """As :func:`resample`, but the mean of the points since the moment before, where there are any."""
+    """As :func:`resample`, but the mean of the points since the moment before, if any."""
     out: list[float | None] = []
     i, value = 0, None
     n = len(points)

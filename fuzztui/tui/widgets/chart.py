@@ -62,8 +62,12 @@ class Chart(Canvas):
             return lines
         known = [c for c in self._curves if c.points]
         if not known or self._until <= 0:
-            gap = [[]] * ((height - 2) // 2)
-            return [*lines, *gap, [Span(" " * AXIS), Span("waiting for the first figures…", "muted")]]
+            gap: list[Line] = [[]] * ((height - 2) // 2)
+            return [
+                *lines,
+                *gap,
+                [Span(" " * AXIS), Span("waiting for the first figures…", "muted")],
+            ]
         sample = resample_mean if self._noisy else resample
         sampled = [(c, sample(c.points, 0.0, self._until, columns * 2)) for c in known[:2]]
         values = [v for _, vs in sampled for v in vs if v is not None]

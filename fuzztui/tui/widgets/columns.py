@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from fuzztui.tui.text import cell_len, plain
 
 T = TypeVar("T")
 
@@ -62,3 +64,62 @@ def widths(
             out[i] = max(column.min, out[i] + left)
             break
     return out
+
+
+class Layout(Generic[T]):
+    """The widths of a table's columns as its rows ask for them.
+
+    Only rows that are measured count, so that a table of 100,000 rows costs what its
+    visible ones cost; widths grow with what comes into view and never shrink by
+    themselves, so that nothing jumps.
+    """
+
+    def __init__(self, columns: Sequence[Column[T]]) -> None:
+        self._columns = columns
+        self._wanted: dict[str, int] = {}
+        self.cells: list[tuple[Column[T], int]] = []
+        """The columns that are shown, with their widths."""
+
+    def forget(self) -> None:
+        """Other rows: begin anew."""
+        self._wanted.clear()
+
+    @property
+    def measured(self) -> bool:
+        """Whether any row was measured yet."""
+        return bool(self._wanted)
+
+    @property
+    def total(self) -> int:
+        """Cells of a whole row: a blank on the left, then columns and gaps between them."""
+        return 1 + sum(w for _, w in self.cells) + GAP * max(0, len(self.cells) - 1)
+
+    def fit(self, rows: Iterable[T], room: int, sorted_by: Column[T] | None) -> bool:
+        """Measure ``rows`` for a table of ``room`` cells; True when a width changed."""
+        columns = shown(self._columns, room)
+        for row in rows:
+            for column in columns:
+                self._measure(column, row)
+        wanted = [self._wanted.get(c.id, 0) for c in columns]
+        cells = list(zip(columns, widths(columns, wanted, room - 1, sorted_by), strict=True))
+        if cells == self.cells:
+            return False
+        self.cells = cells
+        return True
+
+    def _measure(self, column: Column[T], row: T) -> None:
+        want = self._wanted.setdefault(column.id, 0)
+        if want < column.max:
+            text = column.cell(row)[0]
+            if len(text) > want or not text.isascii():
+                need = min(column.max, cell_len(plain(text, column.max + 1)))
+                self._wanted[column.id] = max(want, need)
+
+    def at(self, x: int) -> Column[T] | None:
+        """The column that cell ``x`` of a row belongs to."""
+        edge = 1
+        for column, width in self.cells:
+            edge += width + GAP
+            if x < edge:
+                return column
+        return None

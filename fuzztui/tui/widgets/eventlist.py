@@ -34,7 +34,9 @@ class EventList(Canvas):
     def paint(self, width: int, height: int) -> list[Line]:
         """One event a line under a title."""
         title = "Events"
-        lines: list[Line] = [[Span(f" {title} ", "bold"), Span("─" * (width - len(title) - 3), "rule")]]
+        lines: list[Line] = [
+            [Span(f" {title} ", "bold"), Span("─" * (width - len(title) - 3), "rule")]
+        ]
         if not self._events:
             return [*lines, [Span(" waiting for the first event…", "muted")]]
         for t, event in self._events[: height - 1]:

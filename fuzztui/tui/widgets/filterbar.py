@@ -20,7 +20,6 @@ class FilterBar(Horizontal):
     ]
     DEFAULT_CSS = """
     FilterBar {
-        dock: bottom;
         height: 1;
         display: none;
         background: $surface;

@@ -13,7 +13,7 @@ from fuzztui.tui.widgets.canvas import Canvas, Line, Span
 class Footer(Canvas):
     """One line. What does not fit is in the help; "?" always fits."""
 
-    DEFAULT_CSS = "Footer { height: 1; dock: bottom; background: $panel; }"
+    DEFAULT_CSS = "Footer { height: 1; background: $panel; }"
 
     def __init__(self, scopes: Sequence[str]) -> None:
         super().__init__()
@@ -58,7 +58,5 @@ class Footer(Canvas):
 
 def actions_for(scopes: Sequence[str], now: Situation) -> list[Action]:
     """The footer's actions in its order, without those of the other mode."""
-    wanted = [
-        a for a in ACTIONS if a.footer and a.scope in scopes and a.mode in ("", now.mode)
-    ]
+    wanted = [a for a in ACTIONS if a.footer and a.scope in scopes and a.mode in ("", now.mode)]
     return sorted(wanted, key=lambda a: a.footer)

@@ -46,7 +46,10 @@ class Header(Canvas):
         badge = self._badge()
         room = width - width_of(badge) - 2
         name = plain(s.name) or "…"
-        left = [Span(" fuzztui ", "bold primary"), Span(fit(name, min(len(name), room - 10)), "bold")]
+        left = [
+            Span(" fuzztui ", "bold primary"),
+            Span(fit(name, min(len(name), room - 10)), "bold"),
+        ]
         about = "  ".join(plain(x) for x in (s.engine, s.target) if x)
         left_room = room - width_of(left) - 2
         if about and left_room > 6:

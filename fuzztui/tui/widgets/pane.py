@@ -31,6 +31,10 @@ class Pane(ScrollView, can_focus=True):
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
+        scrollbar-color: $gauge;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
     }
     """
 
@@ -57,7 +61,7 @@ class Pane(ScrollView, can_focus=True):
         self.refresh()
 
     def _wrap(self) -> None:
-        width = self.size.width
+        width = self.scrollable_content_region.width
         if width == self._width:
             return
         self._width = width
@@ -72,23 +76,29 @@ class Pane(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         index = y + self.scroll_offset.y
-        width = self.size.width
+        width = self.scrollable_content_region.width
         if index >= len(self._wrapped):
             return Strip.blank(width, self.rich_style)
         return to_strip(self._wrapped[index], width, self.rich_style, painter(self).palette)
 
 
 def wrap(line: Line, width: int) -> Iterable[Line]:
-    """``line`` in pieces of at most ``width`` cells, broken anywhere, order kept."""
+    """``line`` in pieces of at most ``width`` cells, broken anywhere, order kept.
+
+    What follows a label (a first span that ends with a blank) hangs below its start.
+    """
     if width <= 0:
         return
+    label = line[0].text if line and line[0].text.endswith(" ") else ""
+    indent = [Span(" " * cell_len(label))] if 0 < cell_len(label) <= width // 2 else []
+    hang = width - (cell_len(label) if indent else 0)
     piece: list[Span] = []
     room = width
     for span in line:
         text = span.text
         while text:
             head = _take(text, room)
-            if not head and not piece:
+            if not head and len(piece) <= len(indent) and room in (width, hang):
                 head = text[0]  # wider than the pane itself: better cut than lost
             if head:
                 piece.append(Span(head, span.style, span.click))
@@ -96,7 +106,7 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
                 text = text[len(head) :]
             if text:
                 yield piece
-                piece, room = [], width
+                piece, room = [*indent], hang
     yield piece
 
 

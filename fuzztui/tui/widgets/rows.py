@@ -121,7 +121,7 @@ class Rows(Generic[T]):
         self._rebuild()
 
     def narrow(self, text: str, also: Callable[[T], bool] | None = None) -> None:
-        """Show rows whose cells hold every word of ``text`` (any case) and that ``also`` accepts."""
+        """Show rows that hold every word of ``text`` (any case) and that ``also`` accepts."""
         self.filter_text, self._words, self._also = text, text.casefold().split(), also
         self._rebuild()
 

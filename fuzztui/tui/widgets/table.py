@@ -8,7 +8,7 @@ that row moves (Textual's DataTable: facts in benchmarks/tui_table.py).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -23,7 +23,7 @@ from fuzztui.tui.host import painter
 from fuzztui.tui.palette import Palette
 from fuzztui.tui.text import cell_len, fit, plain
 from fuzztui.tui.widgets.canvas import changed_span
-from fuzztui.tui.widgets.columns import GAP, Column, shown, widths
+from fuzztui.tui.widgets.columns import GAP, Column, Layout
 from fuzztui.tui.widgets.rows import Rows, Source
 
 T = TypeVar("T")
@@ -73,13 +73,13 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     class Highlighted(Message):
         """The cursor is on another row; ``key`` is None in an empty table."""
 
-        def __init__(self, table: BigTable[T], key: str | None) -> None:
+        def __init__(self, table: BigTable[Any], key: str | None) -> None:
             super().__init__()
             self.table = table
             self.key = key
 
         @property
-        def control(self) -> BigTable[T]:
+        def control(self) -> BigTable[Any]:
             """For ``@on`` selectors."""
             return self.table
 
@@ -107,8 +107,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._row = 0
         self._shown: list[Strip] = []
         self._strips: dict[str, Strip] = {}
-        self._wanted: dict[str, int] = {}
-        self._layout: list[tuple[Column[T], int]] = []
+        self._layout = Layout(columns)
         self._size_seen = Size(0, 0)
 
     # ---------------------------------------------------------------- data
@@ -117,7 +116,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         """Show ``rows`` (kept by reference); the cursor stays if its row is among them."""
         self.rows.load(rows)
         self._strips.clear()
-        self._wanted.clear()
+        self._layout.forget()
         self.sync()
 
     def touch(self, keys: Iterable[str]) -> None:
@@ -192,7 +191,17 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             self._scroll_rows(target)
 
     def _scroll_rows(self, top: int) -> None:
-        self.scroll_to(y=max(0, top), animate=False)
+        # Forced: until the next layout there may be no scrollbar that allows it.
+        self.scroll_to(y=max(0, top), animate=False, force=True)
+
+    @property
+    def _room(self) -> int:
+        """Cells for the rows: without the scrollbar."""
+        return self.scrollable_content_region.width
+
+    @property
+    def _area(self) -> Size:
+        return Size(self._room, self.size.height)
 
     @property
     def _page(self) -> int:
@@ -225,46 +234,25 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     _count_seen = 0
 
     def _fit_virtual_size(self) -> None:
-        total = self._total
-        size = Size(total if total > self.size.width else 0, len(self.source) + 1)
+        total = self._layout.total
+        size = Size(total if total > self._room else 0, len(self.source) + 1)
         if size != self.virtual_size:
             self.virtual_size = size
-
-    @property
-    def _total(self) -> int:
-        """Cells of a whole row: a blank on the left, then columns and the gaps between them."""
-        return 1 + sum(w for _, w in self._layout) + GAP * max(0, len(self._layout) - 1)
 
     def _measure(self) -> None:
         n = len(self.source)
         top = self.scroll_offset.y
-        seen = range(top, min(n, top + self._page))
-        sample = [*seen]
-        if not self._wanted:
+        sample = [*range(top, min(n, top + self._page))]
+        if not self._layout.measured:
             sample += [*range(min(n, SAMPLE)), *range(max(0, n - SAMPLE), n)]
-        columns = shown(self.columns, self.size.width)
-        for index in sample:
-            row = self.source.row(self.source.key(index))
-            if row is None:
-                continue
-            for column in columns:
-                want = self._wanted.get(column.id, 0)
-                if want < column.max:
-                    text = column.cell(row)[0]
-                    if len(text) > want or not text.isascii():
-                        want = max(want, min(column.max, cell_len(plain(text, column.max + 1))))
-                        self._wanted[column.id] = want
-        wanted = [self._wanted.get(c.id, 0) for c in columns]
-        room = self.size.width - 1
-        sizes = widths(columns, wanted, room, self.rows.sort_column)
-        layout = list(zip(columns, sizes, strict=True))
-        if layout != self._layout:
-            self._layout = layout
+        rows = (self.source.row(self.source.key(index)) for index in sample)
+        known = (row for row in rows if row is not None)
+        if self._layout.fit(known, self._room, self.rows.sort_column):
             self._strips.clear()
 
     def _repaint(self) -> None:
         """Compare what is on the screen with what should be, line by line."""
-        if self._size_seen != self.size or len(self._shown) != self.size.height:
+        if self._size_seen != self._area or len(self._shown) != self.size.height:
             self.refresh()
             return
         for y, old in enumerate(self._shown):
@@ -281,8 +269,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
-        if self._size_seen != self.size:
-            self._size_seen = self.size
+        if self._size_seen != self._area:
+            self._size_seen = self._area
             self._shown = [Strip.blank(0)] * self.size.height
             self._measure()
         strip = self._line(y)
@@ -291,7 +279,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         return strip
 
     def _line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self._room
         x, top = self.scroll_offset
         if y == 0:
             return self._header(x, width)
@@ -325,18 +313,18 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             return Strip([Segment(" …", base + self._palette["muted"])])
         palette = self._palette
         segments = [Segment(" ", base)]
-        for column, width in self._layout:
+        for column, width in self._layout.cells:
             text, words = column.cell(row)
             style = base + palette[words] if words else base
             segments.append(Segment(fit(plain(text), width, column.align), style))
             segments.append(Segment(" " * GAP, base))
-        return Strip(segments).adjust_cell_length(max(self.size.width, self._total), base)
+        return Strip(segments).adjust_cell_length(max(self._room, self._layout.total), base)
 
     def _header(self, x: int, width: int) -> Strip:
         """Titles; at the edges signs for columns out of view; at the right the caption."""
         base = self.get_component_rich_style("bigtable--header")
         segments = [Segment(" ", base)]
-        for column, cells in self._layout:
+        for column, cells in self._layout.cells:
             title, style = column.title, base
             if column is self.rows.sort_column:
                 title += " ▼" if self.rows.reverse else " ▲"
@@ -347,7 +335,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if x > 0:
             header = Strip([Segment("‹", sign), *header.crop(1)])
         note = f" {plain(self.caption)} " if self.caption else ""
-        if x + width < self._total:
+        if x + width < self._layout.total:
             note += "›"
         if note:
             left = max(0, width - cell_len(note))
@@ -361,6 +349,11 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         super().notify_style_update()
 
     # --------------------------------------------------------------- input
+
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """The table may have been scrolled before there was a bar to show it."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
 
     def on_resize(self) -> None:
         """Other columns may fit now."""
@@ -379,7 +372,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if offset is None:
             return
         if offset.y == 0:
-            column = self._column_at(offset.x + self.scroll_offset.x)
+            column = self._layout.at(offset.x + self.scroll_offset.x)
             if column is not None and column.sort is not None:
                 again = column is self.rows.sort_column
                 self._sort(column, not self.rows.reverse if again else column.descending)
@@ -390,14 +383,6 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
                 self.do_table_select()
             else:
                 self.move_to(index)
-
-    def _column_at(self, x: int) -> Column[T] | None:
-        edge = 1
-        for column, width in self._layout:
-            edge += width + GAP
-            if x < edge:
-                return column
-        return None
 
     def _sort(self, column: Column[T] | None, reverse: bool) -> None:
         if self.source is self.rows:
@@ -436,7 +421,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def do_table_sort(self) -> None:
         """By the next column that can be sorted; after the last, as the rows came."""
         choices: list[Column[T] | None] = [None]
-        choices += [c for c, _ in self._layout if c.sort is not None]
+        choices += [c for c, _ in self._layout.cells if c.sort is not None]
         now = self.rows.sort_column
         following = choices[(choices.index(now) + 1) % len(choices)] if now in choices else None
         self._sort(following, following is not None and following.descending)

@@ -45,10 +45,15 @@ class Tiles(Canvas):
         bottom: list[Span] = [Span(" ")]
         for tile in tiles:
             top.append(Span(fit(tile.label, cell - 1) + " ", "muted"))
-            middle.append(Span(fit(tile.value, cell - 1) + " ", f"bold {tile.style}"))
+            middle.append(Span(fit(tile.value, cell - 1) + " ", _ink(tile)))
             bottom += _below(tile, cell - 1)
             bottom.append(Span(" "))
         return [top, middle, bottom]
+
+
+def _ink(tile: Tile) -> str:
+    """Nothing yet is nothing to colour."""
+    return "muted" if tile.value in ("0", figures.NONE) else f"bold {tile.style}"
 
 
 def _below(tile: Tile, width: int) -> list[Span]:
@@ -68,17 +73,15 @@ def tiles_of(s: Status) -> list[Tile]:
     """What the tiles say."""
     return [
         Tile("execs", figures.count(s.execs), ""),
-        Tile("exec/s", figures.rate(s.execs_per_sec), "rate", "paused" if s.state == "paused" else ""),
+        Tile(
+            "exec/s", figures.rate(s.execs_per_sec), "rate", "paused" if s.state == "paused" else ""
+        ),
         Tile("corpus", figures.count(s.corpus), "corpus", _since("new", s.last_entry_t, s.now)),
         _edges(s),
         Tile("valid", _share(s), "valid", _valid_edges(s)),
-        Tile("crashes", _found(s.crashes), "crash" if s.crashes else "", _crash_note(s)),
-        Tile("hangs", _found(s.hangs), "hang" if s.hangs else "", _since("last", s.last_hang_t, s.now)),
+        Tile("crashes", figures.count(s.crashes), "crash", _crash_note(s)),
+        Tile("hangs", figures.count(s.hangs), "hang", _since("last", s.last_hang_t, s.now)),
     ]
-
-
-def _found(n: int) -> str:
-    return figures.count(n)
 
 
 def _crash_note(s: Status) -> str:
@@ -102,4 +105,4 @@ def _share(s: Status) -> str:
 
 
 def _valid_edges(s: Status) -> str:
-    return f"{figures.count(s.edges_valid)} edges" if s.edges_valid >= 0 else ""
+    return f"edges {figures.count(s.edges_valid)}" if s.edges_valid >= 0 else ""

@@ -29,7 +29,7 @@ class Position:
 class Timeline(Canvas):
     """A bar over the whole campaign; click to go there."""
 
-    DEFAULT_CSS = "Timeline { height: 1; dock: bottom; background: $surface; }"
+    DEFAULT_CSS = "Timeline { height: 1; background: $surface; }"
 
     class Sought(Message):
         """The bar was clicked at campaign time ``t``."""

@@ -1,0 +1,273 @@
+"""Opening and seeking a long campaign log, against reading it whole.
+
+    python benchmarks/log_seek.py                  # 24 h, 4,000,000 events
+    python benchmarks/log_seek.py --events 200000  # a short one
+
+Generates the log of a campaign of four instances through the real writer, with the
+checkpoints a supervisor writes, and measures in one run:
+
+* open: a live session on the run, ready with the final state (goal: < 1 s);
+* the reader alone: the index of the log by its members' headers;
+* seek: a replay session to random times (goal: p99 < 50 ms);
+* the limits: decompressing the whole log, and that plus parsing its JSON, which is
+  the least that a log without members and checkpoints could do for either.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from fuzztui.log.reader import LogReader
+from fuzztui.log.writer import LogWriter
+from fuzztui.model.fold import apply
+from fuzztui.session import Keeper, LiveClock, ReplayClock, Session
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SkipEntry
+from fuzztui.wire.events import (
+    CampaignStarted,
+    CampaignState,
+    CommandApplied,
+    CommandIssued,
+    EntryDescribed,
+    EntrySaved,
+    Event,
+    FindingDescribed,
+    FindingSaved,
+    InstanceHello,
+    InstanceState,
+    Message,
+    Resources,
+    Stats,
+    SupervisorStarted,
+)
+
+DAY = 24 * 3600.0
+INSTANCES = ["main", "worker-1", "worker-2", "worker-3"]
+ENTRIES = 20_000
+FINDINGS = 200
+COMMANDS = 100
+
+
+def campaign(events: int, hours: float) -> Iterator[tuple[float, Event]]:
+    """A campaign of ``events`` events: mostly statistics, finds dense at the beginning."""
+    rng = random.Random(20261121)
+    end = hours * 3600
+    yield 0.0, CampaignStarted("bench", "zest", "lib:parse", 7, end, 0, INSTANCES, 1.79e9, "0.1")
+    yield 0.0, SupervisorStarted(4242, 1.79e9, "box")
+    yield 0.1, CampaignState("running")
+    for n, name in enumerate(INSTANCES):
+        yield 0.2, InstanceState(name, "running", 5000 + n)
+        yield 0.3, InstanceHello(name, "zest", "0.1", "3.11", 5000 + n, ["skip", "promote"])
+    entries = min(ENTRIES, events // 20)
+    findings = min(FINDINGS, events // 200)
+    finds = sorted((end * rng.random() ** 3, "entry") for _ in range(entries))
+    finds += [(end * rng.random() ** 2, "finding") for _ in range(findings)]
+    finds += [(end * rng.random(), "command") for _ in range(min(COMMANDS, events // 500))]
+    finds.sort()
+    rest = events - 11 - 2 * len(finds)
+    # Per instance: statistics about 12 times as often as resources.
+    step = end / rest
+    execs = dict.fromkeys(INSTANCES, 0)
+    saved = dict.fromkeys(INSTANCES, 0)
+    edges = dict.fromkeys(INSTANCES, 900)
+    crashes = dict.fromkeys(INSTANCES, 0)
+    find = 0
+    for i in range(rest):
+        t = i * step
+        while find < len(finds) and finds[find][0] <= t:
+            name = rng.choice(INSTANCES)
+            kind = finds[find][1]
+            if kind == "entry":
+                number = saved[name]
+                saved[name] += 1
+                edges[name] += rng.random() < 0.3
+                src = [rng.randrange(number)] if number else []
+                file = f"queue/id:{number:06},src:{src[0] if src else 0:06},time:{int(t * 1000)}"
+                yield (
+                    t,
+                    EntrySaved(
+                        name,
+                        number,
+                        f"{file},execs:{execs[name]},op:havoc,rep:4",
+                        src,
+                        "havoc,rep:4",
+                        "",
+                        int(t * 1000),
+                        execs[name],
+                        rng.randrange(4, 4000),
+                        rng.random() < 0.3,
+                    ),
+                )
+                yield t, EntryDescribed(name, number, ["edge"], edges[name], False, "success")
+            elif kind == "finding":
+                number = crashes[name]
+                crashes[name] += 1
+                file = f"crashes/id:{number:06},sig:00,src:{number:06},time:{int(t * 1000)}"
+                yield t, FindingSaved(name, "crash", file, number, [number], "havoc", 0, int(t), 9)
+                sig = f"ValueError@{rng.randrange(40)}"
+                yield (
+                    t,
+                    FindingDescribed(
+                        name,
+                        "crash",
+                        file,
+                        sig,
+                        f"ValueError: {sig}",
+                        "lib.py:12 in parse",
+                        "Traceback (most recent call last):\n" + "  File 'lib.py', line 12\n" * 20,
+                        "b'x'",
+                    ),
+                )
+            else:
+                command = rng.choice([Pause(), Resume(), SkipEntry(3, name), PromoteEntry(4, name)])
+                yield t, CommandIssued(f"c{find}", encode_command(command), "me@box")
+                yield t, CommandApplied(f"c{find}", name, execs[name])
+            find += 1
+        name = INSTANCES[i % 4]
+        if i // 4 % 13 == 12:
+            yield t, Resources(name, round(rng.gauss(0.98, 0.02), 3), 90_000_000 + i % 99_999, 3)
+            continue
+        rate = rng.gauss(2300, 150)
+        execs[name] += int(rate * step * 4)
+        yield (
+            t,
+            Stats(
+                name,
+                execs[name],
+                round(rate, 2),
+                saved[name],
+                saved[name] // 7,
+                saved[name] // 3,
+                crashes[name],
+                0,
+                edges[name],
+                6000,
+                edges[name] // 2,
+                execs[name] // 3,
+                execs[name] * 2 // 3,
+                i // 90_000,
+                i % max(1, saved[name]),
+                17,
+                -1.0,
+                round(rng.random(), 3),
+            ),
+        )
+    yield end, Message("info", "the end")
+
+
+def generate(run: Path, events: int, hours: float) -> float:
+    """Write the log as a supervisor does; returns seconds."""
+    start = time.perf_counter()
+    writer = LogWriter(run / "log")
+    session = Session(run, LiveClock())
+    keeper = Keeper(run / "log", session)
+    batch = []
+    for n, (t, event) in enumerate(campaign(events, hours), 1):
+        batch.append(writer.append(event, t))
+        if len(batch) == 50:
+            apply(session.state, batch)
+            batch.clear()
+            writer.flush()
+            keeper.keep()
+        if n % 20_000 == 0 and sys.stderr.isatty():
+            rate = n / (time.perf_counter() - start)
+            print(f"\r{n:,} of {events:,} events, {rate:,.0f}/s ", end="", file=sys.stderr)
+    apply(session.state, batch)
+    writer.close()
+    keeper.close()
+    print(file=sys.stderr)
+    return time.perf_counter() - start
+
+
+def whole(path: Path) -> tuple[float, float]:
+    """Seconds to decompress the sealed log; and with parsing every line as JSON."""
+    start = time.perf_counter()
+    with gzip.open(path) as f:
+        while f.read(1 << 20):
+            pass
+    unpacked = time.perf_counter() - start
+    start = time.perf_counter()
+    with gzip.open(path) as f:
+        for line in f:
+            json.loads(line)
+    return unpacked, time.perf_counter() - start
+
+
+def quantile(values: list[float], q: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(q * len(values)))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--events", type=int, default=4_000_000)
+    parser.add_argument("--hours", type=float, default=24.0)
+    parser.add_argument("--seeks", type=int, default=200)
+    parser.add_argument("--run", type=Path, help="keep the log here, and use it if it is there")
+    options = parser.parse_args()
+    run = options.run or Path(tempfile.mkdtemp(prefix="fuzztui-log-seek-"))
+    try:
+        if not (run / "log").is_dir():
+            print(f"generating {options.events:,} events in {run}", flush=True)
+            took = generate(run, options.events, options.hours)
+            print(f"generated in {took:.0f} s, {took / options.events * 1e6:.1f} us an event")
+        measure(run, options.seeks)
+    finally:
+        if options.run is None:
+            shutil.rmtree(run)
+
+
+def measure(run: Path, seeks: int) -> None:
+    log = run / "log" / "campaign.jsonl.gz"
+    cache = run / "log" / "checkpoints.gz"
+    size, cached = log.stat().st_size, cache.stat().st_size
+    print(f"log {size / 1e6:.1f} MB, checkpoints {cached / 1e6:.1f} MB ({cached / size:.0%})")
+
+    start = time.perf_counter()
+    reader = LogReader(run)
+    index = time.perf_counter() - start
+    start = time.perf_counter()
+    live = Session(run, LiveClock())
+    while live.poll().records or live.behind:
+        pass
+    opened = time.perf_counter() - start
+    assert live.state.seq == reader.last_seq, "the live session is not at the end"
+
+    replay = Session(run, ReplayClock(paused=True))
+    rng = random.Random(1)
+    times = []
+    for _ in range(seeks):
+        t = rng.uniform(0, replay.end_t)
+        start = time.perf_counter()
+        replay.seek(t)
+        times.append(time.perf_counter() - start)
+        assert not replay.behind and replay.state.seq == replay.reader.seq_at(t)
+    unpacked, parsed = whole(log)
+
+    p50, p99 = statistics.median(times), quantile(times, 0.99)
+    print(
+        f"{live.state.seq:,} records, {len(live.state.entries):,} entries, load {os.getloadavg()[0]:.1f}"
+    )
+    print(f"limit: decompress all        {unpacked:9.3f} s")
+    print(f"limit: decompress and parse  {parsed:9.3f} s")
+    print(
+        f"reader alone (index)         {index:9.3f} s  1/{unpacked / index:,.0f} of decompressing"
+    )
+    print(f"open, final state            {opened:9.3f} s  1/{parsed / opened:,.0f} of parsing")
+    print(f"seek p50                     {p50 * 1e3:9.1f} ms 1/{parsed / p50:,.0f} of parsing")
+    print(f"seek p99                     {p99 * 1e3:9.1f} ms 1/{parsed / p99:,.0f} of parsing")
+    print(f"seek max                     {max(times) * 1e3:9.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

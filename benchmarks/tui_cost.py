@@ -1,0 +1,180 @@
+"""What the screen costs while nobody touches it: bytes to the terminal and CPU.
+
+Three programs run one after the other in a real pseudo-terminal, 120x40, true colour:
+
+* ``clock``: a bare Textual application that draws a clock once a second (the limit);
+* ``idle``: fuzztui on a campaign whose log stands still;
+* ``live``: fuzztui on a campaign whose log grows by the figures of 4 instances a second.
+
+    python benchmarks/tui_cost.py [--seconds 20] [--size 120x40] [--ssh]
+
+Counted after a warm-up, over whole seconds. Ratios are to ``clock`` in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import pty
+import select
+import struct
+import sys
+import tempfile
+import termios
+import threading
+import time
+from pathlib import Path
+
+import psutil
+
+WARM_UP_S = 4.0
+
+CLOCK = """
+import time
+from textual.app import App
+from textual.widgets import Static
+class Clock(App):
+    def compose(self):
+        yield Static("", markup=False)
+    def on_mount(self):
+        self.set_interval(1.0, self.tick)
+    def tick(self):
+        self.query_one(Static).update(time.strftime("%H:%M:%S"))
+Clock().run()
+"""
+
+SCREEN = """
+import sys
+from pathlib import Path
+from fuzztui.tui import run_app
+run = Path(sys.argv[1])
+run_app(run, run, mode="live", theme="midwatch")
+"""
+
+
+def measure(argv: list[str], seconds: float, size: tuple[int, int], env: dict[str, str]):
+    """Bytes a second and CPU seconds a second of ``argv`` in a terminal of its own."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(argv[0], argv, env)
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    process = psutil.Process(pid)
+    try:
+        first = _drain(fd, time.monotonic() + WARM_UP_S)
+        before = process.cpu_times()
+        start = time.monotonic()
+        total = _drain(fd, start + seconds)
+        after = process.cpu_times()
+        took = time.monotonic() - start
+        cpu = after.user + after.system - before.user - before.system
+        return total / took, cpu / took, first, process.memory_info().rss
+    finally:
+        process.terminate()
+        os.close(fd)
+        os.waitpid(pid, 0)
+
+
+def _drain(fd: int, until: float) -> int:
+    total = 0
+    while (left := until - time.monotonic()) > 0:
+        if select.select([fd], [], [], left)[0]:
+            data = os.read(fd, 65536)
+            total += len(data)
+    return total
+
+
+def campaign(run: Path, grow: threading.Event | None) -> threading.Thread:
+    """Write a campaign of 10 minutes; while ``grow`` is not set, go on at 1 Hz."""
+    from fuzztui.log.writer import LogWriter
+    from fuzztui.remote.lock import RunLock
+    from fuzztui.wire import events as ev
+
+    (run / "log").mkdir(parents=True)
+    (run / "supervisor").mkdir()
+    names = [f"i{n}" for n in range(4)]
+    past = 600.0
+    writer = LogWriter(run / "log")
+    wall = time.time() - past
+    writer.append(ev.CampaignStarted("bench", "zest", "t:f", 1, 7200.0, 0, names, wall), 0.0)
+    writer.append(ev.SupervisorStarted(os.getpid(), wall), 0.0)
+    writer.append(ev.CampaignState("running"), 0.0)
+    for name in names:
+        writer.append(ev.InstanceState(name, "running", 1), 0.0)
+
+    def figures(t: float) -> None:
+        for n, name in enumerate(names):
+            edges = int(1000 * t / (t + 90))
+            execs = int(2000 * t) + n
+            writer.append(
+                ev.Stats(
+                    name, execs, 2000 + 50 * (execs % 7), int(edges / 3), 3, 9, 1, 0, edges, 4000,
+                    edges // 2, execs // 2, execs // 2, 1,
+                ), t,
+            )  # fmt: skip
+            writer.append(ev.Resources(name, 0.95 + execs % 5 / 100, 50 << 20, 2), t)
+
+    for second in range(1, int(past)):
+        figures(second)
+        if second % 9 == 0:
+            writer.append(ev.EntrySaved("i0", second, f"queue/id:{second:06d}", cov=True), second)
+    writer.flush()
+    lock = RunLock(run)
+
+    def go_on() -> None:
+        start = time.monotonic()
+        n = 0
+        while grow is not None and not grow.wait(1.0):
+            t = past + time.monotonic() - start
+            figures(t)
+            n += 1
+            if n % 9 == 0:
+                writer.append(ev.EntrySaved("i0", 1000 + n, f"queue/id:{n:06d}", cov=True), t)
+            writer.flush()
+        lock.release()
+        writer.close()
+
+    thread = threading.Thread(target=go_on, daemon=True)
+    if grow is not None:
+        thread.start()
+    return thread
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--size", default="120x40")
+    parser.add_argument("--ssh", action="store_true", help="as in an SSH session (2 Hz)")
+    options = parser.parse_args()
+    width, height = map(int, options.size.split("x"))
+    env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    env.pop("SSH_CONNECTION", None)
+    env.pop("NO_COLOR", None)
+    if options.ssh:
+        env["SSH_CONNECTION"] = "10.0.0.1 1 10.0.0.2 22"
+    python = sys.executable
+    results = {}
+    with tempfile.TemporaryDirectory() as tmp:
+        size = (width, height)
+        results["clock"] = measure([python, "-c", CLOCK], options.seconds, size, env)
+        for name in ("idle", "live"):
+            run = Path(tmp) / name
+            stop = threading.Event() if name == "live" else None
+            thread = campaign(run, stop)
+            argv = [python, "-c", SCREEN, str(run)]
+            results[name] = measure(argv, options.seconds, size, env)
+            if stop is not None:
+                stop.set()
+                thread.join()
+    limit = results["clock"]
+    print(f"{options.size}, {options.seconds:.0f} s each{', as over ssh' if options.ssh else ''}")
+    print(f"{'':8}{'bytes/s':>9}{'ratio':>7}{'CPU':>8}{'ratio':>7}{'first paint':>13}{'rss':>8}")
+    for name, (rate, cpu, first, rss) in results.items():
+        print(
+            f"{name:8}{rate:9.0f}{rate / limit[0]:7.1f}{100 * cpu:7.2f}%{cpu / limit[1]:7.1f}"
+            f"{first:11} B{rss >> 20:6} M"
+        )
+
+
+if __name__ == "__main__":
+    main()

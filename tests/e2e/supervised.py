@@ -1,0 +1,146 @@
+"""A campaign of fake engines under a real supervisor, for the tests of supervising."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from fuzztui.campaign import load, write_frozen
+from fuzztui.log.reader import LogReader
+from fuzztui.model.state import State
+from fuzztui.remote.client import ControlClient, Result, running
+from fuzztui.session import LiveClock, Session
+from fuzztui.supervise.daemon import prepare_run, start
+from fuzztui.supervise.identity import ProcessId, kill_marked, marked
+from fuzztui.wire.commands import Command
+from fuzztui.wire.events import EntryDescribed, EntrySaved, Event, FindingSaved, Record
+
+FAKE = Path(__file__).parents[1] / "fake_engine.py"
+
+
+class Supervised:
+    """One run directory; ``plan`` is :class:`fake_engine.Plan`'s fields."""
+
+    def __init__(self, directory: Path, **plan: object) -> None:
+        self.directory = directory
+        self.run = directory / "run"
+        self.python = directory / "python"
+        self.python.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$4"\n')
+        self.python.chmod(0o755)
+        self.plan = plan
+        self.file = directory / "c.toml"
+
+    def freeze(self, *overrides: str, instances: int = 1) -> None:
+        fake = json.dumps(json.dumps(self.plan))
+        self.file.write_text(
+            f"""
+[campaign]
+name = "fake"
+output = "{self.run}"
+[target]
+function = "tomllib:loads"
+python = "{self.python}"
+env = {{ FAKE = {fake} }}
+[engine]
+kind = "zest"
+instances = {instances}
+"""
+        )
+        prepare_run(self.run)
+        write_frozen(load(self.file, overrides), self.run)
+
+    def start(self, *overrides: str, instances: int = 1) -> int:
+        self.freeze(*overrides, instances=instances)
+        return start(self.run)
+
+    # ------------------------------------------------------------ what is there
+
+    def state(self) -> State:
+        session = Session(self.run, LiveClock())
+        while session.poll().records:
+            pass
+        return session.state
+
+    def records(self) -> list[Record]:
+        return list(LogReader(self.run).records())
+
+    def events(self, kind: type[Event] = Event) -> list[Event]:
+        return [r.event for r in self.records() if isinstance(r.event, kind)]
+
+    def until(self, what: Callable[[State], object], seconds: float = 30) -> State:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            state = self.state()
+            if what(state):
+                return state
+            time.sleep(0.05)
+        shown = "\n".join(str(r) for r in self.records()[-30:])
+        raise AssertionError(f"it did not happen; the log ends in\n{shown}\n{self.stderr()}")
+
+    def over(self) -> State:
+        """Wait for the end: of the campaign, and of its supervisor."""
+        self.until(lambda s: s.state in ("finished", "stopped", "failed"))
+        end = time.monotonic() + 20
+        while running(self.run) and time.monotonic() < end:
+            time.sleep(0.02)
+        assert running(self.run) is None
+        return self.state()
+
+    def stderr(self) -> str:
+        return (self.run / "supervisor/stderr").read_text()
+
+    def marked(self) -> list[ProcessId]:
+        return marked(self.run)
+
+    def check_nothing_lost_or_doubled(self, *instances: str) -> None:
+        """Every file and every line of the engines is in the log, once."""
+        events = self.events()
+        for name in instances or ("main",):
+            directory = self.run / "out" / name
+            entries = Counter(
+                e.file for e in events if isinstance(e, EntrySaved) and e.instance == name
+            )
+            assert entries == Counter(f"queue/{p.name}" for p in (directory / "queue").iterdir())
+            findings = Counter(
+                e.file for e in events if isinstance(e, FindingSaved) and e.instance == name
+            )
+            assert findings == Counter(
+                f"{d}/{p.name}" for d in ("crashes", "hangs") for p in (directory / d).iterdir()
+            )
+            lines = (directory / "events.jsonl").read_text().splitlines()
+            described = [json.loads(x)["id"] for x in lines if '"entry_described"' in x]
+            assert described == [
+                e.id for e in events if isinstance(e, EntryDescribed) and e.instance == name
+            ]
+        seqs = [r.seq for r in self.records()]
+        assert seqs == list(range(1, len(seqs) + 1))
+        times = [r.t for r in self.records()]
+        assert times == sorted(times)
+
+    # -------------------------------------------------------------- what is done
+
+    def send(self, command: Command, timeout: float = 20) -> Result:
+        client = ControlClient(self.run, "test")
+        try:
+            return client.send(command, timeout)
+        finally:
+            client.close()
+
+    def kill_supervisor(self) -> None:
+        pid = running(self.run)
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        while running(self.run):
+            time.sleep(0.005)
+
+    def clean_up(self) -> None:
+        pid = running(self.run)
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+        kill_marked(self.run)

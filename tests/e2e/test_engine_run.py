@@ -1,0 +1,443 @@
+"""Whole runs of the zest engine: what it finds, leaves on disk, repeats, shares and obeys."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from engine_lab import (
+    Lab,
+    alive,
+    events,
+    execs,
+    kill,
+    names,
+    stats,
+    timeless,
+    wait_for,
+    worker_of,
+)
+
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import (
+    Command,
+    Pause,
+    PromoteEntry,
+    ResetEntry,
+    Resume,
+    SkipEntry,
+    Stop,
+)
+
+EXPECTED = {"expected": ["tomllib.TOMLDecodeError"]}
+
+GATES = '''
+def target(data: bytes) -> int:
+    """Each gate needs the one before it."""
+    if not data.startswith(b"GATE"):
+        raise ValueError("no magic")
+    if len(data) > 8:
+        if data[4] == 0x7f:
+            if data[5:8] == b"key":
+                raise KeyError("the last gate")
+            return 3
+        return 2
+    return 1
+'''
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(tmp_path)
+    yield lab
+    lab.close()
+
+
+def test_finds_what_lies_behind_gates(lab: Lab) -> None:
+    lab.write("app.py", GATES)
+    spec = lab.spec("app:target", budget_trials=60_000, target={"expected": ["ValueError"]})
+    assert lab.run(spec) == 0
+    (crash,) = names(spec.parent, "crashes")
+    data = (spec.parent / "crashes" / crash).read_bytes()
+    assert data.startswith(b"GATE\x7fkey")
+    event = events(spec.parent, "finding_described")[0]
+    assert event["title"] == "KeyError: 'the last gate'"
+    assert event["place"] == "app.py:9 in target"
+    assert event["file"] == f"crashes/{crash}"
+    assert 'raise KeyError("the last gate")' in event["detail"]
+    assert "executor.py" not in event["detail"]
+    reasons = [e["reasons"] for e in events(spec.parent, "entry_described")]
+    assert reasons[0] == ["seed", "edge"]
+    assert ["edge", "valid-edge"] in reasons
+    assert {e["id"] for e in events(spec.parent, "entry_described")} == set(range(len(reasons)))
+    assert len(names(spec.parent, "queue")) == len(reasons)
+
+
+def test_same_seed_same_run(lab: Lab) -> None:
+    """Determinism by trial count: names (but for the time) and bytes agree."""
+    found = []
+    for _ in range(2):
+        spec = lab.spec("tomllib:loads", budget_trials=30_000, target=EXPECTED)
+        assert lab.run(spec) == 0
+        found.append(timeless(spec.parent))
+        shutil.rmtree(spec.parent)
+    assert len(found[0]) > 40
+    assert found[0] == found[1]
+    spec = lab.spec("tomllib:loads", budget_trials=30_000, target=EXPECTED, seed=8)
+    assert lab.run(spec) == 0
+    assert timeless(spec.parent) != found[0]
+
+
+def test_generator_run_repeats_too(lab: Lab) -> None:
+    lab.write("app.py", "def f(x):\n    if x['n'] > 99000 and x['s'] == 'bb':\n        1/0\n")
+    lab.write(
+        "gen.py",
+        "def generate(r):\n    return {'n': r.integer(0, 100000), 's': r.text('ab', 0, 4)}\n",
+    )
+    found = []
+    for _ in range(2):
+        spec = lab.spec(
+            "app:f", budget_trials=20_000, target={"generator": str(lab.src / "gen.py")}
+        )
+        assert lab.run(spec) == 0
+        found.append(timeless(spec.parent) | timeless(spec.parent, "crashes"))
+        (_crash,) = names(spec.parent, "crashes")
+        (event,) = {e["title"]: e for e in events(spec.parent, "finding_described")}.values()
+        assert "'s': 'bb'" in event["input"]
+        shutil.rmtree(spec.parent)
+    assert found[0] == found[1]
+
+
+def test_budget_goes_on_where_it_was(lab: Lab) -> None:
+    spec = lab.spec("tomllib:loads", budget_trials=5_000, target=EXPECTED)
+    assert lab.run(spec) == 0
+    before = timeless(spec.parent)
+    spec = lab.spec("tomllib:loads", budget_trials=12_000, target=EXPECTED)
+    assert lab.run(spec) == 0
+    assert execs(spec.parent) == 12_000
+    after = timeless(spec.parent)
+    assert before.items() < after.items()
+    assert sum("orig:builtin" in n for n in after) == sum("orig:builtin" in n for n in before)
+    assert int(stats(spec.parent)["corpus_count"]) == len(after)
+    # A budget that is used up: nothing to do, and no error.
+    assert lab.run(spec) == 0
+    assert execs(spec.parent) == 12_000
+
+
+def test_coverage_is_rebuilt(lab: Lab) -> None:
+    spec = lab.spec("tomllib:loads", budget_trials=20_000, target=EXPECTED)
+    assert lab.run(spec) == 0
+    edges = stats(spec.parent)["edges_found"], stats(spec.parent)["edges_valid"]
+    spec = lab.spec("tomllib:loads", budget_trials=20_001, target=EXPECTED)
+    assert lab.run(spec) == 0
+    again = stats(spec.parent)["edges_found"], stats(spec.parent)["edges_valid"]
+    assert (int(again[0]), int(again[1])) >= (int(edges[0]), int(edges[1]))
+    assert int(again[0]) - int(edges[0]) <= 1
+
+
+def test_time_budget(lab: Lab) -> None:
+    spec = lab.spec("tomllib:loads", budget_s=1.0, target=EXPECTED)
+    assert lab.run(spec) == 0
+    assert int(stats(spec.parent)["run_time"]) == 1
+
+
+def test_counts_mode_keeps_more(lab: Lab) -> None:
+    kept = {}
+    for mode in ("edges", "counts"):
+        spec = lab.spec(
+            "tomllib:loads", mode, budget_trials=20_000, target=EXPECTED, engine={"coverage": mode}
+        )
+        assert lab.run(spec) == 0
+        kept[mode] = len(names(spec.parent, "queue"))
+    assert kept["counts"] > kept["edges"]
+
+
+# ------------------------------------------------------------------------------ AFL's tools
+
+
+@pytest.mark.skipif(not shutil.which("afl-whatsup"), reason="afl++ is not installed")
+def test_afl_whatsup_reads_it(lab: Lab) -> None:
+    spec = lab.spec("tomllib:loads", target=EXPECTED)
+    nanny = lab.start(spec)
+    wait_for(lambda: execs(spec.parent) > 1000)
+    env = lab.env | {"TERM": "xterm"}
+    done = subprocess.run(
+        ["afl-whatsup", str(lab.out)],
+        env=env,
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "syntax error" not in done.stderr
+    assert "Fuzzers alive : 1" in done.stdout
+    assert ">>> tomllib:loads" in done.stdout
+    assert re.search(r"Total execs : \d+ thousands", done.stdout)
+    assert re.search(r"items \d+/\d+", done.stdout)
+    nanny.send_signal(signal.SIGTERM)
+    nanny.wait(20)
+
+
+@pytest.mark.skipif(not shutil.which("afl-whatsup"), reason="afl++ is not installed")
+def test_afl_whatsup_executes_nothing(lab: Lab) -> None:
+    """It sources fuzzer_stats: a target's name must not become a command."""
+    harness = lab.write("x$(touch hacked);.py", "def target(d): pass")
+    lab.write("app.py", "def f(d):\n    return len(d) > 3 and 1\n")
+    spec = lab.spec(f"{harness}:target", budget_trials=100, target={"include": ["app"]})
+    assert lab.run(spec) == 0
+    env = lab.env | {"TERM": "xterm"}
+    subprocess.run(
+        ["afl-whatsup", "-d", str(lab.out)], env=env, capture_output=True, check=False, timeout=60
+    )
+    assert not list(lab.root.rglob("hacked"))
+
+
+@pytest.mark.skipif(
+    not (shutil.which("afl-plot") and shutil.which("gnuplot")), reason="afl-plot or gnuplot missing"
+)
+def test_afl_plot_draws_it(lab: Lab) -> None:
+    spec = lab.spec("tomllib:loads", budget_s=1.2, target=EXPECTED)
+    assert lab.run(spec) == 0
+    plots = lab.root / "plots"
+    done = subprocess.run(
+        ["afl-plot", str(spec.parent), str(plots)],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("high_freq.png", "low_freq.png", "exec_speed.png", "edges.png"):
+        assert (plots / name).stat().st_size > 500
+
+
+def test_layout(lab: Lab) -> None:
+    lab.write("app.py", GATES)
+    spec = lab.spec("app:target", budget_trials=60_000, target={"expected": ["ValueError"]})
+    assert lab.run(spec) == 0
+    directory = spec.parent
+    name = re.compile(
+        r"id:\d{6},(src:\d{6}(\+\d{6})?,)?time:\d+,execs:\d+,(op:[a-z]+(,rep:\d+)?|orig:\w+)(,\+cov)?"
+    )
+    assert all(name.fullmatch(n) for n in names(directory, "queue"))
+    assert [int(n[3:9]) for n in names(directory, "queue")] == list(
+        range(len(names(directory, "queue")))
+    )
+    assert re.match(r"id:000000,sig:00,src:\d{6}", names(directory, "crashes")[0])
+    assert (directory / "crashes" / "README.txt").exists()
+    assert (directory / "cmdline").read_text().splitlines()[-1] == str(spec)
+    assert "# command line:" in (directory / "fuzzer_setup").read_text()
+    plot = (directory / "plot_data").read_text().splitlines()
+    assert plot[0].split(", ")[0] == "# relative_time"
+    assert all(len(row.split(", ")) == 13 for row in plot)
+    assert not list(directory.glob(".part*"))
+    for folder in (directory, directory / "queue", directory / "crashes"):
+        assert folder.stat().st_mode & 0o077 in (0, 0o055)  # 0700, or as the test made it
+    assert all(p.stat().st_mode & 0o077 == 0 for p in (directory / "queue").iterdir())
+    edges = json.loads((directory / "edges.json").read_text())
+    (module,) = edges["modules"]
+    assert module["name"] == "app"
+    assert ["target", 4, "entry"] in module["edges"]
+    assert len(module["edges"]) == int(stats(directory)["total_edges"])
+
+
+# ------------------------------------------------------------------------------- steering
+
+
+class Remote:
+    """Sends commands as the supervisor does and reads the answers."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.n = 0
+
+    def send(self, command: Command) -> str:
+        self.n += 1
+        line = json.dumps({"id": f"c{self.n}", "command": encode_command(command)})
+        with (self.directory / "control.jsonl").open("a") as file:
+            file.write(line + "\n")
+        return f"c{self.n}"
+
+    def answers(self, id_: str) -> list[dict[str, object]]:
+        kinds = ("command_applied", "command_rejected")
+        return [e for e in events(self.directory) if e["k"] in kinds and e["id"] == id_]
+
+    def ask(self, command: Command) -> dict[str, object]:
+        id_ = self.send(command)
+        wait_for(lambda: self.answers(id_))
+        (answer,) = self.answers(id_)
+        return answer
+
+
+def test_pause_and_resume(lab: Lab) -> None:
+    spec = lab.spec("tomllib:loads", target=EXPECTED)
+    nanny = lab.start(spec)
+    remote = Remote(spec.parent)
+    wait_for(lambda: execs(spec.parent) > 1000)
+    paused = remote.ask(Pause())
+    assert paused["k"] == "command_applied"
+    wait_for(lambda: execs(spec.parent) == paused["trial"])
+    # A worker that dies while paused is paused when it comes back.
+    worker = worker_of(nanny)
+    kill(worker)
+    wait_for(lambda: worker_of(nanny) not in (0, worker))
+    wait_for(lambda: "killed" in str(events(spec.parent, "message")))
+    assert execs(spec.parent) == paused["trial"]
+    resumed = remote.ask(Resume())
+    assert resumed["trial"] == paused["trial"]
+    wait_for(lambda: execs(spec.parent) > int(str(paused["trial"])))
+    stopped = remote.ask(Stop())
+    assert stopped["k"] == "command_applied"
+    assert nanny.wait(20) == 0
+
+
+def test_skip_promote_reset(lab: Lab) -> None:
+    spec = lab.spec("tomllib:loads", target=EXPECTED)
+    nanny = lab.start(spec)
+    remote = Remote(spec.parent)
+    wait_for(lambda: len(names(spec.parent, "queue")) > 20)
+    for entry in range(5, 20):
+        assert remote.ask(SkipEntry(entry))["k"] == "command_applied"
+    applied = remote.ask(PromoteEntry(3))
+    wait_for(lambda: any(f"src:{3:06d}" in n for n in names(spec.parent, "queue")) or True)
+    assert "next" in str(applied["detail"])
+    rejected = remote.ask(SkipEntry(4_000_000))
+    assert (rejected["k"], "no queue entry" in str(rejected["reason"])) == (
+        "command_rejected",
+        True,
+    )
+    assert remote.ask(ResetEntry(6))["k"] == "command_applied"
+    with (spec.parent / "control.jsonl").open("a") as file:
+        file.write('torn\n{"id": "odd", "command": {"c": "explode"}}\n[]\n\x00\n')
+    wait_for(lambda: remote.answers("odd"))
+    assert "unknown command" in str(remote.answers("odd")[0]["reason"])
+    steer = {e["id"]: e.get("steer", "") for e in events(spec.parent, "entry_described")}
+    assert {i for i, s in steer.items() if s == "skipped"} == {5, *range(7, 20)}
+    # The engine dies whole; the next one obeys without answering again.
+    answered = len(events(spec.parent, "command_applied"))
+    last = int(re.findall(r"execs:(\d+)", names(spec.parent, "queue")[-1])[0])
+    worker = worker_of(nanny)
+    kill(nanny.pid)
+    wait_for(lambda: not alive(worker))
+    nanny = lab.start(spec)
+    wait_for(lambda: execs(spec.parent) > last + 50_000)
+    assert len(events(spec.parent, "command_applied")) == answered
+    assert remote.ask(SkipEntry(6))["k"] == "command_applied"
+    nanny.send_signal(signal.SIGTERM)
+    assert nanny.wait(20) == 0
+    late = [n for n in names(spec.parent, "queue") if int(re.findall(r"execs:(\d+)", n)[0]) > last]
+    parents = {int(re.findall(r"src:(\d+)", n)[0]) for n in late}
+    assert not parents & {5, *range(7, 20)}
+
+
+# ------------------------------------------------------------------------------ exchanging
+
+
+def test_instances_share_finds(lab: Lab) -> None:
+    lab.write("app.py", GATES)
+    seeds = lab.root / "seeds"
+    seeds.mkdir()
+    (seeds / "s").write_bytes(b"GATE\x7f12345")
+    rich = lab.spec("app:target", "rich", budget_trials=50, engine={"seeds": [str(seeds)]})
+    assert lab.run(rich) == 0
+    # An AFL peer's queue, with things in it that must not hurt.
+    other = lab.out / "afl" / "queue"
+    other.mkdir(parents=True)
+    (other / "id:000000,time:0,execs:0,orig:x").write_bytes(b"GATE")
+    (other / "id:000001,sync:poor,src:000000").write_bytes(b"GATE\x7fkey--")
+    (other / "README").write_text("not an entry")
+    nanny = lab.start(lab.spec("app:target", "poor", engine={"constants": False}))
+    poor = lab.out / "poor"
+    wait_for(lambda: any("sync:rich" in n for n in names(poor, "queue")), 60)
+    wait_for(lambda: any("sync:afl,src:000000" in n for n in names(poor, "queue")))
+    nanny.send_signal(signal.SIGTERM)
+    assert nanny.wait(20) == 0
+    count = len(names(rich.parent, "queue"))
+    assert struct.unpack("<I", (poor / ".synced" / "rich").read_bytes()) == (count,)
+    assert not any("sync:poor" in n for n in names(poor, "queue"))
+    described = [e["reasons"] for e in events(poor, "entry_described")]
+    assert any(r[0] == "imported" for r in described)
+    assert int(stats(poor)["corpus_imported"]) >= 2
+
+
+# ------------------------------------------------------------------- nothing found is lost
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whom", ["worker", "parent", "both"])
+def test_killed_again_and_again(lab: Lab, whom: str) -> None:
+    """SIGKILL at random moments: every described find has its file, ids have no gaps."""
+    code = "\n".join(
+        f"    if data[:2] == bytes([{i}, {i * 7 % 256}]): raise ValueError('{i}')"
+        for i in range(60)
+    )
+    # One line each: sixty causes to be found.
+    lab.write("app.py", f"def target(data: bytes):\n{code}\n")
+    seeds = lab.root / "seeds"
+    seeds.mkdir()
+    for i in range(60):
+        (seeds / f"{i:02d}").write_bytes(bytes([i, i * 7 % 256]))
+    spec = lab.spec("app:target", engine={"seeds": [str(seeds)]})
+    rng = random.Random(whom)
+    nanny = lab.start(spec)
+    for _ in range(25):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            nanny.wait(rng.random() * 0.3)
+        worker = worker_of(nanny)
+        if whom in ("worker", "both"):
+            kill(worker)
+        if whom in ("parent", "both"):
+            kill(nanny.pid)
+            nanny.wait()
+            wait_for(lambda worker=worker: not alive(worker))
+            nanny = lab.start(spec)
+    wait_for(lambda: len(names(spec.parent, "crashes")) == 60 and worker_of(nanny), 60)
+    nanny.send_signal(signal.SIGTERM)
+    assert nanny.wait(20) == 0
+    described = {e["signature"]: e["file"] for e in events(spec.parent, "finding_described")}
+    assert len(described) == 60
+    assert {f"crashes/{n}" for n in names(spec.parent, "crashes")} == set(described.values())
+    ids = [int(n[3:9]) for n in names(spec.parent, "queue")]
+    assert ids == list(range(len(ids)))
+    figures = stats(spec.parent)
+    outcomes = ("valid_inputs", "invalid_inputs", "failed_inputs", "total_tmout")
+    assert sum(int(figures[k]) for k in outcomes) == int(figures["execs_done"])
+
+
+# ----------------------------------------------------------------------------------- repro
+
+
+def test_repro(lab: Lab) -> None:
+    lab.write("app.py", GATES)
+    spec = lab.spec("app:target", target={"expected": ["ValueError"]})
+
+    def repro(data: bytes) -> tuple[int, str]:
+        (lab.root / "input").write_bytes(data)
+        argv = [lab.python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", "input"]
+        done = subprocess.run(
+            argv, cwd=lab.root, env=lab.env, capture_output=True, check=False, text=True, timeout=60
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    assert repro(b"GATE") == (0, "success: 1\n")
+    assert repro(b"x") == (0, "invalid, as expected: ValueError: no magic\n")
+    status, said = repro(b"GATE\x7fkey-")
+    assert status == 1
+    assert said.startswith("failure: KeyError: 'the last gate'\nTraceback")
+    assert said.count('File "') == 1
+    lab.write("app.py", "def target(d):\n    while True: pass")
+    assert repro(b"")[0] == 1
+    lab.write("app.py", "import itertools\ndef target(d):\n    sum(itertools.count())")
+    status, said = repro(b"")
+    assert status == 1
+    assert "in target" in said

@@ -1,0 +1,392 @@
+"""Engines and supervisors that end, are killed and come back: real processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from supervised import Supervised
+
+from fuzztui.remote.client import running
+from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError
+from fuzztui.supervise.identity import boot_id
+from fuzztui.wire.events import (
+    BudgetSet,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    InstanceHello,
+    InstanceState,
+    Message,
+    Stats,
+    SupervisorStarted,
+)
+
+
+@pytest.fixture
+def made(tmp_path):
+    things: list[Supervised] = []
+
+    def make(where: Path | None = None, **plan: object) -> Supervised:
+        directory = where or tmp_path / str(len(things))
+        directory.mkdir(exist_ok=True)
+        things.append(Supervised(directory, **plan))
+        return things[-1]
+
+    yield make
+    for thing in things:
+        thing.clean_up()
+
+
+def busy(state) -> bool:
+    return state.state == "running" and len(state.entries) >= 5
+
+
+# ------------------------------------------------------------------------- endings
+
+
+def test_a_budget_of_trials_is_kept_to_the_trial(made):
+    s = made(crash_at=[5], trials_per_tick=7)
+    pid = s.start("campaign.budget=300")
+    state = s.over()
+    assert (state.state, state.instances["main"].state) == ("finished", "finished")
+    assert state.instances["main"].execs == 300
+    assert "300 trials" in state.reason
+    assert [e.pid for e in s.events(SupervisorStarted)] == [pid]
+    assert len(state.findings) == 1
+    s.check_nothing_lost_or_doubled()
+    events = s.events()
+    assert isinstance(events[0], CampaignStarted)
+    assert isinstance(events[-1], CampaignEnded)
+    # The last figures stand before the state that ends it.
+    last_stats = max(i for i, e in enumerate(events) if isinstance(e, Stats))
+    over = events.index(next(e for e in events if getattr(e, "state", "") == "finished"))
+    assert last_stats < over
+    assert events[last_stats].execs == 300
+    # The engine says that it is somebody else: its directory knows better.
+    assert [e.instance for e in events if isinstance(e, InstanceHello)] == ["main"]
+
+
+def test_a_budget_is_shared_by_the_instances(made):
+    s = made()
+    s.start("campaign.budget=500", instances=3)
+    state = s.over()
+    assert {name: i.execs for name, i in state.instances.items()} == {
+        "main": 167,
+        "s1": 167,
+        "s2": 166,
+    }
+    s.check_nothing_lost_or_doubled("main", "s1", "s2")
+
+
+def test_a_budget_of_time_ends_it_and_a_larger_one_goes_on(made):
+    s = made()
+    s.start("campaign.budget=1s")
+    state = s.over()
+    assert (state.state, state.reason) == ("finished", "the budget of 1 s is used up")
+    assert 1 <= state.t < 5
+    before = len(state.entries)
+    with pytest.raises(SupervisorError, match=r"used up.*campaign\.budget"):
+        s.start("campaign.budget=1s")
+    assert s.state().seq == state.seq
+    s.start("campaign.budget=2s")
+    state = s.over()
+    assert 2 <= state.t < 6
+    assert len(state.entries) > before
+    assert [e.budget_s for e in s.events(BudgetSet)] == [2.0]
+    assert [e.resumed for e in s.events(SupervisorStarted)] == [[], ["main"]]
+    s.check_nothing_lost_or_doubled()
+
+
+def test_stop_conditions(made):
+    s = made(crash_at=[5, 10, 15])
+    s.start("stop.crashes=2")
+    state = s.over()
+    assert state.state == "finished"
+    assert "stop.crashes" in state.reason
+    idle = made(entries=3)
+    idle.start("stop.idle=1s")
+    state = idle.over()
+    assert state.state == "finished"
+    assert "nothing new for 1 s" in state.reason
+    assert len(state.entries) == 3
+
+
+def test_an_engine_that_cannot_start_is_not_started_again(made):
+    s = made(refuse="target.function: module foo has no function 'bar'")
+    s.start()
+    state = s.over()
+    assert (state.state, state.instances["main"].state) == ("failed", "failed")
+    assert state.reason == "target.function: module foo has no function 'bar'"
+    assert state.instances["main"].restarts == 0
+
+
+def test_an_interpreter_that_is_gone_fails_in_words(made):
+    s = made()
+    s.freeze()
+    s.python.unlink()
+    from fuzztui.supervise.daemon import start
+
+    with pytest.raises(SupervisorError, match="not an executable interpreter"):
+        start(s.run)
+    s.python.write_text("#!/nowhere/at/all\n")
+    s.python.chmod(0o755)
+    start(s.run)
+    state = s.over()
+    assert state.state == "failed"
+    assert "cannot be started" in state.reason
+
+
+# ------------------------------------------------------------------ restarts and kills
+
+
+def test_an_engine_that_crashes_is_started_again(made):
+    s = made(exit_at=20, status=-signal.SIGSEGV)
+    s.start("campaign.budget=600")
+    state = s.over()
+    assert (state.state, state.instances["main"].restarts) == ("finished", 1)
+    s.check_nothing_lost_or_doubled()
+    (restarting,) = [e for e in s.events(InstanceState) if e.state == "restarting"]
+    assert restarting.reason == "it was killed by SIGSEGV; again in 0.5 s"
+
+
+def test_an_engine_is_killed_and_nothing_is_lost(made):
+    s = made()
+    s.start("campaign.budget=800")
+    first = s.until(busy).instances["main"].pid
+    os.kill(first, signal.SIGKILL)
+    s.until(lambda st: st.instances["main"].restarts == 1 and st.instances["main"].pid != first)
+    state = s.over()
+    assert (state.state, state.instances["main"].execs) == ("finished", 800)
+    s.check_nothing_lost_or_doubled()
+
+
+def test_back_off_doubles(made):
+    s = made(refuse="")
+    s.python.write_text("#!/bin/sh\nexit 7\n")
+    s.start()
+    s.until(lambda st: st.instances.get("main") and st.instances["main"].restarts >= 3)
+    reasons = [e.reason for e in s.events(InstanceState) if e.state == "restarting"]
+    assert reasons[:3] == [
+        f"it ended with exit status 7; again in {delay} s" for delay in ("0.5", "1", "2")
+    ]
+
+
+def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
+    s = made()
+    s.start("campaign.budget=1600")
+    engine = s.until(busy).instances["main"].pid
+    s.kill_supervisor()
+    queue = s.run / "out/main/queue"
+    before = len(list(queue.iterdir()))
+    while len(list(queue.iterdir())) < before + 10:
+        time.sleep(0.01)  # the engine goes on alone
+    t = s.state().t
+    pid = s.start("campaign.budget=1600")
+    state = s.until(lambda st: st.supervisor_pid == pid)
+    assert state.instances["main"].pid == engine
+    assert s.events(SupervisorStarted)[-1].adopted == ["main"]
+    # It worked meanwhile, so the time counts.
+    taken_over = next(r.t for r in reversed(s.records()) if isinstance(r.event, SupervisorStarted))
+    assert taken_over > t + 0.1
+    state = s.over()
+    assert (state.state, state.instances["main"].execs) == ("finished", 1600)
+    assert state.instances["main"].restarts == 0
+    s.check_nothing_lost_or_doubled()
+
+
+def test_both_are_killed_and_time_stands_still(made):
+    s = made()
+    s.start("campaign.budget=800")
+    engine = s.until(busy).instances["main"].pid
+    s.kill_supervisor()
+    os.kill(engine, signal.SIGKILL)
+    t = s.state().t
+    time.sleep(0.7)
+    s.start("campaign.budget=800")
+    records = s.records()
+    started = max(i for i, r in enumerate(records) if isinstance(r.event, SupervisorStarted))
+    assert records[started].event.resumed == ["main"]
+    assert records[started].t < t + 0.5
+    state = s.over()
+    assert (state.state, state.instances["main"].execs) == ("finished", 800)
+    s.check_nothing_lost_or_doubled()
+
+
+def test_after_a_reboot_everything_is_resumed(made):
+    s = made()
+    s.start("campaign.budget=800")
+    engine = s.until(busy).instances["main"].pid
+    s.kill_supervisor()
+    os.kill(engine, signal.SIGKILL)
+    # The pid belongs to somebody else by now: to us.
+    for name in ("out/main/process.json", "supervisor/clock.json"):
+        path = s.run / name
+        path.write_text(path.read_text().replace(boot_id(), "before"))
+    (s.run / "out/main/process.json").write_text(f'{{"pid":{os.getpid()},"start":1,"boot":"b"}}')
+    s.start("campaign.budget=800")
+    assert s.over().state == "finished"
+    s.check_nothing_lost_or_doubled()
+
+
+@pytest.mark.parametrize("rounds", [4, pytest.param(40, marks=pytest.mark.slow)])
+def test_kills_at_any_moment(made, rounds):
+    rng = random.Random(rounds)
+    s = made(tick=0.002, crash_at=list(range(50, 5000, 50)))
+    s.start()
+    for _ in range(rounds):
+        s.until(busy)
+        time.sleep(rng.random() / 2)
+        victims = rng.choice(["supervisor", "engine", "both"])
+        if victims != "engine":
+            s.kill_supervisor()
+        if victims != "supervisor":
+            for process in s.marked():
+                process.signal(signal.SIGKILL)
+        time.sleep(rng.random() / 4)
+        if not running(s.run):
+            s.start()
+    os.kill(running(s.run), signal.SIGTERM)
+    assert s.over().state == "stopped"
+    s.check_nothing_lost_or_doubled()
+
+
+# ------------------------------------------------------------------- the supervisor
+
+
+def test_sigterm_ends_everything_cleanly_and_sighup_nothing(made):
+    s = made(leave_child=True)
+    pid = s.start()
+    s.until(busy)
+    assert len(s.marked()) == 2
+    os.kill(pid, signal.SIGHUP)
+    os.kill(pid, signal.SIGHUP)
+    os.kill(pid, signal.SIGTERM)
+    state = s.over()
+    assert (state.state, state.reason) == ("stopped", "the supervisor got SIGTERM")
+    assert s.marked() == []
+    assert s.stderr() == ""
+    # The same command goes on.
+    s.start()
+    s.until(lambda st: busy(st) and len(st.entries) > len(state.entries))
+
+
+def test_it_has_no_terminal_and_no_parent(made):
+    s = made()
+    pid = s.start()
+    process = psutil.Process(pid)
+    assert process.ppid() != os.getpid()
+    assert process.terminal() is None
+    assert os.getsid(pid) != os.getsid(0)
+    assert process.environ().get("FUZZTUI_RUN") is None
+    for fd in (0, 1):
+        assert os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null"
+
+
+def test_a_second_supervisor_is_refused(made):
+    s = made()
+    pid = s.start()
+    with pytest.raises(AlreadyRunning, match=str(pid)) as e:
+        s.start()
+    assert e.value.pid == pid
+    assert running(s.run) == pid
+    s.until(busy)
+
+
+def test_what_is_wrong_at_the_start_is_said(made):
+    from fuzztui.supervise.daemon import start
+
+    s = made()
+    s.freeze()
+    (s.run / "campaign.toml").write_text("[campaign]\nname = 1\n")
+    with pytest.raises(SupervisorError, match=r"campaign\.toml"):
+        start(s.run)
+    s.freeze()
+    (s.run / "log/campaign.jsonl.gz").mkdir()
+    with pytest.raises(SupervisorError, match="log"):
+        start(s.run)
+
+
+def test_what_takes_time_is_told(made):
+    from fuzztui.supervise.daemon import start
+
+    s = made()
+    s.freeze()
+    told: list[str] = []
+    start(s.run, progress=told.append)
+    assert told
+
+
+def test_fewer_and_more_instances_than_before(made):
+    s = made()
+    s.start(instances=2)
+    s.until(lambda st: len(st.instances) == 2 and busy(st))
+    s.kill_supervisor()
+    s.start(instances=1)
+    state = s.until(lambda st: st.instances["s1"].state == "stopped")
+    assert len(s.marked()) == 1
+    assert state.instances["main"].state == "running"
+    s.check_nothing_lost_or_doubled("s1")
+    os.kill(running(s.run), signal.SIGTERM)
+    s.over()
+    s.start(instances=3)
+    s.until(lambda st: st.instances.get("s2") and st.instances["s1"].state == "running")
+
+
+def test_a_run_that_was_moved_goes_on(made, tmp_path):
+    s = made()
+    s.start("campaign.budget=200")
+    s.over()
+    s.run.rename(tmp_path / "elsewhere")
+    s.run = tmp_path / "elsewhere"
+    s.start("campaign.budget=400")
+    assert s.over().instances["main"].execs == 400
+    s.check_nothing_lost_or_doubled()
+
+
+def test_a_full_disk_loses_nothing(made):
+    s = made(tick=0.01, entries=200)
+    s.freeze()
+    log = s.run / "log"
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(log)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a tmpfs is not permitted here")
+    try:
+        s.start()
+        s.until(busy)
+        pid = running(s.run)
+        filler = log / "filler"
+        with pytest.raises(OSError, match="No space"), filler.open("wb", buffering=0) as f:
+            while True:
+                f.write(b"x" * 4096)
+        queue = s.run / "out/main/queue"
+        while len(list(queue.iterdir())) < 200:
+            time.sleep(0.05)
+        assert len(s.state().entries) < 200
+        assert running(s.run) == pid
+        filler.unlink()
+        s.until(lambda st: len(st.entries) == 200)
+        texts = [m.text for m in s.events(Message)]
+        assert texts == [
+            "the campaign log cannot be written: No space left on device",
+            "the campaign log is written again",
+        ]
+        os.kill(pid, signal.SIGTERM)
+        s.over()
+        s.check_nothing_lost_or_doubled()
+        s.clean_up()
+    finally:
+        subprocess.run(["umount", "-l", str(log)], check=False)
+
+
+def test_a_stopped_start_says_starting_first(made):
+    s = made()
+    s.start("campaign.budget=100")
+    s.over()
+    assert [e.state for e in s.events(CampaignState)] == ["starting", "running"]

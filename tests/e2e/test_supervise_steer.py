@@ -1,0 +1,292 @@
+"""Steering a campaign of real processes through its control socket."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from supervised import Supervised
+
+from fuzztui.remote.client import NotRunning, running
+from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SkipEntry, Stop
+from fuzztui.wire.events import (
+    CampaignState,
+    CommandApplied,
+    CommandIssued,
+    CommandRejected,
+    InstanceState,
+)
+
+
+@pytest.fixture
+def made(tmp_path):
+    things: list[Supervised] = []
+
+    def make(where: Path | None = None, **plan: object) -> Supervised:
+        directory = where or tmp_path / str(len(things))
+        directory.mkdir(exist_ok=True)
+        things.append(Supervised(directory, **plan))
+        return things[-1]
+
+    yield make
+    for thing in things:
+        thing.clean_up()
+
+
+def busy(state) -> bool:
+    return state.state == "running" and len(state.entries) >= 3
+
+
+def test_an_engine_obeys_and_refuses(made):
+    s = made()
+    s.start()
+    s.until(busy)
+    result = s.send(SkipEntry(2))
+    assert (result.ok, result.instance) == (True, "main")
+    assert result.trial > 0
+    result = s.send(PromoteEntry(1_000_000, "main"))
+    assert (result.ok, result.detail) == (False, "no such entry")
+    events = s.events()
+    issued = [e for e in events if isinstance(e, CommandIssued)]
+    assert [e.command for e in issued] == [
+        {"c": "skip", "entry": 2},
+        {"c": "promote", "entry": 1_000_000, "instance": "main"},
+    ]
+    assert all("@" in e.by for e in issued)
+    applied = next(e for e in events if isinstance(e, CommandApplied))
+    assert applied.id == issued[0].id
+    assert events.index(issued[0]) < events.index(applied)
+
+
+def test_what_cannot_be_done_is_said(made):
+    s = made(capabilities=["pause", "resume", "skip"])
+    s.start(instances=2)
+    s.until(lambda st: all(i.engine for i in st.instances.values()) and len(st.instances) == 2)
+    assert s.send(PromoteEntry(1, "main")).detail == "fake cannot promote"
+    assert s.send(SkipEntry(1)).detail == "say which instance, one of: main, s1"
+    assert s.send(SkipEntry(1, "[/x]")).detail == "there is no instance '[/x]', but: main, s1"
+    assert s.send(Stop("s1")).ok
+    s.until(lambda st: st.instances["s1"].state == "stopped")
+    assert s.send(SkipEntry(1, "s1")).detail == "s1 has ended (stopped)"
+    assert s.state().instances["main"].state == "running"
+    assert all(c.state != "pending" for c in s.state().commands.values())
+
+
+def test_pause_and_resume(made):
+    s = made()
+    s.start(instances=2)
+    s.until(lambda st: busy(st) and all(i.state == "running" for i in st.instances.values()))
+    assert s.send(Pause("s1")).ok
+    state = s.until(lambda st: st.instances["s1"].state == "paused")
+    assert state.state == "running"
+    result = s.send(Pause())
+    assert (result.ok, result.detail) == (True, "2 instances")
+    state = s.until(lambda st: st.state == "paused")
+    assert {i.state for i in state.instances.values()} == {"paused"}
+    time.sleep(0.2)
+    entries = len(s.state().entries)
+    time.sleep(0.5)
+    assert len(s.state().entries) == entries
+    assert s.send(Resume()).ok
+    s.until(lambda st: busy(st) and len(st.entries) > entries)
+
+
+def test_a_pause_spends_no_time_budget(made):
+    s = made()
+    s.start("campaign.budget=1s")
+    s.until(busy)
+    assert s.send(Pause()).ok
+    time.sleep(1.2)
+    assert s.state().state == "paused"
+    assert s.send(Resume()).ok
+    state = s.over()
+    assert state.state == "finished"
+    assert state.t > 2.1
+
+
+def test_an_engine_that_cannot_pause_is_stopped_by_signal(made):
+    s = made(capabilities=[])
+    s.start()
+    pid = s.until(busy).instances["main"].pid
+    assert s.send(Pause()).ok
+    s.until(lambda st: st.state == "paused")
+    assert psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    assert s.send(Resume()).ok
+    s.until(lambda st: st.state == "running")
+    assert s.send(Pause()).ok
+    assert s.send(Stop()).ok  # a stopped process takes SIGTERM all the same
+    assert s.over().state == "stopped"
+    assert not [e for e in s.events(InstanceState) if "killed" in e.reason]
+
+
+def test_an_engine_without_files_for_us_is_steered_by_signals(made, monkeypatch):
+    """As AFL++ will be: no hello, no control.jsonl. It is alive once its figures move."""
+    s = made(capabilities=[])
+    s.start()
+    s.until(busy)
+    assert s.send(Pause()).ok
+    s.kill_supervisor()
+    s.start()
+    assert s.state().state == "paused"
+    assert s.send(Resume()).ok
+    s.until(lambda st: st.state == "running" and st.instances["main"].state == "running")
+
+
+def test_a_pause_outlives_supervisor_and_engine(made):
+    s = made()
+    s.start()
+    engine = s.until(busy).instances["main"].pid
+    assert s.send(Pause()).ok
+    s.until(lambda st: st.state == "paused")
+    s.kill_supervisor()
+    os.kill(engine, signal.SIGKILL)
+    s.start()
+    state = s.until(lambda st: st.instances["main"].pid not in (0, engine))
+    s.until(lambda st: st.instances["main"].state == "paused")
+    entries = len(s.state().entries)
+    time.sleep(0.5)
+    state = s.state()
+    assert (state.state, len(state.entries)) == ("paused", entries)
+    assert s.send(Resume()).ok
+    s.until(lambda st: st.state == "running" and len(st.entries) > entries)
+    assert "running" not in [e.state for e in s.events()[-20:] if isinstance(e, CampaignState)][:-1]
+
+
+def test_stop_ends_it_and_leaves_no_process(made):
+    s = made(leave_child=True)
+    s.start(instances=2)
+    s.until(lambda st: busy(st) and len(s.marked()) == 4)
+    result = s.send(Stop())
+    assert (result.ok, result.detail) == (True, "2 instances")
+    state = s.over()
+    assert state.state == "stopped"
+    assert state.reason.startswith("stopped by ")
+    assert {i.state for i in state.instances.values()} == {"stopped"}
+    assert s.marked() == []
+    with pytest.raises(NotRunning):
+        s.send(Stop())
+    s.check_nothing_lost_or_doubled("main", "s1")
+
+
+@pytest.mark.slow
+def test_an_engine_that_does_not_want_to_go_is_killed(made):
+    s = made(ignore_term=True)
+    s.start()
+    s.until(busy)
+    assert s.send(Stop(), timeout=30).ok
+    state = s.over()
+    assert state.state == "stopped"
+    assert "had to be killed" in state.instances["main"].reason
+    assert s.marked() == []
+    s.check_nothing_lost_or_doubled()
+
+
+def test_stopping_while_it_waits_to_start_again(made):
+    s = made()
+    s.python.write_text("#!/bin/sh\nexit 7\n")
+    s.start()
+    s.until(lambda st: st.instances.get("main") and st.instances["main"].restarts >= 3)
+    assert s.send(Stop()).ok
+    assert s.over().state == "stopped"
+
+
+def test_a_command_without_an_answer_stays_pending_and_ends_with_the_campaign(made):
+    s = made(deaf=True)
+    s.start()
+    s.until(busy)
+    result = s.send(SkipEntry(1), timeout=0.3)
+    assert (result.ok, result.pending) == (False, True)
+    assert [c.state for c in s.state().commands.values()] == ["pending"]
+    assert s.send(Stop()).ok
+    state = s.over()
+    assert [c.state for c in state.commands.values()] == ["rejected", "applied"]
+
+
+def test_a_command_is_answered_once_over_a_killed_supervisor(made):
+    s = made(deaf=True)
+    s.start()
+    engine = s.until(busy).instances["main"].pid
+    s.send(SkipEntry(1), timeout=0.2)
+    s.kill_supervisor()
+    os.kill(engine, signal.SIGKILL)
+    s.plan["deaf"] = False
+    s.start()
+    s.until(lambda st: all(c.state == "applied" for c in st.commands.values()))
+    control = (s.run / "out/main/control.jsonl").read_text()
+    assert control.count("skip") == 1
+    (issued,) = s.events(CommandIssued)
+    assert [e.id for e in s.events(CommandApplied)] == [issued.id]
+
+
+def test_a_command_that_was_logged_and_not_sent_is_sent(made):
+    """The supervisor is killed between the two: the next one sends it."""
+    s = made()
+    s.start()
+    s.until(busy)
+    s.kill_supervisor()
+    engine = s.state().instances["main"].pid
+    os.kill(engine, signal.SIGKILL)
+    from fuzztui.log.writer import LogWriter
+
+    writer = LogWriter(s.run / "log")
+    writer.append(CommandIssued("c-lost", {"c": "skip", "entry": 1}, "me"), 1.0)
+    writer.append(CommandIssued("c-stop", {"c": "stop"}, "me"), 1.0)
+    writer.close()
+    s.start()
+    state = s.until(lambda st: all(c.state != "pending" for c in st.commands.values()))
+    assert state.commands["c-lost"].state == "applied"
+    assert state.commands["c-stop"].state == "rejected"
+    assert state.state == "running" or s.until(busy)
+
+
+def test_commands_before_the_engine_is_up_wait_for_it(made):
+    s = made()
+    s.python.write_text(s.python.read_text().replace("exec", "sleep 1; exec"))
+    s.start()
+    result = s.send(SkipEntry(0))
+    assert result.ok
+    assert s.events(CommandRejected) == []
+
+
+def test_several_people_at_once(made):
+    s = made()
+    s.start()
+    s.until(busy)
+    results: dict[int, bool] = {}
+
+    def ask(n: int) -> None:
+        results[n] = s.send(SkipEntry(n if n % 2 else n + 1_000_000)).ok
+
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {n: bool(n % 2) for n in range(12)}
+    issued = [e.id for e in s.events(CommandIssued)]
+    answered = [e.id for e in s.events() if isinstance(e, (CommandApplied, CommandRejected))]
+    assert len(set(issued)) == 12
+    assert sorted(issued) == sorted(answered)
+
+
+def test_the_socket_comes_back_after_a_logout(made):
+    s = made()
+    s.start()
+    s.until(busy)
+    path = Path((s.run / "supervisor/socket").read_text().strip())
+    path.unlink()
+    end = time.monotonic() + 20
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert s.send(SkipEntry(1)).ok
+    pid = running(s.run)
+    assert s.send(Stop()).ok
+    s.over()
+    assert not path.exists()
+    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=20)
+    assert not psutil.pid_exists(pid)

@@ -1,0 +1,94 @@
+"""Hypothesis strategies for events: every kind, names from small pools so that they meet."""
+
+import math
+from dataclasses import MISSING, fields
+
+from hypothesis import strategies as st
+
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import COMMAND_NAMES
+from fuzztui.wire.events import EVENT_KINDS, CommandIssued, Record, Unknown
+
+INSTANCES = ["main", "w1", "[/x]", "a\x1b[31m", "\ud800", ""]
+STATES = ["running", "paused", "restarting", "stopped", "finished", "failed", "starting", "?"]
+FILES = ["crashes/a", "crashes/b", "hangs/c", "crashes/\u202e", ""]
+
+POOLS = {
+    "instance": st.sampled_from(INSTANCES),
+    "sync": st.sampled_from(["", "main", "w1"]),
+    "state": st.sampled_from(STATES),
+    "file": st.sampled_from(FILES),
+    "category": st.sampled_from(["crash", "hang", "other"]),
+    "signature": st.sampled_from(["", "S1", "S2", "S3"]),
+    "id": st.one_of(st.integers(-1, 6), st.integers()),
+    "src": st.lists(st.integers(-1, 6), max_size=3),
+    "level": st.sampled_from(["info", "warning", "error", "??"]),
+}
+
+INTS = st.one_of(st.integers(-1, 50), st.integers(-(2**70), 2**70))
+FLOATS = st.one_of(
+    st.floats(0, 1e6), st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 9)
+)
+HOSTILE_FLOATS = st.one_of(FLOATS, st.sampled_from([math.nan, math.inf, -math.inf, 10**400]))
+# Without surrogates: two of them next to each other would be one character after JSON.
+TEXTS = st.one_of(st.sampled_from(["", "x", "[b]\x00"]), st.text(max_size=8))
+FLAT = st.dictionaries(
+    TEXTS.filter(lambda k: k not in ("k", "s", "t")),
+    st.one_of(st.integers(), TEXTS, st.booleans(), st.lists(TEXTS, max_size=2)),
+    max_size=3,
+)
+
+
+def _field(f, floats):
+    if f.name == "id" and f.type == "str":
+        return st.sampled_from(["c1", "c2", "c3", "c4"])
+    if f.name in POOLS:
+        return POOLS[f.name]
+    return {
+        "int": INTS,
+        "float": floats,
+        "str": TEXTS,
+        "bool": st.booleans(),
+        "list[str]": st.lists(st.one_of(POOLS["instance"], TEXTS), max_size=3),
+        "list[int]": st.lists(INTS, max_size=3),
+        "dict[str, Any]": FLAT,
+    }[str(f.type)]
+
+
+def of_kind(cls, floats=FLOATS):
+    """Events of one kind, with any of the optional fields left out."""
+    required, optional = {}, {}
+    for f in fields(cls):
+        is_required = f.default is MISSING and f.default_factory is MISSING
+        (required if is_required else optional)[f.name] = _field(f, floats)
+    return st.fixed_dictionaries(required, optional=optional).map(lambda kw: cls(**kw))
+
+
+COMMANDS = st.one_of([of_kind(c) for c in COMMAND_NAMES.values()])
+ISSUED = st.builds(CommandIssued, st.sampled_from(["c1", "c2", "c9"]), COMMANDS.map(encode_command))
+UNKNOWN = st.builds(Unknown, st.sampled_from(["later_kind", "another"]), FLAT)
+
+
+def events(floats=FLOATS):
+    """Events of all kinds, unknown ones too."""
+    return st.one_of(
+        [of_kind(c, floats) for k, c in EVENT_KINDS.items() if k != Unknown.kind]
+        + [ISSUED, UNKNOWN]
+    )
+
+
+def logs(max_size=40, floats=FLOATS, min_size=0):
+    """Whole logs: records numbered from 1, at times that do not go back."""
+
+    def stamp(drawn):
+        t, records = 0.0, []
+        for seq, (step, event) in enumerate(drawn, 1):
+            t = round(t + step, 4)
+            records.append(Record(seq, t, event))
+        return records
+
+    steps = st.one_of(st.just(0.0), st.floats(0, 2), st.floats(0, 5000))
+    pairs = st.tuples(steps, events(floats))
+    # Long ones too: Hypothesis' lists are short on average.
+    long = st.lists(pairs, min_size=max_size // 2, max_size=max_size)
+    return st.one_of(st.lists(pairs, min_size=min_size, max_size=max_size), long).map(stamp)

@@ -1,0 +1,202 @@
+"""The fold: never raises, and the cut into batches and checkpoints never shows."""
+
+import itertools
+import json
+from dataclasses import replace
+
+import pytest
+from event_strategies import HOSTILE_FLOATS, INSTANCES, logs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuzztui.model import selectors
+from fuzztui.model.chain import Chain, Link
+from fuzztui.model.checkpoint import CheckpointError, Mark, from_json, rows, to_json
+from fuzztui.model.fold import apply
+from fuzztui.model.series import LIMIT
+from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, Changes, State
+from fuzztui.wire.codec import decode_record
+from fuzztui.wire.events import Record, Stats
+
+thorough = settings(max_examples=200)
+
+
+def folded(records):
+    state = State()
+    apply(state, records)
+    return state
+
+
+def through_json(data):
+    return json.loads(json.dumps(data, allow_nan=False))
+
+
+def same(a, b):
+    """Equal, and with tables in the same order."""
+    assert a == b
+    assert list(a.entries) == list(b.entries)
+    assert list(a.findings) == list(b.findings)
+    assert list(a.instances) == list(b.instances)
+
+
+@thorough
+@given(logs(), st.lists(st.integers(0, 40)))
+def test_any_cut_into_batches_gives_the_same_state(records, cuts):
+    state = State()
+    edges = sorted({0, len(records), *(c for c in cuts if c < len(records))})
+    changes = Changes()
+    for a, b in itertools.pairwise(edges):
+        changes |= apply(state, records[a:b])
+    whole = State()
+    at_once = apply(whole, records)
+    same(state, whole)
+    assert changes == at_once
+
+
+@thorough
+@given(logs(), st.integers(0, 40))
+def test_going_on_from_a_checkpoint_gives_the_same_state(records, cut):
+    early = folded(records[:cut])
+    restored = from_json(through_json(to_json(early)))
+    same(restored, early)
+    apply(restored, records[cut:])
+    same(restored, folded(records))
+    same(early, folded(records[:cut]))
+
+
+@thorough
+@given(logs(max_size=60), st.sets(st.integers(1, 60)))
+def test_any_link_of_a_chain_is_the_state_of_its_record(records, cuts):
+    chain, state, mark = Chain(), State(), Mark()
+    for cut in sorted(c for c in cuts if c <= len(records)):
+        apply(state, records[state.seq : cut])
+        data = through_json(to_json(state, mark))
+        mark = Mark.of(state)
+        entries, findings = rows(data)
+        head = data["head"]
+        chain.links.append(
+            Link(
+                state.seq,
+                state.t,
+                entries,
+                findings,
+                data["recent"],
+                lambda head=head: through_json(head),
+            )
+        )
+    for n, link in enumerate(chain.links, 1):
+        restored = chain.restore(n)
+        same(restored, folded(records[: link.seq]))
+        apply(restored, records[link.seq :])
+        same(restored, folded(records))
+
+
+@given(logs())
+def test_records_again_change_nothing(records):
+    state = folded(records)
+    assert apply(state, records) == Changes()
+    same(state, folded(records))
+
+
+@thorough
+@given(logs(floats=HOSTILE_FLOATS), st.floats(), st.integers(0, 2**80))
+def test_the_fold_never_raises_and_stays_json(records, t, seq):
+    records = [*records, Record(seq, t, Stats("main", execs=5))]
+    state = folded(records)
+    restored = from_json(through_json(to_json(state)))
+    same(restored, state)
+    json.dumps(selectors.status_dict(state), allow_nan=False)
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), st.integers() | st.text() | st.floats())))
+def test_kinds_of_the_future_are_counted(dicts):
+    lines = [json.dumps({**d, "s": n, "t": 1, "k": f"k{n % 3}"}) for n, d in enumerate(dicts, 1)]
+    state = folded([decode_record(line) for line in lines])
+    assert sum(state.unknown.values()) == len(lines)
+    assert len(state.recent) == len(lines)
+    to_json(state)
+
+
+@thorough
+@given(logs())
+def test_totals_are_what_the_instances_add_up_to(records):
+    state = folded(records)
+    t = selectors.totals(state)
+
+    def last(name):
+        return state.series[name].last if name in state.series else 0
+
+    assert last("execs") == t.execs
+    assert last("corpus") == t.corpus
+    assert last("crashes") == t.crashes
+    assert last("hangs") == t.hangs
+    if all(abs(i.execs_per_sec) < 1e9 for i in state.instances.values()):
+        big = any(isinstance(r.event, Stats) and abs(r.event.execs_per_sec) > 1e9 for r in records)
+        assert big or last("rate") == pytest.approx(t.execs_per_sec, abs=1e-6)
+    if "edges" in state.series and all(i.edges >= 0 for i in state.instances.values()):
+        assert last("edges") == t.edges
+
+
+@thorough
+@given(logs(max_size=60))
+def test_tables_agree_with_each_other(records):
+    state = folded(records)
+    for key, entry in state.entries.items():
+        assert entry.key == key == f"{entry.instance}/{entry.id}"
+    for i in state.instances.values():
+        files = [f for f in state.findings.values() if f.instance == i.id and f.saved]
+        assert i.crashes >= i.crash_files
+        assert i.entry_files == sum(e.saved for e in state.entries.values() if e.instance == i.id)
+        assert i.crash_files + i.hang_files == len(files)
+    grouped = [key for keys in state.groups.values() for key in keys]
+    assert sorted(grouped) == sorted(k for k, f in state.findings.items() if f.signature)
+    for signature, keys in state.groups.items():
+        group = [state.findings[k] for k in keys]
+        assert [f.seq for f in group] == sorted(f.seq for f in group)
+        assert {f.signature for f in group} == {signature}
+        assert [f.first for f in group] == [True] + [False] * (len(group) - 1)
+    for row in [*state.entries.values(), *state.findings.values()]:
+        keys = [s.key for s in selectors.lineage(state, row)]
+        assert len(keys) == len(set(keys))
+
+
+@settings(max_examples=10)
+@given(st.integers(1, 3), st.floats(0.01, 700))
+def test_a_state_is_bounded(instances, step):
+    state = State()
+    n = 3000
+    apply(
+        state,
+        (
+            Record(i, round(i * step, 4), Stats(INSTANCES[i % instances], execs=i, edges=i))
+            for i in range(1, n)
+        ),
+    )
+    for series in state.series.values():
+        assert len(series.times) <= LIMIT
+        assert series.times == sorted(series.times)
+    assert state.series["execs"].at(state.t) == state.series["execs"].last
+    assert len(state.recent) <= RECENT_RECORDS
+    assert len(state.commands) <= RECENT_COMMANDS
+
+
+def test_data_that_is_no_checkpoint_is_refused():
+    data = to_json(State())
+    for broken in (
+        None,
+        [],
+        {},
+        {**data, "schema": 0},
+        {**data, "head": {}},
+        {**data, "entries": 3},
+    ):
+        with pytest.raises(CheckpointError):
+            from_json(broken)
+    assert from_json(data) == State()
+
+
+def test_rows_are_shared_and_never_changed():
+    state = folded([Record(1, 0.0, Stats("main"))])
+    with pytest.raises(AttributeError):
+        state.instances["main"].nothing = 1
+    assert replace(Changes(), campaign=True) | Changes() == Changes(campaign=True)
