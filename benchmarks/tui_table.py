@@ -17,10 +17,9 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from textual.app import App
 from textual.widgets import DataTable
 
-from fuzztui.tui.palette import Palette
+from fuzztui.tui.themed import ThemedApp
 from fuzztui.tui.widgets.columns import Column
 from fuzztui.tui.widgets.table import BigTable
 
@@ -71,17 +70,6 @@ def cells(row: Row) -> tuple[str, ...]:
 TITLES = ("entry", "state", "execs", "edges", "size", "rate", "note")
 
 
-class Bench(App[None]):
-    """Anything that a BigTable may live in."""
-
-    @property
-    def palette(self) -> Palette:
-        return Palette(self.theme_variables)
-
-    def perform(self, action_id: str) -> None:
-        raise NotImplementedError
-
-
 def column(i: int) -> Column[Row]:
     attribute = ("key", "state", "execs", "edges", "size", "rate", "note")[i]
     return Column(
@@ -114,7 +102,7 @@ class Ours:
 
     def sort(self) -> None:
         self.reverse = not self.reverse
-        self.widget.sort_by(self.columns[2], self.reverse)
+        self.widget.sort_by(self.columns[2 if self.reverse else 4], self.reverse)
 
     def scroll(self, y: int) -> None:
         self.widget.scroll_to(y=y, animate=False)
@@ -144,9 +132,8 @@ class Peer:
 
     def sort(self) -> None:
         self.reverse = not self.reverse
-        number = {key: row.execs for key, row in self.rows.items()}
-        by = {f"{row.execs:,}": number[key] for key, row in self.rows.items()}
-        self.widget.sort("execs", key=by.__getitem__, reverse=self.reverse)
+        title = "execs" if self.reverse else "size"
+        self.widget.sort(title, key=lambda text: int(text.replace(",", "")), reverse=self.reverse)
 
     def scroll(self, y: int) -> None:
         self.widget.scroll_to(y=y, animate=False)
@@ -157,7 +144,7 @@ async def run(side: Ours | Peer, n: int) -> dict[str, float]:
     rng = random.Random(3)
     result: dict[str, float] = {}
 
-    class Shown(Bench):
+    class Shown(ThemedApp):
         def compose(self):
             yield side.widget
 

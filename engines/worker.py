@@ -182,10 +182,8 @@ def _tokens(spec: Spec, constants: Constants) -> list[bytes]:
 
 
 def _limits(spec: Spec) -> None:
-    """Address space (half of the machine's memory unless told otherwise), no core files."""
+    """Address space if there is a limit; no core files."""
     memory = spec.target.memory_bytes
-    if memory == 0:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if memory > 0:
         if hard != resource.RLIM_INFINITY:

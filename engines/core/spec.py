@@ -18,7 +18,7 @@ PROTO = 1
 
 @dataclass(frozen=True, slots=True)
 class TargetSpec:
-    """What is fuzzed. Paths are absolute; a limit of 0 is the engine's default."""
+    """What is fuzzed. Paths are absolute; ``memory_bytes`` 0 is no limit."""
 
     function: str
     path: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ hops from header to header without decompressing; ours adds which records are
 inside. To gzip, zcat and zgrep it is an ordinary file.
 
 Subfield ``FZ``, little endian: u8 kind, u32 size of the whole member, u32 count,
-u64 first and last sequence number, f64 first and last campaign time.
+u64 first and last sequence number, f64 first and last campaign time, u32 CRC of these.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ __all__ = [
 RECORDS, CHANGES, HEAD = 0, 1, 2
 """Kinds of members: records of the log; the two parts of a checkpoint."""
 
-# magic, deflate, FEXTRA; no time, no flags, unknown system; XLEN, subfield FZ of 41 bytes
-_PAYLOAD = struct.Struct("<BIIQQdd")
+# magic, deflate, FEXTRA; no time, no flags, unknown system; XLEN, subfield FZ
+_FIELDS = struct.Struct("<BIIQQdd")
+_CRC = struct.Struct("<I")
+_PAYLOAD_SIZE = _FIELDS.size + _CRC.size
 _PREFIX = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff" + struct.pack(
-    "<H2sH", 4 + _PAYLOAD.size, b"FZ", _PAYLOAD.size
+    "<H2sH", 4 + _PAYLOAD_SIZE, b"FZ", _PAYLOAD_SIZE
 )
-HEADER_SIZE = len(_PREFIX) + _PAYLOAD.size
+HEADER_SIZE = len(_PREFIX) + _PAYLOAD_SIZE
 _TRAILER = struct.Struct("<II")
 
 LARGEST = 256 << 20
@@ -82,9 +84,8 @@ def pack(data: bytes, kind: int, span: Span, level: int = 6) -> bytes:
     compressor = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     body = compressor.compress(data) + compressor.flush()
     size = HEADER_SIZE + len(body) + _TRAILER.size
-    header = _PREFIX + _PAYLOAD.pack(
-        kind, size, span.count, span.first, span.last, span.t0, span.t1
-    )
+    fields = _FIELDS.pack(kind, size, span.count, span.first, span.last, span.t0, span.t1)
+    header = _PREFIX + fields + _CRC.pack(zlib.crc32(fields))
     return header + body + _TRAILER.pack(zlib.crc32(data), len(data) & 0xFFFFFFFF)
 
 
@@ -112,7 +113,10 @@ def walk(fd: int, offset: int, size: int, after: int = 0) -> Iterator[Block]:
         header = read_at(fd, offset, HEADER_SIZE)
         if len(header) < HEADER_SIZE or not header.startswith(_PREFIX):
             return
-        kind, length, count, first, last, t0, t1 = _PAYLOAD.unpack_from(header, len(_PREFIX))
+        fields = header[len(_PREFIX) : -_CRC.size]
+        if _CRC.unpack(header[-_CRC.size :])[0] != zlib.crc32(fields):
+            return
+        kind, length, count, first, last, t0, t1 = _FIELDS.unpack(fields)
         sound = (
             length > HEADER_SIZE
             and offset + length <= size

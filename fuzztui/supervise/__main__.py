@@ -72,7 +72,6 @@ def main() -> int:
     if arguments.detach is not None and os.fork():
         os._exit(0)
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    os.umask(0o077)
     parent = _Parent(arguments.detach)
     home = RunDir(arguments.run.resolve())
     try:

@@ -17,7 +17,7 @@ from fuzztui.session import Keeper, LiveClock, Session
 from fuzztui.supervise.clock import CampaignClock
 from fuzztui.supervise.relay import Offsets, relayed
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.wire.events import Event, Message
+from fuzztui.wire.events import Event, Message, Record
 
 __all__ = ["Journal"]
 
@@ -55,7 +55,12 @@ class Journal:
     def record(self, *events: Event) -> None:
         """Stamp events with the campaign time of now, fold them, react to them."""
         t = self.clock.now()
-        apply(self.state, [self._writer.append(event, t) for event in events])
+        records: list[Record] = []
+        try:
+            for event in events:
+                records.append(self._writer.append(event, t))
+        finally:
+            apply(self.state, records)  # the state is of the log, whatever happens
         for event in events:
             self._react(event)
 

@@ -17,7 +17,7 @@ def spent(campaign: Campaign, state: State, running_s: float) -> str:
     executed = sum(instance.execs for instance in state.instances.values())
     if campaign.budget_trials and executed >= campaign.budget_trials:
         return f"the budget of {campaign.budget_trials} trials is used up"
-    crashes = sum(1 for f in state.findings.values() if f.category == "crash")
+    crashes = sum(instance.crash_files for instance in state.instances.values())
     if campaign.stop_crashes and crashes >= campaign.stop_crashes:
         return f"{crashes} crashes were found (stop.crashes = {campaign.stop_crashes})"
     return ""

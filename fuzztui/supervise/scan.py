@@ -61,6 +61,7 @@ class Listing:
         self._wall = wall
         self._due = 0.0
         self._settled_mtime = -1
+        self._inode = 0
         self._waiting: deque[str] = deque()
 
     def rescan(self) -> None:
@@ -93,7 +94,11 @@ class Listing:
     def _list(self, last: bool) -> None:
         begun = self._monotonic()
         try:
-            mtime = self.path.stat().st_mtime_ns
+            status = self.path.stat()
+            mtime = status.st_mtime_ns
+            if self._inode not in (0, status.st_ino):
+                self.watched = False  # AFL renames queue/ when it is resumed: inotify went along
+            self._inode = status.st_ino
             if last or mtime != self._settled_mtime:
                 # Names only: a Path for each of 100,000 costs more than the listing.
                 names = os.listdir(self.path)  # noqa: PTH208

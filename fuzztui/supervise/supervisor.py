@@ -52,7 +52,7 @@ OBSERVE_S, AT_LEAST_S = 0.1, 0.05
 """Looks at the directories: so often, sooner when something is told, never closer."""
 
 RESOURCES_S = 3.0
-SOCKET_S = 2.0
+SOCKET_S = 1.0
 LAST_FLUSH_S = 60.0
 MAX_TROUBLES = 20
 
@@ -146,6 +146,13 @@ class Supervisor:
     async def _begin(self) -> None:
         """Adopt what still runs, say who supervises now, open the directories."""
         state, campaign = self.state, self._campaign
+        notes: list[Message] = []
+        try:
+            for name in self.lives:
+                self._home.instance(name).mkdir(mode=0o700, exist_ok=True)
+                notes += self._observer.add(name)
+        except OSError as e:
+            raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
         fresh, ended = state.state == "empty", state.state in ENDED
         budget = (campaign.budget_s, campaign.budget_trials)
         changed = not fresh and budget != (state.budget_s, state.budget_trials)
@@ -175,9 +182,7 @@ class Supervisor:
         if state.state not in ("running", "paused") or (not adopted and state.state != "paused"):
             self.record(CampaignState("starting", "" if fresh else "resumed"))
         self._save_clock()
-        for name in self.lives:
-            self._home.instance(name).mkdir(mode=0o700, exist_ok=True)
-            self.record(*self._observer.add(name))
+        self.record(*notes)
         await self._retire()
         self.flush()
 

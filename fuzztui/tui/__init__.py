@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -54,7 +56,8 @@ def run_app(
             file=sys.stderr,
         )
         return 2
-    app.run()
+    with _drawing_on_stdout():
+        app.run()
     status = app.status
     if mode == "live" and not status.over and status.name:
         if status.orphaned:
@@ -62,6 +65,20 @@ def run_app(
         else:
             print(f"The campaign {status.state}. Come back with: {opening.come_back}")
     return app.return_code or 0
+
+
+@contextmanager
+def _drawing_on_stdout() -> Iterator[None]:
+    """Textual draws on stderr; when that is a file (``2>log``) the screen is not to go there."""
+    stderr = sys.__stderr__
+    if stderr is not None and stderr.isatty():
+        yield
+        return
+    sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        sys.__stderr__ = stderr  # type: ignore[misc]
 
 
 def _opening(

@@ -26,8 +26,6 @@ from fuzztui.tui.actions import BY_ID, Situation, bindings, method_name
 from fuzztui.tui.background import in_thread
 from fuzztui.tui.commands import ActionProvider
 from fuzztui.tui.feed import BACK_OFF_S, Feed, default_hz
-from fuzztui.tui.lean import lean
-from fuzztui.tui.palette import Palette, fallbacks, to_textual
 from fuzztui.tui.player import Player
 from fuzztui.tui.replaying import ReplayControls
 from fuzztui.tui.screens.base import CampaignScreen
@@ -40,6 +38,7 @@ from fuzztui.tui.screens.overview import OverviewScreen
 from fuzztui.tui.status import Status, status_of
 from fuzztui.tui.steering import Steering
 from fuzztui.tui.text import plain
+from fuzztui.tui.themed import ThemedApp
 from fuzztui.tui.themes import ThemeFile
 from fuzztui.tui.widgets.banner import Banner
 from fuzztui.tui.widgets.footer import Footer
@@ -77,7 +76,7 @@ class Opening:
     wall: Callable[[], float] = time.time
 
 
-class FuzzApp(ReplayControls, App[None]):
+class FuzzApp(ReplayControls, ThemedApp):
     """The terminal monitor and controller."""
 
     TITLE = "fuzztui"
@@ -110,15 +109,9 @@ class FuzzApp(ReplayControls, App[None]):
         theme: str,
         problems: Iterable[str] = (),
     ) -> None:
-        self._palette: Palette | None = None
-        super().__init__()
+        super().__init__(themes.values(), theme)
         self._opening = opening
-        self._our_themes = list(themes)
         self._problems = list(problems)
-        for ours in themes.values():
-            self.register_theme(to_textual(ours))
-        if theme in self.available_themes:
-            self.theme = theme
         self.mode = opening.mode
         self.player = opening.player
         self.run_dir = opening.run
@@ -131,28 +124,6 @@ class FuzzApp(ReplayControls, App[None]):
         self._told = 0
         self._alive: bool | None = None
         self.marks: list[Mark] = []
-
-    # ------------------------------------------------------------- colours
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Textual's own themes know nothing of crashes."""
-        return fallbacks(self.current_theme)
-
-    def get_css_variables(self) -> dict[str, str]:
-        """The theme may have changed: so have the colours."""
-        self._palette = None
-        return super().get_css_variables()
-
-    @property
-    def palette(self) -> Palette:
-        """The colours of the theme."""
-        if self._palette is None:
-            self._palette = Palette(self.theme_variables)
-        return self._palette
-
-    def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        """Textual's way to the terminal, by the shorter road."""
-        super()._display(screen, lean(renderable))
 
     # --------------------------------------------------------------- start
 
@@ -407,7 +378,7 @@ class FuzzApp(ReplayControls, App[None]):
 
     def do_app_theme(self) -> None:
         """The next of our themes."""
-        names = self._our_themes
+        names = self.our_themes
         if names:
             at = names.index(self.theme) if self.theme in names else -1
             self.theme = names[(at + 1) % len(names)]

@@ -79,7 +79,7 @@ instances = {instances}
             state = self.state()
             if what(state):
                 return state
-            time.sleep(0.05)
+            time.sleep(0.02)
         shown = "\n".join(str(r) for r in self.records()[-30:])
         raise AssertionError(f"it did not happen; the log ends in\n{shown}\n{self.stderr()}")
 

@@ -87,19 +87,19 @@ def test_a_budget_is_shared_by_the_instances(made):
 
 def test_a_budget_of_time_ends_it_and_a_larger_one_goes_on(made):
     s = made()
-    s.start("campaign.budget=1s")
+    s.start("campaign.budget=0.6s")
     state = s.over()
-    assert (state.state, state.reason) == ("finished", "the budget of 1 s is used up")
-    assert 1 <= state.t < 5
+    assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
+    assert 0.6 <= state.t < 5
     before = len(state.entries)
     with pytest.raises(SupervisorError, match=r"used up.*campaign\.budget"):
-        s.start("campaign.budget=1s")
+        s.start("campaign.budget=0.6s")
     assert s.state().seq == state.seq
-    s.start("campaign.budget=2s")
+    s.start("campaign.budget=1.2s")
     state = s.over()
-    assert 2 <= state.t < 6
+    assert 1.2 <= state.t < 6
     assert len(state.entries) > before
-    assert [e.budget_s for e in s.events(BudgetSet)] == [2.0]
+    assert [e.budget_s for e in s.events(BudgetSet)] == [1.2]
     assert [e.resumed for e in s.events(SupervisorStarted)] == [[], ["main"]]
     s.check_nothing_lost_or_doubled()
 
@@ -111,10 +111,10 @@ def test_stop_conditions(made):
     assert state.state == "finished"
     assert "stop.crashes" in state.reason
     idle = made(entries=3)
-    idle.start("stop.idle=1s")
+    idle.start("stop.idle=0.5s")
     state = idle.over()
     assert state.state == "finished"
-    assert "nothing new for 1 s" in state.reason
+    assert "nothing new for 0.5 s" in state.reason
     assert len(state.entries) == 3
 
 
@@ -157,7 +157,7 @@ def test_an_engine_that_crashes_is_started_again(made):
 
 
 def test_an_engine_is_killed_and_nothing_is_lost(made):
-    s = made()
+    s = made(trials_per_tick=15)
     s.start("campaign.budget=800")
     first = s.until(busy).instances["main"].pid
     os.kill(first, signal.SIGKILL)
@@ -167,6 +167,7 @@ def test_an_engine_is_killed_and_nothing_is_lost(made):
     s.check_nothing_lost_or_doubled()
 
 
+@pytest.mark.slow
 def test_back_off_doubles(made):
     s = made(refuse="")
     s.python.write_text("#!/bin/sh\nexit 7\n")
@@ -179,7 +180,7 @@ def test_back_off_doubles(made):
 
 
 def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
-    s = made()
+    s = made(trials_per_tick=20)
     s.start("campaign.budget=1600")
     engine = s.until(busy).instances["main"].pid
     s.kill_supervisor()
@@ -202,7 +203,7 @@ def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
 
 
 def test_both_are_killed_and_time_stands_still(made):
-    s = made()
+    s = made(trials_per_tick=20)
     s.start("campaign.budget=800")
     engine = s.until(busy).instances["main"].pid
     s.kill_supervisor()
@@ -219,8 +220,9 @@ def test_both_are_killed_and_time_stands_still(made):
     s.check_nothing_lost_or_doubled()
 
 
+@pytest.mark.slow
 def test_after_a_reboot_everything_is_resumed(made):
-    s = made()
+    s = made(trials_per_tick=20)
     s.start("campaign.budget=800")
     engine = s.until(busy).instances["main"].pid
     s.kill_supervisor()
@@ -339,6 +341,7 @@ def test_fewer_and_more_instances_than_before(made):
     s.until(lambda st: st.instances.get("s2") and st.instances["s1"].state == "running")
 
 
+@pytest.mark.slow
 def test_a_run_that_was_moved_goes_on(made, tmp_path):
     s = made()
     s.start("campaign.budget=200")
@@ -351,7 +354,7 @@ def test_a_run_that_was_moved_goes_on(made, tmp_path):
 
 
 def test_a_full_disk_loses_nothing(made):
-    s = made(tick=0.01, entries=200)
+    s = made(tick=0.005, entries=120)
     s.freeze()
     log = s.run / "log"
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(log)]
@@ -366,12 +369,12 @@ def test_a_full_disk_loses_nothing(made):
             while True:
                 f.write(b"x" * 4096)
         queue = s.run / "out/main/queue"
-        while len(list(queue.iterdir())) < 200:
+        while len(list(queue.iterdir())) < 120:
             time.sleep(0.05)
-        assert len(s.state().entries) < 200
+        assert len(s.state().entries) < 120
         assert running(s.run) == pid
         filler.unlink()
-        s.until(lambda st: len(st.entries) == 200)
+        s.until(lambda st: len(st.entries) == 120)
         texts = [m.text for m in s.events(Message)]
         assert texts == [
             "the campaign log cannot be written: No space left on device",

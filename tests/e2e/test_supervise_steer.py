@@ -186,6 +186,7 @@ def test_an_engine_that_does_not_want_to_go_is_killed(made):
     s.check_nothing_lost_or_doubled()
 
 
+@pytest.mark.slow
 def test_stopping_while_it_waits_to_start_again(made):
     s = made()
     s.python.write_text("#!/bin/sh\nexit 7\n")
@@ -274,6 +275,7 @@ def test_several_people_at_once(made):
     assert sorted(issued) == sorted(answered)
 
 
+@pytest.mark.slow
 def test_the_socket_comes_back_after_a_logout(made):
     s = made()
     s.start()

@@ -18,7 +18,7 @@ from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, Changes, State
 from fuzztui.wire.codec import decode_record
 from fuzztui.wire.events import Record, Stats
 
-thorough = settings(max_examples=200)
+thorough = settings(max_examples=80)
 
 
 def folded(records):

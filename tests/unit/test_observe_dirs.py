@@ -143,6 +143,22 @@ def test_a_directory_that_comes_later(tmp_path, clock):
     assert names(listing.look(10)) == ["one"]
 
 
+def test_a_directory_that_was_replaced_is_no_longer_taken_for_watched(tmp_path, clock):
+    """AFL renames queue/ when it is resumed: inotify goes along with the old one."""
+    queue = tmp_path / "queue"
+    queue.mkdir()
+    listing = Listing(queue, set(), monotonic=clock, wall=clock)
+    listing.watched = True
+    listing.look(1)
+    assert listing.watched
+    queue.rename(tmp_path / "_resume")
+    queue.mkdir()
+    put(queue, "one")
+    clock.now += 100
+    assert names(listing.look(1)) == ["one"]
+    assert not listing.watched
+
+
 @given(st.lists(st.sets(st.integers(0, 30), max_size=6), max_size=8), st.data())
 def test_either_tier_first_each_file_once(tmp_path_factory, rounds, data):
     directory = tmp_path_factory.mktemp("queue")

@@ -111,6 +111,8 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
 
 
 def _take(text: str, room: int) -> str:
+    if room <= 0:
+        return ""
     if text.isascii():
         return text[:room]
     used = 0

@@ -117,8 +117,10 @@ class Rows(Generic[T]):
 
     def sort(self, column: Column[T] | None, reverse: bool = False) -> None:
         """Order by ``column`` (None: by arrival)."""
-        self.sort_column, self.reverse = column, reverse
-        self._rebuild()
+        self.reverse = reverse
+        if column is not self.sort_column:
+            self.sort_column = column
+            self._rebuild()
 
     def narrow(self, text: str, also: Callable[[T], bool] | None = None) -> None:
         """Show rows that hold every word of ``text`` (any case) and that ``also`` accepts."""

@@ -1,0 +1,151 @@
+"""C programs from choices, and a round trip through pycparser.
+
+A generator takes a Source and returns the target's argument. It should make inputs
+that are mostly valid, and let choices decide everything else.
+"""
+
+from pycparser import c_generator, c_parser
+
+TYPES = ["int", "char", "unsigned long", "double", "struct s", "const char", "_Bool", "void"]
+BINARY = [
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "<<",
+    ">>",
+    "<",
+    ">=",
+    "==",
+    "!=",
+    "&",
+    "|",
+    "^",
+    "&&",
+    "||",
+    ",",
+]
+UNARY = ["-", "+", "!", "~", "*", "&", "++", "--", "sizeof "]
+ASSIGN = ["=", "+=", "-=", "*=", "<<=", "|="]
+CONSTANTS = ["0", "1", "42u", "0x7fL", "017", "1.5f", "1e10", "'a'", "'\\n'", '"text"', 'L"wide"']
+
+
+def parse_and_print(text: str) -> None:
+    """Print what was parsed and parse it again: the two must agree."""
+    parser, printer = c_parser.CParser(), c_generator.CGenerator()
+    printed = printer.visit(parser.parse(text))
+    again = printer.visit(parser.parse(printed))
+    if printed != again:
+        raise AssertionError("printing and parsing again changes the program")
+
+
+def program(r) -> str:
+    return "\n".join(external(r) for _ in r.more(1, 6))
+
+
+def external(r) -> str:
+    match r.below(6):
+        case 0:
+            return f"{declaration(r)};"
+        case 1:
+            fields = " ".join(f"{declaration(r)};" for _ in r.more(1, 4))
+            return f"{r.choose(['struct', 'union'])} {name(r)} {{ {fields} }};"
+        case 2:
+            values = ", ".join(f"{name(r)} = {expression(r, 2)}" for _ in r.more(1, 4))
+            return f"enum {name(r)} {{ {values} }};"
+        case 3:
+            return f"typedef {r.choose(TYPES)} {declarator(r, 2)}_t;"
+        case _:
+            parameters = ", ".join(declaration(r) for _ in r.more(0, 3)) or "void"
+            return f"{r.choose(TYPES)} {name(r)}({parameters}) {block(r, 3)}"
+
+
+def name(r) -> str:
+    return r.choose("abcfgxyz")
+
+
+def declaration(r) -> str:
+    storage = r.weighted([(6, ""), (1, "static "), (1, "extern "), (1, "register "), (1, "auto ")])
+    initial = f" = {expression(r, 2)}" if r.boolean() else ""
+    return f"{storage}{r.choose(TYPES)} {declarator(r, 2)}{initial}"
+
+
+def declarator(r, depth: int) -> str:
+    if depth == 0:
+        return name(r)
+    match r.below(6):
+        case 0:
+            return "*" + declarator(r, depth - 1)
+        case 1:
+            return f"{declarator(r, depth - 1)}[{expression(r, 1) if r.boolean() else ''}]"
+        case 2:
+            return f"(*{declarator(r, depth - 1)})({r.choose(TYPES)})"
+        case _:
+            return name(r)
+
+
+def block(r, depth: int) -> str:
+    return "{ " + " ".join(statement(r, depth - 1) for _ in r.more(0, 6)) + " }"
+
+
+def statement(r, depth: int) -> str:
+    if depth <= 0:
+        return f"{expression(r, 2)};"
+    match r.below(12):
+        case 0:
+            orelse = f" else {statement(r, depth - 1)}" if r.boolean() else ""
+            return f"if ({expression(r, 2)}) {statement(r, depth - 1)}{orelse}"
+        case 1:
+            return f"while ({expression(r, 2)}) {statement(r, depth - 1)}"
+        case 2:
+            return f"do {statement(r, depth - 1)} while ({expression(r, 2)});"
+        case 3:
+            first = r.choose(["", expression(r, 1), f"int {name(r)} = {expression(r, 1)}"])
+            return f"for ({first}; {expression(r, 1)}; {expression(r, 1)}) {block(r, depth - 1)}"
+        case 4:
+            cases = " ".join(
+                f"case {expression(r, 1)}: {statement(r, depth - 1)}" for _ in r.more(0, 3)
+            )
+            return f"switch ({name(r)}) {{ {cases} default: break; }}"
+        case 5:
+            return f"return {expression(r, 2)};"
+        case 6:
+            return r.choose(["break;", "continue;", ";", f"goto {name(r)};", "return;"])
+        case 7:
+            return f"{name(r)}: {statement(r, depth - 1)}"
+        case 8:
+            return block(r, depth)
+        case 9:
+            return f"{declaration(r)};"
+        case _:
+            return f"{expression(r, 3)};"
+
+
+def expression(r, depth: int) -> str:
+    if depth <= 0:
+        return r.choose([*CONSTANTS, "a", "b", "x", "y"])
+    deeper = depth - 1
+    match r.below(12):
+        case 0 | 1:
+            return f"({expression(r, deeper)} {r.choose(BINARY)} {expression(r, deeper)})"
+        case 2:
+            return f"{r.choose(UNARY)}{name(r)}"
+        case 3:
+            return f"{name(r)} {r.choose(ASSIGN)} {expression(r, deeper)}"
+        case 4:
+            return f"{name(r)}({', '.join(expression(r, 1) for _ in r.more(0, 3))})"
+        case 5:
+            return f"{name(r)}[{expression(r, deeper)}]"
+        case 6:
+            return f"({expression(r, deeper)} ? {expression(r, deeper)} : {expression(r, deeper)})"
+        case 7:
+            return f"(({r.choose(TYPES)} {r.choose(['', '*'])}){expression(r, deeper)})"
+        case 8:
+            return f"{name(r)}{r.choose(['.', '->'])}{name(r)}"
+        case 9:
+            return f"({r.choose(TYPES)}){{ {expression(r, deeper)} }}"
+        case 10:
+            return f"sizeof({r.choose(TYPES)})"
+        case _:
+            return f"({expression(r, deeper)})"

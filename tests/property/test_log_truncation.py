@@ -1,0 +1,124 @@
+"""Whatever is cut off a log, what is left is a clean prefix and can be written on."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from event_strategies import events
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fuzztui.log import writer as writer_module
+from fuzztui.log.files import SEALED, list_tails
+from fuzztui.log.reader import LogReader
+from fuzztui.log.writer import LogWriter
+from fuzztui.wire.events import Message
+
+RECORDS = 47
+TAIL = 10
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("log")
+    with mock.patch.object(writer_module, "TAIL_RECORDS", TAIL):
+        writer = LogWriter(directory)
+        for n in range(1, RECORDS + 1):
+            writer.append(Message("info", f"number {n}"), n)
+        writer.close()
+    return directory
+
+
+def sealed_upto(reader):
+    return reader._source.index[-1].last if reader._source.index else 0
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_truncation_at_any_byte(log, data):
+    whole = list(LogReader(log).records())
+    with tempfile.TemporaryDirectory() as tmp:
+        copy = Path(shutil.copytree(log, Path(tmp) / "log"))
+        tail = list_tails(copy)[0][1]
+        victim = data.draw(st.sampled_from([copy / SEALED, tail]))
+        with victim.open("r+b") as f:
+            f.truncate(data.draw(st.integers(0, victim.stat().st_size)))
+        if victim != tail:
+            tail.unlink()
+        seen = list(LogReader(copy).records())
+        assert seen == whole[: len(seen)]
+        assert len(seen) >= (RECORDS // TAIL * TAIL if victim == tail else 0)
+        writer = LogWriter(copy)
+        assert writer.last_seq == len(seen)
+        seen.append(writer.append(Message("info", "on"), 99))
+        writer.close()
+        assert list(LogReader(copy).records()) == seen
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_damage_costs_only_what_it_hit(log, data):
+    """Bytes overwritten anywhere: what is read is in order, and the writer goes on."""
+    whole = {r.seq: r for r in LogReader(log).records()}
+    with tempfile.TemporaryDirectory() as tmp:
+        copy = Path(shutil.copytree(log, Path(tmp) / "log"))
+        victim = data.draw(st.sampled_from([copy / SEALED, list_tails(copy)[0][1]]))
+        junk = data.draw(st.binary(min_size=1, max_size=12))
+        at = data.draw(st.integers(0, victim.stat().st_size - 1))
+        with victim.open("r+b") as f:
+            f.seek(at)
+            f.write(junk)
+        seqs = [r.seq for r in LogReader(copy).records()]
+        assert seqs == sorted(set(seqs))
+        writer = LogWriter(copy)
+        record = writer.append(Message("info", "on"), 99)
+        writer.close()
+        after = list(LogReader(copy).records())
+        assert after[-1] == record
+        lost = whole.keys() - {r.seq for r in after}
+        assert len(lost) <= 2 * TAIL
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), events()),
+        st.tuples(st.sampled_from(["flush", "look", "reopen", "crash"]), st.none()),
+    ),
+    max_size=60,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS, st.integers(1, 6))
+def test_whatever_the_writer_does_a_follower_sees_exactly_what_was_flushed(steps, tail):
+    with (
+        tempfile.TemporaryDirectory() as tmp,
+        mock.patch.object(writer_module, "TAIL_RECORDS", tail),
+    ):
+        directory = Path(tmp)
+        writer = LogWriter(directory)
+        follower = LogReader(directory)
+        flushed, buffered, seen = [], [], []
+        for step, event in [*steps, ("flush", None), ("look", None)]:
+            if step == "append":
+                buffered.append(writer.append(event, len(buffered)))
+            elif step == "look":
+                follower.refresh()
+                seen += follower.records(len(seen))
+                assert seen == flushed
+            else:
+                if step == "crash":
+                    writer._waiting.clear()  # what was not flushed dies with its writer
+                    buffered.clear()
+                else:
+                    writer.flush()
+                    flushed += buffered
+                    buffered.clear()
+                if step != "flush":
+                    writer.close()
+                    writer = LogWriter(directory)
+        writer.close()
+        assert list(LogReader(directory).records()) == flushed
+        assert follower.problems == []

@@ -1,0 +1,107 @@
+"""The registry is consistent: every action can be found, reached and explained."""
+
+import pytest
+
+from fuzztui.tui.actions import ACTIONS, BY_ID, Situation, bindings, key_name, method_name
+from fuzztui.tui.app import FuzzApp
+from fuzztui.tui.screens.corpus import CorpusScreen
+from fuzztui.tui.screens.findings import FindingsScreen
+from fuzztui.tui.screens.help import help_lines
+from fuzztui.tui.screens.listing import ListingScreen
+from fuzztui.tui.screens.log import LogScreen
+from fuzztui.tui.screens.overview import OverviewScreen
+from fuzztui.tui.widgets.footer import actions_for
+from fuzztui.tui.widgets.table import BigTable
+from fuzztui.wire.commands import COMMAND_NAMES
+
+SCREENS = (OverviewScreen, CorpusScreen, FindingsScreen, LogScreen)
+OWNERS = {
+    "app": FuzzApp,
+    "table": BigTable,
+    "listing": ListingScreen,
+    "overview": OverviewScreen,
+    "corpus": CorpusScreen,
+    "findings": FindingsScreen,
+    "log": LogScreen,
+}
+READY = Situation(
+    state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES)
+)
+
+
+def test_ids_are_unique():
+    assert len(BY_ID) == len(ACTIONS)
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda a: a.id)
+def test_every_action_has_its_method_where_its_scope_says(action):
+    if action.id != "focus.next":  # Textual's own
+        assert callable(getattr(OWNERS[action.scope], method_name(action.id), None))
+    assert action.label
+    assert action.help
+    assert action.why_not(READY) in ("", "only in a replay")
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda s: s.TAB)
+@pytest.mark.parametrize("mode", ["live", "replay"])
+def test_no_key_means_two_things_on_one_screen(screen, mode):
+    seen = {}
+    for action in ACTIONS:
+        if action.scope in screen.scopes() and action.mode in ("", mode):
+            for key in action.keys:
+                assert key not in seen, f"{key}: {action.id} and {seen[key]}"
+                seen[key] = action.id
+
+
+def test_bindings_carry_the_ids_for_keymaps():
+    ids = [b.id for scope in OWNERS for b in bindings(scope)]
+    assert sorted([*ids, "focus.next"]) == sorted(BY_ID)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"mode": "replay"}, "replay"),
+        ({"control": False}, "look only"),
+        ({"state": "finished"}, "is over (finished)"),
+        ({"alive": False}, "no supervisor"),
+        ({"state": "starting"}, "still starting"),
+        ({"row": False}, "no row"),
+        ({"capabilities": None}, "has not said yet"),
+        ({"capabilities": frozenset({"pause"})}, "main's engine cannot promote"),
+    ],
+)
+def test_why_an_entry_cannot_be_promoted(changes, words):
+    from dataclasses import replace
+
+    assert words in BY_ID["entry.promote"].why_not(replace(READY, **changes))
+
+
+def test_whether_it_is_paused_decides_the_label():
+    pause = BY_ID["campaign.pause"]
+    assert pause.title(READY) == "Pause"
+    assert pause.title(Situation(state="paused")) == "Resume"
+
+
+def test_the_footer_hides_what_belongs_to_the_other_mode():
+    live = {a.id for a in actions_for(CorpusScreen.scopes(), READY)}
+    replay = {a.id for a in actions_for(CorpusScreen.scopes(), Situation(mode="replay"))}
+    assert "campaign.pause" in live - replay
+    assert "replay.play" in replay - live
+
+
+def test_help_names_every_action_of_the_mode_and_the_reasons():
+    text = "\n".join(
+        "".join(span.text for span in line)
+        for line in help_lines(Situation(state="finished", row=True), CorpusScreen.scopes())
+    )
+    for action in ACTIONS:
+        if action.mode != "replay":
+            assert action.help in text
+    assert "(the campaign is over (finished))" in text
+
+
+def test_key_names_are_for_people():
+    assert [key_name(k) for k in ("question_mark", "ctrl+p", "shift+left", "x")] == [
+        "?", "^p", "⇧←", "x",
+    ]  # fmt: skip

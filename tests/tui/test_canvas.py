@@ -1,0 +1,72 @@
+"""Repainting only what changed leaves the same picture as repainting everything."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from fuzztui.tui.text import cell_len
+from fuzztui.tui.widgets.canvas import Span, changed_span, spread, width_of
+from fuzztui.tui.widgets.pane import wrap
+
+STYLES = [Style(), Style(bold=True), Style(color="red")]
+segments = st.lists(
+    st.builds(lambda t, s: Segment(t, s), st.text("ab 日", min_size=1, max_size=4), st.sampled_from(STYLES)),
+    max_size=6,
+)
+
+
+def cells(strip):
+    """One (character, style) a cell; the second half of a wide one is empty."""
+    out = []
+    for text, style, _ in strip:
+        for ch in text:
+            out += [(ch, style)] + [("", style)] * (cell_len(ch) - 1)
+    return out
+
+
+@given(segments, segments)
+def test_the_changed_span_holds_every_difference(a, b):
+    width = 26
+    base = Style()
+    old = Strip(a).adjust_cell_length(width, base)
+    new = Strip(b).adjust_cell_length(width, base)
+    before, after = cells(old), cells(new)
+    span = changed_span(old, new)
+    first, last = span or (0, 0)
+    assert 0 <= first <= last <= width
+    assert before[:first] + after[first:last] + before[last:] == after
+
+
+@given(segments)
+def test_nothing_changed_is_nothing_to_paint(a):
+    assert changed_span(Strip(a), Strip(list(a))) is None
+
+
+spans = st.lists(st.builds(Span, st.text("ab 日", min_size=1, max_size=9)), max_size=5)
+
+
+@given(spans, st.integers(1, 12))
+def test_wrapping_loses_nothing_and_fits(line, width):
+    pieces = [list(piece) for piece in wrap(line, width)]
+    label = line[0].text if line and line[0].text.endswith(" ") else ""
+    indent = cell_len(label) if 0 < cell_len(label) <= width // 2 else 0
+    text = ""
+    for i, piece in enumerate(pieces):
+        assert width_of(piece) <= max(width, 2)
+        body = "".join(s.text for s in piece)
+        if i and indent:
+            assert body.startswith(" " * indent)
+            body = body[indent:]
+        text += body
+    assert text == "".join(s.text for s in line)
+
+
+@given(spans, spans, st.integers(0, 60))
+def test_spread_fills_the_width_or_drops_the_right_end(left, right, width):
+    line = spread(left, right, width)
+    if width_of(left) + width_of(right) < width:
+        assert width_of(line) == width
+    else:
+        assert line == left

@@ -1,0 +1,69 @@
+"""Figures are short, never lie by rounding, and say when there are none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzztui.tui import figures
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [
+        (-1, "–"), (0, "0"), (99_999, "99,999"), (100_000, "100k"), (999_499, "999k"),
+        (999_999, "1.00M"), (1_234_567, "1.23M"), (12_345_678_901, "12.3G"),
+    ],
+)  # fmt: skip
+def test_counts(n, text):
+    assert figures.count(n) == text
+
+
+@given(st.integers(0, 10**15))
+def test_counts_fit_a_column(n):
+    assert len(figures.count(n)) <= 6
+
+
+@given(st.floats(0, 1e12))
+def test_rates_fit_a_column(x):
+    assert len(figures.rate(x)) <= 6
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [
+        (0, 10, "0.0%"), (1, 100_000, "<0.1%"), (99_999, 100_000, "99.9%"), (10, 10, "100%"),
+        (994, 1000, "99%"), (996, 1000, "99%"), (1, 3, "33%"), (5, 100, "5.0%"), (-1, 5, "–"),
+        (1, 0, "–"),
+    ],
+)  # fmt: skip
+def test_percent_is_not_rounded_to_all_or_nothing(part, whole, text):
+    assert figures.percent(part, whole) == text
+
+
+@given(st.integers(0, 10**12))
+def test_sizes_fit_a_column(n):
+    assert len(figures.size(n)) <= 5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "clock", "span", "brief"),
+    [
+        (0, "0:00:00", "0s", "0s"),
+        (59.9, "0:00:59", "59s", "59s"),
+        (61, "0:01:01", "1m 01s", "1m"),
+        (3600, "1:00:00", "1h 00m", "1h"),
+        (90061, "1d 01:01:01", "1d 01h", "1d"),
+        (-5, "0:00:00", "0s", "0s"),
+    ],
+)
+def test_times(seconds, clock, span, brief):
+    assert (figures.clock(seconds), figures.span(seconds), figures.brief(seconds)) == (
+        clock,
+        span,
+        brief,
+    )
+
+
+def test_never_is_a_dash():
+    assert figures.ago(-1, 100) == "–"
+    assert figures.ago(40, 100) == "1m ago"

@@ -1,0 +1,224 @@
+"""The first screen: what a person sees in the first second and from then on."""
+
+from fakes import running, started
+
+from fuzztui.tui.widgets.banner import Banner
+from fuzztui.wire import events as ev
+from fuzztui.wire.commands import Pause, Resume
+
+
+async def test_the_first_second_says_that_it_waits(drive):
+    async with drive(started()) as d:
+        text = d.text()
+        assert "tomllib-zest" in text
+        assert "STARTING" in text
+        assert text.count("waiting for the first figures…") == 4
+        assert "0:30:00" in text  # the budget
+        assert "(p Pause)" in text  # greyed, and not by colour only
+        await d.press("p")
+        assert d.notices() == ["Pause: the campaign is still starting"]
+
+
+async def test_before_there_is_a_log_it_is_tried_again(drive):
+    async with drive(started(), wait=False) as d:
+        # The fake opens at once; the failing case is below.
+        await d.ready()
+
+    log = started()
+    async with drive(log, wait=False) as d:
+        attempts = []
+
+        def failing():
+            attempts.append(1)
+            if len(attempts) < 3:
+                raise FileNotFoundError("no log in RUN yet")
+            return d.world.session
+
+        object.__setattr__(d.app._opening, "session", failing)
+        d.app.session = None
+        d.app.run_worker(d.app._open())
+        await d.until(lambda: "no log in RUN yet" in d.text())
+        await d.until(lambda: d.app.session is not None)
+        await d.until(lambda: "no log in RUN yet" not in d.text())
+
+
+async def test_totals_charts_instances_and_events(drive):
+    async with drive(running()) as d:
+        text = d.text()
+        for words in (
+            "● RUNNING", "2.76M", "1,065", "26%", "62%", "edges 745", "0:10:00", "33%",
+            "KeyError: 'a.b'  at _parser.py:212", "(seen before)", "no answer in 1 s",
+            "main", "second", "● running",
+        ):  # fmt: skip
+            assert words in text, words
+        assert any(0x2800 < ord(ch) < 0x2900 for ch in text)
+
+
+async def test_new_figures_arrive_without_a_key(drive):
+    log = running()
+    async with drive(log) as d:
+        log.add(ev.Stats("main", 9_000_000, 1234.0, 500, crashes=5, edges=2000, edges_total=4096))
+        await d.until(lambda: "2,000" in d.text())
+        assert d.app.status.edges == 2000
+        log.add(ev.FindingSaved("main", "crash", "crashes/new-shape", op="havoc"))
+        await d.until(lambda: "crashes/new-shape" in d.text())
+
+
+async def test_old_figures_are_said_to_be_old(drive):
+    log = running()
+    async with drive(log) as d:
+        log.t += 45  # time goes on, the engine says nothing
+        await d.until(lambda: "figures 45s old" in d.text())
+        assert "45s ago" in d.text()
+
+
+async def test_pausing_and_resuming_the_campaign(drive):
+    log = running()
+    async with drive(log) as d:
+        await d.press("p")
+        await d.until(lambda: "‖ PAUSED" in d.text())
+        assert d.world.supervisor.commands == [Pause()]
+        assert "p Resume" in d.text()
+        assert "pause the campaign: done at trial 1,234" in d.notices()
+        await d.press("p")
+        await d.until(lambda: "● RUNNING" in d.text())
+        assert d.world.supervisor.commands == [Pause(), Resume()]
+
+
+async def test_pausing_one_instance(drive):
+    async with drive(running()) as d:
+        await d.press("down", "P")
+        await d.until(lambda: d.world.supervisor.commands)
+        assert d.world.supervisor.commands == [Pause("second")]
+        d.world.log.add(ev.InstanceState("second", "paused"))
+        await d.until(lambda: "‖ paused" in d.text())
+        await d.press("P")
+        await d.until(lambda: len(d.world.supervisor.commands) == 2)
+        assert d.world.supervisor.commands[1] == Resume("second")
+
+
+async def test_a_command_without_an_answer_shows_as_pending(drive):
+    log = running()
+    async with drive(log) as d:
+        d.world.supervisor.silent = True
+        await d.press("p")
+        await d.until(lambda: "1 pending" in d.text())
+        await d.until(lambda: any("sent: no answer yet" in n for n in d.notices()))
+        log.add(ev.CommandApplied("c1", "", 7), ev.CampaignState("paused"))
+        await d.until(lambda: "1 pending" not in d.text())
+
+
+async def test_a_refusal_gives_its_reason(drive):
+    async with drive(running()) as d:
+        d.world.supervisor.refuse = "[/x] not now"
+        await d.press("p")
+        await d.until(lambda: "pause the campaign: refused: [/x] not now" in d.notices())
+
+
+async def test_stopping_asks_first(drive):
+    async with drive(running()) as d:
+        await d.press("x")
+        assert "End the campaign 'tomllib-zest'" in d.text()
+        await d.press("n")
+        assert "End the campaign" not in d.text()
+        await d.press("x", "enter")  # the harmless answer has the focus
+        assert d.world.supervisor.commands == []
+        await d.press("x", "y")
+        await d.until(lambda: [c.name for c in d.world.supervisor.commands] == ["stop"])
+
+
+async def test_a_dead_supervisor_is_said_with_the_way_out(drive):
+    async with drive(running(), alive=False) as d:
+        await d.until(lambda: "NO SUPERVISOR" in d.text())
+        assert "Go on with: fuzztui RUN/campaign.toml" in d.text()
+        assert "(p Pause)" in d.text()
+        await d.press("p")
+        assert d.notices() == ["Pause: no supervisor is running"]
+        assert d.world.supervisor.commands == []
+
+
+async def test_a_finished_campaign_needs_no_supervisor(drive):
+    log = running()
+    log.add(ev.CampaignEnded("finished", "the budget is used up"))
+    async with drive(log, alive=False) as d:
+        await d.until(lambda: "✓ FINISHED" in d.text())
+        assert "NO SUPERVISOR" not in d.text()
+        await d.press("x")
+        assert d.notices() == ["Stop: the campaign is over (finished)"]
+
+
+async def test_looking_only(drive):
+    async with drive(running(), control=False) as d:
+        await d.press("p")
+        assert d.notices() == ["Pause: opened to look only"]
+
+
+async def test_a_failing_session_shows_a_banner_and_kills_nothing(drive):
+    log = running()
+    async with drive(log) as d:
+        d.world.session.error = OSError("[/x] the log is on fire\x1b[2J")
+        await d.until(lambda: "on fire" in d.text())
+        assert r"[/x] the log is on fire\e[2J  (trying again)" in d.text()
+        await d.press("2", "3", "4", "1")
+        assert d.screen.query_one(Banner).display
+        d.world.session.error = None
+        await d.until(lambda: "on fire" not in d.text())
+
+
+async def test_a_damaged_log_is_told_once(drive):
+    async with drive(running()) as d:
+        d.world.session.problems.append("line 3 is torn")
+        d.world.log.add(ev.Message("info", "hello"))
+        await d.until(lambda: "line 3 is torn. What is readable is shown." in d.notices())
+        d.world.log.add(ev.Message("info", "hello again"))
+        await d.until(lambda: "hello again" in d.text())
+        assert len(d.notices()) == 1
+
+
+async def test_nothing_is_painted_when_nothing_changes(drive):
+    log = running()
+    log.add(ev.CampaignEnded("stopped"))
+    async with drive(log) as d:
+        await d.until(lambda: "STOPPED" in d.text())
+        await d.pilot.pause(1.1)
+        painted = []
+        d.app._display = lambda screen, renderable: painted.append(renderable)
+        polls = d.world.session.polls
+        await d.until(lambda: d.world.session.polls > polls + 25)
+        assert [p for p in painted if p is not None] == []
+
+
+async def test_leaving(drive):
+    async with drive(running()) as d:
+        await d.press("q")
+    assert d.app.return_code == 0
+
+
+async def test_themes_go_round(drive):
+    async with drive(running()) as d:
+        seen = [d.app.theme]
+        for _ in range(4):
+            await d.press("T")
+            seen.append(d.app.theme)
+        assert seen[0] == seen[4]
+        assert len(set(seen)) == 4
+        assert "RUNNING" in d.text()
+
+
+async def test_narrow_short_and_tiny_terminals(drive):
+    for size in ((120, 40), (80, 24), (60, 20), (60, 12), (30, 8), (200, 60)):
+        async with drive(running(), size=size) as d:
+            assert len(d.lines()) == size[1]
+            assert "fuzztui" in d.lines()[0]
+            for key in "2341":
+                await d.press(key)
+            await d.press("question_mark", "escape", "x", "escape")
+
+
+async def test_resizing_keeps_up(drive):
+    async with drive(running()) as d:
+        for size in ((60, 20), (140, 50), (80, 24)):
+            await d.pilot.resize_terminal(*size)
+            await d.pilot.pause()
+            assert "RUNNING" in d.text()
+            assert "Events" in d.text()

@@ -1,0 +1,104 @@
+"""Rows kept up to date in small steps are what they would be if they were made anew."""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzztui.tui.widgets import rows as rows_module
+from fuzztui.tui.widgets.columns import Column
+from fuzztui.tui.widgets.rows import Rows
+
+
+@dataclass
+class Thing:
+    name: str
+    size: int
+
+
+NAME = Column("name", "name", lambda t: (t.name, ""), lambda t: t.name)
+SIZE = Column("size", "size", lambda t: (str(t.size), ""), lambda t: t.size)
+COLUMNS = (NAME, SIZE)
+
+KEYS = [f"k{i}" for i in range(12)]
+things = st.builds(Thing, st.sampled_from(["alpha", "Beta", "b"]), st.integers(0, 4))
+step = st.one_of(
+    st.tuples(st.just("put"), st.dictionaries(st.sampled_from(KEYS), things, max_size=6)),
+    st.tuples(st.just("drop"), st.lists(st.sampled_from(KEYS), max_size=3)),
+    st.tuples(st.just("sort"), st.sampled_from([None, NAME, SIZE]), st.booleans()),
+    st.tuples(st.just("narrow"), st.sampled_from(["", "b", "alp", "b 1", "zzz"])),
+)
+
+
+def order(rows):
+    return [rows.key(i) for i in range(len(rows))]
+
+
+def expected(model, arrival, rows):
+    """The definition: filter, then sort by value and arrival, reversed as a whole."""
+    words = rows.filter_text.casefold().split()
+    keys = [
+        k
+        for k, t in model.items()
+        if all(w in f"{t.name}\n{t.size}".casefold() for w in words)
+    ]
+    column = rows.sort_column
+    keys.sort(key=lambda k: (column.sort(model[k]) if column else 0, arrival.index(k)))
+    return keys[::-1] if rows.reverse else keys
+
+
+@pytest.mark.parametrize("bulk", [1, 4, 200])
+@given(steps=st.lists(step, max_size=14))
+def test_any_sequence_of_changes_gives_the_defined_order(bulk, steps):
+    before = rows_module.BULK
+    rows_module.BULK = bulk
+    try:
+        model, arrival = {}, []
+        rows = Rows(COLUMNS)
+        rows.load(model)
+        for kind, *rest in steps:
+            if kind == "put":
+                model.update(rest[0])
+                arrival += [k for k in rest[0] if k not in arrival]
+                rows.update(rest[0])
+            elif kind == "drop":
+                for key in rest[0]:
+                    model.pop(key, None)
+                rows.update(rest[0])
+            elif kind == "sort":
+                rows.sort(*rest)
+            else:
+                rows.narrow(*rest)
+            assert order(rows) == expected(model, arrival, rows)
+            for i, key in enumerate(order(rows)):
+                assert rows.position(key) == i
+                assert rows.row(key) is model[key]
+            assert all(rows.position(k) is None for k in KEYS if k not in order(rows))
+    finally:
+        rows_module.BULK = before
+
+
+def test_a_row_that_changed_leaves_a_filter_it_no_longer_passes():
+    model = {"a": Thing("alpha", 1)}
+    rows = Rows(COLUMNS)
+    rows.load(model)
+    rows.narrow("alpha")
+    model["a"] = Thing("beta", 1)
+    rows.update(["a"])
+    assert order(rows) == []
+
+
+def test_a_predicate_narrows_too():
+    model = {"a": Thing("x", 1), "b": Thing("x", 2)}
+    rows = Rows(COLUMNS)
+    rows.load(model)
+    rows.narrow("x", lambda t: t.size > 1)
+    assert order(rows) == ["b"]
+    assert rows.total == 2
+
+
+def test_an_index_out_of_range_is_an_error():
+    rows = Rows(COLUMNS)
+    with pytest.raises(IndexError):
+        rows.key(0)

@@ -1,0 +1,229 @@
+"""The reader: places, paging, following, foreign files."""
+
+import gzip
+import os
+import random
+import subprocess
+
+import pytest
+
+from fuzztui.log import sources
+from fuzztui.log import writer as writer_module
+from fuzztui.log.files import SEALED, list_tails
+from fuzztui.log.reader import LogError, LogReader
+from fuzztui.log.writer import LogWriter
+from fuzztui.wire.codec import encode_record
+from fuzztui.wire.events import Message, Record, Unknown
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A run whose log has members of 10 records and a tail of 5, two records a second."""
+    monkeypatch.setattr(writer_module, "TAIL_RECORDS", 10)
+    writer = LogWriter(tmp_path / "log")
+    for n in range(1, 76):
+        writer.append(Message("info", f"number {n}"), n // 2)
+    writer.close()
+    return tmp_path
+
+
+def numbers(reader, *args, **kw):
+    return [r.seq for r in reader.records(*args, **kw)]
+
+
+def test_every_place_that_names_a_log(run):
+    for path in (run, run / "log"):
+        reader = LogReader(path)
+        assert numbers(reader) == list(range(1, 76))
+        assert (reader.last_seq, reader.last_t) == (75, 37.0)
+    assert numbers(LogReader(run / "log" / SEALED)) == list(range(1, 71))
+    assert numbers(LogReader(list_tails(run / "log")[0][1])) == list(range(71, 76))
+
+
+def test_records_from_anywhere(run):
+    reader = LogReader(run)
+    for after in range(77):
+        assert numbers(reader, after) == list(range(after + 1, 76))
+        assert numbers(reader, after, 13) == list(range(after + 1, min(after + 14, 76)))
+    assert numbers(reader, 0, 0) == []
+
+
+def test_seq_at(run):
+    reader = LogReader(run)
+    records = list(reader.records())
+    for t in [-1, 0, 0.3, 0.5, 1, 4.9, 5, 5.5, 36.9, 37, 1e9]:
+        assert reader.seq_at(t) == max((r.seq for r in records if r.t <= t), default=0)
+
+
+def test_few_blocks_are_decoded_and_remembered(run, monkeypatch):
+    reader = LogReader(run)
+    decoded = []
+    real = reader._source.load
+    monkeypatch.setattr(reader._source, "load", lambda b: decoded.append(b.first) or real(b))
+    for _ in range(3):
+        assert numbers(reader, 34, 3) == [35, 36, 37]
+    assert decoded == [31]
+
+
+def test_a_generator_goes_on_over_refreshes_and_sealing(run):
+    reader = LogReader(run)
+    records = reader.records()
+    seen = [next(records).seq for _ in range(73)]
+    writer = LogWriter(run / "log")
+    for n in range(30):
+        writer.append(Message("info", str(n)), 40)
+    writer.close()
+    reader.refresh()
+    seen += [r.seq for r in records]
+    assert seen == list(range(1, 106))
+
+
+def test_no_log_is_an_error_in_words(tmp_path):
+    with pytest.raises(LogError, match="no such file"):
+        LogReader(tmp_path / "none")
+    with pytest.raises(LogError, match="no campaign log"):
+        LogReader(tmp_path)
+    os.mkfifo(tmp_path / "x.jsonl")
+    with pytest.raises(LogError, match="regular file"):
+        LogReader(tmp_path / "x.jsonl")
+
+
+def test_a_log_that_has_not_begun(tmp_path):
+    (tmp_path / "log").mkdir()
+    reader = LogReader(tmp_path)
+    assert (reader.last_seq, reader.last_t, reader.seq_at(5), numbers(reader)) == (0, 0.0, 0, [])
+    writer = LogWriter(tmp_path / "log")
+    writer.append(Message("info", "x"), 1)
+    writer.close()
+    reader.refresh()
+    assert reader.last_seq == 1
+
+
+def test_fifos_and_strangers_in_the_directory_do_no_harm(run):
+    log = run / "log"
+    os.mkfifo(log / "tail-000000000999.jsonl")
+    (log / "tail-x.jsonl").write_text("no")
+    (log / "tail-000000000888.jsonl").mkdir()
+    reader = LogReader(run)
+    assert numbers(reader) == list(range(1, 76))
+    assert len([p for p in reader.problems if "regular" in p]) == 2
+
+
+# -------------------------------------------------------------- foreign files
+
+
+def write_lines(path, records):
+    path.write_text("".join(encode_record(r) + "\n" for r in records))
+    return path
+
+
+def many(n):
+    rng = random.Random(n)
+    t, records = 0.0, []
+    for seq in range(1, n + 1):
+        t = round(t + rng.random(), 4)
+        records.append(Record(seq, t, Message("info", "x" * rng.randrange(100))))
+    return records
+
+
+def test_plain_files_are_indexed(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_PIECE", 50_000)
+    monkeypatch.setattr(sources, "_CHUNK_LINES", 100)
+    records = many(3333)
+    reader = LogReader(write_lines(tmp_path / "a.jsonl", records))
+    assert list(reader.records()) == records
+    assert numbers(reader, 3210, 5) == list(range(3211, 3216))
+    for r in records[::97]:
+        assert reader.seq_at(r.t) == r.seq
+    assert len(reader._source.hot) < 101
+    assert not reader.problems
+
+
+def test_plain_files_may_grow(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_CHUNK_LINES", 10)
+    records = many(55)
+    path = tmp_path / "a.jsonl"
+    path.touch()
+    reader = LogReader(path)
+    with path.open("a") as f:
+        for n, record in enumerate(records, 1):
+            line = encode_record(record) + "\n"
+            f.write(line[:7])
+            f.flush()
+            reader.refresh()
+            assert reader.last_seq == n - 1
+            f.write(line[7:])
+            f.flush()
+            reader.refresh()
+            assert reader.last_seq == n
+    assert list(reader.records()) == records
+
+
+def test_any_gzip_file(run, tmp_path):
+    records = list(LogReader(run).records())[:70]
+    log = run / "log" / SEALED
+    plain = tmp_path / "again.jsonl.gz"
+    unpacked = subprocess.run(["zcat", log], capture_output=True, check=True).stdout
+    plain.write_bytes(gzip.compress(unpacked))
+    assert list(LogReader(plain).records()) == records
+    torn = tmp_path / "torn.jsonl.gz"
+    torn.write_bytes(plain.read_bytes()[:-30])
+    reader = LogReader(torn)
+    seen = list(reader.records())
+    assert seen == records[: len(seen)]
+    assert reader.problems
+    garbage = tmp_path / "garbage.jsonl.gz"
+    garbage.write_bytes(b"\0" * 100)
+    reader = LogReader(garbage)
+    assert reader.last_seq == 0
+    assert reader.problems
+
+
+def test_bad_lines_are_told_and_left_out(tmp_path):
+    records = many(6)
+    lines = [encode_record(r) for r in records]
+    path = tmp_path / "a.jsonl"
+    bad = [
+        "",
+        "not json",
+        "[1]",
+        lines[1],  # again
+        '{"s":4,"t":NaN,"k":"x"}',
+        '{"s":%s,"t":9,"k":"x"}' % (1 << 70),
+        '{"s":4,"t":1%s,"k":"x"}' % ("0" * 400),
+        "[" * 3000,
+        lines[4] + "," + lines[5],
+        "\0\0\0",
+    ]
+    path.write_text("\n".join([*lines[:3], *bad, *lines[3:]]) + "\n")
+    reader = LogReader(path)
+    assert list(reader.records()) == records
+    assert len(reader.problems) == 9
+    assert all(str(path) in p and "line" in p for p in reader.problems)
+
+
+def test_kinds_of_the_future_are_kept(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"s":1,"t":2,"k":"mutant_killed","mutant":7}\n')
+    assert list(LogReader(path).records()) == [
+        Record(1, 2.0, Unknown("mutant_killed", {"mutant": 7}))
+    ]
+
+
+def test_problems_are_bounded(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f"garbage {n}\n" for n in range(500)))
+    assert len(LogReader(path).problems) == 100
+
+
+def test_a_file_cut_under_the_reader(run, tmp_path):
+    reader = LogReader(run)
+    os.truncate(run / "log" / SEALED, 300)
+    reader.refresh()
+    assert reader.problems
+    plain = write_lines(tmp_path / "a.jsonl", many(2500))
+    reader = LogReader(plain)
+    write_lines(plain, many(5))
+    reader.refresh()
+    assert reader.last_seq == 5
+    assert reader.problems

@@ -1,0 +1,328 @@
+"""The writer: stamps, tails, sealing, full disks, and what it finds when it opens a log."""
+
+import errno
+import gzip
+import json
+import os
+import resource
+import threading
+
+import pytest
+
+from fuzztui.log import writer as writer_module
+from fuzztui.log.files import SEALED, list_tails
+from fuzztui.log.reader import LogReader
+from fuzztui.log.writer import TAIL_RECORDS, LogError, LogWriter
+from fuzztui.wire.events import EntrySaved, Message, Record, Stats
+
+
+def note(n):
+    return Message("info", f"number {n}")
+
+
+def fill(writer, n):
+    records = [writer.append(note(writer.last_seq + 1), writer.last_seq / 10) for _ in range(n)]
+    writer.flush()
+    return records
+
+
+@pytest.fixture
+def small_tails(monkeypatch):
+    monkeypatch.setattr(writer_module, "TAIL_RECORDS", 10)
+
+
+def test_stamps(tmp_path):
+    writer = LogWriter(tmp_path / "log")
+    assert (writer.last_seq, writer.last_t) == (0, 0.0)
+    assert writer.append(note(1), 1.23456) == Record(1, 1.2346, note(1))
+    assert writer.append(note(2), 0.5).t == 1.2346, "time never goes back"
+    assert writer.append(note(3), float("nan")).t == 1.2346
+    assert (writer.last_seq, writer.last_t) == (3, 1.2346)
+    writer.close()
+
+
+def test_what_append_returns_is_what_is_read(tmp_path):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 5)
+    assert list(LogReader(tmp_path).records()) == records
+    writer.close()
+
+
+def test_nothing_is_visible_before_the_flush(tmp_path):
+    writer = LogWriter(tmp_path)
+    writer.append(note(1), 0)
+    reader = LogReader(tmp_path)
+    assert reader.last_seq == 0
+    writer.flush()
+    reader.refresh()
+    assert reader.last_seq == 1
+    writer.close()
+
+
+def test_an_event_that_json_cannot_hold_is_refused_and_leaves_no_gap(tmp_path):
+    writer = LogWriter(tmp_path)
+    with pytest.raises(ValueError, match="JSON"):
+        writer.append(Stats("main", stability=float("inf")), 0)
+    assert writer.append(note(1), 0).seq == 1
+    writer.close()
+
+
+def test_full_tails_become_members_and_go(tmp_path):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 2 * TAIL_RECORDS + 300)
+    writer.close()
+    tails = list_tails(tmp_path)
+    assert [first for first, _ in tails] == [2 * TAIL_RECORDS + 1]
+    sealed = gzip.decompress((tmp_path / SEALED).read_bytes()).splitlines()
+    assert [json.loads(line)["s"] for line in sealed] == list(range(1, 2 * TAIL_RECORDS + 1))
+    assert list(LogReader(tmp_path).records()) == records
+
+
+def test_tails_are_bounded_in_bytes_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer_module, "TAIL_BYTES", 4000)
+    writer = LogWriter(tmp_path)
+    records = []
+    for n in range(40):
+        records.append(writer.append(Message("info", "x" * 1000), n))
+        writer.flush()
+    assert all(path.stat().st_size < 6000 for _, path in list_tails(tmp_path))
+    writer.close()
+    assert len(LogReader(tmp_path)._source.index) > 5
+    assert list(LogReader(tmp_path).records()) == records
+
+
+def test_reopening_goes_on_in_the_same_tail(tmp_path):
+    records = []
+    for _ in range(4):
+        writer = LogWriter(tmp_path)
+        assert writer.last_seq == len(records)
+        assert writer.last_t == (records[-1].t if records else 0)
+        records += fill(writer, 100)
+        writer.close()
+    assert len(list_tails(tmp_path)) == 1
+    assert list(LogReader(tmp_path).records()) == records
+
+
+def test_two_writers_are_refused(tmp_path):
+    writer = LogWriter(tmp_path)
+    with pytest.raises(LogError, match="another process"):
+        LogWriter(tmp_path)
+    writer.close()
+    LogWriter(tmp_path).close()
+
+
+def test_sealing_happens_elsewhere(tmp_path, small_tails, monkeypatch):
+    """Appending and flushing go on while a member is (here: for ever) being written."""
+    gate = threading.Event()
+    real = os.fdatasync
+    monkeypatch.setattr(os, "fdatasync", lambda fd: (gate.wait(), real(fd)))
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 95)
+    assert list(LogReader(tmp_path).records()) == records
+    assert len(list_tails(tmp_path)) == 10
+    gate.set()
+    writer.close()
+    assert len(list_tails(tmp_path)) == 1
+    assert list(LogReader(tmp_path).records()) == records
+
+
+# ------------------------------------------------------------------ full disk
+
+
+@pytest.fixture
+def file_limit():
+    """Sets how large a file of this process may become: writes end short, then fail."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_loses_nothing(tmp_path, file_limit):
+    writer = LogWriter(tmp_path)
+    reader = LogReader(tmp_path)
+    records = fill(writer, 10)
+    path = list_tails(tmp_path)[0][1]
+    file_limit(path.stat().st_size + 100)
+    for n in range(3):
+        records += [writer.append(note(n), 2) for _ in range(10)]
+        with pytest.raises(OSError, match="File too large"):
+            writer.flush()
+        reader.refresh()
+        seen = list(reader.records())
+        assert seen == records[: len(seen)]
+        assert 10 <= len(seen) < 14
+    file_limit(resource.RLIM_INFINITY)
+    records.append(writer.append(note(99), 3))
+    writer.flush()
+    reader.refresh()
+    assert list(reader.records()) == records
+    assert not reader.problems
+    writer.close()
+
+
+def test_a_new_tail_that_cannot_be_made_is_made_later(tmp_path, small_tails, monkeypatch):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 10)
+    real = writer_module.open_regular
+
+    def refuse(path, *args):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(writer_module, "open_regular", refuse)
+    records += [writer.append(note(n), 9) for n in range(25)]
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space"):
+            writer.flush()
+    monkeypatch.setattr(writer_module, "open_regular", real)
+    writer.close()
+    assert list(LogReader(tmp_path).records()) == records
+
+
+def test_a_member_that_cannot_be_written_stays_a_tail(tmp_path, small_tails, monkeypatch):
+    full = True
+    real = os.fdatasync
+
+    def sync(fd):
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(fd)
+
+    monkeypatch.setattr(os, "fdatasync", sync)
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 45)
+    assert list(LogReader(tmp_path).records()) == records
+    full = False
+    writer.close()
+    assert len(list_tails(tmp_path)) == 1
+    assert (tmp_path / SEALED).stat().st_size > 0
+    assert list(LogReader(tmp_path).records()) == records
+
+
+# ------------------------------------------------------------------- recovery
+
+
+def test_a_torn_line_is_cut_and_its_number_used_again(tmp_path):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 3)
+    writer.close()
+    path = list_tails(tmp_path)[0][1]
+    path.write_bytes(path.read_bytes() + b'{"s":4,"t":')
+    assert list(LogReader(tmp_path).records()) == records
+    writer = LogWriter(tmp_path)
+    records += fill(writer, 2)
+    writer.close()
+    reader = LogReader(tmp_path)
+    assert [r.seq for r in reader.records()] == [1, 2, 3, 4, 5]
+    assert list(reader.records()) == records
+    assert not reader.problems
+
+
+def test_a_tail_that_was_sealed_but_not_removed_is_not_counted_twice(tmp_path, small_tails):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 10)
+    path = list_tails(tmp_path)[0][1]
+    copy = path.read_bytes()
+    records += fill(writer, 5)
+    writer.close()
+    path.write_bytes(copy)
+    assert list(LogReader(tmp_path).records()) == records
+    LogWriter(tmp_path).close()
+    assert not path.exists()
+    assert list(LogReader(tmp_path).records()) == records
+
+
+def test_a_torn_member_is_made_again_from_its_tail(tmp_path, small_tails):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 10)
+    path = list_tails(tmp_path)[0][1]
+    copy = path.read_bytes()
+    records += fill(writer, 5)
+    writer.close()
+    sealed = tmp_path / SEALED
+    whole = sealed.read_bytes()
+    for damage in (whole[:-3], whole[:20], whole[:-40] + bytes(40)):
+        path.write_bytes(copy)
+        sealed.write_bytes(damage)
+        LogWriter(tmp_path).close()
+        assert sealed.read_bytes() == whole
+        assert list(LogReader(tmp_path).records()) == records
+    assert not list(tmp_path.glob("*damaged*"))
+
+
+def test_damage_in_the_middle_costs_only_what_is_damaged(tmp_path, small_tails):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 45)
+    writer.close()
+    sealed = tmp_path / SEALED
+    data = bytearray(sealed.read_bytes())
+    second = LogReader(tmp_path)._source.index[1]
+    data[second.offset + 2] ^= 255
+    sealed.write_bytes(data)
+    kept = records[:10] + records[20:]
+    assert list(LogReader(tmp_path).records()) == kept
+    writer = LogWriter(tmp_path)
+    kept += fill(writer, 10)
+    writer.close()
+    reader = LogReader(tmp_path)
+    assert list(reader.records()) == kept
+    assert any("damaged" in p for p in reader.problems)
+
+
+def test_foreign_lines_in_a_tail_are_put_aside(tmp_path):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 5)
+    writer.close()
+    path = list_tails(tmp_path)[0][1]
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2:2] = [b"\x1b[31m not a record\n"]
+    path.write_bytes(b"".join(lines))
+    before = path.read_bytes()
+    reader = LogReader(tmp_path)
+    assert list(reader.records()) == records
+    assert len(reader.problems) == 1
+    writer = LogWriter(tmp_path)
+    records += fill(writer, 5)
+    writer.close()
+    reader = LogReader(tmp_path)
+    assert list(reader.records()) == records
+    assert not reader.problems
+    assert [p.read_bytes() for p in tmp_path.glob("*.damaged")] == [before]
+
+
+def test_a_lost_tail_end_is_kept_aside_when_nothing_covers_it(tmp_path, small_tails):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 21)
+    writer.close()
+    sealed = tmp_path / SEALED
+    sealed.write_bytes(sealed.read_bytes()[:-5])
+    for _, tail in list_tails(tmp_path):
+        tail.unlink()
+    writer = LogWriter(tmp_path)
+    writer.close()
+    assert writer.last_seq == 10
+    assert list(LogReader(tmp_path).records()) == records[:10]
+    (aside,) = tmp_path.glob("*damaged*")
+    assert aside.stat().st_size > 100
+
+
+@pytest.mark.parametrize("name", [SEALED, "tail-000000000001.jsonl"])
+def test_a_fifo_in_the_way_is_an_error_in_words(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(LogError, match="not a regular file"):
+        LogWriter(tmp_path)
+
+
+def test_a_directory_that_cannot_be_written_is_an_oserror(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OSError, match="file"):
+        LogWriter(tmp_path / "file" / "log")
+
+
+def test_long_records(tmp_path):
+    writer = LogWriter(tmp_path)
+    event = EntrySaved("main", 1, "f" * (3 << 20))
+    records = [writer.append(event, 0), writer.append(note(1), 0)]
+    writer.flush()
+    assert list(LogReader(tmp_path).records()) == records
+    writer.close()
+    assert list(LogReader(tmp_path).records()) == records

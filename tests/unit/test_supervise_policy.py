@@ -1,0 +1,223 @@
+"""One instance's life and the campaign's limits, without a supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import psutil
+import pytest
+from test_supervise_run import campaign
+
+from fuzztui.model.state import Instance, State
+from fuzztui.supervise import life as life_module
+from fuzztui.supervise.engines import Launch
+from fuzztui.supervise.identity import kill_marked
+from fuzztui.supervise.life import Ending, Life
+from fuzztui.supervise.limits import Limits, spent
+from fuzztui.supervise.rundir import RunDir
+from fuzztui.wire.events import EntrySaved, Event, FindingSaved, InstanceState, Stats
+
+
+class Desk:
+    """Keeps what a life records, and in which order it looks."""
+
+    def __init__(self) -> None:
+        self.log: list[object] = []
+        self.changed = asyncio.Event()
+
+    def record(self, *events: Event) -> None:
+        self.log += events
+
+    async def last_look(self, name: str) -> None:
+        self.log.append("last look")
+
+    def moved(self, life: Life) -> None:
+        self.changed.set()
+
+    @property
+    def states(self) -> list[str]:
+        return [e.state for e in self.log if isinstance(e, InstanceState)]
+
+
+class Launcher:
+    """An engine as AFL++ will be: a program that knows nothing of our files."""
+
+    says_hello = False
+    stall_s = 30.0
+
+    def __init__(self, code: str = "import time; time.sleep(1000)") -> None:
+        self.code = code
+        self.errors: list[OSError] = []
+
+    def prepare(self, campaign, home, index) -> Launch:
+        if self.errors:
+            raise self.errors.pop()
+        return Launch([sys.executable, "-c", self.code])
+
+
+@pytest.fixture
+def make(tmp_path):
+    (tmp_path / "out").mkdir()
+
+    def make(launcher=None, before=None, **changes) -> tuple[Life, Desk]:
+        desk = Desk()
+        life = Life(
+            campaign(**changes),
+            RunDir(tmp_path),
+            0,
+            launcher=launcher or Launcher(),
+            desk=desk,
+            before=before,
+        )
+        return life, desk
+
+    yield make
+    kill_marked(tmp_path)
+
+
+async def reach(life: Life, desk: Desk, state: str) -> None:
+    while life.state != state:
+        desk.changed.clear()
+        await asyncio.wait_for(desk.changed.wait(), 20)
+
+
+async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, monkeypatch):
+    life, desk = make()
+    task = asyncio.ensure_future(life.run())
+    await reach(life, desk, "starting")
+    life.note(Stats("main", execs=0))
+    assert life.state == "starting"
+    life.note(Stats("main", execs=10))
+    assert life.state == "running"
+    life.watch_progress()
+    assert life.state == "running"
+    life.launcher.stall_s = -1.0
+    life.watch_progress()
+    assert life.state == "stalled"
+    life.note(Stats("main", execs=10))
+    assert life.state == "stalled"
+    life.note(Stats("main", execs=11))
+    assert life.state == "running"
+    life.set_paused(True)
+    life.watch_progress()
+    assert life.state == "paused"  # which is no stall
+    life.set_paused(False)
+    await life.end(Ending("stopped", "enough"))
+    await task
+    assert desk.states == [
+        *("starting", "running", "stalled", "running", "paused", "running", "stopped")
+    ]
+    assert desk.log[-1].reason == "enough"
+    assert desk.log[-2] == "last look"
+
+
+async def test_an_engine_that_never_comes_up_is_an_alarm_too(make):
+    life, desk = make()
+    task = asyncio.ensure_future(life.run())
+    await reach(life, desk, "starting")
+    life.launcher.stall_s = -1.0
+    life.watch_progress()
+    assert life.state == "stalled"
+    assert "since the start" in desk.log[-1].reason
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_a_paused_one_starts_paused(make):
+    life, desk = make(before=Instance("main", state="paused"))
+    task = asyncio.ensure_future(life.run())
+    await reach(life, desk, "starting")
+    while psutil.Process(life.pid).status() != psutil.STATUS_STOPPED:
+        await asyncio.sleep(0.01)
+    life.signs_of_life()
+    assert life.state == "paused"
+    await life.end(Ending("stopped", ""))
+    await task
+    assert life.state == "stopped"
+
+
+async def test_a_shortage_is_waited_out_and_hopelessness_is_not(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    launcher = Launcher("raise SystemExit(0)")
+    launcher.errors = [OSError(28, "No space left on device", "/full")]
+    life, desk = make(launcher)
+    await asyncio.wait_for(life.run(), 20)
+    assert desk.states == ["restarting", "starting", "finished"]
+    assert "/full: No space left on device" in desk.log[1].reason
+    launcher.errors = [PermissionError(13, "Permission denied", "/bin/x")]
+    life, desk = make(launcher)
+    await life.run()
+    assert desk.states == ["failed"]
+    assert desk.log[-1].reason == "cannot be started: /bin/x: Permission denied"
+
+
+async def test_health_resets_the_back_off(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.001)
+    monkeypatch.setattr(life_module, "HEALTHY_S", 0.0)
+    life, desk = make(Launcher("raise SystemExit(1)"))
+    task = asyncio.ensure_future(life.run())
+    while life.restarts < 4:
+        await asyncio.sleep(0.01)
+    await life.end(Ending("stopped", ""))
+    await task
+    reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
+    assert {r.rpartition("again in ")[2] for r in reasons} == {"0.001 s"}
+
+
+async def test_a_share_that_is_used_up_is_an_end_however_it_died(make):
+    life, desk = make(Launcher("import os; os.kill(os.getpid(), 9)"), budget_trials=100)
+    life.execs = 100
+    await life.run()
+    assert desk.states == ["starting", "finished"]
+
+
+async def test_ended_before_it_began(make):
+    life, desk = make()
+    await life.end(Ending("stopped", "no"))
+    await life.run()
+    assert desk.states == ["stopped"]
+    assert life.over
+
+
+async def test_signal_words(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 30.0)
+    for code, words in (
+        ("import os; os.kill(os.getpid(), 35)", "killed by signal 35"),
+        ("raise SystemExit(42)", "exit status 42"),
+    ):
+        life, desk = make(Launcher(code))
+        task = asyncio.ensure_future(life.run())
+        await reach(life, desk, "restarting")
+        assert words in desk.log[-1].reason
+        await life.end(Ending("stopped", ""))
+        await task
+
+
+# ------------------------------------------------------------------------- the limits
+
+
+def state(**instances: Instance) -> State:
+    return State(instances=instances)
+
+
+def test_budgets():
+    some = state(main=Instance("main", execs=60, crash_files=1), s1=Instance("s1", execs=40))
+    assert spent(campaign(), some, 1e9) == ""
+    assert spent(campaign(budget_s=10), some, 9.9) == ""
+    assert spent(campaign(budget_s=600), some, 600) == "the budget of 10 min is used up"
+    assert spent(campaign(budget_trials=101), some, 0) == ""
+    assert spent(campaign(budget_trials=100), some, 0) == "the budget of 100 trials is used up"
+    assert spent(campaign(stop_crashes=2), some, 0) == ""
+    assert "1 crashes" in spent(campaign(stop_crashes=1), some, 0)
+
+
+def test_news_are_what_the_campaign_had_not():
+    limits = Limits(campaign(stop_idle_s=10), 100)
+    assert limits.reached(State(), 109) is None
+    limits.saw(EntrySaved("main", 1), 105)
+    limits.saw(EntrySaved("main", 2, sync="s1"), 112)
+    assert limits.reached(State(), 114) is None
+    assert limits.reached(State(), 115).state == "finished"
+    limits.saw(FindingSaved("main", "crash", "crashes/x"), 115)
+    assert limits.reached(State(), 124) is None
