@@ -256,7 +256,8 @@ def measure(run: Path, seeks: int) -> None:
 
     p50, p99 = statistics.median(times), quantile(times, 0.99)
     print(
-        f"{live.state.seq:,} records, {len(live.state.entries):,} entries, load {os.getloadavg()[0]:.1f}"
+        f"{live.state.seq:,} records, {len(live.state.entries):,} entries,"
+        f" load {os.getloadavg()[0]:.1f}"
     )
     print(f"limit: decompress all        {unpacked:9.3f} s")
     print(f"limit: decompress and parse  {parsed:9.3f} s")

@@ -6,6 +6,7 @@ that are mostly valid, and let choices decide everything else.
 
 from pycparser import c_generator, c_parser
 
+NAMES = "abcfgxyz"
 TYPES = ["int", "char", "unsigned long", "double", "struct s", "const char", "_Bool", "void"]
 BINARY = [
     "+",
@@ -35,13 +36,16 @@ def parse_and_print(text: str) -> None:
     """Print what was parsed and parse it again: the two must agree."""
     parser, printer = c_parser.CParser(), c_generator.CGenerator()
     printed = printer.visit(parser.parse(text))
-    again = printer.visit(parser.parse(printed))
+    try:
+        again = printer.visit(parser.parse(printed))
+    except c_parser.ParseError as e:
+        raise AssertionError(f"what was printed does not parse: {e}") from e
     if printed != again:
         raise AssertionError("printing and parsing again changes the program")
 
 
 def program(r) -> str:
-    return "\n".join(external(r) for _ in r.more(1, 6))
+    return "\n".join(external(r) for _ in r.more(1, 4, continues=0.5))
 
 
 def external(r) -> str:
@@ -49,50 +53,58 @@ def external(r) -> str:
         case 0:
             return f"{declaration(r)};"
         case 1:
-            fields = " ".join(f"{declaration(r)};" for _ in r.more(1, 4))
+            fields = " ".join(f"{member(r)};" for _ in r.more(1, 4))
             return f"{r.choose(['struct', 'union'])} {name(r)} {{ {fields} }};"
         case 2:
             values = ", ".join(f"{name(r)} = {expression(r, 2)}" for _ in r.more(1, 4))
             return f"enum {name(r)} {{ {values} }};"
         case 3:
-            return f"typedef {r.choose(TYPES)} {declarator(r, 2)}_t;"
+            return f"typedef {r.choose(TYPES)} {declarator(r, 2, 'TUV')};"
         case _:
-            parameters = ", ".join(declaration(r) for _ in r.more(0, 3)) or "void"
+            parameters = ", ".join(member(r) for _ in r.more(0, 3)) or "void"
             return f"{r.choose(TYPES)} {name(r)}({parameters}) {block(r, 3)}"
 
 
 def name(r) -> str:
-    return r.choose("abcfgxyz")
+    return r.choose(NAMES)
+
+
+def member(r) -> str:
+    return f"{r.choose(TYPES)} {declarator(r, 2)}"
 
 
 def declaration(r) -> str:
     storage = r.weighted([(6, ""), (1, "static "), (1, "extern "), (1, "register "), (1, "auto ")])
     initial = f" = {expression(r, 2)}" if r.boolean() else ""
-    return f"{storage}{r.choose(TYPES)} {declarator(r, 2)}{initial}"
+    return f"{storage}{member(r)}{initial}"
 
 
-def declarator(r, depth: int) -> str:
+def declarator(r, depth: int, names: str = NAMES) -> str:
     if depth == 0:
-        return name(r)
+        return r.choose(names)
+    inner = declarator(r, depth - 1, names)
     match r.below(6):
         case 0:
-            return "*" + declarator(r, depth - 1)
+            return f"*{inner}"
         case 1:
-            return f"{declarator(r, depth - 1)}[{expression(r, 1) if r.boolean() else ''}]"
+            return f"{inner}[{expression(r, 1) if r.boolean() else ''}]"
         case 2:
-            return f"(*{declarator(r, depth - 1)})({r.choose(TYPES)})"
+            return f"(*{inner})({r.choose(TYPES)})"
         case _:
-            return name(r)
+            return r.choose(names)
 
 
 def block(r, depth: int) -> str:
-    return "{ " + " ".join(statement(r, depth - 1) for _ in r.more(0, 6)) + " }"
+    items = []
+    for _ in r.more(0, 5, continues=0.6):
+        items.append(f"{declaration(r)};" if r.below(4) == 0 else statement(r, depth - 1))
+    return f"{{ {' '.join(items)} }}"
 
 
 def statement(r, depth: int) -> str:
     if depth <= 0:
         return f"{expression(r, 2)};"
-    match r.below(12):
+    match r.below(11):
         case 0:
             orelse = f" else {statement(r, depth - 1)}" if r.boolean() else ""
             return f"if ({expression(r, 2)}) {statement(r, depth - 1)}{orelse}"
@@ -116,8 +128,6 @@ def statement(r, depth: int) -> str:
             return f"{name(r)}: {statement(r, depth - 1)}"
         case 8:
             return block(r, depth)
-        case 9:
-            return f"{declaration(r)};"
         case _:
             return f"{expression(r, 3)};"
 
@@ -132,7 +142,7 @@ def expression(r, depth: int) -> str:
         case 2:
             return f"{r.choose(UNARY)}{name(r)}"
         case 3:
-            return f"{name(r)} {r.choose(ASSIGN)} {expression(r, deeper)}"
+            return f"({name(r)} {r.choose(ASSIGN)} {expression(r, deeper)})"
         case 4:
             return f"{name(r)}({', '.join(expression(r, 1) for _ in r.more(0, 3))})"
         case 5:

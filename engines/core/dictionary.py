@@ -73,7 +73,7 @@ def tokens_of(constants: Iterable[Constant]) -> list[bytes]:
     Those that the code compares with come first and are the last to fall to the limit.
     """
     rank = {"compare": 0, "affix": 1, "other": 2}
-    ordered = sorted(constants, key=lambda c: (rank[c.context], c.module, c.line, repr(c.value)))
+    ordered = sorted(constants, key=lambda c: (rank[c.context], c.module))  # then as in the source
     tokens: dict[bytes, None] = {}
     for constant in ordered:
         for token in _spellings(constant.value):

@@ -75,13 +75,18 @@ def _innermost(stack: Stack, files: Collection[str]) -> tuple[CodeType, int] | N
 
 
 def _cycle_entry(stack: Stack, files: Collection[str]) -> CodeType | None:
-    """The outermost function (of the application if any) that the stack comes back to."""
+    """The outermost function (of the application if any) of those that fill the stack.
+
+    Those that occur nearly as often as the most frequent one: recursion that led to
+    the endless one came to an end itself.
+    """
+    counts: dict[int, int] = {}
+    for code, _ in stack:
+        counts[id(code)] = counts.get(id(code), 0) + 1
+    often = max(3, max(counts.values(), default=0) // 8)
     for inside in (True, False):
-        counts: dict[int, int] = {}
         for code, _ in stack:
-            counts[id(code)] = counts.get(id(code), 0) + 1
-        for code, _ in stack:
-            if counts[id(code)] > 2 and (not inside or code.co_filename in files):
+            if counts[id(code)] >= often and (not inside or code.co_filename in files):
                 return code
     return None
 

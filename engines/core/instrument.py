@@ -15,7 +15,8 @@ ends a run that turns too often: a deterministic verdict, unlike a clock's.
 
 Only code in functions is probed: what runs at import does not depend on the input.
 Inserted nodes take the place (line and columns) of the block that they open, so
-tracebacks stay right.
+tracebacks stay right. A block that begins with an ``if`` on plain names has no probe
+of its own: one of that statement's arms tells as much.
 """
 
 from __future__ import annotations
@@ -41,6 +42,20 @@ MARKERS: Final[Mapping[str, complex]] = {
     for i, name in enumerate(("cells", "next", "arm", "fuel", "tick"))
 }
 _FUEL_LOCAL: Final = ".fuel"  # not an identifier: cannot meet a name of the program
+# What hardly ever raises: no calls, no subscripts, no arithmetic.
+_HARMLESS: Final = (
+    ast.Name,
+    ast.Attribute,
+    ast.Constant,
+    ast.Compare,
+    ast.BoolOp,
+    ast.UnaryOp,
+    ast.Tuple,
+    ast.expr_context,
+    ast.boolop,
+    ast.unaryop,
+    ast.cmpop,
+)
 _ENDLESS: Final = frozenset({"range", "count", "cycle", "repeat", "iter"})
 _SEES_LOCALS: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
@@ -142,7 +157,8 @@ class Instrumenter(ast.NodeTransformer):
         if _is_docstring(node.body[0]):
             head = [node.body.pop(0)]
         at: ast.AST = node.body[0] if node.body else head[0]
-        head.append(self._probe("entry", at))
+        if not _says_it_is_reached(at):
+            head.append(self._probe("entry", at))
         if self._fuel == "local":
             zero = ast.Assign([ast.Name(_FUEL_LOCAL, ast.Store())], ast.Constant(0))
             head.append(_placed(zero, at))
@@ -198,8 +214,8 @@ class Instrumenter(ast.NodeTransformer):
 
     def _opened(self, kind: str, body: list[ast.stmt], extra: list[ast.stmt]) -> list[ast.stmt]:
         """A block with its probe in front."""
-        probe = self._probe(kind, body[0])
-        return [*extra, probe, *self._block(body)]
+        own = [] if _says_it_is_reached(body[0]) else [self._probe(kind, body[0])]
+        return [*extra, *own, *self._block(body)]
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Two arms, always."""
@@ -339,6 +355,11 @@ def _placed(node: _N, at: ast.AST) -> _N:
     for child in ast.iter_child_nodes(node):
         _placed(child, at)
     return node
+
+
+def _says_it_is_reached(node: ast.AST) -> bool:
+    """Is it an ``if`` that is sure to enter one of its arms, each of which has a probe?"""
+    return isinstance(node, ast.If) and all(isinstance(n, _HARMLESS) for n in ast.walk(node.test))
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -71,14 +71,14 @@ class _Table:
     """A JSON object with typed look-ups whose errors name file and key."""
 
     def __init__(self, file: Path, name: str, data: Any) -> None:
-        self._file, self._name = file, name
+        self.file, self._name = file, name
         if not isinstance(data, dict):
             raise Refusal(f"{file}: {name or 'the file'} must be an object, not {data!r:.60}")
         self.data: dict[str, Any] = data
 
     def get(self, key: str, kinds: type | tuple[type, ...], default: Any = _ABSENT) -> Any:
         value = self.data.get(key, default)
-        where = f"{self._file}: {self._name}{'.' if self._name else ''}{key}"
+        where = f"{self.file}: {self._name}{'.' if self._name else ''}{key}"
         if value is _ABSENT:
             raise Refusal(f"{where} is missing")
         accepted = kinds if isinstance(kinds, tuple) else (kinds,)
@@ -90,14 +90,14 @@ class _Table:
     def strings(self, key: str) -> tuple[str, ...]:
         items = self.get(key, list, [])
         if not all(isinstance(i, str) for i in items):
-            raise Refusal(f"{self._file}: {self._name}.{key} must be a list of strings")
+            raise Refusal(f"{self.file}: {self._name}.{key} must be a list of strings")
         return tuple(items)
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str) -> str:
         value: str = self.get(key, str, default)
         if value not in allowed:
             raise Refusal(
-                f"{self._file}: {self._name}.{key} = {value!r:.60}: choose one of"
+                f"{self.file}: {self._name}.{key} = {value!r:.60}: choose one of"
                 f" {', '.join(allowed)}"
             )
         return value
@@ -131,7 +131,7 @@ def read_spec(file: Path) -> Spec:
 def _target(table: _Table) -> TargetSpec:
     env = table.get("env", dict, {})
     if not all(isinstance(v, str) for v in env.values()):
-        raise Refusal("target.env must hold strings only")
+        raise Refusal(f"{table.file}: target.env must hold strings only")
     return TargetSpec(
         function=table.get("function", str),
         path=table.strings("path"),
@@ -151,7 +151,7 @@ def _target(table: _Table) -> TargetSpec:
 def _engine(table: _Table) -> EngineSpec:
     max_size = table.get("max_size", int, 10240)
     if max_size < 1:
-        raise Refusal(f"engine.max_size = {max_size}: an input needs at least 1 byte")
+        raise Refusal(f"{table.file}: engine.max_size = {max_size}: an input needs at least 1 byte")
     return EngineSpec(
         kind=table.get("kind", str),
         seeds=table.strings("seeds"),

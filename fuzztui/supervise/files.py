@@ -49,7 +49,8 @@ def read_json(path: Path) -> dict[str, Any] | None:
 def replace_text(path: Path, text: str) -> None:
     """Write a small file of ours, whole or not at all. Raises OSError."""
     fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text)
+    with open(open_regular(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
+        file.write(text)
     fresh.replace(path)
 
 

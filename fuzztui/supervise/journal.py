@@ -86,10 +86,11 @@ class Journal:
                 why = e.strerror or e
                 self.record(Message("error", f"the campaign log cannot be written: {why}"))
             return False
-        if not self.writable:
+        if self.writable:
+            self._keeper.keep()  # only of a state that is in the log as a whole
+        else:
             self.writable = True
             self.record(Message("info", "the campaign log is written again"))
-        self._keeper.keep()
         if now >= self._offsets_due and self.offsets is not self._saved:
             self._offsets_due = now + OFFSETS_EVERY_S
             self._save_offsets()

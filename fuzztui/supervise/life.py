@@ -20,7 +20,8 @@ from fuzztui.supervise.engines import Launcher, instance_names, trials_share
 from fuzztui.supervise.processes import EngineProcess, last_reason
 from fuzztui.supervise.relay import end_torn_line
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.events import Event, InstanceState, Stats
+from fuzztui.wire.commands import Pause, Resume, Stop
+from fuzztui.wire.events import Event, InstanceHello, InstanceState, Stats
 
 __all__ = ["ENDED", "Desk", "Ending", "Life"]
 
@@ -79,6 +80,7 @@ class Life:
         self.state = before.state if before else "waiting"
         self.restarts = before.restarts if before else 0
         self.paused = self.state == "paused"
+        self.greeted = bool(before and (before.engine or before.capabilities))
         self.execs = before.execs if before else 0
         self._campaign = campaign
         self._home = home
@@ -137,20 +139,22 @@ class Life:
             if not await self._back_off(_words(status)):
                 return
 
-    async def end(self, ending: Ending, patience: float = 0.0) -> None:
-        """End it: ``patience`` seconds for it to go by itself, then SIGTERM, then SIGKILL."""
+    async def end(self, ending: Ending) -> None:
+        """End it: SIGTERM, and SIGKILL for the whole tree if that does not do."""
         if self.over or self._ending:
             return
         self._ending = ending
         self._woken.set()
-        process = self._process
-        if process is not None:
-            if patience:
-                await asyncio.wait({asyncio.ensure_future(process.ended())}, timeout=patience)
-            await process.stop(TERM_GRACE_S)
+        if self._process is not None:
+            await self._process.stop(TERM_GRACE_S)
+
+    def hello(self) -> None:
+        """It introduced itself: what it can do is known from now on."""
+        self.greeted = True
+        self.signs_of_life()
 
     def signs_of_life(self) -> None:
-        """It introduced itself, or has figures: it runs."""
+        """It has something to say, or figures: it runs."""
         if self.state in ("starting", "restarting") and self._process:
             self._progress_at = time.monotonic()
             self._to("paused" if self.paused else "running")
@@ -207,9 +211,18 @@ class Life:
                 continue
             self._progress_at = time.monotonic()
             self._to("starting")
-            if self.paused and not self.launcher.says_hello:
-                self.signal(signal.SIGSTOP)
+            if not self.launcher.says_hello:
+                self._introduce()
             return True
+
+    def _introduce(self) -> None:
+        """Say hello for an engine that does not, and knows nothing of an old pause either."""
+        if self.paused:
+            self.signal(signal.SIGSTOP)
+        able = [command.name for command in (Pause, Resume, Stop)]
+        self._desk.record(
+            InstanceHello(self.name, self._campaign.kind, pid=self.pid, capabilities=able)
+        )
 
     async def _prepare(self) -> None:
         """Leave nothing of an earlier process unseen or alive, then make the ground firm."""

@@ -198,9 +198,10 @@ class Steering:
     def _hand(self, life: Life, command_id: str, command: Command) -> None:
         """Give a command to one instance, by file if it can obey, else by signal."""
         instance = self._helm.state.instances.get(life.name)
-        if life.launcher.says_hello and not (instance and (instance.engine or instance.version)):
+        able = instance.capabilities if instance else []
+        if life.launcher.says_hello and not life.greeted:
             self._held.append((command_id, life.name))
-        elif instance and command.name in instance.capabilities:
+        elif life.launcher.says_hello and command.name in able:
             try:
                 _append(self._control(life), command_id, command)
             except OSError as e:

@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 import fuzztui
 from fuzztui.campaign import Campaign
 from fuzztui.model.state import State
+from fuzztui.remote.address import socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.engines import instance_names, launcher_for
 from fuzztui.supervise.identity import kill_marked
@@ -106,9 +107,9 @@ class Supervisor:
         Raises :class:`SupervisorError` when it cannot begin, and then has logged nothing.
         """
         try:
-            await self._server.listen()
+            socket_path(self._home.path)
         except OSError as e:
-            raise SupervisorError(f"the control socket cannot be made: {e}") from None
+            raise SupervisorError(str(e)) from None
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._told_to_end, signal.Signals(number).name)
@@ -116,6 +117,8 @@ class Supervisor:
         reaper = Reaper(lambda: {life.pid for life in self.lives.values()})
         reaper.start(loop)
         await self._begin()
+        with contextlib.suppress(OSError):  # it is tried again, and then told
+            await self._server.listen()
         ready()
         self._steering.take_up()
         jobs = [
@@ -263,8 +266,8 @@ class Supervisor:
             self._steering.answered(event)
         elif life is not None and isinstance(event, Stats):
             life.note(event)
-        elif life is not None and isinstance(event, InstanceHello):
-            life.signs_of_life()
+        elif life is not None and isinstance(event, InstanceHello) and life.launcher.says_hello:
+            life.hello()
             self._steering.greeted(life)
 
     async def _look_and_decide(self) -> None:
@@ -324,11 +327,11 @@ class Supervisor:
             self.record(InstanceState(life.name, "failed", 0, f"internal error: {e!r}"))
 
     def _trouble(self, error: Exception) -> None:
-        """An error that nobody foresaw: once in the log, each time in our stderr."""
-        _log.error("unexpected", exc_info=error)
+        """Tell of an error that nobody foresaw, each kind once: it may come ten times a second."""
         words = f"{type(error).__name__}: {error}"
         if words not in self._troubles and len(self._troubles) < MAX_TROUBLES:
             self._troubles.add(words)
+            _log.error("unexpected", exc_info=error)
             self.record(Message("error", f"in the supervisor: {words}; see supervisor/stderr"))
 
     def _told_to_end(self, name: str) -> None:
@@ -348,19 +351,27 @@ class Supervisor:
 
     async def _finish(self) -> None:
         await asyncio.to_thread(kill_marked, self._home.path)
-        await self._look(self._observer.poll)
+        try:
+            await self._look(self._observer.poll)
+        except Exception as e:
+            self._trouble(e)
+        self._observer.close()
         self._steering.close()
-        ending = self._ending or self._outcome()
-        self.record(CampaignEnded(ending.state, ending.reason))
         self._clock.resume()
         self._save_clock()
-        self._observer.close()
+        # The last thing of all: who reads it may start the campaign again at once.
+        ending = self._ending or self._outcome()
+        self.record(CampaignEnded(ending.state, ending.reason))
         patience = time.monotonic() + LAST_FLUSH_S
         while not self.flush() and time.monotonic() < patience:
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(AT_LEAST_S)
         await asyncio.sleep(AT_LEAST_S)  # the last answers to clients
         await self._server.close()
-        self._journal.close()
+        try:
+            self._journal.close()
+        except OSError as e:
+            # Finds are in the directories: the next start logs them.
+            _log.error("%s: the end of the log is lost: %s", self._home.log, e)
 
     def _outcome(self) -> Ending:
         """How a campaign ended whose instances all ended by themselves."""

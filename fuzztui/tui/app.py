@@ -193,7 +193,7 @@ class FuzzApp(ReplayControls, ThemedApp):
         if screen is not None and screen.is_mounted:
             screen.show(self.missed(screen.TAB))
             screen.tick(self.status)
-            self._draw_frame(screen)
+            self.draw_frame()
 
     def _tell_problems(self) -> None:
         """Damage in the log is told once, when it is met."""
@@ -222,12 +222,16 @@ class FuzzApp(ReplayControls, ThemedApp):
         screen = self._campaign_screen
         if screen is not None and screen.is_mounted:
             screen.tick(self.status)
-            self._draw_frame(screen)
+            self.draw_frame()
 
     def _update_status(self) -> None:
         self.status = status_of(self.campaign, self.now(), self.mode, self._alive)
 
-    def _draw_frame(self, screen: CampaignScreen) -> None:
+    def draw_frame(self) -> None:
+        """Troubles, keys and timeline of the screen that is looked at."""
+        screen = self._campaign_screen
+        if screen is None or not screen.is_mounted:
+            return
         screen.query_one(Banner).show(self._troubles())
         self.refresh_footer()
         if self.player is not None:

@@ -60,6 +60,9 @@ class Host(Painter, Protocol):
     def refresh_footer(self) -> None:
         """The row under the cursor changed."""
 
+    def draw_frame(self) -> None:
+        """Troubles, keys and timeline around the screen's body may have changed."""
+
     def missed(self, tab: str) -> Changes:
         """What changed since the screen of ``tab`` was last shown; forgotten by asking."""
 

@@ -8,7 +8,8 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fuzztui.campaign import load, write_frozen
@@ -22,6 +23,24 @@ from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed, EntrySaved, Event, FindingSaved, Record
 
 FAKE = Path(__file__).parents[1] / "fake_engine.py"
+
+
+@contextmanager
+def rack(directory: Path) -> Iterator[Callable[..., Supervised]]:
+    """Makes campaigns, and leaves no process of theirs behind."""
+    made: list[Supervised] = []
+
+    def make(**plan: object) -> Supervised:
+        place = directory / str(len(made))
+        place.mkdir()
+        made.append(Supervised(place, **plan))
+        return made[-1]
+
+    try:
+        yield make
+    finally:
+        for campaign in made:
+            campaign.clean_up()
 
 
 class Supervised:

@@ -6,12 +6,12 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
-from supervised import Supervised
+from supervised import rack
 
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError
@@ -31,17 +31,8 @@ from fuzztui.wire.events import (
 
 @pytest.fixture
 def made(tmp_path):
-    things: list[Supervised] = []
-
-    def make(where: Path | None = None, **plan: object) -> Supervised:
-        directory = where or tmp_path / str(len(things))
-        directory.mkdir(exist_ok=True)
-        things.append(Supervised(directory, **plan))
-        return things[-1]
-
-    yield make
-    for thing in things:
-        thing.clean_up()
+    with rack(tmp_path) as make:
+        yield make
 
 
 def busy(state) -> bool:
@@ -323,6 +314,36 @@ def test_what_takes_time_is_told(made):
     told: list[str] = []
     start(s.run, progress=told.append)
     assert told
+
+
+def test_an_error_of_our_own_is_told_once_and_survived(made):
+    """In the foreground, as a service manager runs it, with an observer that is broken."""
+    s = made()
+    s.freeze("campaign.budget=1s")
+    code = f"""
+import sys
+from fuzztui.supervise import __main__, observe
+whole, calls = observe.Observer.poll, 0
+def poll(self):
+    global calls
+    calls += 1
+    if calls % 2:
+        raise RuntimeError("nobody foresaw this")
+    return whole(self)
+observe.Observer.poll = poll
+sys.argv = ["supervise", {str(s.run)!r}]
+sys.exit(__main__.main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert s.state().state == "finished"
+    s.check_nothing_lost_or_doubled()
+    told = [m.text for m in s.events(Message)]
+    assert len(told) == 1
+    assert "nobody foresaw this" in told[0]
+    assert done.stderr.count("nobody foresaw this") == 1
 
 
 def test_fewer_and_more_instances_than_before(made):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from supervised import Supervised
+from supervised import rack
 
 from fuzztui.remote.client import NotRunning, running
 from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SkipEntry, Stop
@@ -25,17 +25,8 @@ from fuzztui.wire.events import (
 
 @pytest.fixture
 def made(tmp_path):
-    things: list[Supervised] = []
-
-    def make(where: Path | None = None, **plan: object) -> Supervised:
-        directory = where or tmp_path / str(len(things))
-        directory.mkdir(exist_ok=True)
-        things.append(Supervised(directory, **plan))
-        return things[-1]
-
-    yield make
-    for thing in things:
-        thing.clean_up()
+    with rack(tmp_path) as make:
+        yield make
 
 
 def busy(state) -> bool:

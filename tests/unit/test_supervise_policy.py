@@ -16,7 +16,7 @@ from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.limits import Limits, spent
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.events import EntrySaved, Event, FindingSaved, InstanceState, Stats
+from fuzztui.wire.events import EntrySaved, Event, FindingSaved, InstanceHello, InstanceState, Stats
 
 
 class Desk:
@@ -86,6 +86,9 @@ async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, mon
     life, desk = make()
     task = asyncio.ensure_future(life.run())
     await reach(life, desk, "starting")
+    (hello,) = [e for e in desk.log if isinstance(e, InstanceHello)]
+    assert (hello.engine, hello.pid) == ("zest", life.pid)
+    assert hello.capabilities == ["pause", "resume", "stop"]
     life.note(Stats("main", execs=0))
     assert life.state == "starting"
     life.note(Stats("main", execs=10))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import fuzztui
 from fuzztui.campaign import Campaign
 from fuzztui.supervise.clock import CampaignClock
 from fuzztui.supervise.engines import instance_names, launcher_for, trials_share
+from fuzztui.supervise.files import read_json, replace_text
 from fuzztui.supervise.rundir import RunDir, SupervisorError, prepare_run
 
 
@@ -223,3 +226,31 @@ def test_the_real_clock_moves(tmp_path):
     real = CampaignClock(tmp_path / "c", 3.0, paused=False)
     time.sleep(0.01)
     assert real.now() > 3.0
+
+
+# ------------------------------------------------------------------------- the files
+
+
+def test_our_small_files_are_never_written_through_anothers(tmp_path):
+    path = tmp_path / "spec.json"
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "spec.json.new").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match=r"spec\.json"):
+        replace_text(path, "x")
+    assert (tmp_path / "precious").read_text() == "precious"
+    (tmp_path / "spec.json.new").unlink()
+    os.mkfifo(tmp_path / "spec.json.new")
+    with pytest.raises(OSError, match=r"spec\.json"):  # and does not block
+        replace_text(path, "x")
+    (tmp_path / "spec.json.new").unlink()
+    replace_text(path, "{}")
+    assert read_json(path) == {}
+
+
+def test_the_supervisor_needs_no_screen():
+    code = (
+        "import sys, fuzztui.supervise.supervisor, fuzztui.supervise.daemon\n"
+        "print([m for m in sys.modules if m.startswith(('textual', 'rich', 'fuzztui.tui'))])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

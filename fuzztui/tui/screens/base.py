@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Container
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -26,6 +27,11 @@ class CampaignScreen(Screen[None]):
     ``TAB`` is the mode's name and the scope of its actions in the registry.
     """
 
+    # In a low terminal the body is cut; header and keys stay.
+    DEFAULT_CSS = """
+    CampaignScreen { overflow: hidden; }
+    CampaignScreen > #body { height: 1fr; overflow: hidden; }
+    """
     TAB: ClassVar[str] = ""
     SCOPES: ClassVar[tuple[str, ...]] = ()
     """Further scopes whose actions the screen offers."""
@@ -54,7 +60,7 @@ class CampaignScreen(Screen[None]):
         """Top, body, bottom."""
         yield Header(self.TAB)
         yield Banner()
-        yield from self.body()
+        yield Container(*self.body(), id="body")
         if self.host.mode == "replay":
             yield Timeline()
         yield Footer(self.scopes())
@@ -82,4 +88,4 @@ class CampaignScreen(Screen[None]):
     def _catch_up(self) -> None:
         self.show(self.host.missed(self.TAB))
         self.tick(self.host.status)
-        self.host.refresh_footer()
+        self.host.draw_frame()

@@ -65,8 +65,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         & > .bigtable--empty { color: $muted; }
         & > .bigtable--cursor { background: $foreground 9%; }
         &:focus > .bigtable--cursor { background: $primary 28%; }
-        &:ansi > .bigtable--cursor { text-style: underline; }
-        &:ansi:focus > .bigtable--cursor { text-style: reverse; }
+        &:ansi > .bigtable--cursor { background: ansi_default; text-style: underline; }
+        &:ansi:focus > .bigtable--cursor { background: ansi_default; text-style: reverse; }
     }
     """
 
@@ -315,7 +315,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         segments = [Segment(" ", base)]
         for column, width in self._layout.cells:
             text, words = column.cell(row)
-            style = base + palette[words] if words else base
+            # Reversed colours would be a patchwork: sixteen-colour terminals get a plain bar.
+            style = base + palette[words] if words and not base.reverse else base
             segments.append(Segment(fit(plain(text), width, column.align), style))
             segments.append(Segment(" " * GAP, base))
         return Strip(segments).adjust_cell_length(max(self._room, self._layout.total), base)

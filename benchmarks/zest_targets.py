@@ -1,0 +1,86 @@
+"""The targets that the zest benchmarks share: pure-Python libraries and their seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """``code`` defines ``target(text)``; ``expected`` are the exceptions it may raise."""
+
+    name: str
+    include: tuple[str, ...]
+    code: str
+    expected: tuple[str, ...]
+    seeds: tuple[str, ...]
+
+
+TOML = (
+    'title = "TOML"\n[owner]\nname = "Tom"\ndob = 1979-05-27T07:32:00-08:00\n',
+    '[[a]]\nx = [1, 2.5e3, 0xff, true]\ny = {a = "b", c.d = \'e\'}\nz = """m\nl"""\n',
+)
+YAML = (
+    "---\nname: &a x\nlist: [1, 0x1f, 1.5, true]\n? key\n: |\n  text\nmore: *a\n",
+    "- !!set {a, b}\n- 'q'\n- <<: {x: 1}\n  y: >-\n    folded\n",
+)
+CSS = (
+    "a > b:hover { color: red; background: url(x.png) no-repeat !important }\n",
+    "@media print { p::after { content: 'x\\41'; width: calc(1px + 2%) } } /* c */\n",
+)
+C = (
+    "int f(int a, char *b) { return a ? b[1] : sizeof(long); }\n",
+    "struct s { int x : 3; double y[4]; } v = { .x = 1 };\nenum e { A, B = 2 };\n",
+)
+JSON = ('{"a": [1, -2.5e3, "x\\u00e9", null], "b": {"c": true, "d": []}}\n',)
+
+TARGETS = (
+    Target(
+        "tomllib",
+        ("tomllib",),
+        "import tomllib\ndef target(text: str):\n    return tomllib.loads(text)\n",
+        ("tomllib.TOMLDecodeError",),
+        TOML,
+    ),
+    Target(
+        "json (pure)",
+        ("json",),
+        # The scanner in C would hide the code under test.
+        "import json, json.decoder, json.scanner\n"
+        "json.decoder.scanstring = json.decoder.py_scanstring\n"
+        "decoder = json.JSONDecoder()\n"
+        "decoder.parse_string = json.decoder.py_scanstring\n"
+        "decoder.scan_once = json.scanner.py_make_scanner(decoder)\n"
+        "def target(text: str):\n    return decoder.decode(text)\n",
+        ("ValueError",),
+        JSON,
+    ),
+    Target(
+        "PyYAML",
+        ("yaml",),
+        "import yaml\ndef target(text: str):\n    return list(yaml.safe_load_all(text))\n",
+        ("yaml.YAMLError",),
+        YAML,
+    ),
+    Target(
+        "tinycss2",
+        ("tinycss2",),
+        "import tinycss2, tinycss2.color3\n"
+        "def target(text: str):\n"
+        "    for rule in tinycss2.parse_stylesheet(text):\n"
+        "        if getattr(rule, 'content', None) is not None:\n"
+        "            tinycss2.parse_blocks_contents(rule.content)\n"
+        "        if rule.type == 'qualified-rule':\n"
+        "            tinycss2.color3.parse_color(rule.prelude)\n",
+        (),
+        CSS,
+    ),
+    Target(
+        "pycparser",
+        ("pycparser",),
+        "from pycparser import c_parser\n"
+        "def target(text: str):\n    return c_parser.CParser().parse(text)\n",
+        ("pycparser.c_parser.ParseError",),
+        C,
+    ),
+)

@@ -1,0 +1,145 @@
+"""Folding figures: instances, their statistics, the campaign's totals over time.
+
+What the totals over instances mean:
+
+* ``execs``, ``rate``, ``crashes``, ``hangs``, ``corpus``, ``cpu``: the sum;
+* ``edges``, ``edges_valid``: the maximum, because instances exchange their finds
+  and so cover the same code;
+* an instance that is paused or has no process has rate 0, whatever its last
+  statistics said.
+"""
+
+from __future__ import annotations
+
+from fuzztui.model.series import Series
+from fuzztui.model.state import Instance, State
+from fuzztui.model.touched import Touched, instance
+from fuzztui.wire.events import InstanceHello, InstanceState, Resources, Stats
+
+__all__ = [
+    "count",
+    "finite",
+    "instance_hello",
+    "instance_state",
+    "resources",
+    "shift",
+    "stats",
+]
+
+IDLE_STATES = frozenset({"paused", "restarting", "stopped", "finished", "failed"})
+"""Instance states in which nothing is executed, so that the rate is 0."""
+
+GONE_STATES = frozenset({"restarting", "stopped", "finished", "failed"})
+"""Instance states without a process, so that it uses no CPU either."""
+
+_LARGE = 2**62
+
+
+def finite(value: float, default: float = 0.0) -> float:
+    """The value, or ``default`` if it is infinite, huge or no number."""
+    return value if -_LARGE < value < _LARGE else default
+
+
+def count(value: int) -> int:
+    """A figure of which -1 means unknown; nothing else may be negative or huge."""
+    return value if -1 <= value < _LARGE else -1
+
+
+def _series(state: State, name: str) -> Series:
+    series = state.series.get(name)
+    if series is None:
+        series = state.series[name] = Series()
+    return series
+
+
+def shift(state: State, name: str, old: float, new: float) -> None:
+    """One instance's contribution to a sum went from ``old`` to ``new``.
+
+    The running total is the series' last value: exact for integers; rates are
+    kept to 3 decimals, so that rounding each step leaves no drift.
+    """
+    series = _series(state, name)
+    total = series.last + new - old
+    series.add(state.t, round(total, 3) if isinstance(total, float) else total)
+
+
+def _maximum(state: State, name: str, old: int, new: int) -> None:
+    """One instance's figure, already set, went from ``old`` to ``new``."""
+    series = _series(state, name)
+    highest = series.last if series.values else -1
+    if new >= highest:
+        highest = new
+    elif old >= highest:
+        highest = max(getattr(i, name) for i in state.instances.values())
+    if highest >= 0:
+        series.add(state.t, highest)
+
+
+def _set_rate(state: State, i: Instance, rate: float, cpu: float) -> None:
+    shift(state, "rate", i.execs_per_sec, rate)
+    i.execs_per_sec = rate
+    if cpu != i.cpu:
+        shift(state, "cpu", i.cpu, cpu)
+        i.cpu = cpu
+
+
+def instance_state(state: State, e: InstanceState, touched: Touched) -> None:
+    """An instance's process changed state; what does not run has no rate."""
+    i = instance(state, e.instance, touched)
+    i.state, i.reason = e.state, e.reason
+    i.pid, i.restarts = count(e.pid), max(count(e.restarts), 0)
+    if e.state in IDLE_STATES:
+        gone = e.state in GONE_STATES
+        _set_rate(state, i, 0.0, 0.0 if gone else i.cpu)
+        if gone:
+            i.rss = i.processes = 0
+    touched.campaign = True
+
+
+def instance_hello(state: State, e: InstanceHello, touched: Touched) -> None:
+    """An engine introduced itself."""
+    i = instance(state, e.instance, touched)
+    i.engine, i.version, i.python = e.engine, e.version, e.python
+    i.capabilities = [str(c) for c in e.capabilities]
+    if e.pid:
+        i.pid = e.pid
+
+
+def stats(state: State, e: Stats, touched: Touched) -> None:
+    """An instance's figures: they and the totals they change."""
+    i = instance(state, e.instance, touched)
+    touched.campaign = True
+    t = state.t
+    execs = max(count(e.execs), 0)
+    corpus = max(count(e.corpus), i.entry_files)
+    crashes = max(count(e.crashes), i.crash_files)
+    hangs = max(count(e.hangs), i.hang_files)
+    rate = 0.0 if i.state in IDLE_STATES else round(finite(e.execs_per_sec), 3)
+    shift(state, "execs", i.execs, execs)
+    shift(state, "rate", i.execs_per_sec, rate)
+    shift(state, "corpus", i.corpus, corpus)
+    shift(state, "crashes", i.crashes, crashes)
+    shift(state, "hangs", i.hangs, hangs)
+    i.execs, i.execs_per_sec = execs, rate
+    i.corpus, i.crashes, i.hangs = corpus, crashes, hangs
+    edges, i.edges = i.edges, count(e.edges)
+    _maximum(state, "edges", edges, i.edges)
+    edges, i.edges_valid = i.edges_valid, count(e.edges_valid)
+    _maximum(state, "edges_valid", edges, i.edges_valid)
+    i.edges_total = count(e.edges_total)
+    i.favored, i.pending = count(e.favored), count(e.pending)
+    i.valid, i.invalid = count(e.valid), count(e.invalid)
+    i.cycles, i.cur_item = count(e.cycles), count(e.cur_item)
+    i.max_depth = count(e.max_depth)
+    i.stability = finite(e.stability, -1.0)
+    i.stats_t = max(0.0, t - finite(e.age))
+
+
+def resources(state: State, e: Resources, touched: Touched) -> None:
+    """What an instance's processes use."""
+    i = instance(state, e.instance, touched)
+    cpu = max(0.0, round(finite(e.cpu), 3))
+    shift(state, "cpu", i.cpu, cpu)
+    i.cpu = cpu
+    i.rss, i.processes = max(count(e.rss), 0), max(count(e.processes), 0)
+    touched.campaign = True

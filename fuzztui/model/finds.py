@@ -1,0 +1,144 @@
+"""Folding finds: queue entries and findings, described before or after they are saved."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+
+from fuzztui.model.figures import shift
+from fuzztui.model.state import Entry, Finding, State
+from fuzztui.model.touched import Touched, instance
+from fuzztui.wire.events import EntryDescribed, EntrySaved, FindingDescribed, FindingSaved
+
+__all__ = ["entry_described", "entry_saved", "finding_described", "finding_saved"]
+
+
+def _entry(state: State, name: str, number: int) -> Entry:
+    key = f"{name}/{number}"
+    return state.entries.get(key) or Entry(key, name, number, state.t, state.seq)
+
+
+def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
+    """A queue file was seen; a find, unless it was imported."""
+    i = instance(state, e.instance, touched)
+    entry = _entry(state, e.instance, e.id)
+    if not entry.saved:
+        i.entry_files += 1
+        if i.entry_files > i.corpus:
+            shift(state, "corpus", i.corpus, i.entry_files)
+            i.corpus = i.entry_files
+            touched.campaign = True
+        if not e.sync:
+            i.last_find_t = state.t
+    state.entries[entry.key] = replace(
+        entry,
+        saved=True,
+        file=e.file,
+        src=e.src,
+        op=e.op,
+        sync=e.sync,
+        time_ms=e.time_ms,
+        execs=e.execs,
+        size=e.size,
+        cov=e.cov,
+    )
+    touched.entries.add(entry.key)
+
+
+def entry_described(state: State, e: EntryDescribed, touched: Touched) -> None:
+    """What the engine says of an entry, in place of what it said before."""
+    instance(state, e.instance, touched)
+    entry = _entry(state, e.instance, e.id)
+    state.entries[entry.key] = replace(
+        entry,
+        reasons=e.reasons,
+        edges=e.edges,
+        favored=e.favored,
+        outcome=e.outcome,
+        steer=e.steer,
+    )
+    touched.entries.add(entry.key)
+
+
+def _finding(state: State, e: FindingSaved | FindingDescribed) -> Finding:
+    key = f"{e.instance}/{e.file}"
+    found = state.findings.get(key)
+    return found or Finding(key, e.instance, e.category, e.file, state.t, state.seq)
+
+
+def finding_saved(state: State, e: FindingSaved, touched: Touched) -> None:
+    """A file in crashes/ or hangs/ was seen."""
+    i = instance(state, e.instance, touched)
+    finding = _finding(state, e)
+    if not finding.saved:
+        if e.category == "hang":
+            i.hang_files += 1
+            if i.hang_files > i.hangs:
+                shift(state, "hangs", i.hangs, i.hang_files)
+                i.hangs = i.hang_files
+        else:
+            i.crash_files += 1
+            if i.crash_files > i.crashes:
+                shift(state, "crashes", i.crashes, i.crash_files)
+                i.crashes = i.crash_files
+        touched.campaign = True
+    state.findings[finding.key] = replace(
+        finding,
+        category=e.category,
+        saved=True,
+        id=e.id,
+        src=e.src,
+        op=e.op,
+        sig=e.sig,
+        time_ms=e.time_ms,
+        execs=e.execs,
+        size=e.size,
+    )
+    touched.findings.add(finding.key)
+
+
+def finding_described(state: State, e: FindingDescribed, touched: Touched) -> None:
+    """What is known of a finding; it moves to the group of its signature."""
+    instance(state, e.instance, touched)
+    finding = _finding(state, e)
+    if finding.signature != e.signature:
+        _leave_group(state, finding, touched)
+    state.findings[finding.key] = replace(
+        finding,
+        signature=e.signature,
+        title=e.title,
+        place=e.place,
+        detail=e.detail,
+        input=e.input,
+        count=e.count,
+    )
+    if e.signature and finding.signature != e.signature:
+        _join_group(state, finding.key, e.signature, touched)
+    touched.findings.add(finding.key)
+
+
+def _mark_first(state: State, key: str, first: bool, touched: Touched) -> None:
+    if state.findings[key].first != first:
+        state.findings[key] = replace(state.findings[key], first=first)
+        touched.findings.add(key)
+
+
+def _join_group(state: State, key: str, signature: str, touched: Touched) -> None:
+    """Put a finding among those of its signature, which are in the order of the log."""
+    group = state.groups.setdefault(signature, [])
+    at = bisect_left(group, state.findings[key].seq, key=lambda k: state.findings[k].seq)
+    group.insert(at, key)
+    _mark_first(state, key, at == 0, touched)
+    if at == 0 and len(group) > 1:
+        _mark_first(state, group[1], False, touched)
+
+
+def _leave_group(state: State, finding: Finding, touched: Touched) -> None:
+    group = state.groups.get(finding.signature)
+    if not group:
+        return
+    group.remove(finding.key)
+    if group:
+        _mark_first(state, group[0], True, touched)
+    else:
+        del state.groups[finding.signature]

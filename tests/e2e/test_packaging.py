@@ -1,0 +1,82 @@
+"""What a user installs: wheel and sdist hold everything, and work away from the source."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = [
+    "fuzztui/engines/core/loop.py",
+    "fuzztui/engines/zest/engine.py",
+    "fuzztui/themes/midwatch.toml",
+    "fuzztui/sample_campaigns/tomllib-zest.toml",
+    "fuzztui/tui/fuzztui.tcss",
+    "fuzztui/py.typed",
+]
+
+
+def run(*args: object, cwd: Path, **env: str) -> str:
+    done = subprocess.run(
+        [str(a) for a in args],
+        cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **env},
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, (args, done.stdout, done.stderr)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """The tracked files as they are in the working tree: no build leftovers."""
+    target = tmp_path_factory.mktemp("source")
+    names = run("git", "ls-files", "-z", cwd=ROOT).split("\0")
+    archive = target / "tree.tar"
+    with tarfile.open(archive, "w") as tar:
+        for name in filter(None, names):
+            if (ROOT / name).is_symlink() or (ROOT / name).exists():
+                tar.add(ROOT / name, name)
+    tree = target / "tree"
+    with tarfile.open(archive) as tar:
+        tar.extractall(tree, filter="fully_trusted")
+    return tree
+
+
+def test_wheel_installs_and_runs_a_sample_elsewhere(source, tmp_path):
+    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    pip = tmp_path / "venv/bin/pip"
+    run(pip, "wheel", "-q", "--no-deps", "-w", tmp_path / "dist", source, cwd=tmp_path)
+    (wheel,) = (tmp_path / "dist").glob("fuzztui-*.whl")
+    assert wheel.name.endswith("py3-none-any.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert set(SHIPPED) <= set(names)
+    assert not any(n.startswith(("tests/", "engines/")) for n in names)
+
+    run(pip, "install", "-q", wheel, cwd=tmp_path)
+    fuzztui = tmp_path / "venv/bin/fuzztui"
+    assert "tomllib-zest.toml" in run(fuzztui, "samples", cwd=tmp_path)
+    assert "midwatch" in run(fuzztui, "themes", cwd=tmp_path)
+    out = run(
+        fuzztui, "tomllib-zest.toml", "--headless", "--set", "campaign.budget=2000",
+        cwd=tmp_path, XDG_RUNTIME_DIR=str(tmp_path),
+    )  # fmt: skip
+    assert "finished" in out
+    assert (tmp_path / "runs/tomllib/log").is_dir()
+
+
+def test_sdist_holds_what_the_wheel_is_made_of(source, tmp_path):
+    build = "import setuptools.build_meta as b, sys; print(b.build_sdist(sys.argv[1]))"
+    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    python = tmp_path / "venv/bin/python"
+    run(python, "-m", "pip", "install", "-q", "setuptools>=77", cwd=tmp_path)
+    run(python, "-c", build, tmp_path, cwd=source)
+    (sdist,) = tmp_path.glob("fuzztui-*.tar.gz")
+    run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, sdist, cwd=tmp_path)
+    (wheel,) = tmp_path.glob("fuzztui-*.whl")
+    assert set(SHIPPED) <= set(zipfile.ZipFile(wheel).namelist())

@@ -1,0 +1,120 @@
+"""What targets, files and other people's logs say is drawn literally and kills nothing."""
+
+import pytest
+from fakes import CAPABILITIES, Log
+
+from fuzztui.wire import events as ev
+from fuzztui.wire.codec import decode_record, encode_record
+from fuzztui.wire.events import Record
+
+EVIL = "[/x][bold red]\x1b[2J\x1b]0;pwn\x07\u202e\u200b\ud800\tend"
+DRAWN = "[/x][bold red]\\e[2J"
+
+
+def evil_log():
+    log = Log()
+    log.add(
+        ev.CampaignStarted(EVIL, EVIL, EVIL, 1, 60.0, 0, [EVIL], 1e9, EVIL),
+        ev.SupervisorStarted(1, 1_800_000_000.0, EVIL, [EVIL], [EVIL]),
+        ev.InstanceState(EVIL, "running", 1, EVIL),
+        ev.InstanceHello(EVIL, EVIL, EVIL, EVIL, 1, [*CAPABILITIES, EVIL]),
+        ev.CampaignState("running", EVIL),
+        ev.EntrySaved(EVIL, 0, EVIL, [], EVIL, EVIL, size=3),
+        ev.EntrySaved(EVIL, 1, f"queue/{EVIL}", [0], EVIL, size=3),
+        ev.EntryDescribed(EVIL, 1, [EVIL], 3, True, EVIL, EVIL),
+        ev.FindingSaved(EVIL, "crash", f"crashes/{EVIL}", 1, [1], EVIL),
+        ev.FindingDescribed(EVIL, "crash", f"crashes/{EVIL}", EVIL, EVIL, EVIL, EVIL, EVIL),
+        ev.FindingSaved(EVIL, EVIL, EVIL),
+        ev.Message(EVIL, EVIL, EVIL),
+        ev.CommandIssued(EVIL, {"c": EVIL, "instance": EVIL, "entry": 1}, EVIL),
+        ev.CommandIssued("x", {}, EVIL),
+        ev.CommandRejected("x", EVIL, EVIL),
+        ev.Unknown(EVIL, {EVIL: EVIL, "n": [1, {"a": EVIL}]}),
+        ev.Stats(EVIL, 10, 1.0, 2, edges=-7, edges_total=-9, valid=-1, invalid=5),
+        ev.Stats(EVIL, 10**17, 1e300, 10**15, edges=10**12, edges_total=1, valid=1, invalid=0),
+        ev.InstanceState(EVIL, EVIL, -1, EVIL, -5),
+        dt=1.0,
+    )
+    # As it comes from a file: half a surrogate pair survives JSON.
+    log.records = [decode_record(encode_record(r)) for r in log.records]
+    return log
+
+
+def clean(text):
+    return all(ch.isprintable() or ch == "\n" for ch in text)
+
+
+@pytest.mark.parametrize("replay_at", [None, 5.0])
+@pytest.mark.parametrize("size", [(120, 40), (60, 20)])
+async def test_every_screen_draws_it_literally(drive, size, replay_at):
+    async with drive(evil_log(), size=size, replay_at=replay_at) as d:
+        for key in "1234":
+            await d.press(key)
+            await d.pilot.pause()
+            assert clean(d.text())
+            if size[0] == 120:
+                await d.until(lambda: DRAWN in d.text())
+            await d.press("down", "enter", "G", "escape")
+            await d.press("question_mark")
+            assert clean(d.text())
+            await d.press("escape", "ctrl+p")
+            await d.pilot.pause()
+            assert clean(d.text())
+            await d.press("escape")
+
+
+async def test_questions_notices_and_copies(drive):
+    log = evil_log()
+    async with drive(log) as d:
+        d.world.supervisor.refuse = EVIL
+        await d.press("2", "u")
+        await d.until(lambda: any("refused" in n for n in d.notices()))
+        assert all(clean(n) for n in d.notices())
+        await d.press("c", "3", "c", "C", "v")
+        await d.press("x")
+        assert "End the campaign" in d.text()
+        assert clean(d.text())
+        await d.press("escape")
+
+
+async def test_a_filter_of_markup(drive):
+    async with drive(evil_log()) as d:
+        for key in "23":
+            await d.press(key, "slash")
+            for ch in "[/x]":
+                await d.pilot.press(ch)
+            await d.pilot.pause()
+            assert len(d.table.source) > 0
+            await d.press("escape")
+
+
+async def test_times_that_no_writer_of_ours_would_stamp(drive):
+    log = Log()
+    log.records = [
+        Record(1, 0.0, ev.CampaignStarted("t", "zest", budget_s=1e308)),
+        Record(2, 5.0, ev.CampaignState("running")),
+        Record(3, -3.0, ev.EntrySaved("main", 0)),
+        Record(4, 1e11, ev.Stats("main", 1, age=1e9)),
+    ]
+    async with drive(log) as d:
+        for key in "1234":
+            await d.press(key)
+        assert clean(d.text())
+
+
+async def test_a_hundred_instances_and_thousands_of_findings(drive):
+    log = Log()
+    names = [f"i{n}" for n in range(100)]
+    log.add(ev.CampaignStarted("many", "zest", instances=names), ev.CampaignState("running"))
+    for n, name in enumerate(names):
+        log.add(ev.InstanceState(name, "running", n), ev.Stats(name, n, 1.0, n))
+    for n in range(3000):
+        log.add(ev.FindingSaved(names[n % 100], "crash", f"crashes/{n}"))
+        log.add(ev.FindingDescribed(names[n % 100], "crash", f"crashes/{n}", f"s{n % 7}", "Oops"))
+    async with drive(log) as d:
+        assert len(d.table.source) == 100
+        assert d.table.size.height == 9
+        await d.press("G")
+        assert d.table.cursor == "i99"
+        await d.press("3")
+        assert len(d.table.source) == 7

@@ -1,0 +1,226 @@
+"""Corpus and Findings: tables, details, input files, steering and copying."""
+
+import os
+
+from fakes import CAPABILITIES, running, started
+
+from fuzztui.tui.widgets.filterbar import FilterBar
+from fuzztui.tui.widgets.pane import Pane
+from fuzztui.wire import events as ev
+from fuzztui.wire.commands import PromoteEntry, ResetEntry, SkipEntry
+
+
+def put(run, relative, data):
+    path = run / relative
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+# ------------------------------------------------------------------ corpus
+
+
+async def test_entries_with_details_and_lineage(drive):
+    async with drive(running()) as d:
+        await d.press("2")
+        await d.until(lambda: len(d.table.source) == len(d.app.campaign.entries))
+        await d.press("G")
+        entry = d.table.current
+        text = d.text()
+        assert entry.key in text
+        assert "lineage" in text
+        assert f"#{entry.src[0]}" in text
+        assert "valid-edge" in text
+
+
+async def test_the_input_is_read_and_shown_as_text_and_bytes(drive, tmp_path):
+    put(tmp_path, "out/main/queue/id:000000,time:1", b"[table]\nkey = 1\n")
+    put(tmp_path, "out/main/queue/id:000001,time:2", b"\xff\x00\x01")
+    async with drive(running(), run=tmp_path) as d:
+        await d.press("2")
+        await d.until(lambda: "key = 1" in d.text())
+        assert "5b 74 61 62" in d.text()
+        await d.press("down", "down")
+        await d.until(lambda: "ff 00 01" in d.text())
+        assert "key = 1" not in d.text()
+
+
+async def test_a_fifo_in_the_queue_blocks_nothing(drive, tmp_path):
+    (tmp_path / "out/main/queue").mkdir(parents=True)
+    os.mkfifo(tmp_path / "out/main/queue/id:000000,time:1")
+    async with drive(running(), run=tmp_path) as d:
+        await d.press("2")
+        await d.until(lambda: "not a regular file" in d.text())
+
+
+async def test_the_cursor_stays_on_its_entry_while_others_come_in(drive):
+    log = running()
+    async with drive(log) as d:
+        await d.press("2", "s", "s", "down", "down", "down")
+        key = d.table.cursor
+        line = next(i for i, text in enumerate(d.lines()) if key in text)
+        for n in range(300, 320):
+            log.add(ev.EntrySaved("main", n, f"queue/id:{n:06d}", size=1))
+        await d.until(lambda: "main/319" in d.app.campaign.entries)
+        await d.until(lambda: len(d.table.source) == len(d.app.campaign.entries))
+        assert d.table.cursor == key
+        assert key in d.lines()[line]
+
+
+async def test_steering_names_the_entry_under_the_cursor(drive):
+    async with drive(running()) as d:
+        await d.press("2", "down")
+        assert d.table.cursor == "second/0"
+        await d.press("u")
+        await d.until(lambda: len(d.world.supervisor.commands) == 1)
+        await d.press("down", "d")
+        await d.until(lambda: len(d.world.supervisor.commands) == 2)
+        await d.press("r")
+        await d.until(lambda: len(d.world.supervisor.commands) == 3)
+        assert d.world.supervisor.commands == [
+            PromoteEntry(0, "second"), SkipEntry(1, "main"), ResetEntry(1, "main"),
+        ]  # fmt: skip
+        assert "promote second/0: done at trial 1,234" in d.notices()
+
+
+async def test_pending_and_then_what_the_engine_says(drive):
+    log = running()
+    async with drive(log) as d:
+        d.world.supervisor.silent = True
+        await d.press("2", "u")
+        await d.until(lambda: "promote…" in d.text())
+        log.add(ev.CommandApplied("c1", "main", 9))
+        log.add(ev.EntryDescribed("main", 0, ["seed"], 5, True, "success", "promoted"))
+        await d.until(lambda: "▲ promoted" in d.text())
+        assert "promote…" not in d.text()
+
+
+async def test_an_engine_that_cannot_is_greyed_with_the_reason(drive):
+    log = started()
+    log.add(
+        ev.InstanceState("main", "running", 1),
+        ev.InstanceHello("main", "afl", "4.40c", "", 1, ["pause"]),
+        ev.CampaignState("running"),
+        ev.EntrySaved("main", 0, "queue/id:000000"),
+    )
+    async with drive(log) as d:
+        await d.press("2")
+        assert "(u Promote)" in d.text()
+        await d.press("u")
+        assert d.notices() == ["Promote: main's engine cannot promote entries"]
+        log.add(ev.InstanceHello("main", "zest", "1", "", 1, CAPABILITIES))
+        await d.until(lambda: "(u Promote)" not in d.text())
+
+
+async def test_going_to_the_parent(drive):
+    async with drive(running()) as d:
+        await d.press("2", "G")
+        parent = f"{d.table.current.instance}/{d.table.current.src[0]}"
+        await d.press("backspace")
+        assert d.table.cursor == parent
+        await d.press("g", "backspace")
+        assert "This entry has no parent here." in d.notices()
+
+
+async def test_copying_the_path(drive, tmp_path):
+    async with drive(running(), run=tmp_path) as d:
+        await d.press("2", "c")
+        assert d.app.clipboard == str(tmp_path / "out/main/queue/id:000000,time:1")
+
+
+async def test_filtering(drive):
+    async with drive(running()) as d:
+        await d.press("2", "slash", *"second/1")
+        await d.until(lambda: len(d.table.source) < 20)
+        assert all(d.table.source.key(i).startswith("second/") for i in range(2))
+        bar = d.screen.query_one(FilterBar)
+        assert f"{len(d.table.source)} of {len(d.app.campaign.entries)}" in d.text()
+        await d.press("enter")
+        assert d.screen.focused is d.table
+        assert bar.display
+        await d.press("escape")
+        assert not bar.display
+        await d.until(lambda: len(d.table.source) == len(d.app.campaign.entries))
+
+
+async def test_keys_typed_into_the_filter_do_nothing_else(drive):
+    async with drive(running()) as d:
+        await d.press("2", "slash", "p", "x", "q", "u", "1")
+        assert d.screen.TAB == "corpus"
+        assert d.world.supervisor.commands == []
+        assert d.screen.query_one(FilterBar).text == "pxqu1"
+        await d.press("escape")
+        assert d.screen.focused is d.table
+
+
+async def test_enter_moves_to_the_details_and_escape_back(drive):
+    async with drive(running()) as d:
+        await d.press("2", "enter")
+        assert isinstance(d.screen.focused, Pane)
+        await d.press("j", "escape")
+        assert d.screen.focused is d.table
+
+
+# ---------------------------------------------------------------- findings
+
+
+async def test_one_row_a_cause(drive):
+    async with drive(running()) as d:
+        await d.press("3")
+        assert len(d.table.source) == 3
+        text = d.text()
+        for words in ("✗ crash", "▲ hang", "×3", "3 files of this cause", "Traceback"):
+            assert words in text, words
+
+
+async def test_one_row_a_file(drive):
+    async with drive(running()) as d:
+        await d.press("3", "v")
+        assert len(d.table.source) == 5
+        assert "again" in d.text()
+        await d.press("v")
+        assert len(d.table.source) == 3
+
+
+async def test_a_description_that_comes_later_joins_the_cause(drive):
+    log = running()
+    async with drive(log) as d:
+        await d.press("3")
+        log.add(ev.FindingSaved("second", "crash", "crashes/late", 9))
+        await d.until(lambda: len(d.table.source) == 4)
+        await d.press("G")
+        assert "not described yet" in d.text()
+        log.add(ev.FindingDescribed("second", "crash", "crashes/late", "sig-KeyE", "KeyError: x"))
+        await d.until(lambda: len(d.table.source) == 3)
+
+
+async def test_copying_the_command_that_reproduces(drive, tmp_path):
+    run = tmp_path / "my runs"
+    run.mkdir()
+    async with drive(running(), run=run) as d:
+        await d.press("3", "c")
+        file = "out/main/crashes/id:000001,sig:00,time:95"
+        assert d.app.clipboard == f"fuzztui repro '{run}' '{run}/{file}'"
+        await d.press("C")
+        assert d.app.clipboard == f"{run}/{file}"
+
+
+async def test_no_findings_is_said(drive):
+    async with drive(started()) as d:
+        await d.press("3")
+        assert "no crash and no hang so far" in d.text()
+        await d.press("c")
+        assert d.notices() == ["Copy repro: no row under the cursor"]
+
+
+async def test_the_crashing_input(drive, tmp_path):
+    put(tmp_path, "out/main/crashes/id:000001,sig:00,time:95", b"[a.b]\nx = 1")
+    async with drive(running(), run=tmp_path, size=(120, 60)) as d:
+        await d.press("3")
+        await d.until(lambda: "5b 61 2e 62" in d.text())
+
+
+async def test_without_a_run_directory_there_is_no_file_to_read(drive):
+    async with drive(running(), run=None) as d:
+        await d.press("2", "c", "3", "c")
+        assert d.app.clipboard == ""
+        assert "KeyError" in d.text()

@@ -1,0 +1,106 @@
+"""Looking at the past: the same screens under another clock."""
+
+from fakes import running
+
+from fuzztui.tui.widgets.timeline import Timeline
+
+
+async def test_a_replay_shows_the_campaign_as_it_was(drive):
+    async with drive(running(), replay_at=300.0) as d:
+        text = d.text()
+        assert "▷ REPLAY" in text
+        assert "0:05:00" in text
+        assert "RecursionError" not in text  # half a second later
+        await d.press("full_stop")
+        await d.until(lambda: "RecursionError" in d.text())
+        assert d.app.campaign.t <= 300.5
+
+
+async def test_nothing_can_be_steered(drive):
+    async with drive(running(), replay_at=300.0) as d:
+        assert "Pause" not in d.text().splitlines()[-1].replace("space", "")
+        for key in "px":
+            await d.press(key)
+        await d.press("2", "u")
+        assert d.world.supervisor.commands == []
+        assert d.notices() == ["Pause: not in a replay", "Stop: not in a replay",
+                               "Promote: not in a replay"]  # fmt: skip
+
+
+async def test_keys_move_through_time(drive):
+    async with drive(running(), replay_at=300.0) as d:
+        end = d.world.session.end_t
+        await d.press("right")
+        assert d.world.clock.t == 300.0 + end / 100
+        await d.press("left", "left")
+        assert abs(d.world.clock.t - (300.0 - end / 100)) < 1e-6
+        await d.press("ctrl+end")
+        await d.until(lambda: d.app.campaign.seq == len(d.world.log.records))
+        await d.press("ctrl+home")
+        await d.until(lambda: d.app.campaign.t == 0)
+        assert "waiting for the first figures…" in d.text()
+
+
+async def test_going_from_find_to_find(drive):
+    async with drive(running(), replay_at=0.0) as d:
+        await d.until(lambda: d.app.marks)
+        seen = []
+        for _ in range(5):
+            await d.press("full_stop")
+            seen.append(d.world.clock.t)
+        assert seen == [95.5, 96.5, 300.5, 400.5, 480.5]
+        await d.press("full_stop")
+        assert d.notices() == ["No further find in that direction."]
+        await d.press("comma")
+        assert d.world.clock.t == 400.5
+
+
+async def test_play_hold_and_speed(drive):
+    async with drive(running(), replay_at=10.0) as d:
+        assert "‖    1x" in d.text()
+        await d.press("space")
+        assert not d.world.clock.paused
+        assert "▶" in d.text()
+        assert "space Pause" in d.text()
+        await d.press("plus", "plus", "minus")
+        assert d.world.clock.speed == 2.0
+        assert "2x" in d.text()
+        d.world.clock.t = d.world.session.end_t + 50
+        await d.until(lambda: d.world.clock.paused)  # nothing to play beyond the end
+        assert d.world.clock.t == d.world.session.end_t
+        await d.press("space")  # from the start
+        assert d.world.clock.t == 0.0
+        assert not d.world.clock.paused
+
+
+async def test_a_click_on_the_timeline(drive):
+    async with drive(running(), replay_at=0.0) as d:
+        timeline = d.screen.query_one(Timeline)
+        await d.pilot.click(Timeline, offset=(timeline.size.width - 11, 0))
+        await d.until(lambda: d.world.clock.t > 0.95 * d.world.session.end_t)
+        assert "✗" in d.text()
+        assert "▲" in d.lines()[-2]
+
+
+async def test_tables_follow_back_in_time(drive):
+    async with drive(running(), replay_at=600.0) as d:
+        await d.press("2", "G")
+        n = len(d.table.source)
+        await d.press("4")
+        await d.until(lambda: len(d.table.source) > 0)
+        for _ in range(30):
+            await d.pilot.press("left")
+        await d.until(lambda: d.app.campaign.t < 450)
+        assert all(int(d.table.source.key(i)) <= d.app.campaign.seq
+                   for i in range(len(d.table.source)))  # fmt: skip
+        await d.press("2")
+        await d.until(lambda: len(d.table.source) == len(d.app.campaign.entries) < n)
+        assert d.table.cursor in d.app.campaign.entries
+
+
+async def test_all_screens_and_sizes(drive):
+    for size in ((120, 40), (80, 24), (60, 16)):
+        async with drive(running(), replay_at=300.0, size=size) as d:
+            for key in "2341":
+                await d.press(key)
+                assert "0:10:00" in d.lines()[-2]

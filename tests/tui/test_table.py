@@ -1,0 +1,271 @@
+"""The big table by itself: keys, mouse, sorting, widths, wide characters."""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import on
+
+from fuzztui.tui.text import cell_len
+from fuzztui.tui.themed import ThemedApp
+from fuzztui.tui.widgets.columns import GAP, Column, Layout, widths
+from fuzztui.tui.widgets.table import BigTable
+
+
+@dataclass
+class Item:
+    key: str
+    n: int
+    note: str = ""
+
+
+def columns():
+    return [
+        Column("key", "key", lambda r: (r.key, "bold"), lambda r: r.key),
+        Column("n", "n", lambda r: (str(r.n), "edge"), lambda r: r.n, "right", descending=True),
+        Column("note", "note", lambda r: (r.note, ""), flex=True, min=6),
+        Column("wide", "wide", lambda r: ("w", ""), needs=100),
+    ]
+
+
+class Demo(ThemedApp):
+    def __init__(self, items, **options):
+        super().__init__()
+        self.items = items
+        self.grid = BigTable(columns(), **options)
+        self.events = []
+
+    def compose(self):
+        yield self.grid
+
+    def on_mount(self):
+        self.grid.load(self.items)
+        self.grid.focus()
+
+    def action_perform(self, action_id):
+        self.perform(action_id)
+
+    def perform(self, action_id):
+        getattr(self.grid, "do_" + action_id.replace(".", "_"))()
+
+    @on(BigTable.Highlighted)
+    def _highlighted(self, event):
+        self.events.append((type(event).__name__, event.key))
+
+    def lines(self):
+        strips = self.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+
+def make(n):
+    return {f"k{i:06d}": Item(f"k{i:06d}", i * 7919 % 1000, "note") for i in range(n)}
+
+
+async def test_a_hundred_thousand_rows():
+    app = Demo(make(100_000))
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        assert app.lines()[1].startswith(" k000000")
+        await pilot.press("end")
+        await pilot.pause()
+        assert app.grid.cursor == "k099999"
+        assert app.lines()[-1].startswith(" k099999")
+        await pilot.press("pageup", "k", "up")
+        await pilot.pause()
+        assert app.grid.cursor == "k099978"
+        await pilot.press("home", "pagedown", "j", "down")
+        assert app.grid.cursor == "k000021"
+
+
+async def test_the_cursor_is_kept_by_key_through_sorting():
+    app = Demo(make(500))
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.press("j", "j")
+        await pilot.press("s")  # by key
+        await pilot.press("s")  # by n, largest first
+        await pilot.pause()
+        assert app.lines()[0].split()[1:3] == ["n", "▼"]
+        assert app.grid.cursor == "k000002"
+        assert any("k000002" in line for line in app.lines())
+        assert app.grid.rows.reverse
+        await pilot.press("S")
+        await pilot.pause()
+        assert app.lines()[0].split()[1:3] == ["n", "▲"]
+        assert app.grid.cursor == "k000002"
+        await pilot.press("s")  # as they came
+        assert app.grid.rows.sort_column is None
+
+
+async def test_clicks_sort_move_and_select():
+    app = Demo(make(50))
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.click(offset=(12, 0))
+        await pilot.pause()
+        assert app.grid.rows.sort_column.id == "n"
+        assert app.grid.rows.reverse
+        await pilot.click(offset=(12, 0))
+        assert not app.grid.rows.reverse
+        await pilot.click(offset=(3, 5))
+        await pilot.pause()
+        key = app.grid.cursor
+        assert app.lines()[5].startswith(f" {key}")
+        await pilot.click(offset=(3, 5))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.events[-2:] == [("Selected", key)] * 2
+
+
+async def test_only_rows_that_changed_are_painted():
+    items = make(1000)
+    app = Demo(items)
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        regions = []
+        refresh = app.grid.refresh
+        app.grid.refresh = lambda *r, **k: (regions.extend(r), refresh(*r, **k))[1]
+        items["k000900"] = Item("k000900", 1)
+        app.grid.touch(["k000900"])  # out of sight
+        assert regions == []
+        items["k000003"] = Item("k000003", 5, "note")
+        app.grid.touch(["k000003"])
+        await pilot.pause()
+        assert [(r.y, r.height) for r in regions] == [(4, 1)]
+        assert regions[0].width < 20
+        assert app.lines()[4].split()[1] == "5"
+
+
+async def test_rows_that_come_in_above_do_not_move_what_is_looked_at():
+    items = make(200)
+    app = Demo(items)
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.grid.sort_by(app.grid.columns[1], True)
+        for _ in range(30):
+            await pilot.press("j")
+        await pilot.pause()
+        key = app.grid.cursor
+        line = next(i for i, text in enumerate(app.lines()) if key in text)
+        for i in range(5):
+            items[f"new{i}"] = Item(f"new{i}", 5000)
+        app.grid.touch([f"new{i}" for i in range(5)])
+        await pilot.pause()
+        assert app.grid.cursor == key
+        assert key in app.lines()[line]
+
+
+async def test_when_its_row_goes_the_cursor_stays_where_it_was():
+    items = make(10)
+    app = Demo(items)
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.press("j", "j")
+        del items["k000002"]
+        app.grid.touch(["k000002"])
+        assert app.grid.cursor == "k000003"
+        items.clear()
+        app.grid.load(items)
+        await pilot.pause()
+        assert app.grid.cursor is None
+        assert app.grid.current is None
+        await pilot.press("j", "G", "enter", "s", "pagedown")
+        assert app.events[-1] == ("Highlighted", None)
+
+
+async def test_an_empty_table_says_so():
+    app = Demo({}, empty="nothing [/x] yet\x1b")
+    async with app.run_test(size=(40, 6)) as pilot:
+        await pilot.pause()
+        assert "nothing [/x] yet\\e" in "\n".join(app.lines())
+
+
+async def test_following_the_end():
+    items = make(50)
+    app = Demo(items, follow=True)
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        assert app.grid.cursor == "k000049"
+        items["z"] = Item("z", 1)
+        app.grid.touch(["z"])
+        await pilot.pause()
+        assert app.grid.cursor == "z"
+        assert app.lines()[-1].startswith(" z")
+        await pilot.press("k")
+        items["zz"] = Item("zz", 1)
+        app.grid.touch(["zz"])
+        assert app.grid.cursor == "k000049"
+
+
+async def test_scrolling_sideways_when_it_does_not_fit():
+    items = {f"k{i}": Item(f"k{i}" * 8, i, "n" * 30) for i in range(5)}
+    app = Demo(items)
+    async with app.run_test(size=(30, 8)) as pilot:
+        await pilot.pause()
+        assert app.lines()[0].endswith("›")
+        await pilot.press("l", "l")
+        await pilot.pause()
+        assert app.lines()[0].startswith("‹")
+        for _ in range(9):
+            await pilot.press("l")
+        await pilot.pause()
+        assert not app.lines()[0].endswith("›")
+        await pilot.press("h", *["h"] * 12)
+        await pilot.pause()
+        assert app.lines()[1].startswith(" k0k0")
+
+
+async def test_a_column_that_needs_room_is_left_out_without():
+    for width, there in ((80, False), (120, True)):
+        app = Demo(make(5))
+        async with app.run_test(size=(width, 8)) as pilot:
+            await pilot.pause()
+            assert ("wide" in app.lines()[0]) is there
+
+
+async def test_wide_and_evil_characters_keep_the_columns():
+    items = {
+        "a": Item("日本語", 1, "\x1b[31m[/x]"),
+        "b": Item("plain", 22, "\u202eabc"),
+    }
+    app = Demo(items)
+    async with app.run_test(size=(60, 8)) as pilot:
+        await pilot.pause()
+        first, second = app.lines()[1:3]
+        assert cell_len(first[: first.index(r"\e[31m[/x]")]) == second.index(r"\u202eabc")
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.integers(0, 60), st.booleans()), min_size=1),
+    st.integers(20, 200),
+)
+def test_widths_use_the_room(specs, room):
+    made = [
+        Column(str(i), "t", lambda r: ("", ""), min=least, max=least + 20, flex=flex)
+        for i, (least, _, flex) in enumerate(specs)
+    ]
+    out = widths(made, [want for _, want, _ in specs], room)
+    assert all(w >= c.min for w, c in zip(out, made, strict=True))
+    flexible = [i for i, c in enumerate(made) if c.flex]
+    for i, (w, c) in enumerate(zip(out, made, strict=True)):
+        assert w <= c.max or i == flexible[0]
+    if flexible and out[flexible[0]] > made[flexible[0]].min:
+        assert sum(out) + GAP * (len(out) - 1) <= max(room, sum(out[:0]))
+
+
+def test_layout_grows_and_does_not_shrink():
+    layout = Layout(columns())
+    assert layout.fit([Item("abc", 1)], 80, None)
+    before = dict((c.id, w) for c, w in layout.cells)
+    assert layout.fit([Item("abcdefghij", 1)], 80, None)
+    after = dict((c.id, w) for c, w in layout.cells)
+    assert after["key"] == 10 > before["key"]
+    assert not layout.fit([Item("a", 1)], 80, None)
+    assert layout.at(2).id == "key"
+    assert layout.at(500) is None
+
+
+@pytest.mark.parametrize("index", [-5, 0, 3, 10**9])
+async def test_moving_is_clamped(index):
+    app = Demo(make(5))
+    async with app.run_test(size=(40, 8)):
+        app.grid.move_to(index)
+        assert app.grid.cursor == f"k00000{min(4, max(0, index))}"
+        assert not app.grid.go_to("nowhere")

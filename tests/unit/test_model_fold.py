@@ -1,0 +1,262 @@
+"""What each kind of event means for the state."""
+
+import pytest
+
+from fuzztui.model.fold import MOST_UNKNOWN_KINDS, apply
+from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, State
+from fuzztui.wire.events import (
+    BudgetSet,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    CommandApplied,
+    CommandIssued,
+    CommandRejected,
+    EntryDescribed,
+    EntrySaved,
+    FindingDescribed,
+    FindingSaved,
+    InstanceHello,
+    InstanceState,
+    Message,
+    Record,
+    Resources,
+    Stats,
+    SupervisorStarted,
+    Unknown,
+)
+
+
+def fold(*events, state=None, step=1.0):
+    """A state after these events, one a second."""
+    state = state or State()
+    for event in events:
+        apply(state, [Record(state.seq + 1, (state.seq + 1) * step, event)])
+    return state
+
+
+def test_the_campaign():
+    state = fold(
+        CampaignStarted("c", "zest", "lib:f", 7, 60.0, 1000, ["main", "w1"], 1e9, "0.1"),
+        SupervisorStarted(12, 1e9 + 5, "box"),
+        CampaignState("running"),
+        BudgetSet(120.0, 0),
+    )
+    assert (state.name, state.engine, state.target, state.seed) == ("c", "zest", "lib:f", 7)
+    assert (state.budget_s, state.budget_trials) == (120.0, 0)
+    assert (state.supervisor_pid, state.host) == (12, "box")
+    assert (state.started_wall, state.wall, state.wall_t) == (1e9, 1e9 + 5, 2.0)
+    assert state.state == "running"
+    assert [i.state for i in state.instances.values()] == ["waiting", "waiting"]
+    fold(CampaignEnded("finished", "budget"), state=state)
+    assert (state.state, state.reason, state.supervisor_pid) == ("finished", "budget", 0)
+
+
+def test_sums_and_maxima_over_instances():
+    state = fold(
+        Stats("a", execs=100, execs_per_sec=10.5, corpus=3, crashes=1, edges=50, edges_valid=40),
+        Stats("b", execs=7, execs_per_sec=0.25, corpus=2, hangs=2, edges=60),
+        Resources("a", 0.9, 1000, 2),
+        Resources("b", 0.5, 500, 1),
+        Stats("a", execs=200, execs_per_sec=20.5, corpus=4, crashes=1, edges=55, edges_valid=41),
+    )
+    last = {name: series.last for name, series in state.series.items()}
+    assert last == {
+        "execs": 207,
+        "rate": 20.75,
+        "corpus": 6,
+        "crashes": 1,
+        "hangs": 2,
+        "edges": 60,
+        "edges_valid": 41,
+        "cpu": 1.4,
+    }
+    fold(Stats("b", edges=20), state=state)
+    assert state.series["edges"].last == 55, "an instance that begins anew takes its edges along"
+
+
+@pytest.mark.parametrize("word", ["paused", "stopped", "finished", "failed", "restarting"])
+def test_what_does_not_run_has_no_rate(word):
+    state = fold(
+        InstanceState("a", "running", 5),
+        Stats("a", execs=10, execs_per_sec=100.0),
+        Resources("a", 1.0, 1000, 2),
+        InstanceState("a", word, 5 if word == "paused" else 0),
+        Stats("a", execs=12, execs_per_sec=90.0),  # a late look at the same file
+    )
+    a = state.instances["a"]
+    assert (a.execs, a.execs_per_sec, state.series["rate"].last) == (12, 0.0, 0)
+    assert (a.cpu, a.rss) == ((1.0, 1000) if word == "paused" else (0.0, 0))
+    fold(InstanceState("a", "running", 6, "", 1), Stats("a", execs_per_sec=80.0), state=state)
+    assert state.series["rate"].last == 80.0
+    assert (a.pid, a.restarts) == (6, 1)
+
+
+def test_the_age_of_figures():
+    state = fold(Message("info", "x"), Stats("a", age=0.5), Stats("b", age=99.0))
+    assert state.instances["a"].stats_t == 1.5
+    assert state.instances["b"].stats_t == 0.0
+
+
+def test_numbers_that_make_no_sense_are_unknown():
+    nan, huge = float("nan"), 10**30
+    state = fold(
+        Stats("a", execs=-5, execs_per_sec=nan, corpus=huge, edges=huge, stability=nan, age=nan),
+        Resources("a", float("inf"), -1),
+    )
+    a = state.instances["a"]
+    assert (a.execs, a.execs_per_sec, a.corpus, a.edges, a.cpu, a.rss) == (0, 0.0, 0, -1, 0.0, 0)
+    assert a.stability == -1.0
+
+
+def test_hello():
+    state = fold(InstanceHello("a", "zest", "0.1", "3.12.1", 44, ["skip", "promote"]))
+    a = state.instances["a"]
+    assert (a.engine, a.version, a.python, a.pid) == ("zest", "0.1", "3.12.1", 44)
+    assert a.capabilities == ["skip", "promote"]
+
+
+SAVED = EntrySaved("a", 4, "queue/id:4", [1, 2], "havoc", time_ms=10, execs=20, size=5, cov=True)
+DESCRIBED = EntryDescribed("a", 4, ["edge"], 31, True, "success", "promoted")
+
+
+def test_entries_in_either_order():
+    one, two = fold(SAVED, DESCRIBED), fold(DESCRIBED, SAVED)
+    assert one.entries == two.entries
+    entry = one.entries["a/4"]
+    assert (entry.src, entry.op, entry.size, entry.cov) == ([1, 2], "havoc", 5, True)
+    assert (entry.reasons, entry.edges, entry.steer) == (["edge"], 31, "promoted")
+    assert (entry.seq, entry.t, entry.saved) == (1, 1.0, True)
+    assert not fold(DESCRIBED).entries["a/4"].saved
+    fold(EntryDescribed("a", 4, ["kill"]), state=one)
+    entry = one.entries["a/4"]
+    assert (entry.reasons, entry.steer, entry.op) == (["kill"], "", "havoc")
+
+
+def test_files_count_at_once_though_statistics_lag():
+    state = fold(
+        Stats("a", corpus=1, crashes=0),
+        EntrySaved("a", 0),
+        EntrySaved("a", 1),
+        EntrySaved("a", 1),
+        FindingSaved("a", "crash", "crashes/x"),
+        FindingSaved("a", "hang", "hangs/y"),
+        Stats("a", corpus=1, crashes=0),
+    )
+    a = state.instances["a"]
+    assert (a.corpus, a.crashes, a.hangs) == (2, 1, 1)
+    assert state.series["corpus"].last == 2
+    assert state.series["crashes"].last == state.series["hangs"].last == 1
+    fold(Stats("a", corpus=9, crashes=3), state=state)
+    assert (a.corpus, a.crashes) == (9, 3)
+
+
+def test_imported_entries_are_no_finds():
+    state = fold(EntrySaved("a", 0), EntrySaved("a", 1, sync="b"))
+    assert state.instances["a"].last_find_t == 1.0
+
+
+def finding(file, signature, count=1):
+    return (
+        FindingSaved("a", "crash", file, 3, [1], "havoc", 6),
+        FindingDescribed("a", "crash", file, signature, "T", "p.py:1", "trace", "b'x'", count),
+    )
+
+
+def test_findings_in_either_order():
+    saved, described = finding("crashes/x", "S")
+    one, two = fold(saved, described), fold(described, saved)
+    assert one.findings == two.findings
+    assert one.groups == two.groups == {"S": ["a/crashes/x"]}
+    row = one.findings["a/crashes/x"]
+    assert (row.id, row.sig, row.title, row.place, row.count) == (3, 6, "T", "p.py:1", 1)
+
+
+def test_the_first_of_a_signature_by_the_log_not_by_its_description():
+    (x, x2), (y, y2), (z, z2) = finding("x", "S"), finding("y", "S"), finding("z", "R")
+    state = fold(x, y, z, y2, z2)
+    assert state.groups == {"S": ["a/y"], "R": ["a/z"]}
+    assert state.findings["a/y"].first
+    changes = apply(state, [Record(6, 6, x2)])
+    assert state.groups["S"] == ["a/x", "a/y"]
+    assert (state.findings["a/x"].first, state.findings["a/y"].first) == (True, False)
+    assert changes.findings == {"a/x", "a/y"}
+
+
+def test_a_signature_may_change():
+    (x, x2), (y, y2) = finding("x", "S"), finding("y", "S")
+    state = fold(x, x2, y, y2, finding("x", "R")[1])
+    assert state.groups == {"S": ["a/y"], "R": ["a/x"]}
+    assert state.findings["a/y"].first
+    fold(finding("y", "")[1], state=state)
+    assert state.groups == {"R": ["a/x"]}
+    assert state.findings["a/y"].first
+
+
+def test_commands():
+    issued = [CommandIssued(f"c{n}", {"c": "skip", "entry": n}, "me@box") for n in range(3)]
+    state = fold(
+        *issued, CommandApplied("c0", "a", 77, "skipped"), CommandRejected("c1", "a", "gone")
+    )
+    c0, c1, c2 = state.commands.values()
+    assert (c0.state, c0.trial, c0.text, c0.instance, c0.t, c0.done_t) == (
+        "applied",
+        77,
+        "skipped",
+        "a",
+        1.0,
+        4.0,
+    )
+    assert (c1.state, c1.text, c1.trial) == ("rejected", "gone", -1)
+    assert (c2.state, c2.by, c2.command) == ("pending", "me@box", {"c": "skip", "entry": 2})
+
+
+def test_commands_are_bounded_and_pending_ones_stay_longest():
+    state = fold(CommandIssued("old"), CommandIssued("done"), CommandApplied("done"))
+    fold(*(CommandIssued(f"c{n}") for n in range(RECENT_COMMANDS - 1)), state=state)
+    assert "old" in state.commands
+    assert "done" not in state.commands
+    fold(CommandIssued("one more"), CommandApplied("done"), state=state)
+    assert len(state.commands) == RECENT_COMMANDS
+    assert "one more" in state.commands
+
+
+def test_the_answer_to_a_command_that_nobody_knows():
+    state = fold(CommandApplied("c9", "a", 3, "skipped"))
+    assert (state.commands["c9"].state, state.commands["c9"].command) == ("applied", {})
+
+
+def test_recent_is_the_event_list_without_figures():
+    state = fold(Message("info", "1"), Stats("a"), Resources("a"), Message("info", "2"))
+    assert [r.seq for r in state.recent] == [1, 4]
+    fold(*(Message("info", str(n)) for n in range(RECENT_RECORDS)), state=state)
+    assert len(state.recent) == RECENT_RECORDS
+
+
+def test_unknown_kinds_are_counted_and_bounded():
+    state = fold(Unknown("a"), Unknown("b"), Unknown("a"))
+    assert state.unknown == {"a": 2, "b": 1}
+    fold(*(Unknown(f"k{n}") for n in range(300)), state=state)
+    assert len(state.unknown) == MOST_UNKNOWN_KINDS + 1
+    assert sum(state.unknown.values()) == 303
+
+
+def test_what_json_cannot_hold_becomes_a_message():
+    deep = {}
+    for _ in range(100):
+        deep = {"x": deep}
+    state = fold(Unknown("k", {"x": float("inf")}), Unknown("k", deep), CommandIssued("c", deep))
+    assert [r.event.level for r in state.recent] == ["warning"] * 3
+    assert state.commands["c"].command == {}
+
+
+def test_changes_name_what_was_touched():
+    state = State()
+    changes = apply(state, [Record(1, 0, Message("info", "x"))])
+    assert (changes.reset, changes.records) == (True, 1)
+    changes = apply(state, [Record(2, 0, SAVED), Record(3, 0, finding("x", "S")[1])])
+    assert (changes.instances, changes.entries, changes.findings) == ({"a"}, {"a/4"}, {"a/x"})
+    assert not changes.reset
+    changes = apply(state, [Record(4, 0, CommandIssued("c1"))])
+    assert (changes.commands, changes.campaign) == ({"c1"}, False)
+    assert apply(state, [Record(4, 0, CommandIssued("c2"))]).records == 0
