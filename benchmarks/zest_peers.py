@@ -23,6 +23,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import struct
 import subprocess
@@ -51,7 +52,7 @@ HYPOFUZZ = """
 import struct
 from hypothesis import example, given, settings, strategies as st
 import bench_target
-noted = open({noted!r}, "ab", buffering=1 << 16)
+noted = open({noted!r}, "ab", buffering=0)
 @settings(deadline=None)
 @given(st.text())
 {examples}
@@ -124,12 +125,18 @@ class Bench:
         file = self.root / log
         with file.open("wb") as out:
             process = subprocess.Popen(
-                argv, cwd=self.root, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+                argv,
+                cwd=self.root,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
             )
             try:
                 process.wait(timeout or self.seconds + 120)
             except subprocess.TimeoutExpired:
-                process.terminate()
+                os.killpg(process.pid, signal.SIGKILL)  # HypoFuzz has children
                 process.wait()
         return file.read_text(errors="replace")
 
@@ -225,7 +232,7 @@ def main() -> None:
                 rates.setdefault("hypofuzz", []).append(bench.hypofuzz() / args.seconds)
             for name, count in bench.branches(modes, not args.no_hypofuzz).items():
                 found.setdefault(name, []).append(count)
-            shutil.rmtree(root)
+            shutil.rmtree(root, ignore_errors=True)
         middle = {name: statistics.median(counts) for name, counts in found.items()}
         cells = [f"{target.name} ({middle['total']:g})", f"{middle['seeds']:g}"]
         cells += [f"{middle[e]:g} ({statistics.median(rates[e]):.0f}/s)" for e in engines]

@@ -119,6 +119,9 @@ class Nanny:
                     break
         except Stopping:
             pass
+        except Refusal as e:
+            self._log.say("error", str(e))
+            raise
         finally:
             self._kill()
             self._words[j.PAUSED] = 0
@@ -167,6 +170,7 @@ class Nanny:
         with contextlib.suppress(OSError):
             os.killpg(worker.pid, signal.SIGKILL)
         self._worker = None
+        self._store.tidy()
         return status
 
     def _keep_time(self) -> tuple[float, float]:
@@ -279,7 +283,9 @@ class Nanny:
             shown = Description(title, detail, printable(candidate.data))
             number = -status if status < 0 and not self._hung else 0
             findings.save(failure, candidate.data, tail, lambda: shown, signal=number)
-        self._rescue.clear()
+        kept = self._rescue.load()
+        if kept is not None and candidate.data.startswith(kept.data):
+            self._rescue.clear()  # else it was an input made smaller that did it
         words[j.PHASE] = j.LOADING
 
     def _last_stack(self) -> tuple[str, str]:

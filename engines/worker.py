@@ -33,7 +33,7 @@ from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, T
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.loop import Loop, Parts
 from fuzztui.engines.core.report import EventLog, read_told
-from fuzztui.engines.core.rescue import Unsafe
+from fuzztui.engines.core.rescue import Rescue, Unsafe
 from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.core.steering import Steering
@@ -159,6 +159,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         log=log,
         findings=Findings(store, log, journal, told),
         steering=Steering(spec.dir / "control.jsonl", parts.scheduler, journal, log, told.answered),
+        rescue=Rescue(spec.dir),
         edges=table,
         budget_trials=spec.budget_trials,
     )

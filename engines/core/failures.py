@@ -26,6 +26,7 @@ Stack = Sequence[tuple[CodeType, int]]
 
 _ENGINE: Final = __file__.rpartition("/core/")[0] + "/"
 _DETAIL_LIMIT: Final = 8000
+_TRACEBACK: Final = BaseException.__dict__["__traceback__"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,14 @@ class Failure:
 
 def _is_ours(code: CodeType) -> bool:
     return code.co_filename.startswith(_ENGINE)
+
+
+def traceback_of(error: BaseException) -> TracebackType | None:
+    """The traceback from the target inwards, whatever the class makes of the attribute."""
+    tb: TracebackType | None = _TRACEBACK.__get__(error)
+    while tb is not None and _is_ours(tb.tb_frame.f_code):
+        tb = tb.tb_next
+    return tb
 
 
 def _stack(tb: TracebackType | None) -> list[tuple[CodeType, int]]:
@@ -109,7 +118,7 @@ def failure_of(error: BaseException, files: Collection[str]) -> Failure:
     a RecursionError, where the recursion was entered (where it broke off is chance).
     """
     name = qualified(type(error))
-    stack = _stack(error.__traceback__)
+    stack = _stack(traceback_of(error))
     if isinstance(error, RecursionError):
         entry = _cycle_entry(stack, files)
         if entry is not None:
@@ -136,10 +145,7 @@ def title_of(error: BaseException) -> str:
 
 def traceback_text(error: BaseException) -> str:
     """The traceback from the target inwards, cut in its middle. May call the target's code."""
-    tb = error.__traceback__
-    while tb is not None and _is_ours(tb.tb_frame.f_code):
-        tb = tb.tb_next
-    lines = traceback.format_exception(type(error), error, tb, limit=None)
+    lines = traceback.format_exception(type(error), error, traceback_of(error))
     return _cut("".join(lines))
 
 

@@ -19,6 +19,9 @@ class Feedback(Protocol):
     def judge(self, execution: Execution) -> tuple[str, ...]:
         """Reasons to keep the input (``edge``, ``valid-edge``, ``kill`` ...); usually none."""
 
+    def keeps(self, execution: Execution, smaller: Execution) -> bool:
+        """Does the smaller input show all the news that ``execution`` has?"""
+
     def learn(self, execution: Execution) -> None:
         """The input is kept: what it showed is no news any more."""
 
@@ -41,6 +44,12 @@ class CoverageFeedback:
             if observed | seen != seen:
                 return ("edge", "valid-edge") if new else ("valid-edge",)
         return ("edge",) if new else ()
+
+    def keeps(self, execution: Execution, smaller: Execution) -> bool:
+        """All cells that are new, and that are new to valid inputs if it is one."""
+        valid = execution.outcome is Outcome.SUCCESS
+        seen = self.seen_valid if valid else self.seen
+        return not execution.observed & ~smaller.observed & ~seen
 
     def learn(self, execution: Execution) -> None:
         """Unite."""

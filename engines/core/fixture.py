@@ -41,6 +41,7 @@ class Fixture:
         """Go to the directory and point descriptors 0 to 2 away from ours. Raises OSError."""
         Path(self._directory).mkdir(parents=True, exist_ok=True)
         os.chdir(self._directory)
+        self._directory = os.getcwd()  # noqa: PTH109 - without symbolic links, as it is compared
         self._redirect((0, 1, 2))
 
     def loaded(self) -> None:

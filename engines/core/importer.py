@@ -92,7 +92,7 @@ class Application:
     ) -> ModuleSpec | None:
         """What the rest of the import system finds; a frozen module's file, not its frozen code."""
         for finder in sys.meta_path:
-            if finder is self or finder is FrozenImporter:
+            if isinstance(finder, Application) or finder is FrozenImporter:
                 continue
             find = getattr(finder, "find_spec", None)
             spec: ModuleSpec | None = None if find is None else find(name, path, target)

@@ -12,9 +12,10 @@ The order of calls is a contract; parts may rely on it:
 5. *execute*: fixture reset, observers cleared, guard started, input built, target
    called, guard stopped, observers read (:meth:`Executor.run`).
 6. ``journal.judging``. SUCCESS or INVALID: every *feedback* judges; with at least one
-   reason the input goes to the corpus: it is run once more (do its edges vary?),
-   saved to ``queue/``, learnt by every feedback, then described as an event.
-   FAILURE or TIMEOUT: a new cause is run once more (is it flaky?), described, saved.
+   reason the input goes to the corpus: it is made smaller if the engine wants that,
+   run once more (do its edges vary?), saved to ``queue/``, learnt by every feedback,
+   then described as an event. FAILURE or TIMEOUT: a new cause is run once more (is it
+   flaky?), described, saved.
 7. ``journal.end``.
 
 A trial is one candidate, however often it was run again. Time decides nothing
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from fuzztui.engines.core import journal as j
@@ -48,6 +49,8 @@ from fuzztui.engines.core.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.core.findings import Description, Findings
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog, Told
+from fuzztui.engines.core.rescue import Rescue
+from fuzztui.engines.core.shrink import shrink
 from fuzztui.engines.core.stages import Stage
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import QUEUE, Store, candidate_tail, entry_ids
@@ -76,6 +79,8 @@ class Parts:
     coverage: CoverageFeedback
     feedbacks: Sequence[Feedback]
     """All that judge, ``coverage`` among them."""
+    shrink_runs: int = 0
+    """How many runs a new entry is worth to make it smaller."""
 
 
 class Loop:
@@ -90,14 +95,17 @@ class Loop:
         log: EventLog,
         findings: Findings,
         steering: Steering,
+        rescue: Rescue,
         edges: EdgeTable,
         budget_trials: int = 0,
     ) -> None:
         self.parts = parts
         self.journal, self.store, self.log = journal, store, log
         self.findings, self.steering, self.edges = findings, steering, edges
+        self.rescue = rescue
         self._budget = budget_trials or (1 << 62)
         self._files = edges.files()
+        self._modules = len(edges.modules)
         self._cycle_of_find = 0
         self._variable = 0
         parts.scheduler.on_change = lambda entry: self._describe(parts.corpus.by_id[entry])
@@ -142,12 +150,44 @@ class Loop:
             self._failed(candidate, execution)
             journal.end()
             return
+        reasons = self._judge(execution)
+        if reasons:
+            shrinks = self.parts.shrink_runs > 0 and not candidate.recovered
+            if shrinks:
+                execution = self._shrink(candidate, execution)
+            self._keep(candidate, execution, reasons)
+            if shrinks:
+                self.rescue.clear()
+        journal.end()
+
+    def _judge(self, execution: Execution) -> tuple[str, ...]:
         reasons: tuple[str, ...] = ()
         for feedback in self.parts.feedbacks:
             reasons += feedback.judge(execution)
-        if reasons:
-            self._keep(candidate, execution, reasons)
-        journal.end()
+        return reasons
+
+    def _shrink(self, candidate: Candidate, execution: Execution) -> Execution:
+        """A smaller input with the same news, if one is found in a few runs."""
+        best = execution
+
+        def keeps(data: bytes) -> bool:
+            nonlocal best
+            self.journal.begin(time.monotonic_ns(), replace(candidate, data=data), counts=False)
+            tried = self.parts.executor.run(data)
+            self.journal.judging()
+            same = tried.outcome is execution.outcome
+            if same and all(f.keeps(execution, tried) for f in self.parts.feedbacks):
+                best = tried
+                return True
+            return False
+
+        try:
+            # A smaller input may kill the process: then this one still gets its turn.
+            self.rescue.save(candidate)
+        except OSError:
+            return execution
+        shrink(execution.data, keeps, self.parts.shrink_runs)
+        return best
 
     def _again(self, data: bytes) -> Execution:
         self.journal.again(time.monotonic_ns())
@@ -281,7 +321,8 @@ class Loop:
         words[j.CUR_ITEM] = max(0, parts.scheduler.position)
         words[j.CYCLES] = parts.scheduler.cycles
         words[j.CYCLES_WITHOUT_FINDS] = parts.scheduler.cycles - self._cycle_of_find
-        if table.dirty:
+        if len(table.modules) != self._modules:  # something was imported late
+            self._modules = len(table.modules)
             self._files = table.files()
             table.save(self.store.write)
         words[j.EDGES_TOTAL] = table.reachable

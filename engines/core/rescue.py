@@ -22,7 +22,9 @@ class Rescue:
         self._file = directory / ".rescue"
 
     def save(self, candidate: Candidate) -> None:
-        """Keep it until :meth:`clear`. Raises OSError."""
+        """Keep it until :meth:`clear`; what is kept already stays. Raises OSError."""
+        if self._file.exists():
+            return
         head = json.dumps([candidate.label, candidate.src, candidate.src2]).encode()
         part = self._file.with_name(".rescue-part")
         part.write_bytes(head + b"\n" + candidate.data)

@@ -6,6 +6,8 @@ a generator are mutated as Zest does, plain bytes and text as AFL does.
 
 from __future__ import annotations
 
+from typing import Final
+
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.context import Context
 from fuzztui.engines.core.corpus import Corpus, Steerable, ZestScheduler
@@ -17,6 +19,8 @@ from fuzztui.engines.core.stages import Fresh, Mutate, Recover, Seeds
 from fuzztui.engines.core.sync import Sync
 
 __all__ = ["build"]
+
+_SHRINK_RUNS: Final = 64
 
 
 def build(context: Context) -> Parts:
@@ -50,4 +54,5 @@ def build(context: Context) -> Parts:
         ],
         coverage=coverage,
         feedbacks=[coverage],
+        shrink_runs=0 if choices else _SHRINK_RUNS,
     )

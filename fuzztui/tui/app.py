@@ -319,9 +319,11 @@ class FuzzApp(ReplayControls, ThemedApp):
     def _handlers(self) -> Iterator[DOMNode]:
         if self.focused is not None:
             yield from self.focused.ancestors_with_self
-        yield self.screen
-        # From the command palette nothing has the focus: the table stands for itself.
-        yield from self.screen.query(BigTable)
+        # From the command palette neither has the focus.
+        screen = self._campaign_screen
+        if screen is not None:
+            yield screen
+            yield from screen.query(BigTable)
         yield self
 
     def steer(self, command: Command, words: str) -> None:

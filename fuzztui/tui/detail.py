@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Entry, Finding, State
-from fuzztui.tui import figures
+from fuzztui.tui import figures, shell
 from fuzztui.tui.hexview import Preview, hex_rows, text_lines
 from fuzztui.tui.text import plain, plain_lines
 from fuzztui.tui.widgets.canvas import Line, Span
@@ -43,7 +42,7 @@ def _below(file: str, folder: str) -> str:
 
 def repro_command(run: Path, finding: Finding) -> str:
     """The command line that runs the target on the finding's input again."""
-    return shlex.join(["fuzztui", "repro", str(run), str(run / finding_file(finding))])
+    return shell.command(["fuzztui", "repro", str(run), str(run / finding_file(finding))])
 
 
 def entry_lines(entry: Entry, state: State, pending: Sequence[str] = ()) -> list[Line]:

@@ -3,9 +3,10 @@
 import json
 import os
 import signal
+import subprocess
 
 import pytest
-from conftest import eventually
+from homes import FUZZTUI, eventually
 
 KEYS = {
     "name", "engine", "state", "elapsed_s", "execs", "execs_per_sec", "corpus", "crashes",
@@ -84,10 +85,6 @@ def test_another_campaign_is_refused_its_directory(home):
 
 
 def test_interrupted_headless_stops_the_campaign(home):
-    import subprocess
-
-    from conftest import FUZZTUI
-
     process = subprocess.Popen(
         [FUZZTUI, str(home.file), "--headless"], cwd=home.path, env=home.env,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -337,6 +337,12 @@ class Odd(Exception):
     assert only_finding(directory)["title"] == "the process exited with status 9"
 
 
+def test_flaky_failure_says_so(lab: Lab) -> None:
+    code = "calls = []\n" + wrapped("calls.append(1)\nif len(calls) % 2: raise KeyError(1)")
+    event = only_finding(campaign(lab, code))
+    assert str(event["detail"]).startswith("Flaky: ")
+
+
 def test_own_package_called_engines(lab: Lab) -> None:
     lab.write("engines/__init__.py", "from engines.core import parse")
     lab.write("engines/core.py", PARSER)

@@ -82,6 +82,54 @@ def test_finds_what_lies_behind_gates(lab: Lab) -> None:
     assert len(names(spec.parent, "queue")) == len(reasons)
 
 
+def test_input_that_dies_while_made_smaller_is_kept(lab: Lab) -> None:
+    """The find itself survives although a smaller form of it kills the process."""
+    lab.write(
+        "app.py",
+        "import os\ndef target(data: bytes):\n    if data.startswith(b'AB'):\n"
+        "        if len(data) < 6: os._exit(4)\n        return 1\n",
+    )
+    seeds = lab.root / "seeds"
+    seeds.mkdir()
+    (seeds / "s").write_bytes(b"AB" + b"x" * 30)
+    spec = lab.spec("app:target", budget_trials=3, engine={"seeds": [str(seeds)]})
+    assert lab.run(spec) == 0
+    first = names(spec.parent, "queue")[0]
+    assert first.endswith(",orig:s,+cov")
+    assert (spec.parent / "queue" / first).read_bytes() == b"AB" + b"x" * 30
+    (crash,) = names(spec.parent, "crashes")
+    assert len((spec.parent / "crashes" / crash).read_bytes()) < 6
+    assert not (spec.parent / ".rescue").exists()
+
+
+def test_entries_are_small(lab: Lab) -> None:
+    lab.write("app.py", GATES)
+    seeds = lab.root / "seeds"
+    seeds.mkdir()
+    (seeds / "s").write_bytes(b"GATE" + b"x" * 3000)
+    spec = lab.spec("app:target", budget_trials=1, engine={"seeds": [str(seeds)]})
+    assert lab.run(spec) == 0
+    (name,) = names(spec.parent, "queue")
+    assert 9 <= (spec.parent / "queue" / name).stat().st_size < 200
+
+
+def test_sample_program_gives_its_bug_up(lab: Lab) -> None:
+    """sample_campaigns/crate-zest.toml: an off-by-one that needs a packed entry."""
+    samples = Path(__file__).resolve().parents[2] / "sample_campaigns"
+    spec = lab.spec(
+        "crate:extract",
+        target={"path": [str(samples)], "expected": ["crate.FormatError"]},
+        engine={"seeds": [str(samples / "seeds" / "crate")]},
+    )
+    nanny = lab.start(spec)
+    wait_for(lambda: names(spec.parent, "crashes"), 60)
+    nanny.send_signal(signal.SIGTERM)
+    assert nanny.wait(20) == 0
+    event = events(spec.parent, "finding_described")[0]
+    assert event["title"] == "IndexError: bytearray index out of range"
+    assert event["place"].endswith("in unpack")
+
+
 def test_same_seed_same_run(lab: Lab) -> None:
     """Determinism by trial count: names (but for the time) and bytes agree."""
     found = []
@@ -443,3 +491,19 @@ def test_repro(lab: Lab) -> None:
     status, said = repro(b"")
     assert status == 1
     assert "in target" in said
+
+
+# ------------------------------------------------------------------------- other Pythons
+
+
+@pytest.mark.parametrize(
+    "python", sorted(Path("/root/.pyenv/versions").glob("3.1[23].*/bin/python")), ids=str
+)
+def test_under_another_python(tmp_path: Path, python: Path) -> None:
+    lab = Lab(tmp_path, str(python))
+    lab.write("app.py", GATES)
+    spec = lab.spec("app:target", budget_trials=60_000, target={"expected": ["ValueError"]})
+    assert lab.run(spec) == 0, (spec.parent / "worker.log").read_text()
+    assert len(names(spec.parent, "crashes")) == 1
+    (hello,) = events(spec.parent, "instance_hello")
+    assert hello["python"] == python.parent.parent.name

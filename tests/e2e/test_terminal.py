@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from conftest import FUZZTUI, eventually
+from homes import FUZZTUI, eventually
 
 pytestmark = pytest.mark.slow
 

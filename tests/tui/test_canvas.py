@@ -12,7 +12,9 @@ from fuzztui.tui.widgets.pane import wrap
 
 STYLES = [Style(), Style(bold=True), Style(color="red")]
 segments = st.lists(
-    st.builds(lambda t, s: Segment(t, s), st.text("ab 日", min_size=1, max_size=4), st.sampled_from(STYLES)),
+    st.tuples(st.text("ab 日", min_size=1, max_size=4), st.sampled_from(STYLES)).map(
+        lambda pair: Segment(*pair)
+    ),
     max_size=6,
 )
 

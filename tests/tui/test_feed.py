@@ -139,7 +139,12 @@ async def test_exceptions_come_back():
 
 @pytest.mark.parametrize(
     ("env", "hz"),
-    [({}, 4.0), ({"SSH_CONNECTION": "x"}, 2.0), ({"FUZZTUI_HZ": "1"}, 1.0), ({"FUZZTUI_HZ": "?"}, 4.0)],
+    [
+        ({}, 4.0),
+        ({"SSH_CONNECTION": "x"}, 2.0),
+        ({"FUZZTUI_HZ": "1"}, 1.0),
+        ({"FUZZTUI_HZ": "?"}, 4.0),
+    ],
 )
 def test_how_often(monkeypatch, env, hz):
     monkeypatch.delenv("SSH_CONNECTION", raising=False)

@@ -44,8 +44,7 @@ def clean(text):
     return all(ch.isprintable() or ch == "\n" for ch in text)
 
 
-@pytest.mark.parametrize("replay_at", [None, 5.0])
-@pytest.mark.parametrize("size", [(120, 40), (60, 20)])
+@pytest.mark.parametrize(("size", "replay_at"), [((120, 40), None), ((60, 20), 5.0)])
 async def test_every_screen_draws_it_literally(drive, size, replay_at):
     async with drive(evil_log(), size=size, replay_at=replay_at) as d:
         for key in "1234":

@@ -26,7 +26,9 @@ STYLES = [
     Style(color="#00ff00", link="https://example.org"),
 ]
 segments = st.lists(
-    st.builds(lambda t, s: Segment(t, s), st.text("ab  ", min_size=1, max_size=5), st.sampled_from(STYLES)),
+    st.tuples(st.text("ab  ", min_size=1, max_size=5), st.sampled_from(STYLES)).map(
+        lambda pair: Segment(*pair)
+    ),
     min_size=1,
     max_size=6,
 )

@@ -46,11 +46,11 @@ queries = st.builds(
     st.lists(st.integers(0, 4), max_size=40),
     st.lists(st.integers(0, 4), max_size=20),
     queries,
-    st.integers(1, 7),
-    st.integers(0, 5),
+    st.tuples(st.integers(1, 7), st.integers(0, 5)),
     st.data(),
 )
-def test_a_scan_finds_what_matches_while_the_log_grows(first, more, query, chunk, steps, data):
+def test_a_scan_finds_what_matches_while_the_log_grows(first, more, query, pace, data):
+    chunk, steps = pace
     before = logsource.CHUNK
     logsource.CHUNK = chunk
     try:

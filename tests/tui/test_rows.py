@@ -39,9 +39,7 @@ def expected(model, arrival, rows):
     """The definition: filter, then sort by value and arrival, reversed as a whole."""
     words = rows.filter_text.casefold().split()
     keys = [
-        k
-        for k, t in model.items()
-        if all(w in f"{t.name}\n{t.size}".casefold() for w in words)
+        k for k, t in model.items() if all(w in f"{t.name}\n{t.size}".casefold() for w in words)
     ]
     column = rows.sort_column
     keys.sort(key=lambda k: (column.sort(model[k]) if column else 0, arrival.index(k)))

@@ -197,7 +197,7 @@ async def test_following_the_end():
 async def test_scrolling_sideways_when_it_does_not_fit():
     items = {f"k{i}": Item(f"k{i}" * 8, i, "n" * 30) for i in range(5)}
     app = Demo(items)
-    async with app.run_test(size=(30, 8)) as pilot:
+    async with app.run_test(size=(20, 8)) as pilot:
         await pilot.pause()
         assert app.lines()[0].endswith("›")
         await pilot.press("l", "l")
@@ -253,9 +253,9 @@ def test_widths_use_the_room(specs, room):
 def test_layout_grows_and_does_not_shrink():
     layout = Layout(columns())
     assert layout.fit([Item("abc", 1)], 80, None)
-    before = dict((c.id, w) for c, w in layout.cells)
+    before = {c.id: w for c, w in layout.cells}
     assert layout.fit([Item("abcdefghij", 1)], 80, None)
-    after = dict((c.id, w) for c, w in layout.cells)
+    after = {c.id: w for c, w in layout.cells}
     assert after["key"] == 10 > before["key"]
     assert not layout.fit([Item("a", 1)], 80, None)
     assert layout.at(2).id == "key"

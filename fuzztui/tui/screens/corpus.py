@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry
-from fuzztui.tui import detail, figures
+from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.hexview import Preview
 from fuzztui.tui.screens.listing import ListingScreen
@@ -121,7 +121,7 @@ class CorpusScreen(ListingScreen[Entry]):
         """The path of the file."""
         entry, run = self.table.current, self.host.run_dir
         if entry is not None and run is not None:
-            self.host.copy(str(run / detail.entry_file(entry)), "path")
+            self.host.copy(shell.path(str(run / detail.entry_file(entry))), "path")
 
     def do_entry_parent(self) -> None:
         """To the entry that this one was made from."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fuzztui.model.selectors import groups
 from fuzztui.model.state import Changes, Finding
-from fuzztui.tui import detail, figures
+from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.hexview import Preview
 from fuzztui.tui.screens.listing import ListingScreen
@@ -121,7 +121,7 @@ class FindingsScreen(ListingScreen[Finding]):
         """The path of the file."""
         finding, run = self.table.current, self.host.run_dir
         if finding is not None and run is not None:
-            self.host.copy(str(run / detail.finding_file(finding)), "path")
+            self.host.copy(shell.path(str(run / detail.finding_file(finding))), "path")
 
 
 def _kind(finding: Finding) -> Cell:

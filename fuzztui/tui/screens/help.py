@@ -66,13 +66,16 @@ def help_lines(now: Situation, scopes: Sequence[str]) -> list[Line]:
         for action in actions:
             here = action.scope in scopes
             keys = " ".join(key_name(k) for k in action.keys)
-            line = [
-                Span(fit(keys, KEYS, "right") + "  ", "bold" if here else "muted"),
-                Span(fit(action.title(now), LABEL), "" if here else "muted"),
-                Span(action.help, "" if here else "muted"),
-            ]
-            reason = action.why_not(now) if here else ""
-            if reason:
-                line.append(Span(f"  ({plain(reason)})", "pending" if here else "muted"))
-            lines.append(line)
+            style = "" if here else "muted"
+            lines.append(
+                [
+                    Span(fit(keys, KEYS, "right") + "  ", "bold" if here else "muted"),
+                    Span(fit(action.title(now), LABEL), style),
+                    Span(action.help, style),
+                ]
+            )
+            if here and (reason := action.why_not(now)):
+                lines.append(
+                    [Span(" " * (KEYS + 2 + LABEL)), Span(f"({plain(reason)})", "pending")]
+                )
     return lines

@@ -30,6 +30,7 @@ class Pane(ScrollView, can_focus=True):
         height: 1fr;
         overflow-x: hidden;
         overflow-y: auto;
+        scrollbar-gutter: stable;
         scrollbar-size-vertical: 1;
         scrollbar-color: $gauge;
         scrollbar-background: $background;

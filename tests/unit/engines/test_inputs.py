@@ -15,6 +15,7 @@ from fuzztui.engines.core.dictionary import Constants, read_dictionary, tokens_o
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.inputs import GeneratedInput, TextInput
 from fuzztui.engines.core.mutate import ChoiceMutator, Geometric, Havoc, Mixture, Splice
+from fuzztui.engines.core.shrink import shrink
 from fuzztui.engines.core.source import Rejected, Source
 
 
@@ -179,6 +180,26 @@ def test_mixture_follows_its_weights() -> None:
     assert 0.45 < drawn.count("c") / 2000 < 0.55
     with pytest.raises(ValueError, match="weights"):
         mixture.set_weight("b", -1)
+
+
+# ---------------------------------------------------------------------------- shrinking
+
+
+@given(st.binary(max_size=200), st.sets(st.integers(0, 255), max_size=4), st.integers(0, 80))
+def test_shrinking_keeps_what_counts(data: bytes, needed: set[int], runs: int) -> None:
+    asked: list[bytes] = []
+
+    def keeps(smaller: bytes) -> bool:
+        asked.append(smaller)
+        return (set(data) & needed) <= set(smaller)
+
+    result = shrink(data, keeps, runs)
+    assert (set(data) & needed) <= set(result)
+    assert result == data or result in asked
+    assert len(asked) <= runs
+    assert all(len(a) < len(data) for a in asked)
+    if runs == 80 and not needed and len(data) > 1:
+        assert len(result) <= 1
 
 
 # -------------------------------------------------------------------------- dictionaries

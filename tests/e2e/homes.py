@@ -1,0 +1,95 @@
+"""A user's directory with one real campaign in it, and the installed command to drive it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from fuzztui.remote.client import running
+
+BIN = Path(sys.executable).parent
+FUZZTUI = str(BIN / "fuzztui")
+
+CAMPAIGN = """\
+[campaign]
+name = "e2e"
+output = "run"
+seed = 1
+
+[target]
+function = "tomllib:loads"
+expected = ["tomllib.TOMLDecodeError"]
+
+[engine]
+kind = "zest"
+"""
+
+
+def eventually(what: Callable[[], object], seconds: float = 30) -> object:
+    """Poll until ``what()`` is true; returns it."""
+    end = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < end, f"not within {seconds} s: {what}"
+        time.sleep(0.1)
+    return value
+
+
+class Home:
+    """A directory of a user's with one campaign in it, and the command to drive it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run = path / "run"
+        self.file = path / "e2e.toml"
+        self.file.write_text(CAMPAIGN)
+        self.env = {**os.environ, "XDG_RUNTIME_DIR": str(path / "xdg")}
+        (path / "xdg").mkdir(mode=0o700)
+
+    def __call__(self, *args: str, code: int | None = 0, timeout: float = 60) -> str:
+        """Run ``fuzztui args``; returns stdout; checks the exit code."""
+        done = subprocess.run(
+            [FUZZTUI, *args],
+            cwd=self.path, env=self.env, capture_output=True, text=True,
+            timeout=timeout, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.stderr = done.stderr
+        assert code is None or done.returncode == code, (args, done)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.stdout
+
+    def status(self) -> dict:
+        return json.loads(self("status", str(self.run), "--json"))
+
+    def detach(self, *args: str) -> None:
+        self(str(self.file), "--detach", *args)
+
+    def processes(self) -> list[psutil.Process]:
+        """Every living process that carries this run's marker."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("FUZZTUI_RUN") == str(self.run):
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+        return [p for p in found if p.status() != psutil.STATUS_ZOMBIE]
+
+    def supervisor(self) -> int:
+        return int(self.status()["pid"] or 0)
+
+    def kill_everything(self) -> None:
+        if self.run.is_dir() and (pid := self.status_pid()):
+            os.kill(pid, signal.SIGKILL)
+        for process in self.processes():
+            process.kill()
+
+    def status_pid(self) -> int | None:
+        return running(self.run)

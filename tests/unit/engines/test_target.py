@@ -1,0 +1,213 @@
+"""Loading targets, running inputs, putting the process back as it was."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fuzztui.engines.core.edges import CoverageMap, EdgeTable
+from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.executor import Executor, Outcome
+from fuzztui.engines.core.fixture import Fixture
+from fuzztui.engines.core.guard import Guard
+from fuzztui.engines.core.importer import Application
+from fuzztui.engines.core.inputs import BytesInput, GeneratedInput
+from fuzztui.engines.core.source import Source
+from fuzztui.engines.core.spec import TargetSpec
+from fuzztui.engines.core.stages import list_seeds
+from fuzztui.engines.core.target import Target, application_packages, load_target
+
+
+@pytest.fixture(autouse=True)
+def imports() -> Iterator[None]:
+    """Give back what a test has changed in the import system."""
+    path, finders, modules = list(sys.path), list(sys.meta_path), set(sys.modules)
+    yield
+    sys.path[:], sys.meta_path[:] = path, finders
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+
+
+def load(tmp_path: Path, function: str, **keys: object) -> tuple[Target, Application]:
+    spec = TargetSpec(function, path=(str(tmp_path),), **keys)  # type: ignore[arg-type]
+    include = application_packages(spec)
+    application = Application(include, spec.exclude, EdgeTable(), CoverageMap(), Guard(1.0))
+    return load_target(spec, application), application
+
+
+@pytest.mark.parametrize(
+    ("signature", "text"),
+    [("x: str", True), ("x: 'str'", True), ("x: bytes", False), ("x", False), ("x, y=1", False)],
+)
+def test_annotation_decides_text_or_bytes(tmp_path: Path, signature: str, text: bool) -> None:
+    (tmp_path / "lt_app.py").write_text(f"def f({signature}): pass")
+    target, _ = load(tmp_path, "lt_app:f")
+    assert target.text is text
+    spec = TargetSpec("lt_app:f", path=(str(tmp_path),), input="bytes" if text else "text")
+    assert load_target(spec, None).text is not text
+
+
+def test_default_function_and_package(tmp_path: Path) -> None:
+    package = tmp_path / "lt_pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "inner.py").write_text("def parse(d):\n    return d and 1\n")
+    (package / "fuzzing.py").write_text("from .inner import parse as target")
+    (package / "tests.py").write_text("def unused(): pass")
+    _, application = load(tmp_path, "lt_pkg.fuzzing:target", exclude=("lt_pkg.fuzzing",))
+    assert set(application.table.modules) == {"lt_pkg", "lt_pkg.inner"}
+
+
+def test_harness_file_beside_its_helpers(tmp_path: Path) -> None:
+    (tmp_path / "lt_helper.py").write_text("def parse(d):\n    return d and 1\n")
+    harness = tmp_path / "somewhere" / "harness.py"
+    harness.parent.mkdir()
+    harness.write_text("import sibling, lt_helper\ndef target(d): return lt_helper.parse(d)")
+    (harness.parent / "sibling.py").write_text("")
+    target, application = load(tmp_path, str(harness) + ":target", include=("lt_helper",))
+    assert target.function(b"x") == 1
+    assert set(application.table.modules) == {"lt_helper"}
+
+
+def test_harness_may_be_the_application(tmp_path: Path) -> None:
+    (tmp_path / "lt_whole.py").write_text("def target(d):\n    return d and 1\n")
+    _, application = load(tmp_path, f"{tmp_path}/lt_whole.py:target", include=("lt_whole",))
+    assert set(application.table.modules) == {"lt_whole"}
+
+
+def test_source_is_preferred_to_a_compiled_module(tmp_path: Path) -> None:
+    import importlib.machinery
+
+    (tmp_path / "lt_fast.py").write_text("def f(d):\n    return d and 'source'\n")
+    suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
+    (tmp_path / f"lt_fast{suffix}").write_bytes(b"\x7fELF, which would not load")
+    target, _ = load(tmp_path, "lt_fast:f")
+    assert target.function(b"x") == "source"
+
+
+def test_compiled_only_is_said(tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match=r"only compiled modules were found: _json"):
+        load(tmp_path, "json:loads", include=("_json",))
+
+
+def test_expected_by_name_and_path(tmp_path: Path) -> None:
+    (tmp_path / "lt_err.py").write_text(
+        "class Outer:\n    class Bad(ValueError): pass\ndef f(d): pass"
+    )
+    target, _ = load(
+        tmp_path, "lt_err:f", expected=("KeyError", "lt_err.Outer.Bad", "json:JSONDecodeError")
+    )
+    names = [e.__name__ for e in target.expected]
+    assert names == ["KeyError", "Bad", "JSONDecodeError"]
+    for bad in ("lt_err.Outer", "lt_err.None", "nowhere.X", "print", ""):
+        with pytest.raises(Refusal, match=r"target\.expected"):
+            load(tmp_path, "lt_err:f", expected=(bad,))
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("async def f(d): pass", "coroutine"),
+        ("def f(): pass", "one argument"),
+        ("f = 3", "no function 'f'"),
+        ("def f(d) pass", "SyntaxError"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("import lt_missing", "lt_missing"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, code: str, words: str) -> None:
+    (tmp_path / "lt_bad.py").write_text(code)
+    with pytest.raises(Refusal) as caught:
+        load(tmp_path, "lt_bad:f")
+    assert words in str(caught.value)
+    assert 'target.function = "lt_bad:f"' in str(caught.value)
+
+
+# ------------------------------------------------------------------------------ executor
+
+
+def executor(function: object, folder: Path, **keys: object) -> Executor:
+    made = Executor(
+        function,  # type: ignore[arg-type]
+        BytesInput(),
+        (ValueError,),
+        coverage=CoverageMap(),
+        guard=Guard(0.5),
+        fixture=Fixture(folder),
+    )
+    for name, value in keys.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_outcomes(tmp_path: Path) -> None:
+    def target(data: bytes) -> int:
+        if data == b"v":
+            raise UnicodeError("a ValueError")
+        if data == b"k":
+            raise KeyError
+        if data == b"x":
+            sys.exit(1)
+        return 7
+
+    here = Path.cwd()
+    try:
+        run = executor(target, tmp_path).run
+        assert (run(b"").outcome, run(b"").value) == (Outcome.SUCCESS, 7)
+        assert (run(b"v").outcome, run(b"v").error) == (Outcome.INVALID, None)
+        assert run(b"k").outcome is Outcome.FAILURE
+        assert isinstance(run(b"x").error, SystemExit)
+    finally:
+        os.chdir(here)
+
+
+def test_generator_that_gives_up_is_invalid(tmp_path: Path) -> None:
+    def generate(r: Source) -> int:
+        n = r.below(256)
+        r.assume(n < 100)
+        return n
+
+    here = Path.cwd()
+    try:
+        form = GeneratedInput(generate, 10, bytes)
+        run = executor(lambda n: n, tmp_path, form=form).run
+        assert run(b"\x05").value == 5
+        assert run(b"\xff").outcome is Outcome.INVALID
+    finally:
+        os.chdir(here)
+
+
+def test_observers_see_each_run(tmp_path: Path) -> None:
+    seen: list[object] = []
+
+    class Spy:
+        def clear(self) -> None:
+            seen.append("clear")
+
+        def finish(self, execution: object) -> None:
+            seen.append(execution)
+
+    here = Path.cwd()
+    try:
+        result = executor(lambda d: d, tmp_path, observers=[Spy()]).run(b"x")
+        assert seen == ["clear", result]
+    finally:
+        os.chdir(here)
+
+
+# --------------------------------------------------------------------------------- seeds
+
+
+def test_seeds_are_listed_in_order(tmp_path: Path) -> None:
+    for name in ("b/2", "b/10", "a", "c/d/e"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    said: list[tuple[str, str]] = []
+    files = list_seeds([str(tmp_path)], 100, lambda level, text: said.append((level, text)))
+    assert [f.name for f in files] == ["a", "10", "2", "e"]
+    assert files[0].read(100) == b"a"
+    assert not said
