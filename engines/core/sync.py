@@ -31,7 +31,7 @@ class Sync:
         """``limit``: larger entries of a peer are cut."""
         self._sync_dir, self._own, self._limit = sync_dir, store.directory, limit
         self._store = store
-        self._due = time.monotonic() + _EVERY_S
+        self._due = 0.0
         self._waiting: deque[tuple[str, int, Path]] = deque()
         self._seen_change: dict[str, int] = {}
 

@@ -170,7 +170,10 @@ class _Loader:
     def _campaign(self, frozen: Tables, resolved: Tables) -> Campaign:
         campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]
         name = campaign["name"] or self.path.stem
-        output = campaign["output"] or str(self.cwd / "runs" / name.replace("/", "_"))
+        directory = name.replace("/", "_")
+        if not directory.strip("."):  # "." and ".." name directories that are there already
+            directory = self.path.stem
+        output = campaign["output"] or str(self.cwd / "runs" / directory)
         seconds, trials = campaign["budget"] or (0.0, 0)
         frozen["campaign"] |= {"name": name, "output": output}
         if "timeout" in target:
@@ -197,6 +200,13 @@ class _Loader:
 
     def _combinations(self, campaign: Campaign) -> None:
         target, engine = campaign.target, campaign.engine
+        harness = target.get("function", "").partition(":")[0].endswith(".py")
+        if harness and not target.get("include"):
+            self._problem(
+                "target.function",
+                "is a harness file, so what to instrument is not known: name the packages "
+                'under test, for example target.include = ["mypackage"]',
+            )
         if target.get("generator") and target.get("input") != "auto":
             self._problem(
                 "target.input",

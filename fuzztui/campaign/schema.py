@@ -24,6 +24,7 @@ class Key:
     required: bool = False
     choices: tuple[str, ...] = ()
     minimum: int | None = None
+    maximum: int | None = None
 
 
 KIND_HELP: dict[str, str] = {
@@ -74,7 +75,7 @@ PYTHON_TARGET = (
         "include",
         "strings",
         "Packages or modules that make up the application: these are instrumented, and their "
-        "coverage guides the fuzzer. Default: the package of `function`.",
+        "coverage guides the fuzzer. Default: the package of `function`; a harness file needs it.",
         default=[],
     ),
     Key("exclude", "strings", "Modules in `include` to leave alone.", default=[]),
@@ -135,7 +136,14 @@ ENGINE = (
 
 PYTHON_ENGINE = (
     Key("seeds", "paths", "Files, or directories of files, to start from.", default=[]),
-    Key("max_size", "size", "Longest input, or choice sequence, in bytes.", default=10240),
+    Key(
+        "max_size",
+        "size",
+        "Longest input, or choice sequence, in bytes; 1 GiB at most.",
+        default=10240,
+        minimum=1,
+        maximum=1 << 30,
+    ),
     Key("dictionary", "files", "AFL dictionaries of tokens.", default=[]),
     Key(
         "constants",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _BYTES = {"": 1, "B": 1, "K": 1024, "KB": 1000, "KiB": 1024, "M": 1 << 20, "MB": 10**6}
 _BYTES |= {"MiB": 1 << 20, "G": 1 << 30, "GB": 10**9, "GiB": 1 << 30}
+
+LONGEST_S = 1e10
+"""Some 300 years: what is longer is a slip of the finger, and clocks overflow."""
 
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])\s*")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
@@ -21,12 +23,14 @@ BUDGET_HELP = 'a duration such as "30m" or "2h", or trials: "50000 trials" or th
 def parse_duration(value: object) -> float:
     """Seconds from ``"1h30m"`` or a non-negative number; ValueError says what is allowed."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if math.isfinite(value) and value >= 0:
+        if 0 <= value <= LONGEST_S:
             return float(value)
     elif isinstance(value, str):
         parts = list(_DURATION_PART.finditer(value.strip()))
         if parts and "".join(p.group(0) for p in parts) == value.strip():
-            return sum(float(p.group(1)) * _SECONDS[p.group(2)] for p in parts)
+            seconds = sum(float(p.group(1)) * _SECONDS[p.group(2)] for p in parts)
+            if seconds <= LONGEST_S:
+                return seconds
     raise ValueError(f"{value!r} is not {DURATION_HELP}")
 
 

@@ -30,9 +30,28 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
             allowed = ", ".join(f'"{c}"' for c in key.choices)
             raise ValueError(f"{value!r} is not one of {allowed}")
         return value, value
+    if unwritable := next((text for text in _texts(value) if not _writable(text)), None):
+        raise ValueError(f"{unwritable!r} holds a NUL or what is not UTF-8")
     if key.kind in ("strings", "paths", "files", "directories") and isinstance(value, str):
         value = [value]
     return _CHECKS[key.kind](key, value, base)
+
+
+def _texts(value: Any) -> list[str]:
+    """The strings in a value."""
+    items = value if isinstance(value, list) else [value]
+    if isinstance(value, dict):
+        items = [*value, *value.values()]
+    return [item for item in items if isinstance(item, str)]
+
+
+def _writable(text: str) -> bool:
+    """Whether a text can be in a path, an environment and the frozen copy."""
+    try:
+        text.encode()  # a byte of the command line that is not UTF-8 is a lone surrogate
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
 
 
 def _wrong(key: Key, value: Any) -> ValueError:
@@ -48,9 +67,15 @@ def _string(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 def _integer(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, int) or isinstance(value, bool):
         raise _wrong(key, value)
+    _in_range(key, value)
+    return value, value
+
+
+def _in_range(key: Key, value: int) -> None:
     if key.minimum is not None and value < key.minimum:
         raise ValueError(f"{value} is too small: {key.minimum} or more")
-    return value, value
+    if key.maximum is not None and value > key.maximum:
+        raise ValueError(f"{value} is too large: {key.maximum} at most")
 
 
 def _boolean(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -68,11 +93,13 @@ def _strings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 def _table(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
         raise _wrong(key, value)
+    if nameless := [name for name in value if not name or "=" in name]:
+        raise ValueError(f"{nameless[0]!r} cannot be the name of an environment variable")
     return value, value
 
 
 def _path(value: Any, base: Path, what: str, good: Callable[[Path], bool]) -> str:
-    if not isinstance(value, str) or not value or "\0" in value:
+    if not isinstance(value, str) or not value:
         raise ValueError(f"{value!r} is not a path")
     path = absolute(value, base)
     if not path.exists():
@@ -110,10 +137,12 @@ def _many_paths(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 
 def _output(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
-    if not isinstance(value, str) or not value or "\0" in value:
+    if not isinstance(value, str) or not value:
         raise _wrong(key, value)
-    path = str(absolute(value, base))
-    return path, path
+    path = absolute(value, base)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{value!r}: {path} is in the way, it is not a directory")
+    return str(path), str(path)
 
 
 def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -145,7 +174,13 @@ def _python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 
 def _unit(parse: Callable[[object], Any]) -> Callable[[Key, Any, Path], tuple[Any, Any]]:
-    return lambda key, value, base: (value, parse(value))
+    def check_unit(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+        parsed = parse(value)
+        if isinstance(parsed, int):
+            _in_range(key, parsed)
+        return value, parsed
+
+    return check_unit
 
 
 _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {

@@ -10,7 +10,7 @@ import os
 import sys
 
 from fuzztui.cli.parser import parse
-from fuzztui.cli.words import Failure, say
+from fuzztui.cli.words import FAILED, Failure, say
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -27,3 +27,6 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except OSError as e:
+        say(f"{e.filename}: {e.strerror}" if e.filename else f"output: {e.strerror or e}")
+        return FAILED

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import time
 from pathlib import Path
 from types import FrameType
 
 from fuzztui.cli.look import status_object, status_text
 from fuzztui.cli.runs import ENDED, Standing, fold_all, open_session
-from fuzztui.cli.words import DONE, FAILED, duration, say, visible
-from fuzztui.model.selectors import elapsed, totals
+from fuzztui.cli.words import DONE, FAILED, at_terminal, duration, say, visible
+from fuzztui.model.selectors import running_time, totals
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError, running
 from fuzztui.wire.commands import Stop
@@ -29,7 +28,7 @@ def follow(run: Path, *, as_json: bool) -> int:
     """
     session = open_session(run)
     stopper = _Stopper(run)
-    style = "json" if as_json else "terminal" if sys.stdout.isatty() else "file"
+    style = "json" if as_json else "terminal" if at_terminal() else "file"
     due = 0.0
     while True:
         state = fold_all(session)
@@ -68,7 +67,7 @@ def progress_line(state: State) -> str:
     edges = f"  edges {t.edges}/{t.edges_total}" if t.edges >= 0 else ""
     word = "" if state.state == "running" else f"  {visible(state.state)}"
     return (
-        f"{duration(elapsed(state))}{of}{word}  execs {t.execs:,}  {t.execs_per_sec:,.0f}/s  "
+        f"{duration(running_time(state))}{of}{word}  execs {t.execs:,}  {t.execs_per_sec:,.0f}/s  "
         f"corpus {t.corpus}{edges}  crashes {t.crashes}  hangs {t.hangs}"
     )
 

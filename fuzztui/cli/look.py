@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
 from fuzztui.cli.words import DONE, FAILED, duration, say, visible
-from fuzztui.model.selectors import elapsed, status_dict, totals
+from fuzztui.model.selectors import running_time, status_dict, totals
 
 
 def attach(options: argparse.Namespace) -> int:
@@ -75,7 +75,7 @@ def status_text(run: Path, now: Standing) -> str:
     rows = [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.word}{reason}"),
-        ("elapsed", duration(elapsed(state)) + budget),
+        ("elapsed", duration(running_time(state)) + budget),
         ("execs", f"{t.execs:,}  at {t.execs_per_sec:,.0f}/s"),
         ("corpus", f"{t.corpus:,}"),
         ("coverage", cover),

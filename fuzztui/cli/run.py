@@ -7,18 +7,18 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import fuzztui
 from fuzztui.campaign import Campaign, CampaignError, Loaded, load, write_frozen
 from fuzztui.cli.headless import follow
 from fuzztui.cli.look import screen, status_object, status_text
-from fuzztui.cli.runs import Standing, find_run, is_run, standing
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
-from fuzztui.model.selectors import elapsed, totals
+from fuzztui.cli.runs import at_home, find_run, is_run, standing, with_output
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, at_terminal, say
+from fuzztui.model.selectors import running_time
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import SupervisorError, prepare_run, start
+from fuzztui.supervise.limits import spent
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
@@ -47,7 +47,7 @@ def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     if options.detach:
         say(f"fuzztui attach {where} shows it; fuzztui ctl {where} stop ends it")
         return DONE
-    if options.headless or options.json or not (sys.stdout.isatty() and sys.stdin.isatty()):
+    if options.headless or options.json or not (at_terminal() and sys.stdin and sys.stdin.isatty()):
         if over:
             now = standing(where)
             text = (
@@ -64,7 +64,7 @@ def _load(file: Path, overrides: list[str]) -> Loaded:
         say(f"{file} is not here: using the sample campaign that comes with fuzztui")
         file = SAMPLES / file.name
     try:
-        return load(file, overrides)
+        return at_home(load(file, overrides), file, overrides)
     except CampaignError as e:
         raise Failure(str(e), USAGE) from None
 
@@ -83,13 +83,12 @@ def _start(loaded: Loaded, word: str) -> None:
 
 
 def _in_new_directory(loaded: Loaded) -> Loaded:
-    campaign = loaded.campaign
-    path, n = campaign.output, 1
+    output = loaded.campaign.output
+    path, n = output, 1
     while path.exists():
         n += 1
-        path = campaign.output.with_name(f"{campaign.output.name}-{n}")
-    loaded.frozen["campaign"]["output"] = str(path)
-    return Loaded(replace(campaign, output=path), loaded.frozen)
+        path = output.with_name(f"{output.name}-{n}")
+    return with_output(loaded, path)
 
 
 _IDENTITY = (("engine", "kind"), ("target", "function"), ("target", "generator"))
@@ -124,14 +123,8 @@ def _same_campaign(loaded: Loaded, where: Path) -> None:
 
 
 def _finished(campaign: Campaign, where: Path) -> bool:
-    now: Standing = standing(where)
-    if now.state.state != "finished":
-        return False
-    if campaign.budget_s:
-        return elapsed(now.state) >= campaign.budget_s - 0.5
-    if campaign.budget_trials:
-        return totals(now.state).execs >= campaign.budget_trials
-    return False
+    state = standing(where).state
+    return state.state == "finished" and bool(spent(campaign, state, running_time(state)))
 
 
 def check(options: argparse.Namespace) -> int:
@@ -164,8 +157,14 @@ def repro(options: argparse.Namespace) -> int:
     if not specs:
         raise Failure(f"{where}: no instance has been started here", NOT_RUNNING)
     spec = (near or specs)[0]
-    python = json.loads(spec.read_text())["target"]["python"]
+    try:
+        python = str(json.loads(spec.read_bytes())["target"]["python"])
+    except (ValueError, LookupError, TypeError):
+        raise Failure(f"{spec}: is damaged: run the campaign again to have it made anew") from None
     package = where / "supervisor" / "pkg"
     argv = [python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(candidate.absolute())]
-    done = subprocess.run(argv, env={**os.environ, "PYTHONPATH": str(package)}, check=False)
+    try:
+        done = subprocess.run(argv, env={**os.environ, "PYTHONPATH": str(package)}, check=False)
+    except OSError as e:
+        raise Failure(f"{python}: the target's interpreter cannot be run: {e.strerror}") from None
     return DONE if done.returncode == 0 else FAILED

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzztui.campaign import CampaignError, load
+from fuzztui.campaign import CampaignError, Loaded, load
 from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure
 from fuzztui.log.files import LogError
 from fuzztui.model.state import State
@@ -20,6 +21,21 @@ def is_run(path: Path) -> bool:
     return (path / "log").is_dir()
 
 
+def at_home(loaded: Loaded, file: Path, overrides: Iterable[str] = ()) -> Loaded:
+    """A run's own frozen file means the run that it lies in, wherever that was moved to."""
+    home = file.absolute().parent
+    told = any(override.partition("=")[0].strip() == "campaign.output" for override in overrides)
+    if told or file.name != "campaign.toml" or not (home / "supervisor").is_dir():
+        return loaded
+    return with_output(loaded, home)
+
+
+def with_output(loaded: Loaded, run: Path) -> Loaded:
+    """The same campaign in another run directory."""
+    frozen = {**loaded.frozen, "campaign": {**loaded.frozen["campaign"], "output": str(run)}}
+    return Loaded(replace(loaded.campaign, output=run), frozen)
+
+
 def find_run(given: Path | None) -> Path:
     """The run that the user means. Raises :class:`Failure` with what there is instead."""
     if given is None:
@@ -30,7 +46,7 @@ def find_run(given: Path | None) -> Path:
         return given.parent.absolute()
     if given.is_file() and given.suffix == ".toml":
         try:
-            run = load(given).campaign.output
+            run = at_home(load(given), given).campaign.output
         except CampaignError as e:
             raise Failure(str(e), USAGE) from None
         if is_run(run):
@@ -89,6 +105,9 @@ def open_session(path: Path, *, at: float | None = None) -> Session:
 
 def fold_all(session: Session) -> State:
     """Apply everything that the session's clock allows now."""
-    while session.poll().records or session.behind:
-        pass
+    try:
+        while session.poll().records or session.behind:
+            pass
+    except (LogError, OSError) as e:
+        raise Failure(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
     return session.state

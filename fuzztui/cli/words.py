@@ -15,6 +15,11 @@ class Failure(Exception):
         self.code = code
 
 
+def at_terminal() -> bool:
+    """Whether somebody reads our output on a screen (a closed stdout is None)."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def say(text: str) -> None:
     """A line for the person (stderr): stdout is for results."""
     print(f"fuzztui: {text}", file=sys.stderr, flush=True)

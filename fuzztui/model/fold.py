@@ -136,14 +136,23 @@ def _supervisor_started(state: State, e: SupervisorStarted, touched: Touched) ->
 
 
 def _campaign_state(state: State, e: CampaignState, touched: Touched) -> None:
-    state.state, state.reason = e.state, e.reason
+    _set_state(state, e.state, e.reason)
     touched.campaign = True
 
 
 def _campaign_ended(state: State, e: CampaignEnded, touched: Touched) -> None:
-    state.state, state.reason = e.state, e.reason
+    _set_state(state, e.state, e.reason)
     state.supervisor_pid = 0
     touched.campaign = True
+
+
+def _set_state(state: State, word: str, reason: str) -> None:
+    state.state, state.reason = word, reason
+    if word == "paused":
+        state.paused_at = state.t if state.paused_at < 0 else state.paused_at
+    elif state.paused_at >= 0:
+        state.paused_s += state.t - state.paused_at
+        state.paused_at = -1.0
 
 
 # ------------------------------------------------------------------ steering

@@ -21,6 +21,7 @@ __all__ = [
     "progress",
     "rate",
     "remaining",
+    "running_time",
     "status_dict",
     "totals",
     "wall_time",
@@ -80,16 +81,22 @@ def elapsed(state: State) -> float:
     return state.t
 
 
+def running_time(state: State, now: float | None = None) -> float:
+    """Campaign time so far (or at ``now``) less the pauses: what a time budget is spent by."""
+    until = state.t if now is None else now
+    return (until if state.paused_at < 0 else state.paused_at) - state.paused_s
+
+
 def remaining(state: State) -> float | None:
     """Seconds of the time budget that are left; None without one."""
-    return max(0.0, state.budget_s - state.t) if state.budget_s > 0 else None
+    return max(0.0, state.budget_s - running_time(state)) if state.budget_s > 0 else None
 
 
 def progress(state: State) -> float | None:
     """How much of the budget (the one nearer to its end) is used, 0 to 1; None without one."""
     parts = []
     if state.budget_s > 0:
-        parts.append(state.t / state.budget_s)
+        parts.append(running_time(state) / state.budget_s)
     if state.budget_trials > 0:
         parts.append(totals(state).execs / state.budget_trials)
     return min(1.0, max(parts)) if parts else None

@@ -154,6 +154,10 @@ class State:
     state: str = "empty"
     """empty, starting, running, paused, stopping, finished, stopped, failed."""
     reason: str = ""
+    paused_s: float = 0.0
+    """Seconds of campaign time spent in pauses of the whole campaign that are over."""
+    paused_at: float = -1.0
+    """Campaign time at which the present pause began, -1 when there is none."""
     supervisor_pid: int = 0
     host: str = ""
     wall_t: float = 0.0

@@ -72,7 +72,12 @@ class ControlClient:
         self._results: dict[int, dict[str, Any]] = {}
         self._socket = _connect(run)
         try:
-            self._write({"proto": PROTO, "client": client})
+            try:
+                self._write({"proto": PROTO, "client": client})
+            except RemoteError:
+                # It hung up on us: the reason may still be there to read.
+                self._read(time.monotonic() + _CONNECT_S)
+                raise
             hello = self._read(time.monotonic() + _CONNECT_S)
             if hello is None:
                 raise RemoteError(f"{run}: the supervisor does not answer; is it stopped?")

@@ -37,7 +37,8 @@ class RunLock:
     """
 
     def __init__(self, run: Path) -> None:
-        self._fd = os.open(_path(run), _WRITE, 0o600)
+        self._path = _path(run)
+        self._fd = os.open(self._path, _WRITE, 0o600)
         try:
             self._take(run)
         except BaseException:
@@ -55,6 +56,15 @@ class RunLock:
             except BlockingIOError:
                 time.sleep(_PAUSE)
         raise LockHeld(run, _pid(self._fd))
+
+    def in_place(self) -> bool:
+        """Whether the file that we hold is still the one that others look at."""
+        try:
+            return os.path.samestat(os.fstat(self._fd), self._path.stat())
+        except FileNotFoundError:
+            return False
+        except OSError:  # a file system in trouble says nothing about the lock
+            return True
 
     def release(self) -> None:
         """Let go; the pid is wiped first so that nobody reads a stale one."""

@@ -125,7 +125,8 @@ class ControlServer:
             client.hang_up()
 
     async def _converse(self, reader: asyncio.StreamReader, client: _Client) -> None:
-        hello = await asyncio.wait_for(_message(reader), HELLO_S)
+        async with asyncio.timeout(HELLO_S):
+            hello = await _message(reader)
         if hello is None:
             return
         if hello.get("proto") != PROTO:
@@ -190,7 +191,8 @@ async def _message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
 
 async def _pass_on(n: int, ticket: Ticket, client: _Client) -> None:
     try:
-        answer = await asyncio.wait_for(asyncio.shield(ticket.answer), ANSWER_S)
+        async with asyncio.timeout(ANSWER_S):
+            answer = await asyncio.shield(ticket.answer)
     except TimeoutError:
         answer = Answer(TIMEOUT, "no answer yet: the command is pending, the log will tell")
     client.send(

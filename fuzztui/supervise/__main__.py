@@ -20,6 +20,8 @@ from fuzztui.remote.lock import LockHeld, RunLock
 from fuzztui.supervise.rundir import AlreadyRunning, RunDir, SupervisorError
 from fuzztui.supervise.supervisor import Supervisor
 
+_GUARD_S = 0.5
+
 
 class _Parent:
     """The process that started us, for as long as it listens."""
@@ -53,13 +55,24 @@ class _Parent:
             self._fd = None
 
 
-async def _supervise(home: RunDir, parent: _Parent) -> None:
+async def _supervise(home: RunDir, lock: RunLock, parent: _Parent) -> None:
     try:
         loaded = load(home.campaign)
     except CampaignError as e:
         raise SupervisorError(str(e)) from None
     supervisor = Supervisor(loaded.campaign, home, parent.progress)
-    await supervisor.run(parent.ready)
+    guard = asyncio.ensure_future(_guard(lock, supervisor))
+    try:
+        await supervisor.run(parent.ready)
+    finally:
+        guard.cancel()
+
+
+async def _guard(lock: RunLock, supervisor: Supervisor) -> None:
+    """End a campaign whose lock file has gone: nobody could find it, and a second one may come."""
+    while lock.in_place():
+        await asyncio.sleep(_GUARD_S)
+    supervisor.deserted()
 
 
 def main() -> int:
@@ -81,7 +94,7 @@ def main() -> int:
             raise AlreadyRunning(home.path, e.pid) from None
         except OSError as e:
             raise SupervisorError(f"{home.path}: cannot be locked: {e.strerror or e}") from None
-        asyncio.run(_supervise(home, parent))
+        asyncio.run(_supervise(home, lock, parent))
         lock.release()
     except SupervisorError as e:
         parent.refuse(e)

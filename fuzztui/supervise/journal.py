@@ -45,8 +45,7 @@ class Journal:
             raise SupervisorError(f"{home.log}: the campaign log cannot be opened: {e}") from None
         self.state = session.state
         self._keeper = Keeper(home.log, session)
-        paused = self.state.state == "paused"
-        self.clock = CampaignClock(home.clock, self._writer.last_t, paused=paused)
+        self.clock = CampaignClock(home.clock, self._writer.last_t)
         self.writable = True
         self._retry_at = 0.0
         self._offsets_due = 0.0

@@ -236,7 +236,8 @@ class Life:
         self.restarts += 1
         self._to("restarting", f"{reason}; again in {self._delay:g} s")
         try:
-            await asyncio.wait_for(self._woken.wait(), self._delay)
+            async with asyncio.timeout(self._delay):
+                await self._woken.wait()
         except TimeoutError:
             self._delay = min(2 * self._delay, LONGEST_DELAY_S)
             return True

@@ -19,7 +19,8 @@ def spent(campaign: Campaign, state: State, running_s: float) -> str:
         return f"the budget of {campaign.budget_trials} trials is used up"
     crashes = sum(instance.crash_files for instance in state.instances.values())
     if campaign.stop_crashes and crashes >= campaign.stop_crashes:
-        return f"{crashes} crashes were found (stop.crashes = {campaign.stop_crashes})"
+        found = "1 crash was" if crashes == 1 else f"{crashes} crashes were"
+        return f"{found} found (stop.crashes = {campaign.stop_crashes})"
     return ""
 
 

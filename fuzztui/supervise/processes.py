@@ -99,7 +99,8 @@ class EngineProcess:
         self.identity.signal(signal.SIGTERM)
         self.identity.signal(signal.SIGCONT)  # a stopped process takes no SIGTERM
         try:
-            await asyncio.wait_for(self.ended(), grace)
+            async with asyncio.timeout(grace):
+                await self.ended()
         except TimeoutError:
             await self.kill()
             return False

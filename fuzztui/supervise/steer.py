@@ -233,9 +233,11 @@ def _append(path: Path, command_id: str, command: Command) -> None:
     """One line of ``control.jsonl``, whole or not at all. Raises OSError."""
     message = {"id": command_id, "command": encode_command(command)}
     line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
-    fd = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    fd = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     try:
         size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            line = b"\n" + line  # someone else's torn line must not swallow ours
         if os.write(fd, line) != len(line):
             os.ftruncate(fd, size)
             raise OSError("no space left")

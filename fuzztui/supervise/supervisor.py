@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
 import fuzztui
 from fuzztui.campaign import Campaign
+from fuzztui.model.selectors import running_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import socket_path
 from fuzztui.remote.server import ControlServer
@@ -76,11 +77,14 @@ class Supervisor:
         self.record = self._journal.record
         self.flush = self._journal.flush
         self._clock = self._journal.clock
-        if words := spent(campaign, self.state, self._clock.running()):
+        self._spent = spent(campaign, self.state, running_time(self.state))
+        # One whose supervisor died at the very end still has to be brought to it.
+        if self._spent and self.state.state in ENDED:
             raise SupervisorError(
-                f"{home.path} has finished: {words}; raise campaign.budget or the like to go on"
+                f"{home.path} has finished: {self._spent}; "
+                "raise campaign.budget or the like to go on"
             )
-        self._limits = Limits(campaign, self._clock.running())
+        self._limits = Limits(campaign, running_time(self.state))
         self._wake = asyncio.Event()
         self._looking = asyncio.Lock()
         self._ending: Ending | None = None
@@ -156,7 +160,10 @@ class Supervisor:
                 notes += self._observer.add(name)
         except OSError as e:
             raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
-        fresh, ended = state.state == "empty", state.state in ENDED
+        fresh = state.state == "empty"
+        # With all instances over, only the campaign's own end was not logged any more.
+        ended = state.state in ENDED or all(life.over for life in self.lives.values())
+        ended = ended and not self._spent
         budget = (campaign.budget_s, campaign.budget_trials)
         changed = not fresh and budget != (state.budget_s, state.budget_trials)
         for life in self.lives.values():
@@ -234,14 +241,9 @@ class Supervisor:
             return
         paused = all(life.paused for life in living)
         if paused and self.state.state in ("starting", "running"):
-            self._clock.pause()
             self.record(CampaignState("paused"))
         elif not paused and self.state.state == "paused":
-            self._clock.resume()
             self.record(CampaignState("running"))
-        else:
-            return
-        self._save_clock()
 
     def end(self, ending: Ending) -> None:
         """End the campaign: all instances, cleanly."""
@@ -252,6 +254,10 @@ class Supervisor:
         for life in self.lives.values():
             self.end_one(life, ending)
 
+    def deserted(self) -> None:
+        """The run directory was deleted, or another took its place: let go of it."""
+        self.end(Ending("failed", "the run directory was deleted"))
+
     def end_one(self, life: Life, ending: Ending) -> None:
         """End one instance, cleanly; the others go on."""
         self._spawn(life.end(ending))
@@ -261,7 +267,7 @@ class Supervisor:
     def _react(self, event: Event) -> None:
         """Something was recorded and is in the state."""
         life = self.lives.get(getattr(event, "instance", ""))
-        self._limits.saw(event, self._clock.running())
+        self._limits.saw(event, self._running())
         if isinstance(event, (CommandApplied, CommandRejected)):
             self._steering.answered(event)
         elif life is not None and isinstance(event, Stats):
@@ -276,7 +282,7 @@ class Supervisor:
             await self._look(self._observer.poll)
         self.flush()
         if not self._ending:
-            if ending := self._limits.reached(self.state, self._clock.running()):
+            if ending := self._limits.reached(self.state, self._running()):
                 self.end(ending)
             for life in self.lives.values():
                 life.watch_progress()
@@ -314,8 +320,11 @@ class Supervisor:
                 self._trouble(e)
             if every == OBSERVE_S:
                 await asyncio.sleep(AT_LEAST_S)
+                # Not wait_for: on 3.11 it swallows a cancellation that meets the wake-up,
+                # and the campaign would never end.
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), every - AT_LEAST_S)
+                    async with asyncio.timeout(every - AT_LEAST_S):
+                        await self._wake.wait()
             else:
                 await asyncio.sleep(every)
 
@@ -343,6 +352,9 @@ class Supervisor:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def _running(self) -> float:
+        return running_time(self.state, self._clock.now())
+
     def _save_clock(self) -> None:
         with contextlib.suppress(OSError):
             self._clock.save()
@@ -357,8 +369,6 @@ class Supervisor:
             self._trouble(e)
         self._observer.close()
         self._steering.close()
-        self._clock.resume()
-        self._save_clock()
         # The last thing of all: who reads it may start the campaign again at once.
         ending = self._ending or self._outcome()
         self.record(CampaignEnded(ending.state, ending.reason))
@@ -375,6 +385,8 @@ class Supervisor:
 
     def _outcome(self) -> Ending:
         """How a campaign ended whose instances all ended by themselves."""
+        if words := spent(self._campaign, self.state, self._running()):
+            return Ending("finished", words)  # the campaign's budget, not an instance's share
         states = {life.state for life in self.lives.values()}
         reasons = [self.state.instances[name].reason for name in self.lives]
         for state in ("finished", "stopped", "failed"):

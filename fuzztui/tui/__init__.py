@@ -63,7 +63,7 @@ def run_app(
         if status.orphaned:
             print(f"No supervisor is running. Go on with: {opening.go_on}")
         else:
-            print(f"The campaign {status.state}. Come back with: {opening.come_back}")
+            print(f"The campaign goes on ({status.state}). Come back with: {opening.come_back}")
     return app.return_code or 0
 
 

@@ -68,7 +68,8 @@ class Feed:
             if changes is not None and self._session.behind:
                 pause = 0.0
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._wake.wait()
 
     def seek(self, t: float) -> None:
         """Go to campaign time ``t`` as soon as possible; a later call wins."""

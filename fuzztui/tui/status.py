@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fuzztui.model.selectors import pending_commands, totals
+from fuzztui.model.selectors import pending_commands, running_time, totals
 from fuzztui.model.state import Instance, State
 from fuzztui.tui.actions import OVER
 
@@ -27,6 +27,8 @@ class Status:
     state: str = "empty"
     reason: str = ""
     now: float = 0.0
+    running_s: float = 0.0
+    """Campaign time less the pauses: what the time budget is spent by."""
     budget_s: float = 0.0
     budget_trials: int = 0
     figures_age: float = -1.0
@@ -62,7 +64,7 @@ class Status:
         """Share of the budget that is used up; the nearer limit counts; -1 without one."""
         shares = []
         if self.budget_s > 0:
-            shares.append(self.now / self.budget_s)
+            shares.append(self.running_s / self.budget_s)
         if self.budget_trials > 0:
             shares.append(self.execs / self.budget_trials)
         return min(1.0, max(shares)) if shares else -1.0
@@ -89,6 +91,7 @@ def status_of(state: State, now: float, mode: str = "live", alive: bool | None =
         state=state.state,
         reason=state.reason,
         now=now,
+        running_s=running_time(state, now),
         budget_s=state.budget_s,
         budget_trials=state.budget_trials,
         figures_age=_age(instances, now),

@@ -101,9 +101,15 @@ def _fields_from_json(cls: type[Any], data: dict[str, Any]) -> dict[str, Any]:
     return kwargs
 
 
+def _no_constant(name: str) -> None:
+    raise CodecError(f"{name} is no JSON")
+
+
 def _loads(line: str | bytes) -> dict[str, Any]:
     try:
-        data = json.loads(line)
+        data = json.loads(line, parse_constant=_no_constant)
+    except CodecError:
+        raise
     except (ValueError, RecursionError) as e:
         raise CodecError(f"not a JSON line: {e}") from None
     if not isinstance(data, dict):
@@ -147,7 +153,11 @@ def record_from_json(data: dict[str, Any]) -> Record:
     if type(seq) is not int or type(t) not in (float, int):
         raise CodecError("the line has no sequence number 's' or time 't'")
     assert t is not None
-    return Record(seq, float(t), _event_from_json(data))
+    try:
+        stamp = float(t)
+    except OverflowError:
+        raise CodecError("the time 't' is no number of seconds") from None
+    return Record(seq, stamp, _event_from_json(data))
 
 
 def decode_record(line: str | bytes) -> Record:

@@ -341,7 +341,8 @@ class Message(Event):
 
 
 def _all_kinds() -> dict[str, type[Event]]:
-    return {c.kind: c for c in Event.__subclasses__() if c is not Unknown}
+    # By kind, not by class: slots=True makes a second class of each, the first lingers.
+    return {c.kind: c for c in Event.__subclasses__() if c.kind != Unknown.kind}
 
 
 EVENT_KINDS: dict[str, type[Event]] = _all_kinds()

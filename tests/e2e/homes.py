@@ -76,11 +76,12 @@ class Home:
         found = []
         for process in psutil.process_iter():
             try:
-                if process.environ().get("FUZZTUI_RUN") == str(self.run):
+                marked = process.environ().get("FUZZTUI_RUN") == str(self.run)
+                if marked and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
             except (psutil.NoSuchProcess, psutil.AccessDenied):
                 continue
-        return [p for p in found if p.status() != psutil.STATUS_ZOMBIE]
+        return found
 
     def supervisor(self) -> int:
         return int(self.status()["pid"] or 0)

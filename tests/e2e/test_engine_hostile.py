@@ -244,7 +244,9 @@ def test_forked_child_raises(lab: Lab) -> None:
 
 def test_eats_memory(lab: Lab) -> None:
     code = wrapped("x = [b'x' * (1 << 24) for _ in range(1000)]")
-    event = only_finding(campaign(lab, code, target={"memory_bytes": 1 << 28, "timeout_s": 9.0}))
+    event = only_finding(
+        campaign(lab, code, 60, target={"memory_bytes": 1 << 28, "timeout_s": 9.0})
+    )
     assert event["title"] == "MemoryError"
 
 
@@ -470,7 +472,7 @@ def test_worker_killed_is_no_crash(lab: Lab) -> None:
     lab.write("app.py", PARSER)
     spec = lab.spec("app:parse")
     nanny = lab.start(spec)
-    for _ in range(3):
+    for _ in range(2):
         before = execs(spec.parent)
         wait_for(lambda before=before: execs(spec.parent) > before)
         worker = worker_of(nanny)

@@ -134,13 +134,13 @@ def test_same_seed_same_run(lab: Lab) -> None:
     """Determinism by trial count: names (but for the time) and bytes agree."""
     found = []
     for _ in range(2):
-        spec = lab.spec("tomllib:loads", budget_trials=30_000, target=EXPECTED)
+        spec = lab.spec("tomllib:loads", budget_trials=8_000, target=EXPECTED)
         assert lab.run(spec) == 0
         found.append(timeless(spec.parent))
         shutil.rmtree(spec.parent)
-    assert len(found[0]) > 40
+    assert len(found[0]) > 30
     assert found[0] == found[1]
-    spec = lab.spec("tomllib:loads", budget_trials=30_000, target=EXPECTED, seed=8)
+    spec = lab.spec("tomllib:loads", budget_trials=8_000, target=EXPECTED, seed=8)
     assert lab.run(spec) == 0
     assert timeless(spec.parent) != found[0]
 
@@ -154,7 +154,7 @@ def test_generator_run_repeats_too(lab: Lab) -> None:
     found = []
     for _ in range(2):
         spec = lab.spec(
-            "app:f", budget_trials=20_000, target={"generator": str(lab.src / "gen.py")}
+            "app:f", budget_trials=10_000, target={"generator": str(lab.src / "gen.py")}
         )
         assert lab.run(spec) == 0
         found.append(timeless(spec.parent) | timeless(spec.parent, "crashes"))
@@ -182,10 +182,10 @@ def test_budget_goes_on_where_it_was(lab: Lab) -> None:
 
 
 def test_coverage_is_rebuilt(lab: Lab) -> None:
-    spec = lab.spec("tomllib:loads", budget_trials=20_000, target=EXPECTED)
+    spec = lab.spec("tomllib:loads", budget_trials=10_000, target=EXPECTED)
     assert lab.run(spec) == 0
     edges = stats(spec.parent)["edges_found"], stats(spec.parent)["edges_valid"]
-    spec = lab.spec("tomllib:loads", budget_trials=20_001, target=EXPECTED)
+    spec = lab.spec("tomllib:loads", budget_trials=10_001, target=EXPECTED)
     assert lab.run(spec) == 0
     again = stats(spec.parent)["edges_found"], stats(spec.parent)["edges_valid"]
     assert (int(again[0]), int(again[1])) >= (int(edges[0]), int(edges[1]))
@@ -198,11 +198,12 @@ def test_time_budget(lab: Lab) -> None:
     assert int(stats(spec.parent)["run_time"]) == 1
 
 
+@pytest.mark.slow
 def test_counts_mode_keeps_more(lab: Lab) -> None:
     kept = {}
     for mode in ("edges", "counts"):
         spec = lab.spec(
-            "tomllib:loads", mode, budget_trials=20_000, target=EXPECTED, engine={"coverage": mode}
+            "tomllib:loads", mode, budget_trials=10_000, target=EXPECTED, engine={"coverage": mode}
         )
         assert lab.run(spec) == 0
         kept[mode] = len(names(spec.parent, "queue"))
@@ -378,7 +379,7 @@ def test_skip_promote_reset(lab: Lab) -> None:
     kill(nanny.pid)
     wait_for(lambda: not alive(worker))
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > last + 50_000)
+    wait_for(lambda: execs(spec.parent) > last + 15_000)
     assert len(events(spec.parent, "command_applied")) == answered
     assert remote.ask(SkipEntry(6))["k"] == "command_applied"
     nanny.send_signal(signal.SIGTERM)
@@ -449,8 +450,9 @@ def test_killed_again_and_again(lab: Lab, whom: str) -> None:
             nanny.wait()
             wait_for(lambda worker=worker: not alive(worker))
             nanny = lab.start(spec)
-    trials = execs(spec.parent)
-    wait_for(lambda: execs(spec.parent) > trials, 60)
+    for _ in range(2):  # the first may be an older count that is only written now
+        trials = execs(spec.parent)
+        wait_for(lambda trials=trials: execs(spec.parent) > trials, 60)
     assert len(names(spec.parent, "crashes")) == 60
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(20) == 0
@@ -496,6 +498,7 @@ def test_repro(lab: Lab) -> None:
 # ------------------------------------------------------------------------- other Pythons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "python", sorted(Path("/root/.pyenv/versions").glob("3.1[23].*/bin/python")), ids=str
 )

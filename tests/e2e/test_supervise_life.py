@@ -16,6 +16,7 @@ from supervised import rack
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError
 from fuzztui.supervise.identity import boot_id
+from fuzztui.wire.commands import Stop
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -93,6 +94,53 @@ def test_a_budget_of_time_ends_it_and_a_larger_one_goes_on(made):
     assert [e.budget_s for e in s.events(BudgetSet)] == [1.2]
     assert [e.resumed for e in s.events(SupervisorStarted)] == [[], ["main"]]
     s.check_nothing_lost_or_doubled()
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_one_that_was_killed_at_its_very_end_is_brought_to_it(made, lost):
+    s = made()
+    s.start("campaign.budget=0.6s")
+    s.over()
+    (tail,) = (s.run / "log").glob("tail-*.jsonl")
+    lines = tail.read_bytes().splitlines(keepends=True)
+    assert b"campaign_ended" in lines[-1]
+    tail.write_bytes(b"".join(lines[:-lost]))
+    s.start("campaign.budget=0.6s")
+    state = s.over()
+    assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
+    s.check_nothing_lost_or_doubled()
+
+
+def test_one_that_was_killed_while_stopping_is_resumed(made):
+    s = made(trials_per_tick=20)
+    s.start("campaign.budget=800")
+    s.until(busy)
+    s.ask(Stop())
+    assert s.over().state == "stopped"
+    (tail,) = (s.run / "log").glob("tail-*.jsonl")
+    tail.write_bytes(b"".join(tail.read_bytes().splitlines(keepends=True)[:-1]))
+    s.start("campaign.budget=800")
+    state = s.over()
+    assert (state.state, state.instances["main"].execs) == ("finished", 800)
+
+
+def test_trials_that_are_used_up_are_the_campaigns(made):
+    s = made(trials_per_tick=20)
+    s.start("campaign.budget=301", instances=2)
+    assert s.over().reason == "the budget of 301 trials is used up"
+
+
+def test_a_run_that_is_deleted_ends(made):
+    s = made()
+    pid = s.start()
+    s.until(busy)
+    engines = [psutil.Process(p.pid) for p in s.marked()]
+    assert engines
+    s.run.rename(s.directory / "elsewhere")  # as good as deleted, and leaves us its log
+    gone, alive = psutil.wait_procs([psutil.Process(pid), *engines], timeout=20)
+    assert alive == []
+    s.run = s.directory / "elsewhere"
+    assert s.state().reason == "the run directory was deleted"
 
 
 def test_stop_conditions(made):

@@ -245,6 +245,15 @@ def test_commands_before_the_engine_is_up_wait_for_it(made):
     assert s.events(CommandRejected) == []
 
 
+def test_a_torn_line_in_control_does_not_swallow_a_command(made):
+    s = made()
+    s.start()
+    s.until(lambda state: state.entries)
+    with (s.run / "out/main/control.jsonl").open("a") as control:
+        control.write('{"id":"torn')
+    assert s.ask(SkipEntry(entry=0, instance="main")).ok
+
+
 def test_several_people_at_once(made):
     s = made()
     s.start()

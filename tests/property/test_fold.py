@@ -108,7 +108,10 @@ def test_the_fold_never_raises_and_stays_json(records, t, seq):
     json.dumps(selectors.status_dict(state), allow_nan=False)
 
 
-@given(st.lists(st.dictionaries(st.text(max_size=3), st.integers() | st.text() | st.floats())))
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), st.integers() | st.text() | NUMBERS)))
 def test_kinds_of_the_future_are_counted(dicts):
     lines = [json.dumps({**d, "s": n, "t": 1, "k": f"k{n % 3}"}) for n, d in enumerate(dicts, 1)]
     state = folded([decode_record(line) for line in lines])

@@ -10,10 +10,33 @@ from pathlib import Path
 
 import pytest
 from fakes import World, world
+from textual._context import active_app
 from textual.pilot import Pilot
 
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.widgets.table import BigTable
+
+
+async def settled(*_args: float, **_kwargs: float) -> None:
+    """Until no widget has anything to do: what a pilot waits for, without its 20 ms steps.
+
+    Threads are not waited for: that is what :meth:`Driver.until` is for.
+    """
+    app = active_app.get()
+    quiet = 0
+    while quiet < 3:
+        await asyncio.sleep(0)
+        nodes = [app, *(n for screen in app.screen_stack for n in screen.walk_children())]
+        nodes += app.screen_stack
+        busy = any(not n._closed and n._running and n.message_queue_size for n in nodes)
+        quiet = 0 if busy else quiet + 1
+    await asyncio.sleep(0.001)
+
+
+@pytest.fixture(autouse=True)
+def _quick_pilots(monkeypatch):
+    monkeypatch.setattr("textual.pilot.wait_for_idle", settled)
+    monkeypatch.setattr("textual.app.wait_for_idle", settled)
 
 
 @dataclass
@@ -38,16 +61,16 @@ class Driver:
         return self.screen.query_one(BigTable)
 
     async def press(self, *keys: str) -> None:
-        for key in keys:
-            await self.pilot.press(key)
-            await self.pilot.pause()
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Let the application work until ``condition`` holds."""
-        for _ in range(400):
-            await self.pilot.pause()
+        for _ in range(1000):
             if condition():
                 return
+            if self.app._feed is not None:
+                self.app._feed.nudge()
             await asyncio.sleep(0.01)
         raise AssertionError(f"it never happened; the screen shows\n{self.text()}")
 

@@ -289,7 +289,7 @@ def world(
         steering=Steering(run, supervisor.connect) if control else None,
         come_back="fuzztui attach RUN",
         go_on="fuzztui RUN/campaign.toml",
-        hz=20.0,
+        hz=2.0,  # tests nudge: a polling application is never idle, and a pilot waits for that
         wall=lambda: WALL + log.t,
     )
     return World(log, session, supervisor, FuzzApp(opening, themes, theme, problems), clock)

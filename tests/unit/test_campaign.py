@@ -120,6 +120,43 @@ def test_impossible_combinations(write, tmp_path):
     assert "fewer than 2 instances" in problems(write(GOOD), "campaign.budget=1")[0]
 
 
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ('campaign.name="x\\u0000y"', "holds a NUL"),
+        ("campaign.name=\udcff", "not UTF-8"),
+        ('target.expected=["a\\u0000"]', "holds a NUL"),
+        ('target.env={"A=B"="x"}', "name of an environment variable"),
+        ('target.env={A="b\\u0000"}', "holds a NUL"),
+        ("campaign.output=/dev/null", "is in the way"),
+        ("engine.max_size=0", "1 or more"),
+        ('engine.max_size="9999999999 GiB"', "at most"),
+        ("stop.idle=" + "9" * 400, "a duration"),
+        ("stop.idle=99999999999999999999d", "a duration"),
+    ],
+)
+def test_what_an_engine_or_a_directory_could_not_take_is_said_before_the_start(
+    write, override, words
+):
+    (found,) = problems(write(GOOD), override)
+    assert words in found
+
+
+def test_a_harness_file_has_to_say_what_the_application_is(write, tmp_path):
+    (tmp_path / "h.py").write_text("")
+    text = GOOD.replace('"tomllib:loads"', '"h.py:run"')
+    (found,) = problems(write(text.replace('include = ["tomllib"]\n', "")))
+    assert ":7: target.function: " in found
+    assert "target.include" in found
+    assert load(write(text)).campaign.target["include"] == ["tomllib"]
+
+
+@pytest.mark.parametrize("name", [".", "..", "..."])
+def test_a_name_of_dots_is_not_the_directory_that_it_names(write, name, tmp_path):
+    loaded = load(write(GOOD), [f'campaign.name="{name}"'], cwd=tmp_path)
+    assert loaded.campaign.output == tmp_path / "runs" / "demo"
+
+
 def test_files_that_are_no_campaign(write, tmp_path):
     assert "no such file" in problems(tmp_path / "none.toml")[0]
     assert "not a regular file" in problems(tmp_path)[0]

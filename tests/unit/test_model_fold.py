@@ -3,6 +3,7 @@
 import pytest
 
 from fuzztui.model.fold import MOST_UNKNOWN_KINDS, apply
+from fuzztui.model.selectors import progress, remaining, running_time
 from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, State
 from fuzztui.wire.events import (
     BudgetSet,
@@ -260,3 +261,18 @@ def test_changes_name_what_was_touched():
     changes = apply(state, [Record(4, 0, CommandIssued("c1"))])
     assert (changes.commands, changes.campaign) == ({"c1"}, False)
     assert apply(state, [Record(4, 0, CommandIssued("c2"))]).records == 0
+
+
+def test_a_pause_of_the_whole_campaign_is_no_running_time():
+    state = State()
+    words = ((0, "running"), (10, "paused"), (12, "paused"), (50, "running"), (57, "stopping"))
+    apply(state, [Record(i, t, CampaignState(w)) for i, (t, w) in enumerate(words, start=1)])
+    assert (state.paused_s, state.paused_at, running_time(state)) == (40, -1, 17)
+    assert running_time(state, now=60) == 20
+    apply(state, [Record(6, 70, CampaignState("paused"))])
+    assert (running_time(state), running_time(state, now=99)) == (30, 30)
+    state.budget_s = 40
+    assert remaining(state) == 10
+    assert progress(state) == 0.75
+    apply(state, [Record(7, 80, CampaignEnded("stopped"))])
+    assert running_time(state) == 30

@@ -212,7 +212,7 @@ def test_budgets():
     assert spent(campaign(budget_trials=101), some, 0) == ""
     assert spent(campaign(budget_trials=100), some, 0) == "the budget of 100 trials is used up"
     assert spent(campaign(stop_crashes=2), some, 0) == ""
-    assert "1 crashes" in spent(campaign(stop_crashes=1), some, 0)
+    assert "1 crash was" in spent(campaign(stop_crashes=1), some, 0)
 
 
 def test_news_are_what_the_campaign_had_not():

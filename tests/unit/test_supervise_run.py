@@ -137,8 +137,8 @@ class Machine:
         return self.now
 
 
-def clock(path, machine, last_t=0.0, *, paused=False):
-    return CampaignClock(path, last_t, paused=paused, monotonic=machine)
+def clock(path, machine, last_t=0.0):
+    return CampaignClock(path, last_t, monotonic=machine)
 
 
 def test_time_stands_still_while_nothing_lives(tmp_path):
@@ -171,59 +171,17 @@ def test_the_gap_does_not_count_over_a_reboot(tmp_path, monkeypatch):
     assert second.now() == 90
 
 
-def test_a_pause_spends_no_budget(tmp_path):
-    machine = Machine()
-    first = clock(tmp_path / "c", machine)
-    machine.now += 10
-    first.pause()
-    first.pause()
-    first.save()
-    machine.now += 1000
-    assert (first.now(), first.running()) == (1010, 10)
-    # Killed in the pause, and taken up in it.
-    second = clock(tmp_path / "c", machine, last_t=1010.0, paused=True)
-    machine.now += 5
-    assert second.running() == 10
-    second.resume()
-    second.resume()
-    machine.now += 7
-    assert (second.now(), second.running()) == (1022, 17)
-    second.save()
-    third = clock(tmp_path / "c", machine, last_t=1022.0)
-    assert third.running() == 17
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"zero": "x", "paused_s": null}', "\xff"])
-def test_lost_bearings_cost_no_more_than_the_pauses(tmp_path, text):
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"zero": "x", "boot": null}', "\xff"])
+def test_lost_bearings_cost_no_more_than_the_gap(tmp_path, text):
     (tmp_path / "c").write_text(text, encoding="latin-1")
     machine = Machine()
     again = clock(tmp_path / "c", machine, last_t=50.0)
     again.count_gap()
-    assert (again.now(), again.running()) == (50, 50)
-
-
-@given(st.lists(st.tuples(st.sampled_from(["run", "pause", "restart"]), st.floats(0, 1e6))))
-def test_running_time_is_the_time_outside_of_pauses(tmp_path_factory, steps):
-    path = tmp_path_factory.mktemp("clock") / "c"
-    machine = Machine()
-    now = clock(path, machine)
-    paused, running = False, 0.0
-    for step, seconds in steps:
-        if step == "restart":
-            now.save()
-            now = clock(path, machine, now.now(), paused=paused)
-        else:
-            paused = step == "pause"
-            (now.pause if paused else now.resume)()
-        before = now.now()
-        machine.now += seconds
-        running += 0 if paused else seconds
-        assert now.now() >= before
-        assert now.running() == pytest.approx(running, abs=1e-3)
+    assert again.now() == 50
 
 
 def test_the_real_clock_moves(tmp_path):
-    real = CampaignClock(tmp_path / "c", 3.0, paused=False)
+    real = CampaignClock(tmp_path / "c", 3.0)
     time.sleep(0.01)
     assert real.now() > 3.0
 

@@ -83,11 +83,11 @@ class Header(Canvas):
 
     def _budget(self, room: int) -> list[Span]:
         s = self._status
-        clock = [Span(figures.clock(s.now), "bold")]
+        clock = [Span(figures.clock(s.running_s if s.budget_s > 0 else s.now), "bold")]
         share = s.progress
         if share < 0:
             return [Span("elapsed ", "muted"), *clock, Span(" ")] if room > 20 else clock
-        if s.budget_s > 0 and (s.budget_trials <= 0 or s.now / s.budget_s >= share - 1e-9):
+        if s.budget_s > 0 and (s.budget_trials <= 0 or s.running_s / s.budget_s >= share - 1e-9):
             until = figures.clock(s.budget_s)
         else:
             until = f"{figures.count(s.execs)}/{figures.count(s.budget_trials)}"

@@ -26,7 +26,7 @@ from fuzztui.engines.core.instrument import Instrumenter, compile_with
 
 HERE = Path(__file__).parent
 OTHERS = sorted(Path("/root/.pyenv/versions").glob("3.1[123].*/bin/python"))
-PYTHONS = [Path(sys.executable), *OTHERS]
+PYTHONS = [sys.executable, *(pytest.param(p, marks=pytest.mark.slow) for p in OTHERS)]
 
 
 @pytest.mark.parametrize("python", PYTHONS, ids=str)

@@ -1,0 +1,129 @@
+"""The whole way: a log on disk, a real terminal, a key, a word on leaving."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+
+import pytest
+from fakes import running
+
+from fuzztui.log.writer import LogWriter
+from fuzztui.remote.lock import RunLock
+from fuzztui.tui import run_app
+
+CALL = """
+import sys
+from pathlib import Path
+from fuzztui.tui import run_app
+run = Path(sys.argv[1])
+sys.exit(run_app(run, run, mode=sys.argv[2], at=float(sys.argv[3]), theme="contrast"))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "log").mkdir()
+    (tmp_path / "supervisor").mkdir()
+    writer = LogWriter(tmp_path / "log")
+    for record in running(120).records:
+        writer.append(record.event, record.t)
+    writer.close()
+    return tmp_path
+
+
+class Terminal:
+    """A program in a pseudo-terminal."""
+
+    def __init__(self, *arguments, stderr=None):
+        self.master, slave = pty.openpty()
+        env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", CALL, *map(str, arguments)],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave if stderr is None else stderr,
+            env=env,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.seen = b""
+
+    def until(self, words):
+        deadline = time.monotonic() + 60
+        while words not in self.seen:
+            assert time.monotonic() < deadline, self.seen[-2000:]
+            if select.select([self.master], [], [], 0.2)[0]:
+                try:
+                    self.seen += os.read(self.master, 65536)
+                except OSError:
+                    assert words in self.seen, self.seen[-2000:]
+
+    def press(self, key):
+        os.write(self.master, key)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
+
+@pytest.fixture
+def terminal():
+    opened = []
+
+    def start(*arguments, **options):
+        opened.append(Terminal(*arguments, **options))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.close()
+
+
+def test_live_and_back_to_the_shell(run, terminal):
+    lock = RunLock(run)
+    try:
+        t = terminal(run, "live", 0)
+        t.until(b"tomllib-zest")
+        t.until(b"KeyError")
+        t.press(b"q")
+        t.until(f"Come back with: fuzztui attach {run}".encode())
+        assert t.process.wait(20) == 0
+    finally:
+        lock.release()
+
+
+def test_without_its_supervisor_it_says_how_to_go_on(run, terminal, tmp_path):
+    # And a redirected stderr does not take the screen with it.
+    with (tmp_path / "stderr").open("wb") as stderr:
+        t = terminal(run, "live", 0, stderr=stderr)
+        t.until(b"NO SUPERVISOR")
+        t.press(b"q")
+        t.until(f"Go on with: fuzztui {run}/campaign.toml".encode())
+        assert t.process.wait(20) == 0
+    assert (tmp_path / "stderr").read_bytes() == b""
+
+
+def test_a_replay_from_a_moment_on(run, terminal):
+    t = terminal(run, "replay", 97)
+    t.until(b"REPLAY")
+    t.until(b"KeyError")
+    t.press(b" ")
+    t.press(b"q")
+    assert t.process.wait(20) == 0
+
+
+def test_no_terminal_is_a_sentence(run, capsys):
+    assert run_app(run, run, mode="live") == 2
+    assert "need a terminal" in capsys.readouterr().err
+
+
+def test_an_unknown_theme_is_a_sentence(run, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert run_app(run, run, mode="live", theme="nope") == 2
+    assert "there is no theme 'nope'; there are ansi, contrast" in capsys.readouterr().err

@@ -1,0 +1,48 @@
+"""How the screens look, as text. ``pytest --snapshot-update`` after a change that is meant."""
+
+import pytest
+from fakes import running, started
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """One readable file for each picture."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+@pytest.fixture
+def picture(snapshot):
+    return snapshot.use_extension(TextFile)
+
+
+# What steers the picture: terminal, screen, and the moment of a replay (None: live).
+CASES = {
+    "overview-80x24": ((80, 24), "1", None),
+    "overview-120x40": ((120, 40), "1", None),
+    "corpus-80x24": ((80, 24), "2", None),
+    "findings-120x40": ((120, 40), "3", None),
+    "log-80x24": ((80, 24), "4", None),
+    "replay-80x24": ((80, 24), "1", 301.0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_screen(drive, picture, name):
+    size, key, replay_at = CASES[name]
+    run = None  # the path would be another one each time
+    async with drive(running(), size=size, replay_at=replay_at, run=run) as d:
+        await d.press(key)
+        if key == "4":
+            await d.until(lambda: "#96" in d.text())
+        if replay_at is not None:
+            await d.until(lambda: d.app.marks)
+        await d.until(lambda: "0:10:00" in d.text())
+        await d.pilot.pause()
+        assert d.text() + "\n" == picture
+
+
+async def test_the_first_second(drive, picture):
+    async with drive(started(), size=(80, 24), run=None) as d:
+        assert d.text() + "\n" == picture
