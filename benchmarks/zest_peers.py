@@ -13,7 +13,8 @@ Goal: at least the branches of atheris at equal time on the majority of targets.
 atheris runs with its own instrumentation of the same packages; exceptions are caught
 in its harness, so that it goes on after a failure as zest does. HypoFuzz keeps no
 corpus of inputs that could be read, so its harness notes every input that it runs
-(a cost of about 10 us on its more than 1 ms).
+(a cost of about 2 us on its more than 300). It does not run explicit examples either,
+so the seeds, given as ``@example``, do not reach it: its column starts from nothing.
 """
 
 from __future__ import annotations

@@ -157,7 +157,10 @@ class Engine:
         control = self.dir / "control.jsonl"
         lines = control.read_bytes().split(b"\n")[:-1] if control.exists() else []
         for number, line in enumerate(lines):
-            message = json.loads(line)
+            try:
+                message = json.loads(line)
+            except ValueError:
+                continue  # torn
             command = message["command"]
             if command["c"] in ("pause", "resume"):
                 self.paused = command["c"] == "pause"

@@ -22,6 +22,7 @@ class ThemedApp(App[None]):
     def __init__(self, themes: Iterable[ThemeFile] = (), theme: str = "") -> None:
         self._palette: Palette | None = None
         super().__init__()
+        self.animation_level = "none"  # every frame in between would travel over SSH
         self.our_themes: list[str] = []
         for ours in themes:
             self.our_themes.append(ours.name)

@@ -115,7 +115,7 @@ def test_one_that_was_killed_while_stopping_is_resumed(made):
     s = made(trials_per_tick=20)
     s.start("campaign.budget=800")
     s.until(busy)
-    s.ask(Stop())
+    s.send(Stop())
     assert s.over().state == "stopped"
     (tail,) = (s.run / "log").glob("tail-*.jsonl")
     tail.write_bytes(b"".join(tail.read_bytes().splitlines(keepends=True)[:-1]))
@@ -137,7 +137,7 @@ def test_a_run_that_is_deleted_ends(made):
     engines = [psutil.Process(p.pid) for p in s.marked()]
     assert engines
     s.run.rename(s.directory / "elsewhere")  # as good as deleted, and leaves us its log
-    gone, alive = psutil.wait_procs([psutil.Process(pid), *engines], timeout=20)
+    _, alive = psutil.wait_procs([psutil.Process(pid), *engines], timeout=20)
     assert alive == []
     s.run = s.directory / "elsewhere"
     assert s.state().reason == "the run directory was deleted"

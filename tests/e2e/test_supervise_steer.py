@@ -251,7 +251,7 @@ def test_a_torn_line_in_control_does_not_swallow_a_command(made):
     s.until(lambda state: state.entries)
     with (s.run / "out/main/control.jsonl").open("a") as control:
         control.write('{"id":"torn')
-    assert s.ask(SkipEntry(entry=0, instance="main")).ok
+    assert s.send(SkipEntry(entry=0, instance="main")).ok
 
 
 def test_several_people_at_once(made):

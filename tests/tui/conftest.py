@@ -79,6 +79,15 @@ class Driver:
         await self.until(lambda: self.world.session.state.seq == self.expected())
         await self.pilot.pause()
 
+    async def still(self) -> None:
+        """The picture does not change any more."""
+        before, same = "", 0
+        while same < 15:
+            await asyncio.sleep(0.01)
+            now = self.text()
+            same = same + 1 if now == before else 0
+            before = now
+
     def expected(self) -> int:
         clock = self.world.clock
         records = self.world.log.records

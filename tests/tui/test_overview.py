@@ -209,8 +209,7 @@ async def test_narrow_short_and_tiny_terminals(drive):
     async with drive(running(), size=(200, 60)) as d:
         for size in ((60, 12), (30, 6), (8, 3)):
             await d.pilot.resize_terminal(*size)
-            await d.pilot.pause()
-            assert len(d.lines()) == size[1]
+            await d.until(lambda size=size: len(d.lines()) == size[1])
             assert "fuzztui"[: size[0] - 2] in d.lines()[0]
             for key in "2341":
                 await d.pilot.press(key)
@@ -220,6 +219,5 @@ async def test_resizing_keeps_up(drive):
     async with drive(running()) as d:
         for size in ((60, 20), (140, 50), (80, 24)):
             await d.pilot.resize_terminal(*size)
-            await d.pilot.pause()
-            assert "RUNNING" in d.text()
-            assert "Events" in d.text()
+            await d.until(lambda size=size: len(d.lines()) == size[1])
+            await d.until(lambda: "RUNNING" in d.text() and "Events" in d.text())

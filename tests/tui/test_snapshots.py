@@ -39,10 +39,11 @@ async def test_screen(drive, picture, name):
         if replay_at is not None:
             await d.until(lambda: d.app.marks)
         await d.until(lambda: "0:10:00" in d.text())
-        await d.pilot.pause()
+        await d.still()
         assert d.text() + "\n" == picture
 
 
 async def test_the_first_second(drive, picture):
     async with drive(started(), size=(80, 24), run=None) as d:
+        await d.still()
         assert d.text() + "\n" == picture

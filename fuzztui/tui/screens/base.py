@@ -65,6 +65,16 @@ class CampaignScreen(Screen[None]):
             yield Timeline()
         yield Footer(self.scopes())
 
+    def on_mount(self) -> None:
+        """Lay out for the terminal's size at once: Textual would do it after the first paint."""
+        width, height = self.app.size
+        for size, breakpoints in (
+            (width, self.app.HORIZONTAL_BREAKPOINTS or []),
+            (height, self.app.VERTICAL_BREAKPOINTS or []),
+        ):
+            reached = [name for least, name in sorted(breakpoints) if size >= least]
+            self.add_class(*reached[-1:])
+
     def body(self) -> Iterable[Widget]:
         """The widgets between header and footer."""
         raise NotImplementedError
