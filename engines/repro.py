@@ -41,7 +41,13 @@ def reproduce(spec: Spec, file: Path) -> int:
     invalid: tuple[type[BaseException], ...] = (Rejected, *target.expected)
     try:
         guard.start()
-        value = target.function(form.build(data))
+        argument = form.build(data)
+        if target.generator is not None:
+            # The choices say nothing to a person: what they make is the input.
+            guard.stop()
+            print(f"input: {argument!r:.100000}", flush=True)
+            guard.start()
+        value = target.function(argument)
         guard.stop()
     except invalid as e:
         guard.stop()

@@ -30,6 +30,8 @@ class Plan:
     exit_at: int = 0
     """Tick at which it exits with ``status``; again and again if ``each_life``."""
     status: int = 1
+    stillborn: bool = False
+    """Exits with ``status`` before it says hello."""
     refuse: str = ""
     ignore_term: bool = False
     leave_child: bool = False
@@ -63,6 +65,8 @@ class Engine:
             print("some traceback\nfuzztui: an older word", file=sys.stderr)
             print(f"fuzztui: {plan.refuse}", file=sys.stderr)
             return 3
+        if plan.stillborn:
+            return plan.status
         handler = signal.SIG_IGN if plan.ignore_term else self._told
         signal.signal(signal.SIGTERM, handler)
         if plan.leave_child:

@@ -19,6 +19,7 @@ from fuzztui.campaign.schema import ENGINE, ENGINES, TABLES, Key, tables_for
 from fuzztui.campaign.values import check
 
 MAX_FILE_SIZE = 1 << 20
+LEAST_MEMORY = 64 << 20
 
 Tables = dict[str, dict[str, Any]]
 
@@ -105,7 +106,7 @@ class _Loader:
     def _override(self, tables: dict[str, Any], override: str) -> None:
         name, equals, text = override.partition("=")
         table, dot, key = name.strip().partition(".")
-        if not equals or not dot or not key:
+        if not equals or not table or not dot or not key:
             self.problems.append(
                 Problem(f"--set {override}", "", "write --set table.key=value: campaign.budget=30m")
             )
@@ -220,6 +221,11 @@ class _Loader:
             )
         if target.get("timeout_s") == 0:
             self._problem("target.timeout", "is 0: a hanging trial would never end; say how long")
+        if 0 < target.get("memory_bytes", 0) < LEAST_MEMORY:
+            self._problem(
+                "target.memory",
+                "is less than an interpreter needs: 64MiB or more, or 0 for no limit",
+            )
         if 0 < campaign.budget_trials < campaign.instances:
             self._problem(
                 "campaign.budget",

@@ -117,7 +117,7 @@ PYTHON_TARGET = (
     Key(
         "output",
         "choice",
-        "What the target prints: thrown away, or kept in worker.log.",
+        "What the target prints: thrown away, or kept in the instance's target.log.",
         default="discard",
         choices=("discard", "log"),
     ),
@@ -131,6 +131,7 @@ ENGINE = (
         "How many processes; they share what they find.",
         default=1,
         minimum=1,
+        maximum=1000,
     ),
 )
 

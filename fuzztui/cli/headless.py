@@ -9,9 +9,9 @@ from pathlib import Path
 from types import FrameType
 
 from fuzztui.cli.look import status_object, status_text
-from fuzztui.cli.runs import ENDED, Standing, fold_all, open_session
+from fuzztui.cli.runs import Standing, fold_all, open_session
 from fuzztui.cli.words import DONE, FAILED, at_terminal, duration, say, visible
-from fuzztui.model.selectors import running_time, totals
+from fuzztui.model.selectors import ENDED, running_time, totals
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError, running
 from fuzztui.wire.commands import Stop

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
 from fuzztui.cli.words import DONE, FAILED, duration, say, visible
-from fuzztui.model.selectors import running_time, status_dict, totals
+from fuzztui.model.selectors import ENDED, running_time, status_dict, throughput, totals
 
 
 def attach(options: argparse.Namespace) -> int:
@@ -69,6 +69,7 @@ def status_text(run: Path, now: Standing) -> str:
         budget = f" of {duration(state.budget_s)}"
     elif state.budget_trials:
         budget = f", {t.execs * 100 // state.budget_trials}% of {state.budget_trials:,} trials"
+    average = " on average" if state.state in ENDED else ""
     cover = "-" if t.edges < 0 else f"{t.edges:,} of {t.edges_total:,} edges"
     if t.edges > 0 and t.edges_total > 0:
         cover += f" ({t.edges / t.edges_total:.1%})"
@@ -76,7 +77,7 @@ def status_text(run: Path, now: Standing) -> str:
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.word}{reason}"),
         ("elapsed", duration(running_time(state)) + budget),
-        ("execs", f"{t.execs:,}  at {t.execs_per_sec:,.0f}/s"),
+        ("execs", f"{t.execs:,}  at {throughput(state):,.0f}/s{average}"),
         ("corpus", f"{t.corpus:,}"),
         ("coverage", cover),
         ("crashes", f"{t.crashes:,}  ({len(state.groups)} distinct findings, {t.hangs:,} hangs)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +47,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
         usage="fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
     )
     parser.set_defaults(command=_run(parser))
+    if argv and argv[0].isalpha() and not Path(argv[0]).exists():
+        close = difflib.get_close_matches(argv[0], _COMMANDS, n=1)
+        meant = f"; did you mean {close[0]}?" if close else f": {', '.join(_COMMANDS)}"
+        parser.error(f"{argv[0]} is neither a campaign file nor a command{meant}")
     return parser.parse_args(argv or ["--help"])
 
 

@@ -9,11 +9,10 @@ from pathlib import Path
 from fuzztui.campaign import CampaignError, Loaded, load
 from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure
 from fuzztui.log.files import LogError
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import State
 from fuzztui.remote.client import running
 from fuzztui.session import LiveClock, ReplayClock, Session
-
-ENDED = ("finished", "stopped", "failed")
 
 
 def is_run(path: Path) -> bool:

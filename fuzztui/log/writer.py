@@ -130,14 +130,20 @@ class LogWriter:
             self._sealer.submit(_Job(old.path, old.span, None))
         return tail
 
-    def close(self) -> None:
-        """Flush, wait for what is being sealed, let go of the log. Raises as :meth:`flush`."""
+    def close(self, *, at_rest: bool = False) -> None:
+        """Flush, wait for what is being sealed, let go of the log. Raises as :meth:`flush`.
+
+        ``at_rest``: seal the hot tail too. A log that is done is one file for zcat.
+        """
         try:
             self.flush()
         finally:
-            if self._tail is not None:
-                os.close(self._tail.fd)
-                self._tail = None
+            tail, self._tail = self._tail, None
+            if tail is not None:
+                os.close(tail.fd)
+                whole = not self._chunk and not self._waiting
+                if at_rest and whole and tail.span is not None:
+                    self._sealer.submit(_Job(tail.path, tail.span, None))
             self._sealer.close()
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from fuzztui.model.state import Entry, Finding, Instance, State
 
 __all__ = [
+    "ENDED",
     "Group",
     "Step",
     "Totals",
@@ -23,9 +24,13 @@ __all__ = [
     "remaining",
     "running_time",
     "status_dict",
+    "throughput",
     "totals",
     "wall_time",
 ]
+
+ENDED = frozenset({"finished", "stopped", "failed"})
+"""States of a campaign whose supervisor is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,15 @@ def running_time(state: State, now: float | None = None) -> float:
     """Campaign time so far (or at ``now``) less the pauses: what a time budget is spent by."""
     until = state.t if now is None else now
     return (until if state.paused_at < 0 else state.paused_at) - state.paused_s
+
+
+def throughput(state: State) -> float:
+    """Executions a second: now, or over all the running time once the campaign has ended."""
+    t = totals(state)
+    seconds = running_time(state)
+    if state.state not in ENDED:
+        return t.execs_per_sec
+    return round(t.execs / seconds, 2) if seconds > 0 else 0.0
 
 
 def remaining(state: State) -> float | None:
@@ -269,7 +283,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "progress": progress(state),
         "seed": state.seed,
         "execs": t.execs,
-        "execs_per_sec": t.execs_per_sec,
+        "execs_per_sec": throughput(state),
         "corpus": t.corpus,
         "crashes": t.crashes,
         "hangs": t.hangs,

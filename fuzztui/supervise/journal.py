@@ -97,7 +97,7 @@ class Journal:
 
     def close(self) -> None:
         """Write everything out and let go. Raises OSError when the disk does not take it."""
-        self._writer.close()
+        self._writer.close(at_rest=True)
         self._keeper.close()
         self._save_offsets()
 

@@ -31,6 +31,9 @@ ENDED = frozenset({"finished", "stopped", "failed"})
 CANNOT_START = 3
 """Exit status of an engine that must not be started again (docs/house.md)."""
 
+SILENT_ENDS = 5
+"""An engine that ends so often without ever having said hello will not do so the next time."""
+
 FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
 TERM_GRACE_S = 5.0
 
@@ -94,6 +97,7 @@ class Life:
         self._woken = asyncio.Event()
         self._delay = FIRST_DELAY_S
         self._progress_at = time.monotonic()
+        self._silent_ends = 0
 
     @property
     def pid(self) -> int:
@@ -113,6 +117,7 @@ class Life:
 
     def revive(self) -> None:
         """Live again although an end had been reached."""
+        self._silent_ends = 0
         if self.over:
             self.state = "waiting"
 
@@ -134,6 +139,11 @@ class Life:
             if ending is not None:
                 self._to(ending.state, ending.reason)
                 return
+            self._silent_ends += self.launcher.says_hello
+            if self._silent_ends > SILENT_ENDS:
+                again = f"{_words(status)}, {self._silent_ends} times without having begun"
+                self._to("failed", f"{again}: see {self.directory / 'worker.log'}")
+                return
             if time.monotonic() - born >= HEALTHY_S:
                 self._delay = FIRST_DELAY_S
             if not await self._back_off(_words(status)):
@@ -151,6 +161,7 @@ class Life:
     def hello(self) -> None:
         """It introduced itself: what it can do is known from now on."""
         self.greeted = True
+        self._silent_ends = 0
         self.signs_of_life()
 
     def signs_of_life(self) -> None:

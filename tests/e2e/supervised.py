@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -13,12 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.log.files import tail_name
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, Result, running
 from fuzztui.session import LiveClock, Session
 from fuzztui.supervise.daemon import prepare_run, start
 from fuzztui.supervise.identity import ProcessId, kill_marked, marked
+from fuzztui.wire.codec import encode_record
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed, EntrySaved, Event, FindingSaved, Record
 
@@ -91,6 +94,15 @@ instances = {instances}
 
     def events(self, kind: type[Event] = Event) -> list[Event]:
         return [r.event for r in self.records() if isinstance(r.event, kind)]
+
+    def lose_the_end(self, lines: int) -> None:
+        """Make the log what it is when its writer is killed so many records before its end."""
+        whole = [encode_record(r) for r in LogReader(self.run).records()]
+        assert '"campaign_ended"' in whole[-1]
+        shutil.rmtree(self.run / "log")
+        (self.run / "log").mkdir()
+        tail = self.run / "log" / tail_name(1)
+        tail.write_text("".join(f"{line}\n" for line in whole[:-lines]))
 
     def until(self, what: Callable[[State], object], seconds: float = 30) -> State:
         end = time.monotonic() + seconds

@@ -114,6 +114,11 @@ def test_no_run_is_said_so(home, args):
     assert "no run in" in home.stderr or "no such run" in home.stderr
 
 
+def test_a_mistyped_command_is_told_its_neighbour(home):
+    home("atach", "runs/x", code=2)
+    assert "did you mean attach?" in home.stderr
+
+
 def test_check_and_lists(home):
     assert 'function = "tomllib:loads"' in home("check", str(home.file))
     home("check", str(home.file), "--set", "campaign.bugdet=3", code=2)

@@ -495,6 +495,19 @@ def test_repro(lab: Lab) -> None:
     assert "in target" in said
 
 
+def test_repro_shows_what_the_choices_make(lab: Lab) -> None:
+    lab.write("app.py", "def target(d): return d")
+    file = lab.write("gen.py", "def pair(r): return (r.integer(0, 9), [r.boolean()])")
+    generator = f"{file}:pair"
+    spec = lab.spec("app:target", target={"generator": generator})
+    (lab.root / "input").write_bytes(b"\x00" * 20)
+    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", "input"]
+    said = subprocess.check_output(argv, cwd=lab.root, env=lab.env, text=True, timeout=60)
+    first, second = said.splitlines()
+    assert first == "input: (0, [False])"
+    assert second == "success: (0, [False])"
+
+
 # ------------------------------------------------------------------------- other Pythons
 
 

@@ -101,10 +101,7 @@ def test_one_that_was_killed_at_its_very_end_is_brought_to_it(made, lost):
     s = made()
     s.start("campaign.budget=0.6s")
     s.over()
-    (tail,) = (s.run / "log").glob("tail-*.jsonl")
-    lines = tail.read_bytes().splitlines(keepends=True)
-    assert b"campaign_ended" in lines[-1]
-    tail.write_bytes(b"".join(lines[:-lost]))
+    s.lose_the_end(lost)
     s.start("campaign.budget=0.6s")
     state = s.over()
     assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
@@ -117,8 +114,7 @@ def test_one_that_was_killed_while_stopping_is_resumed(made):
     s.until(busy)
     s.send(Stop())
     assert s.over().state == "stopped"
-    (tail,) = (s.run / "log").glob("tail-*.jsonl")
-    tail.write_bytes(b"".join(tail.read_bytes().splitlines(keepends=True)[:-1]))
+    s.lose_the_end(1)
     s.start("campaign.budget=800")
     state = s.over()
     assert (state.state, state.instances["main"].execs) == ("finished", 800)
@@ -193,6 +189,16 @@ def test_an_engine_that_crashes_is_started_again(made):
     s.check_nothing_lost_or_doubled()
     (restarting,) = [e for e in s.events(InstanceState) if e.state == "restarting"]
     assert restarting.reason == "it was killed by SIGSEGV; again in 0.5 s"
+
+
+@pytest.mark.slow
+def test_an_engine_that_never_begins_is_given_up(made):
+    s = made(stillborn=True)
+    s.start()
+    state = s.over()
+    assert (state.state, state.instances["main"].restarts) == ("failed", 5)
+    assert "it ended with exit status 1, 6 times without having begun" in state.reason
+    assert "worker.log" in state.reason
 
 
 def test_an_engine_is_killed_and_nothing_is_lost(made):

@@ -116,6 +116,8 @@ def test_impossible_combinations(write, tmp_path):
     found = problems(write(text + 'dictionary = ["d.dict"]\n'))
     assert any("target.input" in p and "remove one" in p for p in found)
     assert any("engine.dictionary" in p and "generator" in p for p in found)
+    assert "64MiB or more" in problems(write(GOOD), "target.memory=1")[0]
+    assert "1000 at most" in problems(write(GOOD), "engine.instances=100000")[0]
     assert "never end" in problems(write(GOOD), "target.timeout=0")[0]
     assert "fewer than 2 instances" in problems(write(GOOD), "campaign.budget=1")[0]
 

@@ -326,3 +326,16 @@ def test_long_records(tmp_path):
     assert list(LogReader(tmp_path).records()) == records
     writer.close()
     assert list(LogReader(tmp_path).records()) == records
+
+
+def test_a_log_at_rest_is_one_file_for_zcat(tmp_path):
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 7)
+    writer.close(at_rest=True)
+    assert list_tails(tmp_path) == []
+    sealed = gzip.decompress((tmp_path / SEALED).read_bytes()).splitlines()
+    assert [json.loads(line)["s"] for line in sealed] == list(range(1, 8))
+    again = LogWriter(tmp_path)
+    records += fill(again, 2)
+    again.close()
+    assert list(LogReader(tmp_path).records()) == records
