@@ -98,7 +98,7 @@ class Feed:
                 session.poll if target is None else lambda: session.seek(target)
             )
         except Exception as e:  # whatever it is, the screen goes on and says so
-            trouble = f"{type(e).__name__}: {e}" if not isinstance(e, OSError) else str(e)
+            trouble = _words(e)
         self._lent = False
         if trouble != self._trouble:
             self._trouble = trouble
@@ -109,3 +109,11 @@ class Feed:
         for look in waiting:
             look()
         return changes
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"The log is gone: {error.filename}. What is shown is the last that was read"
+    if isinstance(error, OSError):
+        return f"{error.filename or 'the log'}: {error.strerror or error}"
+    return f"{type(error).__name__}: {error}"

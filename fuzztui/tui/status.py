@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fuzztui.model.selectors import pending_commands, running_time, totals
+from fuzztui.model.selectors import pending_commands, running_time, throughput, totals
 from fuzztui.model.state import Instance, State
 from fuzztui.tui.actions import OVER
 
@@ -96,7 +96,7 @@ def status_of(state: State, now: float, mode: str = "live", alive: bool | None =
         budget_trials=state.budget_trials,
         figures_age=_age(instances, now),
         execs=sums.execs,
-        execs_per_sec=sums.execs_per_sec,
+        execs_per_sec=throughput(state),
         corpus=sums.corpus,
         edges=sums.edges,
         edges_total=sums.edges_total,

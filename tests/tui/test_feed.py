@@ -79,7 +79,7 @@ async def test_a_failing_session_is_told_once_and_tried_again(parts, monkeypatch
     task = asyncio.create_task(feed.run())
     await until(lambda: session.polls > 5)
     task.cancel()
-    assert listener.troubles == ["[Errno 5] Input/output error", "ValueError: bad", ""]
+    assert listener.troubles == ["the log: Input/output error", "ValueError: bad", ""]
 
 
 async def test_the_state_is_lent_while_the_session_works(parts):

@@ -73,15 +73,17 @@ def tiles_of(s: Status) -> list[Tile]:
     """What the tiles say."""
     return [
         Tile("execs", figures.count(s.execs), ""),
-        Tile(
-            "exec/s", figures.rate(s.execs_per_sec), "rate", "paused" if s.state == "paused" else ""
-        ),
+        Tile("exec/s", figures.rate(s.execs_per_sec), "rate", _rate_note(s)),
         Tile("corpus", figures.count(s.corpus), "corpus", _since("new", s.last_entry_t, s.now)),
         _edges(s),
         Tile("valid", _share(s), "valid", _valid_edges(s)),
         Tile("crashes", figures.count(s.crashes), "crash", _crash_note(s)),
         Tile("hangs", figures.count(s.hangs), "hang", _since("last", s.last_hang_t, s.now)),
     ]
+
+
+def _rate_note(s: Status) -> str:
+    return "on average" if s.over else "paused" if s.state == "paused" else ""
 
 
 def _crash_note(s: Status) -> str:
