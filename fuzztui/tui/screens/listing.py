@@ -44,7 +44,7 @@ class ListingScreen(CampaignScreen, Generic[T]):
                 width: 100%; height: 45%;
                 border-left: none; border-top: solid $rule;
             }
-            & Pane:focus { border-left: none; border-top: solid $primary; }
+            & Pane:focus { border-left: none; border-top: solid $primary; height: 80%; }
         }
     }
     """
