@@ -169,12 +169,14 @@ def _lock(fd: int, directory: Path) -> None:
         pass  # a file system without locks: the supervisor's own lock must do
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Job:
     path: Path
     span: Span
     data: bytes | None
     """None: what the file holds."""
+    written: bool = False
+    """The member stands in the sealed file, but perhaps not yet on the disk."""
 
 
 class _Sealer:
@@ -211,6 +213,15 @@ class _Sealer:
             self._backlog.popleft()
 
     def _seal(self, job: _Job) -> None:
+        if not job.written:
+            self._write(job)
+            job.written = True
+        # Whole, the member stays whatever the disk says: a reader may have it already.
+        os.fdatasync(self._fd)
+        with contextlib.suppress(OSError):  # a tail that stays is removed at the next opening
+            job.path.unlink()
+
+    def _write(self, job: _Job) -> None:
         data = job.data
         if data is None:
             fd = open_regular(job.path)
@@ -218,17 +229,13 @@ class _Sealer:
                 data = read_at(fd, 0, os.fstat(fd).st_size)
             finally:
                 os.close(fd)
-        member = pack(data, RECORDS, job.span)
         start = os.fstat(self._fd).st_size
         try:
-            write_all(self._fd, member)
-            os.fdatasync(self._fd)
+            write_all(self._fd, pack(data, RECORDS, job.span))
         except OSError:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # to readers it was a torn end
                 os.ftruncate(self._fd, start)
             raise
-        with contextlib.suppress(OSError):  # a tail that stays is removed at the next opening
-            job.path.unlink()
 
     def close(self) -> None:
         if self._thread is not None:

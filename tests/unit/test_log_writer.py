@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -85,7 +86,9 @@ def test_tails_are_bounded_in_bytes_too(tmp_path, monkeypatch):
     for n in range(40):
         records.append(writer.append(Message("info", "x" * 1000), n))
         writer.flush()
-    assert all(path.stat().st_size < 6000 for _, path in list_tails(tmp_path))
+    for _, path in list_tails(tmp_path):
+        with suppress(FileNotFoundError):  # sealed meanwhile
+            assert path.stat().st_size < 6000
     writer.close()
     assert len(LogReader(tmp_path)._source.index) > 5
     assert list(LogReader(tmp_path).records()) == records

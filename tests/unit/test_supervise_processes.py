@@ -144,7 +144,7 @@ async def test_adoption_sees_the_end_without_a_status(directory, tmp_path, monke
         "from fuzztui.supervise.processes import EngineProcess, Launch\n"
         "launch = Launch(['sleep', '1000'])\n"
         "p = EngineProcess.start(launch, Path(sys.argv[1]), Path(sys.argv[1]) / 'main')\n"
-        "print(p.pid); import os; os._exit(0)"
+        "print(p.pid, flush=True); import os; os._exit(0)"
     )
     out = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=True, text=True
