@@ -35,8 +35,8 @@ def test_strange_files(campaign):
         os.close(fd)
     os.mkfifo(crashes / "fifo")
     (crashes / "link").symlink_to("/dev/zero")
-    (main / "fuzzer_stats").unlink()
-    os.mkfifo(main / "fuzzer_stats")
+    os.mkfifo(main / "fifo")
+    (main / "fifo").rename(main / "fuzzer_stats")
     with (main / "events.jsonl").open("ab") as f:
         f.write(os.urandom(2_000_000) + b"\n" + b"[" * 1_500_000 + b"\n")
     state = campaign.until(lambda s: len(s.findings) == len(odd))

@@ -106,7 +106,7 @@ def test_an_engine_that_cannot_pause_is_stopped_by_signal(made):
     pid = s.until(busy).instances["main"].pid
     assert s.send(Pause()).ok
     s.until(lambda st: st.state == "paused")
-    assert psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    s.until(lambda _: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
     assert s.send(Resume()).ok
     s.until(lambda st: st.state == "running")
     assert s.send(Pause()).ok
