@@ -15,6 +15,7 @@ from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, T
 from fuzztui.engines.core.source import Rejected
 from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.target import load_target
+from fuzztui.wire.text import visible
 
 __all__ = ["reproduce"]
 
@@ -45,24 +46,24 @@ def reproduce(spec: Spec, file: Path) -> int:
         if target.generator is not None:
             # The choices say nothing to a person: what they make is the input.
             guard.stop()
-            print(f"input: {argument!r:.100000}", flush=True)
+            print(visible(f"input: {argument!r:.100000}"), flush=True)
             guard.start()
         value = target.function(argument)
         guard.stop()
     except invalid as e:
         guard.stop()
-        print(f"invalid, as expected: {title_of(e)}")
+        print(visible(f"invalid, as expected: {title_of(e)}"))
         return 0
     except TrialTimeout:
         print(f"timeout: longer than {spec.target.timeout_s:g} s")
         return 1
     except BaseException as e:
         guard.stop()
-        print(f"failure: {title_of(e)}\n{traceback_text(e)}", end="")
+        print(visible(f"failure: {title_of(e)}\n{traceback_text(e)}", lines=True), end="")
         return 1
     finally:
         guard.disarm()
         faulthandler.cancel_dump_traceback_later()
         sys.stdout.flush()
-    print(f"success: {value!r:.500}")
+    print(visible(f"success: {value!r:.500}"))
     return 0

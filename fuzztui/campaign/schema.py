@@ -82,7 +82,8 @@ PYTHON_TARGET = (
     Key(
         "path",
         "directories",
-        "Directories put before sys.path. Default: the campaign file's own.",
+        "Directories put before sys.path (PYTHONPATH does not count). Default: the campaign "
+        "file's own.",
         default=["."],
     ),
     Key(

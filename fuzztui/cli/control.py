@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from fuzztui.cli.runs import find_run
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, visible
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure
 from fuzztui.remote.client import ControlClient, NotRunning, RemoteError
 from fuzztui.wire.commands import (
     Command,
@@ -18,6 +18,7 @@ from fuzztui.wire.commands import (
     SkipEntry,
     Stop,
 )
+from fuzztui.wire.text import visible
 
 _ENTRY = re.compile(r"(?:(?P<instance>[^/]+)/)?(?:queue/)?(?:id:)?(?P<id>\d{1,9})(?:,.*)?")
 

@@ -10,11 +10,12 @@ from types import FrameType
 
 from fuzztui.cli.look import status_object, status_text
 from fuzztui.cli.runs import Standing, fold_all, open_session
-from fuzztui.cli.words import DONE, FAILED, at_terminal, duration, say, visible
+from fuzztui.cli.words import DONE, FAILED, at_terminal, duration, say
 from fuzztui.model.selectors import ENDED, running_time, totals
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError, running
 from fuzztui.wire.commands import Stop
+from fuzztui.wire.text import visible
 
 POLL = 0.2
 LINE_EVERY = {"json": 1.0, "terminal": 0.5, "file": 10.0}

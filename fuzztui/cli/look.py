@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
-from fuzztui.cli.words import DONE, FAILED, duration, say, visible
+from fuzztui.cli.words import DONE, FAILED, duration, say
 from fuzztui.model.selectors import ENDED, running_time, status_dict, throughput, totals
+from fuzztui.wire.text import visible
 
 
 def attach(options: argparse.Namespace) -> int:

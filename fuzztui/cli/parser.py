@@ -92,7 +92,7 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
 
 def _replay(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("path", metavar="RUN|LOG", type=Path, help="a run directory or a log file")
-    parser.add_argument("--speed", type=float, default=1.0, help="times real time (1)")
+    parser.add_argument("--speed", type=_speed, default=1.0, help="times real time (1)")
     parser.add_argument("--at", metavar="TIME", type=_seconds, help="start there: 90s, 1h30m")
     parser.add_argument("--json", action="store_true", help="no screen: status at --at, or the end")
     _theme(parser)
@@ -161,3 +161,13 @@ def _seconds(text: str) -> float:
         return parse_duration(float(text) if text.replace(".", "", 1).isdigit() else text)
     except ValueError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, such as 10 or 0.5")
+    return speed

@@ -17,7 +17,7 @@ from fuzztui.cli.runs import at_home, find_run, is_run, standing, with_output
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, at_terminal, say
 from fuzztui.model.selectors import running_time
 from fuzztui.remote.client import running
-from fuzztui.supervise.daemon import SupervisorError, prepare_run, start
+from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError, prepare_run, start
 from fuzztui.supervise.limits import spent
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
@@ -76,6 +76,8 @@ def _start(loaded: Loaded, word: str) -> None:
         prepare_run(where)
         write_frozen(loaded, where)
         start(where, progress=say)
+    except AlreadyRunning:
+        say(f"somebody else started it at the same moment: rejoining {where}")
     except SupervisorError as e:
         raise Failure(str(e)) from None
     except OSError as e:

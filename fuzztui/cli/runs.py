@@ -37,6 +37,8 @@ def with_output(loaded: Loaded, run: Path) -> Loaded:
 
 def find_run(given: Path | None) -> Path:
     """The run that the user means. Raises :class:`Failure` with what there is instead."""
+    if given is None and is_run(Path.cwd()):
+        return Path.cwd()
     if given is None:
         return _only_or_latest(Path.cwd() / "runs")
     if is_run(given):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from fuzztui.wire.text import visible
+
 DONE, FAILED, USAGE, NOT_RUNNING = 0, 1, 2, 3
 
 
@@ -22,7 +24,7 @@ def at_terminal() -> bool:
 
 def say(text: str) -> None:
     """A line for the person (stderr): stdout is for results."""
-    print(f"fuzztui: {text}", file=sys.stderr, flush=True)
+    print(visible(f"fuzztui: {text}", lines=True), file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:
@@ -35,8 +37,3 @@ def duration(seconds: float) -> str:
     if s < 86400:
         return f"{s // 3600}h{s % 3600 // 60:02d}m"
     return f"{s // 86400}d{s % 86400 // 3600:02d}h{s % 3600 // 60:02d}m"
-
-
-def visible(text: str) -> str:
-    """Text of a target or a file, made harmless for a terminal: one line, no control bytes."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

@@ -195,10 +195,15 @@ class Changes:
         """What this batch and a later one touched together."""
         return Changes(
             campaign=self.campaign or later.campaign,
-            instances=self.instances | later.instances,
-            entries=self.entries | later.entries,
-            findings=self.findings | later.findings,
-            commands=self.commands | later.commands,
+            instances=_union(self.instances, later.instances),
+            entries=_union(self.entries, later.entries),
+            findings=_union(self.findings, later.findings),
+            commands=_union(self.commands, later.commands),
             records=self.records + later.records,
             reset=self.reset or later.reset,
         )
+
+
+def _union(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    # Nearly always one of them is empty: a union would copy the other, however large.
+    return one | other if one and other else one or other

@@ -179,10 +179,21 @@ class Life:
                 self._to("running", "it goes on")
             self.signs_of_life()
 
+    def heard_of(self) -> None:
+        """It told of something: whoever rebuilds a large queue executes no trials."""
+        self._progress_at = time.monotonic()
+
+    def abandon(self, reason: str) -> None:
+        """Give it up after an error of ours: what it started must not go on unwatched."""
+        self.signal(signal.SIGKILL)
+        self._process = None
+        self._to("failed", reason)
+
     def watch_progress(self) -> None:
         """Raise the alarm when nothing has been executed for too long. Call now and then."""
         idle = time.monotonic() - self._progress_at
-        if self.state in ("starting", "running") and idle > self.launcher.stall_s:
+        patience = max(self.launcher.stall_s, 3 * self._campaign.target.get("timeout_s", 0))
+        if self.state in ("starting", "running") and idle > patience:
             since = "the start" if self.state == "starting" else "the last execution"
             self._to("stalled", f"{idle:.0f} s since {since}")
 

@@ -40,6 +40,8 @@ from fuzztui.wire.events import (
     CampaignState,
     CommandApplied,
     CommandRejected,
+    EntryDescribed,
+    EntrySaved,
     Event,
     InstanceHello,
     InstanceState,
@@ -270,6 +272,8 @@ class Supervisor:
         self._limits.saw(event, self._running())
         if isinstance(event, (CommandApplied, CommandRejected)):
             self._steering.answered(event)
+        elif life is not None and isinstance(event, (EntrySaved, EntryDescribed, Message)):
+            life.heard_of()
         elif life is not None and isinstance(event, Stats):
             life.note(event)
         elif life is not None and isinstance(event, InstanceHello) and life.launcher.says_hello:
@@ -333,7 +337,7 @@ class Supervisor:
             await life.run()
         except Exception as e:
             self._trouble(e)
-            self.record(InstanceState(life.name, "failed", 0, f"internal error: {e!r}"))
+            life.abandon(f"internal error: {e!r}")
 
     def _trouble(self, error: Exception) -> None:
         """Tell of an error that nobody foresaw, each kind once: it may come ten times a second."""

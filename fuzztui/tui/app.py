@@ -73,7 +73,7 @@ class Opening:
     go_on: str = ""
     """The command line that starts a dead supervisor again."""
     hz: float = field(default_factory=default_hz)
-    wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
 
 
 class FuzzApp(ReplayControls, ThemedApp):
@@ -121,6 +121,8 @@ class FuzzApp(ReplayControls, ThemedApp):
         self._feed: Feed | None = None
         self._missed = dict.fromkeys(self.MODES, EVERYTHING)
         self._trouble = ""
+        self._moved = (0.0, opening.monotonic())
+        """The log's latest campaign time, and when it was first seen."""
         self._told = 0
         self._alive: bool | None = None
         self.marks: list[Mark] = []
@@ -248,13 +250,20 @@ class FuzzApp(ReplayControls, ThemedApp):
         return troubles
 
     def now(self) -> float:
-        """Campaign time: the replay's, or the log's, going on since its last tie to the wall."""
+        """Campaign time: the replay's, or the log's, going on since it last moved.
+
+        By the monotonic clock: a wall clock that is set, or a suspended machine, is not time
+        in which a campaign ran.
+        """
         state = self.campaign
         if self.player is not None:
             return min(self.player.now(), self.end_t)
-        if self.status.over or self._alive is False or state.wall <= 0:
+        now = self._opening.monotonic()
+        if state.t != self._moved[0]:
+            self._moved = (state.t, now)
+        if self.status.over or self._alive is False:
             return state.t
-        return max(state.t, state.wall_t + self._opening.wall() - state.wall)
+        return state.t + now - self._moved[1]
 
     @property
     def end_t(self) -> float:

@@ -11,22 +11,13 @@ from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
 
+from fuzztui.wire.text import visible_char
+
 __all__ = ["cell_len", "fit", "plain", "plain_lines"]
 
 ELLIPSIS = "…"
 MAX_LINE = 2000
 """Characters of one line that are looked at: more than any terminal shows."""
-
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
-
-
-def _visible(ch: str) -> str:
-    if ch in _SHORT:
-        return _SHORT[ch]
-    code = ord(ch)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 @lru_cache(4096)
@@ -35,7 +26,8 @@ def _escape(text: str) -> str:
     # unassigned and private ones, separators other than the blank. No cell of its
     # own: combining marks, which would pile up on whatever stands before them.
     return "".join(
-        ch if ch.isprintable() and (ch.isascii() or cell_len(ch)) else _visible(ch) for ch in text
+        ch if ch.isprintable() and (ch.isascii() or cell_len(ch)) else visible_char(ch)
+        for ch in text
     )
 
 

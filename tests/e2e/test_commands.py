@@ -119,6 +119,27 @@ def test_a_mistyped_command_is_told_its_neighbour(home):
     assert "did you mean attach?" in home.stderr
 
 
+def test_two_at_the_same_moment_share_one_campaign(home):
+    both = [
+        subprocess.Popen(
+            [FUZZTUI, str(home.file), "--detach"], cwd=home.path, env=home.env,
+            stderr=subprocess.PIPE, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    said = [process.communicate(timeout=30)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert home.status()["state"] in ("starting", "running")
+
+
+def test_what_a_file_chose_reaches_no_terminal_raw(home):
+    name = r"a\u001b[31m\u202e"
+    home.file.write_text(home.file.read_text().replace('"e2e"', f'"{name}"'))
+    home(str(home.file), "--headless", "--set", "campaign.budget=200")
+    assert r"a\e[31m\u202e" in home.stderr
+    assert "\x1b" not in home.stderr
+
+
 def test_check_and_lists(home):
     assert 'function = "tomllib:loads"' in home("check", str(home.file))
     home("check", str(home.file), "--set", "campaign.bugdet=3", code=2)

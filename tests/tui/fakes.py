@@ -271,7 +271,7 @@ def world(
     theme: str = "midwatch",
     supervisor: Supervisor | None = None,
 ) -> World:
-    """A whole application; its wall clock stands still at the log's end."""
+    """A whole application; its clock is the log's own."""
     clock = None if replay_at is None else FakeClock(replay_at)
     session = FakeSession(log, clock)
     supervisor = supervisor or Supervisor(log)
@@ -290,6 +290,6 @@ def world(
         come_back="fuzztui attach RUN",
         go_on="fuzztui RUN/campaign.toml",
         hz=2.0,  # tests nudge: a polling application is never idle, and a pilot waits for that
-        wall=lambda: WALL + log.t,
+        monotonic=lambda: log.t,
     )
     return World(log, session, supervisor, FuzzApp(opening, themes, theme, problems), clock)

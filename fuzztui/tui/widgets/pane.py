@@ -91,7 +91,9 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
     if width <= 0:
         return
     label = line[0].text if line and line[0].text.endswith(" ") else ""
-    indent = [Span(" " * cell_len(label))] if 0 < cell_len(label) <= width // 2 else []
+    # Below a label there must be room for a wide character.
+    hangs = 0 < cell_len(label) <= min(width // 2, width - 2)
+    indent = [Span(" " * cell_len(label))] if hangs else []
     hang = width - (cell_len(label) if indent else 0)
     piece: list[Span] = []
     room = width

@@ -1,0 +1,27 @@
+"""Making text of targets and files harmless for a terminal."""
+
+from __future__ import annotations
+
+__all__ = ["visible", "visible_char"]
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
+
+
+def visible_char(ch: str) -> str:
+    """An escape that names one character and has none but printable ASCII in it."""
+    if ch in _SHORT:
+        return _SHORT[ch]
+    code = ord(ch)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    """``text`` without control bytes, escapes and bidirectional overrides.
+
+    ``lines``: line ends stay; else the result is one line.
+    """
+    return "".join(
+        ch if ch.isprintable() or (lines and ch == "\n") else visible_char(ch) for ch in text
+    )
