@@ -15,7 +15,7 @@ import tomli_w
 from fuzztui.campaign.errors import CampaignError, Problem
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.model import Campaign
-from fuzztui.campaign.schema import ENGINE, ENGINES, TABLES, Key, tables_for
+from fuzztui.campaign.schema import COMMON, ENGINE, ENGINES, TABLES, Key, tables_for
 from fuzztui.campaign.values import check
 
 MAX_FILE_SIZE = 1 << 20
@@ -65,7 +65,7 @@ class _Loader:
             elif not isinstance(table, dict):
                 self._problem(name, f"{table!r} is not a table: write [{name}]")
         self._stop_if_wrong()
-        schema = tables_for(self._kind(tables))
+        schema = self._schema(tables)
         frozen: Tables = {}
         resolved: Tables = {}
         for name, keys in schema.items():
@@ -122,18 +122,19 @@ class _Loader:
 
     # ------------------------------------------------------------- checking
 
-    def _kind(self, tables: dict[str, Any]) -> str:
+    def _schema(self, tables: dict[str, Any]) -> dict[str, tuple[Key, ...]]:
+        """The keys by table; without a good engine.kind, of those tables that all engines share."""
         key = ENGINE[0]
         table = tables.get("engine", {})
         if "kind" not in table:
             self._problem("engine.kind", f"is missing; there are: {', '.join(ENGINES)}")
-        else:
-            try:
-                check(key, table["kind"], self.path.parent)
-            except ValueError as e:
-                self._problem("engine.kind", f"{e}{_nearest(str(table['kind']), key.choices)}")
-        self._stop_if_wrong()
-        return str(table["kind"])
+            return COMMON
+        try:
+            kind, _ = check(key, table["kind"], self.path.parent)
+        except ValueError as e:
+            self._problem("engine.kind", f"{e}{_nearest(str(table['kind']), key.choices)}")
+            return COMMON
+        return tables_for(kind)
 
     def _table(
         self, name: str, keys: tuple[Key, ...], table: dict[str, Any]
@@ -241,8 +242,9 @@ class _Loader:
         return self.cwd if dotted in self.overridden else self._file_dir()
 
     def _origin(self, dotted: str) -> str:
-        if dotted in self.overridden:
-            return self.overridden[dotted]
+        for name, override in self.overridden.items():
+            if name == dotted or (dotted not in self.lines and name.startswith(f"{dotted}.")):
+                return override
         while dotted and dotted not in self.lines:
             dotted = dotted.rpartition(".")[0]
         return f"{self.path}:{self.lines[dotted]}" if dotted else str(self.path)

@@ -178,13 +178,11 @@ ENGINES: dict[str, EngineSchema] = {
 
 TABLES = ("campaign", "stop", "target", "engine")
 
+COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP}
+"""The tables that are the same for every engine."""
+
 
 def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
     """All keys of a campaign of that engine, by table."""
     schema = ENGINES[kind]
-    return {
-        "campaign": CAMPAIGN,
-        "stop": STOP,
-        "target": schema.target,
-        "engine": ENGINE + schema.engine,
-    }
+    return {**COMMON, "target": schema.target, "engine": ENGINE + schema.engine}

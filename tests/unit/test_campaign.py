@@ -109,6 +109,11 @@ def test_wrong_values(write, change, line, words):
     assert words in found
 
 
+def test_a_wrong_kind_hides_nothing_else(write):
+    found = problems(write(GOOD.replace('"zest"', '"zst"').replace("budget", "bugdet")))
+    assert ["campaign.bugdet" in found[0], "engine.kind" in found[1]] == [True, True]
+
+
 def test_impossible_combinations(write, tmp_path):
     (tmp_path / "d.dict").write_text('"x"\n')
     (tmp_path / "g.py").write_text("")
@@ -174,6 +179,8 @@ def test_files_that_are_no_campaign(write, tmp_path):
 def test_overrides_are_named_in_errors(write):
     found = problems(write(GOOD), "campaign.budget=15x", "nonsense")
     assert any(p.startswith("--set nonsense: ") for p in found)
+    (found,) = problems(write(GOOD), "campain.budget=15s")
+    assert found.startswith('--set campain.budget=15s: campain: unknown table, did you mean "camp')
     (found,) = problems(write(GOOD), "campaign.budget=15x")
     assert found.startswith("--set campaign.budget=15x: campaign.budget: ")
 
