@@ -24,7 +24,7 @@ from typing import Final
 from fuzztui import __version__
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.edges import EdgeTable
-from fuzztui.engines.core.errors import CANNOT_START, Refusal, Stopping
+from fuzztui.engines.core.errors import CANNOT_START, RECYCLE, Refusal, Stopping
 from fuzztui.engines.core.failures import Failure, printable
 from fuzztui.engines.core.findings import Description, Findings
 from fuzztui.engines.core.journal import Journal
@@ -44,6 +44,7 @@ _LOAD_LIMIT_S: Final = 120.0
 _STOP_GRACE_S: Final = 3.0
 _DEATHS_ALLOWED: Final = 3
 _KILLS_ALLOWED: Final = 10
+_RECYCLED_SAID_S: Final = 60.0
 _SUSPICIONS: Final = 3
 """Deaths that may have come from outside before the input is blamed."""
 _FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -82,6 +83,7 @@ class Nanny:
         self._hung = False
         self._stop_at = 0.0
         self._deaths = 0
+        self._say_recycled_at = 0.0
 
     def _wait(self, seconds: float) -> None:
         """While a disk is full: keep time, and give up when told to stop."""
@@ -114,7 +116,10 @@ class Nanny:
                     return CANNOT_START
                 if status == 0 and (phase == j.ENDED or self._words[j.STOP]):
                     break
-                self._bury(status, trial)
+                if status == RECYCLE and phase != j.RUNNING and self._words[j.TRIAL] > trial:
+                    self._recycle()
+                else:
+                    self._bury(status, trial)
                 if self._words[j.STOP]:
                     break
         except Stopping:
@@ -212,6 +217,18 @@ class Nanny:
                 return self._rescue.save(self._journal.candidate())
             except OSError:
                 self._wait(1.0)
+
+    def _recycle(self) -> None:
+        """The worker left because its memory was used up, and had got further: go on."""
+        self._keep_rescue()
+        self._deaths = 0
+        if time.monotonic() >= self._say_recycled_at:
+            self._say_recycled_at = time.monotonic() + _RECYCLED_SAID_S
+            self._log.say(
+                "info",
+                f"the target's memory was used up at trial {self._words[j.TRIAL]} (does it leak?):"
+                " a clean worker goes on",
+            )
 
     def _bury(self, status: int, trial_at_start: int) -> None:
         """Draw the consequences of a death that was not wanted. Raises :class:`Refusal`."""

@@ -23,7 +23,7 @@ from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.context import Context
 from fuzztui.engines.core.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.core.edges import CoverageMap, EdgeTable
-from fuzztui.engines.core.errors import CANNOT_START, Refusal, Stopping
+from fuzztui.engines.core.errors import CANNOT_START, RECYCLE, Recycle, Refusal, Stopping
 from fuzztui.engines.core.executor import Executor
 from fuzztui.engines.core.findings import Findings
 from fuzztui.engines.core.fixture import Fixture
@@ -84,6 +84,8 @@ def work(spec: Spec, parent: int) -> int:
         log.say("error", str(e))
         journal.words[j.PHASE] = j.REFUSED
         return CANNOT_START
+    except Recycle:
+        return RECYCLE  # the phase tells whether a trial is to be repeated
     except Stopping:
         return 0  # the phase stays: what could not be saved is tried at the next start
     except BaseException:
@@ -132,8 +134,15 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
     executor = Executor(
         target.function, form, target.expected, coverage=coverage, guard=guard, fixture=fixture
     )
-    tokens = list(dict.fromkeys(_tokens(spec, constants)))
-    journal.words[j.TOKENS] = len(tokens)
+    listed = [t for file in spec.engine.dictionary for t in read_dictionary(Path(file))]
+    tokens: list[bytes] = []
+
+    def update_tokens() -> None:
+        """In place: the mutators hold the list."""
+        tokens[:] = dict.fromkeys(listed + tokens_of(list(constants.found.values())))
+        journal.words[j.TOKENS] = len(tokens)
+
+    update_tokens()
     seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.say)
     if not seeds and spec.engine.seeds:
         log.say("warning", "engine.seeds holds no file: starting from built-in short inputs")
@@ -162,6 +171,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         rescue=Rescue(spec.dir),
         edges=table,
         budget_trials=spec.budget_trials,
+        on_modules=update_tokens,
     )
     guard.arm()
     loop.rebuild(told, Unsafe(spec.dir).load())
@@ -175,11 +185,6 @@ def _form(
     if target.generator is not None:
         return GeneratedInput(target.generator, spec.engine.max_size, rng.randbytes, on_fresh)
     return TextInput() if target.text else BytesInput()
-
-
-def _tokens(spec: Spec, constants: Constants) -> list[bytes]:
-    tokens = [t for file in spec.engine.dictionary for t in read_dictionary(Path(file))]
-    return tokens + tokens_of(constants.found.values())
 
 
 def _limits(spec: Spec) -> None:

@@ -24,7 +24,7 @@ class Context:
     rng: random.Random
     executor: Executor
     tokens: Sequence[bytes]
-    """The dictionary."""
+    """The dictionary. It grows in place when the target imports modules late."""
     seeds: Sequence[SeedFile]
     text: bool
     """Does the target take text?"""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["CANNOT_START", "Refusal", "Stopping"]
+__all__ = ["CANNOT_START", "RECYCLE", "Recycle", "Refusal", "Stopping"]
 
 CANNOT_START = 3
 """Exit status of an engine that cannot start: restarting it is of no use."""
+
+RECYCLE = 4
+"""Exit status of a worker whose memory is used up: a clean one goes on."""
+
+
+class Recycle(Exception):
+    """The target has leaked the worker's memory away: the trial under way belongs to the next."""
 
 
 class Refusal(Exception):

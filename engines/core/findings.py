@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fuzztui.engines.core import journal as j
@@ -35,7 +35,17 @@ class _Known:
     event: FindingDescribed
     count: int
     told: int
-    due: float
+    since: float = field(init=False)
+    due: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.since = time.monotonic()
+        self.postpone()
+
+    def postpone(self) -> None:
+        """Due when its age has doubled: what recurs for weeks is told some twenty times."""
+        now = time.monotonic()
+        self.due = now + max(_RECOUNT_S, now - self.since)
 
 
 class Findings:
@@ -52,12 +62,15 @@ class Findings:
         self._announced: dict[str, str] = {}
         for signature, event in told.findings.items():
             if (store.directory / event.file).exists():
-                due = time.monotonic() + _RECOUNT_S
-                self._known[signature] = _Known(event, event.count, event.count, due)
+                self._known[signature] = _Known(event, event.count, event.count)
             else:
                 self._announced[signature] = event.file
         self._words[j.CRASHES] = len(entry_ids(store.directory / CRASHES))
         self._words[j.HANGS] = len(entry_ids(store.directory / HANGS))
+
+    def __contains__(self, failure: Failure) -> bool:
+        """Is there a file for this cause?"""
+        return failure.signature in self._known
 
     def knows(self, failure: Failure) -> bool:
         """Is there a file for this cause? If so it is counted once more."""
@@ -95,7 +108,7 @@ class Findings:
         )
         self._log.write(event)
         self._store.put(folder, file.partition("/")[2], data)
-        self._known[failure.signature] = _Known(event, 1, 1, time.monotonic() + _RECOUNT_S)
+        self._known[failure.signature] = _Known(event, 1, 1)
         self._words[j.CRASHES if folder == CRASHES else j.HANGS] += 1
         self._words[j.LAST_CRASH if folder == CRASHES else j.LAST_HANG] = int(time.time())
         if folder == CRASHES:
@@ -103,7 +116,7 @@ class Findings:
         return file
 
     def recount(self, *, final: bool = False) -> None:
-        """Tell counts that have doubled, or that are a minute old; all of them at the end."""
+        """Tell counts that have doubled or are due; all that changed at the end."""
         now = time.monotonic()
         for known in self._known.values():
             if known.count == known.told:
@@ -112,4 +125,4 @@ class Findings:
                 known.event = replace(known.event, count=known.count)
                 self._log.write(known.event)
                 known.told = known.count
-                known.due = now + _RECOUNT_S
+                known.postpone()

@@ -18,6 +18,9 @@ The order of calls is a contract; parts may rely on it:
    flaky?), described, saved.
 7. ``journal.end``.
 
+Between trials, before 1, modules imported late are taken notice of. ``Recycle`` ends
+the loop when the target has leaked the memory away: see :meth:`Loop._starved`.
+
 A trial is one candidate, however often it was run again. Time decides nothing
 that is random: with the same seed, instance and no commands, trial N is the same
 in every run (unless siblings are synced with or a time limit is met by chance).
@@ -25,15 +28,18 @@ in every run (unless siblings are synced with or a time limit is met by chance).
 
 from __future__ import annotations
 
+import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.core.corpus import Corpus, Entry, Steerable
 from fuzztui.engines.core.edges import EdgeTable
+from fuzztui.engines.core.errors import Recycle
 from fuzztui.engines.core.executor import Execution, Executor, Outcome
 from fuzztui.engines.core.failures import (
     Failure,
@@ -60,6 +66,10 @@ __all__ = ["Loop", "Parts"]
 
 _TICK_NS: Final = 50_000_000
 _SLOW_REBUILD_S: Final = 5.0
+_FRESH_TRIALS: Final = 100
+"""So long a worker counts as clean: running out of memory is then the input's own fault."""
+_MEMORY_LEFT: Final = 1 / 8
+"""With less of the address space than this left, the target has leaked it away."""
 _TALLY: Final = {
     Outcome.SUCCESS: j.VALID,
     Outcome.INVALID: j.INVALID,
@@ -98,7 +108,9 @@ class Loop:
         rescue: Rescue,
         edges: EdgeTable,
         budget_trials: int = 0,
+        on_modules: Callable[[], None] = lambda: None,
     ) -> None:
+        """``on_modules`` is called between trials when modules were imported late."""
         self.parts = parts
         self.journal, self.store, self.log = journal, store, log
         self.findings, self.steering, self.edges = findings, steering, edges
@@ -106,6 +118,8 @@ class Loop:
         self._budget = budget_trials or (1 << 62)
         self._files = edges.files()
         self._modules = len(edges.modules)
+        self._on_modules = on_modules
+        self._fresh_until = journal.words[j.TRIAL] + _FRESH_TRIALS
         self._cycle_of_find = 0
         self._variable = 0
         parts.scheduler.on_change = lambda entry: self._describe(parts.corpus.by_id[entry])
@@ -113,10 +127,16 @@ class Loop:
     # -------------------------------------------------------------------- trials
 
     def run(self) -> None:
-        """Trials without end; returns when the budget is used up or it is told to stop."""
+        """Trials without end; returns when the budget is used up or it is told to stop.
+
+        Raises ``Recycle`` when the target has leaked the memory away.
+        """
         words, clock = self.journal.words, time.monotonic_ns
+        modules = self.edges.modules
         due = 0
         while words[j.TRIAL] < self._budget:
+            if len(modules) != self._modules:  # by trial, not by the clock: tokens are chance
+                self._imported_late()
             now = clock()
             if now >= due:
                 if not self._tick():
@@ -144,11 +164,15 @@ class Loop:
         took = time.monotonic_ns() - now_ns
         words[j.SLOWEST_NS] = max(took, words[j.SLOWEST_NS])
         journal.judging()
+        if self._starved(execution):
+            raise Recycle
         if not (candidate.recovered and journal.tallied):
             words[_TALLY[execution.outcome]] += 1
         if execution.outcome is Outcome.FAILURE or execution.outcome is Outcome.TIMEOUT:
             self._failed(candidate, execution)
             journal.end()
+            if self._leaked(execution):
+                raise Recycle
             return
         reasons = self._judge(execution)
         if reasons:
@@ -193,7 +217,34 @@ class Loop:
         self.journal.again(time.monotonic_ns())
         execution = self.parts.executor.run(data)
         self.journal.judging()
+        if self._starved(execution):
+            raise Recycle
         return execution
+
+    def _starved(self, execution: Execution) -> bool:
+        """Out of memory, perhaps by what earlier trials leaked: a clean worker must decide.
+
+        Known causes are no news; without this exception an input that asks for too
+        much each time it comes would cost a worker each time.
+        """
+        return self._out_of_memory(execution) and self._classify(execution) not in self.findings
+
+    def _leaked(self, execution: Execution) -> bool:
+        """Out of memory for a known cause, and it stays used up when the trial is over."""
+        error = execution.error
+        if error is None or not self._out_of_memory(execution):
+            return False
+        BaseException.with_traceback(error, None)  # its frames hold what the trial had allocated
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit == resource.RLIM_INFINITY:
+            return False
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return limit - pages * resource.getpagesize() < limit * _MEMORY_LEFT
+
+    def _out_of_memory(self, execution: Execution) -> bool:
+        error = execution.error
+        used = self.journal.words[j.TRIAL] > self._fresh_until
+        return used and error is not None and issubclass(type(error), MemoryError)
 
     # -------------------------------------------------------------------- corpus
 
@@ -321,11 +372,13 @@ class Loop:
         words[j.CUR_ITEM] = max(0, parts.scheduler.position)
         words[j.CYCLES] = parts.scheduler.cycles
         words[j.CYCLES_WITHOUT_FINDS] = parts.scheduler.cycles - self._cycle_of_find
-        if len(table.modules) != self._modules:  # something was imported late
-            self._modules = len(table.modules)
-            self._files = table.files()
-            table.save(self.store.write)
         words[j.EDGES_TOTAL] = table.reachable
+
+    def _imported_late(self) -> None:
+        self._modules = len(self.edges.modules)
+        self._files = self.edges.files()
+        self.edges.save(self.store.write)
+        self._on_modules()
 
     # --------------------------------------------------------------------- restart
 

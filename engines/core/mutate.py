@@ -141,11 +141,14 @@ class Havoc:
         text: bool = False,
         stack: Sequence[int] = (1, 2, 2, 4, 4, 8, 16),
     ) -> None:
-        """``limit``: no child is longer. ``stack``: how many edits, drawn uniformly."""
+        """``limit``: no child is longer. ``stack``: how many edits, drawn uniformly.
+
+        ``tokens`` may change between children.
+        """
         self._random = rng.random
         self._bytes = rng.randbytes
         self.limit = limit
-        self.tokens = list(tokens)
+        self.tokens = tokens
         self._stack = tuple(stack)
         self._numbers = _NUMBERS if text else _INTERESTING
         weighted: list[tuple[int, _Op]] = [
@@ -161,9 +164,12 @@ class Havoc:
         ]
         if text:
             weighted += [(3, self._printable), (2, self._insert_printable)]
-        if self.tokens:
-            weighted += [(5, self._insert_token), (4, self._overwrite_token)]
         self._ops = [op for weight, op in weighted for _ in range(weight)]
+        self._ops_with_tokens = [
+            *self._ops,
+            *5 * [self._insert_token],
+            *4 * [self._overwrite_token],
+        ]
 
     def mutate(self, entry: Entry) -> Candidate:
         """A child; equal to its parent only by chance."""
@@ -173,7 +179,9 @@ class Havoc:
 
     def edit(self, data: bytearray) -> int:
         """Edit in place; returns how many edits were stacked."""
-        rand, ops, count = self._random, self._ops, len(self._ops)
+        rand = self._random
+        ops = self._ops_with_tokens if self.tokens else self._ops
+        count = len(ops)
         times = self._stack[int(rand() * len(self._stack))]
         for _ in range(times):
             if data:

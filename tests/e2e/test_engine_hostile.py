@@ -250,6 +250,27 @@ def test_eats_memory(lab: Lab) -> None:
     assert event["title"] == "MemoryError"
 
 
+def test_leaks_memory(lab: Lab) -> None:
+    """A clean worker goes on when the old one is full; no input is blamed."""
+    code = "KEEP = []\n" + wrapped("KEEP.append(bytearray(1 << 16))", "True")
+    directory = campaign(lab, code, 8000, target={"memory_bytes": 200 << 20, "timeout_s": 9.0})
+    assert not names(directory, "crashes")
+    assert int(stats(directory)["valid_inputs"]) > 7900
+    said = [e["text"] for e in events(directory, "message")]
+    assert len(said) == 1
+    assert "does it leak?" in said[0]
+
+
+def test_eats_memory_late(lab: Lab) -> None:
+    """What asks for too much in a clean worker as well is found, once, and costs one worker."""
+    code = wrapped("x = [b'x' * (1 << 24) for _ in range(1000)]", "data.count(b'e') > 3")
+    directory = campaign(lab, code, 3000, target={"memory_bytes": 1 << 28, "timeout_s": 9.0})
+    (event,) = {e["title"] for e in events(directory, "finding_described")}
+    assert event == "MemoryError"
+    assert len(names(directory, "crashes")) == 1
+    assert len(events(directory, "message")) <= 1
+
+
 def test_infinite_recursion(lab: Lab) -> None:
     code = "def f(n):\n    return g(n)\ndef g(n):\n    return f(n + 1)\n" + wrapped("f(0)")
     event = only_finding(campaign(lab, code))

@@ -82,6 +82,23 @@ def test_finds_what_lies_behind_gates(lab: Lab) -> None:
     assert len(names(spec.parent, "queue")) == len(reasons)
 
 
+def test_constants_of_modules_imported_late(lab: Lab) -> None:
+    """They become tokens, though there were none at first; the same in every run."""
+    lab.write("pkg2/__init__.py", "")
+    lab.write("pkg2/late.py", "def check(d):\n    if d[:9] == b'SECRETKEY': raise KeyError\n")
+    lab.write("pkg2/app.py", "def target(data: bytes):\n    from pkg2.late import check\n"
+              "    return check(data)\n")  # fmt: skip
+    found = []
+    for _ in range(2):
+        spec = lab.spec("pkg2.app:target", budget_trials=5_000)
+        assert lab.run(spec) == 0
+        assert int(stats(spec.parent)["auto_dict_entries"]) > 0
+        found.append(timeless(spec.parent))
+        assert len(names(spec.parent, "crashes")) == 1
+        shutil.rmtree(spec.parent)
+    assert found[0] == found[1]
+
+
 def test_input_that_dies_while_made_smaller_is_kept(lab: Lab) -> None:
     """The find itself survives although a smaller form of it kills the process."""
     lab.write(

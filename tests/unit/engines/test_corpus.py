@@ -271,6 +271,28 @@ def test_counts_are_told_seldom(tmp_path: Path) -> None:
     assert 10 < len(lines) < 20
 
 
+def test_what_recurs_for_weeks_is_told_ever_more_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An hour is told at 1, 2, 4, ... minutes, not sixty times."""
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    *_, findings = bench(tmp_path)
+    findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
+    for _ in range(10_000):
+        findings.knows(FAILURE)
+    findings.recount()
+    before = len((tmp_path / "events.jsonl").read_text().splitlines())
+    for _ in range(3600):
+        now += 1
+        findings.knows(FAILURE)
+        findings.recount()
+    lines = (tmp_path / "events.jsonl").read_text().splitlines()[before:]
+    assert 5 <= len(lines) <= 7
+    findings.recount(final=True)
+    assert read_told(tmp_path / "events.jsonl").findings[FAILURE.signature].count == 13_601
+
+
 def test_description_without_file_is_saved_under_its_name(tmp_path: Path) -> None:
     """Killed between the two writes."""
     *_, findings = bench(tmp_path)

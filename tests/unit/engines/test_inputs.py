@@ -117,6 +117,14 @@ def test_havoc_reaches_what_it_should() -> None:
     assert max(map(len, children)) > 50
 
 
+def test_havoc_takes_tokens_that_come_late() -> None:
+    tokens: list[bytes] = []
+    havoc = Havoc(random.Random(3), 1000, tokens)
+    assert not any(b"TOKEN" in havoc.mutate(entry(b"ab")).data for _ in range(1000))
+    tokens.append(b"TOKEN")
+    assert any(b"TOKEN" in havoc.mutate(entry(b"ab")).data for _ in range(1000))
+
+
 def test_havoc_works_from_nothing() -> None:
     havoc = Havoc(random.Random(1), 100, [b"T"])
     children = [havoc.mutate(entry(b"")).data for _ in range(100)]
