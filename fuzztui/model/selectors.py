@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 ENDED = frozenset({"finished", "stopped", "failed"})
-"""States of a campaign whose supervisor is done."""
+"""States of a campaign, or of an instance, that has come to its end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fuzztui.campaign import Campaign
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
 from fuzztui.supervise.engines import Launcher, instance_names, trials_share
 from fuzztui.supervise.processes import EngineProcess, last_reason
@@ -23,10 +24,7 @@ from fuzztui.supervise.rundir import RunDir
 from fuzztui.wire.commands import Pause, Resume, Stop
 from fuzztui.wire.events import Event, InstanceHello, InstanceState, Stats
 
-__all__ = ["ENDED", "Desk", "Ending", "Life"]
-
-ENDED = frozenset({"finished", "stopped", "failed"})
-"""States without a process that will not get one again."""
+__all__ = ["Desk", "Ending", "Life"]
 
 CANNOT_START = 3
 """Exit status of an engine that must not be started again (docs/house.md)."""

@@ -18,14 +18,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
 import fuzztui
 from fuzztui.campaign import Campaign
-from fuzztui.model.selectors import running_time
+from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.engines import instance_names, launcher_for
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.journal import Journal
-from fuzztui.supervise.life import ENDED, Ending, Life
+from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.limits import Limits, spent
 from fuzztui.supervise.observe import Batch, Observer
 from fuzztui.supervise.orphans import Reaper

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 
 from textual.binding import Binding, BindingType
 
-__all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "Situation", "bindings", "method_name"]
+from fuzztui.model.selectors import ENDED
 
-OVER = ("finished", "stopped", "failed")
-"""Campaign states with nothing left to steer."""
+__all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "Situation", "bindings", "method_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def _steerable(now: Situation) -> str:
         return "this is a replay: nothing can be steered"
     if not now.control:
         return "opened to look only"
-    if now.state in OVER:
+    if now.state in ENDED:
         return f"the campaign is over ({now.state})"
     if now.alive is False:
         return "no supervisor is running"

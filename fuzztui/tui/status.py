@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fuzztui.model.selectors import pending_commands, running_time, throughput, totals
+from fuzztui.model.selectors import ENDED, pending_commands, running_time, throughput, totals
 from fuzztui.model.state import Instance, State
-from fuzztui.tui.actions import OVER
 
 STALE_S = 10.0
 """Figures older than this are called old in a warning colour."""
@@ -52,7 +51,7 @@ class Status:
     @property
     def over(self) -> bool:
         """Nothing more will happen."""
-        return self.state in OVER
+        return self.state in ENDED
 
     @property
     def orphaned(self) -> bool:
