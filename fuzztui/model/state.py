@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fuzztui.model.series import Series
-from fuzztui.wire.events import Record
+from fuzztui.wire.events import MutationStats, Record
 
 RECENT_RECORDS = 500
 """How many of the latest records, stats and resources left out, are kept for the event list."""
@@ -91,6 +91,7 @@ class Entry:
     favored: bool = False
     outcome: str = ""
     steer: str = ""
+    kills: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,37 @@ class Finding:
     count: int = 1
     first: bool = True
     """The first finding of its signature (kept up to date when the description comes later)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One mutant of the program, over all instances; ``seq`` and ``t`` where it was first named."""
+
+    id: str
+    module: str
+    file: str
+    path: str
+    line: int
+    function: str
+    operator: str
+    before: str
+    after: str
+    t: float
+    seq: int = 0
+    static: bool = False
+    state: str = "pending"
+    """pending, alive, killed, skipped, equivalent, invalid."""
+    instance: str = ""
+    """Whose word the state is."""
+    killer: str = ""
+    oracle: str = ""
+    trial: int = -1
+    killed_t: float = -1.0
+    detail: str = ""
+    reason: str = ""
+    steer: str = ""
+    counts: dict[str, list[int]] = field(default_factory=dict)
+    """By instance: how often it was reached, infected, run."""
 
 
 @dataclass(slots=True)
@@ -168,12 +200,18 @@ class State:
     findings: dict[str, Finding] = field(default_factory=dict)
     groups: dict[str, list[str]] = field(default_factory=dict)
     """Finding keys by signature, oldest first; undescribed findings are not in it."""
+    mutants: dict[str, Mutant] = field(default_factory=dict)
+    mutant_counts: dict[str, int] = field(default_factory=dict)
+    """How many mutants are in each state."""
+    mutation: dict[str, MutationStats] = field(default_factory=dict)
+    """The latest figures of mutation analysis, by instance."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
     unknown: dict[str, int] = field(default_factory=dict)
     """How many events of each kind that this version does not know."""
     series: dict[str, Series] = field(default_factory=dict)
-    """Campaign totals over time: execs, rate, corpus, crashes, hangs, edges, edges_valid, cpu."""
+    """Campaign totals over time: execs, rate, corpus, crashes, hangs, edges, edges_valid,
+    cpu, killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +223,7 @@ class Changes:
     instances: frozenset[str] = frozenset()
     entries: frozenset[str] = frozenset()
     findings: frozenset[str] = frozenset()
+    mutants: frozenset[str] = frozenset()
     commands: frozenset[str] = frozenset()
     records: int = 0
     """How many records the batch had."""
@@ -198,6 +237,7 @@ class Changes:
             instances=_union(self.instances, later.instances),
             entries=_union(self.entries, later.entries),
             findings=_union(self.findings, later.findings),
+            mutants=_union(self.mutants, later.mutants),
             commands=_union(self.commands, later.commands),
             records=self.records + later.records,
             reset=self.reset or later.reset,

@@ -14,11 +14,17 @@ from typing import ClassVar
 __all__ = [
     "COMMAND_NAMES",
     "Command",
+    "ExactPass",
+    "MarkEquivalent",
+    "MoveMutants",
     "Pause",
     "PromoteEntry",
+    "PromoteMutants",
+    "RequeueMutants",
     "ResetEntry",
     "Resume",
     "SkipEntry",
+    "SkipMutants",
     "Stop",
 ]
 
@@ -78,6 +84,65 @@ class ResetEntry(Command):
 
     name: ClassVar[str] = "reset"
     entry: int
+    instance: str = ""
+
+
+# Mutants are named by a selection (see :mod:`fuzztui.wire.selection`): one id, or all of a
+# file, function or operator. ``instance`` "" means all instances.
+
+
+@dataclass(frozen=True, slots=True)
+class SkipMutants(Command):
+    """Do not run these mutants any more; they stay in the score's denominator."""
+
+    name: ClassVar[str] = "skip-mutants"
+    select: str
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteMutants(Command):
+    """Run these mutants on every input that reaches them; inputs that infect them get energy."""
+
+    name: ClassVar[str] = "promote-mutants"
+    select: str
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveMutants(Command):
+    """Reorder: when mutants wait for their turn, these come ``to`` "first" or "last"."""
+
+    name: ClassVar[str] = "move-mutants"
+    select: str
+    to: str = "first"
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkEquivalent(Command):
+    """A person's verdict: these mutants cannot be killed, ``because`` ..."""
+
+    name: ClassVar[str] = "mark-equivalent"
+    select: str
+    because: str = ""
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RequeueMutants(Command):
+    """Forget all about these mutants (verdict, place, runs, even a kill) and try them again."""
+
+    name: ClassVar[str] = "requeue-mutants"
+    select: str
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPass(Command):
+    """Run every living mutant on every input of the corpus that infects it, now."""
+
+    name: ClassVar[str] = "exact-pass"
     instance: str = ""
 
 

@@ -248,6 +248,8 @@ class EntryDescribed(Event):
     favored: bool = False
     outcome: str = ""
     steer: str = ""
+    kills: int = 0
+    """How many mutants it was the first to kill (mu2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +293,97 @@ class FindingDescribed(Event):
     detail: str = ""
     input: str = ""
     count: int = 1
+
+
+# ------------------------------------------------------------------- mutants
+
+
+@dataclass(frozen=True, slots=True)
+class MutantsFound(Event):
+    """Mutants of one module of the program (a part of them: at most some hundreds an event).
+
+    ``file`` is the path as shown (``tomllib/_parser.py``), ``path`` where it lies. Each
+    of ``mutants`` is ``{"id", "line", "function", "operator", "before", "after"}``, and
+    ``"static": true`` for what cannot be swapped into the running program (module and
+    class level code, defaults): those run in a child process that imports it anew.
+    Every instance tells the same; who says it first counts.
+    """
+
+    kind: ClassVar[str] = "mutants_found"
+    instance: str
+    module: str = ""
+    file: str = ""
+    path: str = ""
+    mutants: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class MutantState(Event):
+    """What one instance holds of a mutant now.
+
+    ``state``: pending (not yet run on any input of the corpus), alive, killed, skipped,
+    equivalent, invalid (cannot be made or run). Killed: ``killer`` is the queue entry
+    (``"main/12"``) that did it, at ``trial``, ``oracle`` how it showed (value,
+    exception, timeout, died), ``detail`` in words. ``reason``: why skipped, equivalent
+    or invalid. ``steer``: empty, "promoted", "first" or "last".
+    """
+
+    kind: ClassVar[str] = "mutant_state"
+    instance: str
+    id: str
+    state: str
+    killer: str = ""
+    oracle: str = ""
+    trial: int = -1
+    detail: str = ""
+    reason: str = ""
+    steer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MutantRuns(Event):
+    """How often mutants were met: ``{id: [reached, infected, runs]}``, cumulative, changed ones.
+
+    Told when a figure has about doubled, so a mutant costs a few dozen events at most.
+    """
+
+    kind: ClassVar[str] = "mutant_runs"
+    instance: str
+    runs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MutationStats(Event):
+    """Where mutation analysis spends an instance's time, and what it was spared.
+
+    Seconds, cumulative: running the program (``original_s``), its mutants, compiling
+    them, and all the rest of the loop. Counts of (mutant, input) pairs, cumulative: run,
+    and pruned because dead, skipped, not executed, not infected, or put off by the
+    schedule. ``audits``: pruned pairs that were run all the same; ``audit_kills`` of
+    them killed, which must stay 0. ``share``: the part of trials, 0 to 1, that the
+    schedule gives to mutants now. ``backlog``: pairs of saved inputs still to be run.
+    """
+
+    kind: ClassVar[str] = "mutation_stats"
+    instance: str
+    original_s: float = 0.0
+    mutants_s: float = 0.0
+    compile_s: float = 0.0
+    rest_s: float = 0.0
+    runs: int = 0
+    dead: int = 0
+    skipped: int = 0
+    unexecuted: int = 0
+    uninfected: int = 0
+    put_off: int = 0
+    audits: int = 0
+    audit_kills: int = 0
+    flaky: int = 0
+    """Inputs that were not trusted because they do not always end alike."""
+    share: float = -1.0
+    backlog: int = 0
+    phase: str = ""
+    """What the analysis does now: "" (the loop), "exact" (the exact pass)."""
 
 
 # ------------------------------------------------------------------ steering
