@@ -1,4 +1,4 @@
-"""``python -P -m fuzztui.engines SPEC.json [--repro FILE]``."""
+"""``python -P -m fuzztui.engines SPEC.json [--repro FILE | --mutants | --score DIR...]``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzztui.engines", description=__doc__)
     parser.add_argument("spec", type=Path, help="spec.json of the instance")
     parser.add_argument("--repro", type=Path, metavar="FILE", help="run this one input and report")
+    parser.add_argument("--mutants", action="store_true", help="print the mutants as JSON")
+    parser.add_argument("--diff", metavar="ID", help="with --mutants: the diff of this one")
+    parser.add_argument("--score", type=Path, nargs="+", metavar="DIR", help="score these inputs")
     parser.add_argument("--worker", type=int, metavar="PARENT", help=argparse.SUPPRESS)
     args = parser.parse_args()
     try:
@@ -33,6 +36,14 @@ def main() -> int:
             from fuzztui.engines.repro import reproduce
 
             return reproduce(spec, args.repro)
+        if args.mutants:
+            from fuzztui.engines.mutants.listing import list_mutants
+
+            return list_mutants(spec, args.diff)
+        if args.score:
+            from fuzztui.engines.mu2.score import score
+
+            return score(spec, [folder.absolute() for folder in args.score])
         from fuzztui.engines.nanny import Nanny
 
         return Nanny(spec, file).run()

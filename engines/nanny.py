@@ -24,9 +24,10 @@ from typing import Final
 from fuzztui import __version__
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.edges import EdgeTable
-from fuzztui.engines.core.errors import CANNOT_START, RECYCLE, Refusal, Stopping
+from fuzztui.engines.core.errors import AFRESH, CANNOT_START, RECYCLE, Refusal, Stopping
 from fuzztui.engines.core.failures import Failure, printable
 from fuzztui.engines.core.findings import Description, Findings
+from fuzztui.engines.core.isolation import Isolation, read_index
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog, read_told
 from fuzztui.engines.core.rescue import Rescue, Unsafe
@@ -58,7 +59,8 @@ class Nanny:
         if spec.engine.kind not in KINDS:
             raise Refusal(f'engine.kind = "{spec.engine.kind}": there are {", ".join(KINDS)}')
         self._spec, self._spec_file = spec, file
-        self._told_to_stop = False
+        self._told_to_stop = self._told_to_finish = False
+        signal.signal(signal.SIGUSR2, self._on_finish)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         self._log = EventLog(spec.dir / "events.jsonl", spec.instance)
@@ -103,7 +105,7 @@ class Nanny:
                 version=__version__,
                 python=platform.python_version(),
                 pid=os.getpid(),
-                capabilities=list(CAPABILITIES),
+                capabilities=list(CAPABILITIES[self._spec.engine.kind]),
             )
         )
         self._keep_rescue()
@@ -116,7 +118,9 @@ class Nanny:
                     return CANNOT_START
                 if status == 0 and (phase == j.ENDED or self._words[j.STOP]):
                     break
-                if status == RECYCLE and phase != j.RUNNING and self._words[j.TRIAL] > trial:
+                if status == AFRESH:
+                    self._keep_rescue()  # it has noted why, and another input or mutant is left out
+                elif status == RECYCLE and phase != j.RUNNING and self._words[j.TRIAL] > trial:
                     self._recycle()
                 else:
                     self._bury(status, trial)
@@ -134,6 +138,9 @@ class Nanny:
             self._reporter.tick(time.monotonic(), final=True)
             self._log.flush()
         return 0
+
+    def _on_finish(self, signum: int, frame: object) -> None:
+        self._told_to_finish = True
 
     def _on_signal(self, signum: int, frame: object) -> None:
         self._told_to_stop = True
@@ -163,7 +170,7 @@ class Nanny:
                 if watch.hangs(step):
                     self._hung = True
                     self._kill_hung(worker.pid)
-                if self._words[j.STOP]:
+                if self._words[j.STOP] == j.STOP_NOW:
                     self._stop_at = self._stop_at or now
                     grace = _STOP_GRACE_S + 2 * self._spec.target.timeout_s
                     if self._words[j.PHASE] == j.LOADING or now - self._stop_at > grace:
@@ -186,8 +193,10 @@ class Nanny:
         self._words[j.RUN_MS] += int(step * 1000)
         self._last_poll -= step * 1000 % 1 / 1000
         budget = self._spec.budget_s
-        if self._told_to_stop or (budget and self._words[j.RUN_MS] >= budget * 1000):
-            self._words[j.STOP] = 1
+        if self._told_to_stop:
+            self._words[j.STOP] = j.STOP_NOW
+        elif self._told_to_finish or (budget and self._words[j.RUN_MS] >= budget * 1000):
+            self._words[j.STOP] = j.FINISH
         return now, step
 
     def _kill_hung(self, pid: int) -> None:
@@ -207,7 +216,7 @@ class Nanny:
     def _keep_rescue(self) -> None:
         """An input that was under way when the last worker died must run first."""
         phase = self._words[j.PHASE]
-        if phase in (j.RUNNING, j.SAVING) and self._journal.label() != j.REBUILD:
+        if phase in (j.RUNNING, j.SAVING) and self._journal.label() not in (j.REBUILD, j.ANALYSE):
             self._patiently_rescue()
         self._words[j.PHASE] = j.LOADING
 
@@ -237,7 +246,13 @@ class Nanny:
         how = _how(status)
         outside = status < 0 and -status in _FROM_OUTSIDE and not self._hung
         explained = False
-        if phase == j.RUNNING and label == j.REBUILD:
+        if phase == j.RUNNING and words[j.MUTANT]:
+            explained = self._quarantine(how, outside=outside)
+            if label != j.ANALYSE:
+                self._patiently_rescue()
+        elif label == j.ANALYSE:
+            pass  # between two mutants, on an input that is in the queue already
+        elif phase == j.RUNNING and label == j.REBUILD:
             if not outside:
                 with contextlib.suppress(OSError):
                     Unsafe(self._spec.dir).add(words[j.SRC])
@@ -277,6 +292,26 @@ class Nanny:
             )
         if not explained and not words[j.STOP]:
             self._log.say("warning", f"the worker {how} at trial {trial}; it is started again")
+
+    def _quarantine(self, how: str, *, outside: bool) -> bool:
+        """A mutant was running: from now on it runs in child processes only."""
+        words = self._words
+        index = words[j.MUTANT] - 1
+        if words[j.SUSPECT_TRIAL] != -index - 1:
+            words[j.SUSPECT_TRIAL], words[j.SUSPECT_KILLS] = -index - 1, 0
+        words[j.SUSPECT_KILLS] += 1
+        if outside and words[j.SUSPECT_KILLS] < _SUSPICIONS:
+            return False
+        known = read_index(self._spec.dir)
+        name = known[index][0] if index < len(known) else f"number {index}"
+        why = "hung" if self._hung else how
+        isolation = Isolation.load(self._spec.dir)
+        isolation.outside[name] = f"the worker {why} while it ran"
+        isolation.save()
+        self._log.say(
+            "warning", f"mutant {name}: the worker {why}; it runs in child processes from now on"
+        )
+        return True
 
     def _blame(self, how: str, status: int) -> None:
         """The running input ended the process: a finding."""

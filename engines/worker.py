@@ -23,7 +23,15 @@ from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.context import Context
 from fuzztui.engines.core.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.core.edges import CoverageMap, EdgeTable
-from fuzztui.engines.core.errors import CANNOT_START, RECYCLE, Recycle, Refusal, Stopping
+from fuzztui.engines.core.errors import (
+    AFRESH,
+    CANNOT_START,
+    RECYCLE,
+    Afresh,
+    Recycle,
+    Refusal,
+    Stopping,
+)
 from fuzztui.engines.core.executor import Executor
 from fuzztui.engines.core.findings import Findings
 from fuzztui.engines.core.fixture import Fixture
@@ -42,8 +50,9 @@ from fuzztui.engines.core.target import Target, application_packages, load_targe
 
 __all__ = ["KINDS", "TRACE", "work"]
 
-KINDS: Final = {"zest": "fuzztui.engines.zest.engine"}
-"""The module of each engine: its ``build(Context)`` gives the parts."""
+KINDS: Final = {"zest": "fuzztui.engines.zest.engine", "mu2": "fuzztui.engines.mu2.engine"}
+"""The module of each engine: its ``build(Context)`` gives the parts; ``prepare(Spec,
+Application)``, where there is one, is called before the target is loaded."""
 
 TRACE: Final = ".trace"
 """Where the interpreter writes the Python stack when it dies of a signal, or of SIGUSR1."""
@@ -84,6 +93,8 @@ def work(spec: Spec, parent: int) -> int:
         log.say("error", str(e))
         journal.words[j.PHASE] = j.REFUSED
         return CANNOT_START
+    except Afresh:
+        return AFRESH
     except Recycle:
         return RECYCLE  # the phase tells whether a trial is to be repeated
     except Stopping:
@@ -120,6 +131,8 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
     constants = Constants()
     if spec.engine.constants:
         application.on_source = constants.add
+    engine = importlib.import_module(KINDS[spec.engine.kind])
+    prepared = engine.prepare(spec, application) if hasattr(engine, "prepare") else None
     random.seed(0)  # the module's own generator, which targets may use
     target = load_target(spec.target, application)
     fixture.loaded()
@@ -158,20 +171,36 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         journal=journal,
         store=store,
         log=log,
+        told=told,
+        target=target,
+        application=application,
+        prepared=prepared,
     )
-    build: Callable[[Context], Parts] = importlib.import_module(KINDS[spec.engine.kind]).build
-    parts = build(context)
+    parts: Parts = engine.build(context)
+
+    def on_modules() -> None:
+        update_tokens()
+        parts.on_modules()
+
     loop = Loop(
         parts,
         journal=journal,
         store=store,
         log=log,
         findings=Findings(store, log, journal, told),
-        steering=Steering(spec.dir / "control.jsonl", parts.scheduler, journal, log, told.answered),
+        steering=Steering(
+            spec.dir / "control.jsonl",
+            parts.scheduler,
+            journal,
+            log,
+            answered=told.answered,
+            obey=parts.obey,
+        ),
         rescue=Rescue(spec.dir),
         edges=table,
         budget_trials=spec.budget_trials,
-        on_modules=update_tokens,
+        budget_cpu_s=spec.budget_cpu_s,
+        on_modules=on_modules,
     )
     guard.arm()
     loop.rebuild(told, Unsafe(spec.dir).load())

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fuzztui.engines.core.executor import Executor
+from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.journal import Journal
-from fuzztui.engines.core.report import EventLog
+from fuzztui.engines.core.report import EventLog, Told
 from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.stages import SeedFile
 from fuzztui.engines.core.store import Store
+from fuzztui.engines.core.target import Target
 
 __all__ = ["Context"]
 
@@ -31,3 +33,9 @@ class Context:
     journal: Journal
     store: Store
     log: EventLog
+    told: Told
+    """What was told before a restart."""
+    target: Target
+    application: Application
+    prepared: object = None
+    """What the engine's ``prepare`` returned."""

@@ -27,6 +27,8 @@ class Entry:
     """Why it was kept."""
     fuzzed: bool = False
     """Has it been picked at least once?"""
+    kills: int = 0
+    """How many mutants it was the first to kill."""
 
 
 class Corpus:

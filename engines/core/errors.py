@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-__all__ = ["CANNOT_START", "RECYCLE", "Recycle", "Refusal", "Stopping"]
+__all__ = ["AFRESH", "CANNOT_START", "RECYCLE", "Afresh", "Recycle", "Refusal", "Stopping"]
 
 CANNOT_START = 3
 """Exit status of an engine that cannot start: restarting it is of no use."""
 
 RECYCLE = 4
 """Exit status of a worker whose memory is used up: a clean one goes on."""
+
+
+AFRESH = 5
+"""Exit status of a worker whose target's state is not to be trusted any more."""
+
+
+class Afresh(Exception):
+    """A clean worker must go on; what made this one unclean is noted."""
 
 
 class Recycle(Exception):

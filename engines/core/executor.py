@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,9 @@ class Execution:
     value: object = None
     """What the target returned, on SUCCESS."""
     error: BaseException | None = None
-    """What it raised, on FAILURE."""
+    """What it raised, on FAILURE and INVALID."""
+    spent: int = 0
+    """Periods of fuel (:mod:`~fuzztui.engines.core.guard`) that it took."""
 
 
 class Observer(Protocol):
@@ -79,21 +82,31 @@ class Executor:
         self._exit = os._exit  # before a target replaces it
 
     def run(self, data: bytes) -> Execution:
-        """Execute one input."""
-        guard, coverage, form = self.guard, self.coverage, self.form
-        self.fixture.restore()
+        """Execute one input under the observers."""
+        coverage = self.coverage
         coverage.clear()
         for observer in self.observers:
             observer.clear()
+        execution = self.call(data)
+        execution.observed = coverage.collect()
+        for observer in self.observers:
+            observer.finish(execution)
+        return execution
+
+    def call(self, data: bytes, fuel: int = 0) -> Execution:
+        """Execute one input unobserved, with so many periods of fuel (0: the usual)."""
+        guard, form = self.guard, self.form
+        self.fixture.restore()
         value: object = None
         error: BaseException | None = None
         outcome = Outcome.SUCCESS
         try:
             try:
-                guard.start()
+                guard.start(fuel)
                 value = self.function(form.build(data))
-            except self.expected:
-                outcome = Outcome.INVALID
+            except self.expected as e:
+                # Without its traceback: that leads to this frame, and the frame to the error.
+                outcome, error = Outcome.INVALID, BaseException.with_traceback(e, None)
             except BaseException as e:
                 outcome, error = Outcome.FAILURE, e
             finally:
@@ -104,10 +117,21 @@ class Executor:
             guard.stop()
         if guard.expired:
             outcome, error, value = Outcome.TIMEOUT, None, None
-        execution = Execution(outcome, form.used(data), coverage.collect(), value, error)
-        for observer in self.observers:
-            observer.finish(execution)
-        return execution
+        return Execution(outcome, form.used(data), 0, value, error, guard.spent)
+
+    def like(
+        self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]
+    ) -> Executor:
+        """The same for another loading of the target."""
+        made = copy.copy(self)
+        made.function, made.expected = function, (Rejected, *expected)
+        return made
+
+    def in_child(self) -> None:
+        """This process is a forked child and goes on executing: nothing goes to the journal."""
+        self._pid = os.getpid()
+        self.form.detach()
+        self.guard.arm()  # timers are not inherited
 
     def guarded(self, call: Callable[[], _T], otherwise: _T) -> _T:
         """Run code that may call the target's (a ``__str__``, a ``__repr__``) under the guard."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from fuzztui.engines.core.corpus import Entry
 from fuzztui.engines.core.edges import CoverageMap
 from fuzztui.engines.core.executor import Execution, Outcome
 
@@ -13,7 +14,8 @@ __all__ = ["CoverageFeedback", "Feedback"]
 class Feedback(Protocol):
     """One kind of news. The loop asks every feedback about every execution that did not fail.
 
-    ``judge`` changes nothing; ``learn`` is called once the input is in the corpus.
+    ``judge`` changes nothing that ``learn``, called once the input is in the corpus,
+    should.
     """
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
@@ -22,8 +24,11 @@ class Feedback(Protocol):
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
         """Does the smaller input show all the news that ``execution`` has?"""
 
-    def learn(self, execution: Execution) -> None:
-        """The input is kept: what it showed is no news any more."""
+    def learn(self, execution: Execution, entry: Entry) -> None:
+        """The input is kept as ``entry``: what it showed is no news any more."""
+
+    def recall(self, execution: Execution, entry: Entry) -> bool:
+        """After a restart: learn it again; was it the first to show something?"""
 
 
 class CoverageFeedback:
@@ -51,11 +56,17 @@ class CoverageFeedback:
         seen = self.seen_valid if valid else self.seen
         return not execution.observed & ~smaller.observed & ~seen
 
-    def learn(self, execution: Execution) -> None:
+    def learn(self, execution: Execution, entry: Entry) -> None:
         """Unite."""
         self.seen |= execution.observed
         if execution.outcome is Outcome.SUCCESS:
             self.seen_valid |= execution.observed
+
+    def recall(self, execution: Execution, entry: Entry) -> bool:
+        """Is any of it new?"""
+        new = bool(self.judge(execution))
+        self.learn(execution, entry)
+        return new
 
     @property
     def edges(self) -> int:

@@ -44,7 +44,7 @@ class Guard:
         self._alarms_allowed = math.ceil(timeout_s / self._period_s) + 1
         periods = (turns or int(timeout_s * TURNS_PER_SECOND)) // FUEL_PERIOD
         self._tank = max(1, periods)
-        self._left = self._tank
+        self._given = self._left = self._tank
         self._turns = 0
         self._alarms = 0
         self.running = False
@@ -100,9 +100,19 @@ class Guard:
         if signal.getsignal(signal.SIGALRM) != self._on_alarm or not left or not period:
             self.arm()
 
-    def start(self) -> None:
-        """A trial begins."""
-        self._left = self._tank
+    @property
+    def spent(self) -> int:
+        """Periods of :data:`FUEL_PERIOD` turns that the trial has spent so far."""
+        return self._given - self._left
+
+    @property
+    def turns(self) -> int:
+        """Turns of loops and calls that were counted: exact where all are (see ``quiet``)."""
+        return self.spent * FUEL_PERIOD + self._turns
+
+    def start(self, periods: int = 0) -> None:
+        """A trial begins; ``periods`` of fuel instead of what the time limit allows."""
+        self._given = self._left = min(periods, self._tank) if periods else self._tank
         self._turns = 0
         self._alarms = 0
         self.expired = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.machinery import FrozenImporter, ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -15,9 +16,24 @@ from fuzztui.engines.core.edges import CoverageMap, EdgeTable, ModuleEdges
 from fuzztui.engines.core.guard import Guard
 from fuzztui.engines.core.instrument import Instrumenter, compile_with
 
-__all__ = ["Application"]
+__all__ = ["Application", "Loaded"]
 
 _NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A module as it was instrumented: what it takes to compile parts of it again.
+
+    ``spans`` are :attr:`Instrumenter.spans`; ``code`` is what is about to be executed.
+    """
+
+    name: str
+    file: str
+    source: bytes
+    base: int
+    spans: Mapping[tuple[int, int], tuple[int, int]]
+    code: CodeType
 
 
 class Application:
@@ -44,13 +60,16 @@ class Application:
         """Modules whose source defeats the instrumenter: loaded as they are."""
         self.on_source: Callable[[str, ast.Module], None] = lambda name, tree: None
         """Called with each module's plain tree before it is instrumented."""
-        self._constants = {
+        self.on_module: Callable[[Loaded], None] = lambda loaded: None
+        """Called with each module that was instrumented, before it is executed."""
+        self.constants: dict[str, object] = {
             "cells": coverage.cells,
             "next": _NEXT_COUNT,
             "arm": coverage.arms.add,
             "fuel": guard.spend,
             "tick": guard.tick,
         }
+        """What the markers in compiled code stand for (see ``core/markers.py``)."""
 
     def has(self, name: str) -> bool:
         """Does the module of this name belong to the application?"""
@@ -61,7 +80,8 @@ class Application:
         for name in [n for n in sys.modules if self.has(n)]:
             if not name.startswith("fuzztui.") and name != "fuzztui":
                 del sys.modules[name]
-        sys.meta_path.insert(0, self)
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)
 
     # ---------------------------------------------------------- the import system
 
@@ -109,12 +129,13 @@ class Application:
         instrumenter = Instrumenter(base, counting=self.coverage.counting)
         try:
             instrumenter.visit(tree)
-            code = compile_with(tree, file, self._constants)
+            code = compile_with(tree, file, self.constants)
         except RecursionError:
             self.plain.append(name)
             return compile(source, file, "exec", dont_inherit=True)
         self.table.add(ModuleEdges(name, file, sha, base, tuple(instrumenter.edges)))
         self.coverage.grow(self.table.size)
+        self.on_module(Loaded(name, file, source, base, instrumenter.spans, code))
         return code
 
 

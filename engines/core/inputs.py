@@ -22,6 +22,9 @@ class InputForm(Protocol):
     def used(self, data: bytes) -> bytes:
         """After :meth:`build` of ``data``: the bytes that make this argument again."""
 
+    def detach(self) -> None:
+        """From now on nobody is told of bytes that were drawn."""
+
 
 class BytesInput:
     """The bytes themselves."""
@@ -36,6 +39,9 @@ class BytesInput:
         """All of them."""
         return data
 
+    def detach(self) -> None:
+        """Nobody is."""
+
 
 class TextInput:
     """UTF-8; what is not becomes U+FFFD, so every input is a text."""
@@ -49,6 +55,9 @@ class TextInput:
     def used(self, data: bytes) -> bytes:
         """All of them."""
         return data
+
+    def detach(self) -> None:
+        """Nobody is."""
 
 
 class GeneratedInput:
@@ -80,6 +89,10 @@ class GeneratedInput:
         """Run the generator."""
         self._source = source = Source(data, self._limit, self._more)
         return self._generator(source)
+
+    def detach(self) -> None:
+        """The journal belongs to another process."""
+        self._on_fresh = None
 
     def used(self, data: bytes) -> bytes:
         """The choices that the generator drew."""

@@ -17,31 +17,29 @@ Only code in functions is probed: what runs at import does not depend on the inp
 Inserted nodes take the place (line and columns) of the block that they open, so
 tracebacks stay right. A block that begins with an ``if`` on plain names has no probe
 of its own: one of that statement's arms tells as much.
+
+A unit (the outermost function below module and class bodies) can be instrumented again
+on its own, from its plain tree: its cells are those of :attr:`Instrumenter.spans`.
 """
 
 from __future__ import annotations
 
 import ast
-import warnings
-from collections.abc import Iterator, Mapping
-from types import CodeType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from fuzztui.engines.core.edges import Edge
+from fuzztui.engines.core.fuel import (
+    FUEL_PERIOD,
+    begin_count,
+    is_endless,
+    loops_of,
+    own_nodes,
+    turn,
+)
+from fuzztui.engines.core.markers import compile_with, marker, placed
 
-__all__ = ["FUEL_PERIOD", "MARKERS", "Instrumenter", "compile_with"]
+__all__ = ["FUEL_PERIOD", "Instrumenter", "compile_with"]
 
-FUEL_PERIOD: Final = 256
-"""Turns of a loop between two reports to the guard."""
-
-# Markers are complex denormals: no program has them, and the compiler cannot fold
-# a subscript of a complex number away, as it would one of a string.
-_TINY: Final = 5e-324
-MARKERS: Final[Mapping[str, complex]] = {
-    name: complex(0.0, _TINY * (i + 3))
-    for i, name in enumerate(("cells", "next", "arm", "fuel", "tick"))
-}
-_FUEL_LOCAL: Final = ".fuel"  # not an identifier: cannot meet a name of the program
 # What hardly ever raises: no calls, no subscripts, no arithmetic.
 _HARMLESS: Final = (
     ast.Name,
@@ -56,35 +54,14 @@ _HARMLESS: Final = (
     ast.unaryop,
     ast.cmpop,
 )
-_ENDLESS: Final = frozenset({"range", "count", "cycle", "repeat", "iter"})
-_SEES_LOCALS: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
-
-_N = TypeVar("_N", bound=ast.AST)
+# What cannot raise because of how it compares. Whether a function was entered at all must
+# be certain: a mutant of a comparison that raises in the program may not.
+_NEVER_RAISES: Final = (
+    *(kind for kind in _HARMLESS if kind not in (ast.cmpop, ast.unaryop)),
+    *(ast.Not, ast.Is, ast.IsNot),
+)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
-
-
-def compile_with(tree: ast.Module, file: str, constants: Mapping[str, Any]) -> CodeType:
-    """Compile, with each marker replaced by the object of that name."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "'complex' object is not callable; perhaps ..."
-        code = compile(tree, file, "exec", dont_inherit=True)
-    by_marker = {marker: constants[name] for name, marker in MARKERS.items() if name in constants}
-    return _replace(code, by_marker)
-
-
-def _replace(code: CodeType, by_marker: Mapping[complex, Any]) -> CodeType:
-    consts = tuple(
-        _replace(c, by_marker)
-        if isinstance(c, CodeType)
-        else by_marker.get(c, c)
-        if type(c) is complex
-        else c
-        for c in code.co_consts
-    )
-    if all(a is b for a, b in zip(consts, code.co_consts, strict=True)):
-        return code
-    return code.replace(co_consts=consts)
 
 
 class Instrumenter(ast.NodeTransformer):
@@ -93,6 +70,8 @@ class Instrumenter(ast.NodeTransformer):
     def __init__(self, base: int, *, counting: bool = False) -> None:
         """``base`` is the number of the module's first cell; ``counting`` counts hits."""
         self.edges: list[Edge] = []
+        self.spans: dict[tuple[int, int], tuple[int, int]] = {}
+        """First cell and the one after the last of each unit, by its node's line and column."""
         self._base = base
         self._counting = counting
         self._names: list[str] = []
@@ -108,32 +87,17 @@ class Instrumenter(ast.NodeTransformer):
     def _probe(self, kind: str, at: ast.AST) -> ast.stmt:
         """The statement ``cells[k] = 1``, or ``cells[k] = next[cells[k]]``."""
         cell = self._cell(kind, at)
-        cells = ast.Constant(MARKERS["cells"])
+        cells = marker("cells")
         value: ast.expr = ast.Constant(1)
         if self._counting:
             old = ast.Subscript(cells, cell, ast.Load())
-            value = ast.Subscript(ast.Constant(MARKERS["next"]), old, ast.Load())
-        return _placed(ast.Assign([ast.Subscript(cells, cell, ast.Store())], value), at)
+            value = ast.Subscript(marker("next"), old, ast.Load())
+        return placed(ast.Assign([ast.Subscript(cells, cell, ast.Store())], value), at)
 
     def _arm(self, kind: str, expr: ast.expr) -> ast.expr:
         """The expression ``arms.add(k) or expr``."""
-        hit = ast.Call(ast.Constant(MARKERS["arm"]), [self._cell(kind, expr)], [])
-        return _placed(ast.BoolOp(ast.Or(), [hit, expr]), expr)
-
-    def _turn(self, at: ast.AST) -> list[ast.stmt]:
-        """What a loop's body begins with: one turn's worth of fuel."""
-        if self._fuel == "tick":
-            return [_placed(ast.Expr(ast.Call(ast.Constant(MARKERS["tick"]), [], [])), at)]
-        if self._fuel != "local":
-            return []
-        count = ast.AugAssign(ast.Name(_FUEL_LOCAL, ast.Store()), ast.Add(), ast.Constant(1))
-        full = ast.Compare(
-            ast.Name(_FUEL_LOCAL, ast.Load()), [ast.GtE()], [ast.Constant(FUEL_PERIOD)]
-        )
-        report = ast.Assign(
-            [ast.Name(_FUEL_LOCAL, ast.Store())], ast.Call(ast.Constant(MARKERS["fuel"]), [], [])
-        )
-        return [_placed(count, at), _placed(ast.If(full, [report], []), at)]
+        hit = ast.Call(marker("arm"), [self._cell(kind, expr)], [])
+        return placed(ast.BoolOp(ast.Or(), [hit, expr]), expr)
 
     # ------------------------------------------------------------------ scopes
 
@@ -149,33 +113,39 @@ class Instrumenter(ast.NodeTransformer):
         node.decorator_list = [self._expr(d) for d in node.decorator_list]
         self._defaults(node.args)
         outer = self._in_function, self._fuel
+        first = self._base + len(self.edges)
         self._names.append(node.name)
         self._in_function = True
-        loops, sees_locals = _loops_of(node)
+        loops, sees_locals = loops_of(node.body)
         self._fuel = "" if not loops else "tick" if sees_locals else "local"
         head: list[ast.stmt] = []
         if _is_docstring(node.body[0]):
             head = [node.body.pop(0)]
         at: ast.AST = node.body[0] if node.body else head[0]
-        if not _says_it_is_reached(at):
+        if not _says_it_is_reached(at, _NEVER_RAISES):
             head.append(self._probe("entry", at))
         if self._fuel == "local":
-            zero = ast.Assign([ast.Name(_FUEL_LOCAL, ast.Store())], ast.Constant(0))
-            head.append(_placed(zero, at))
+            head.append(begin_count(at))
         node.body = head + self._block(node.body)
+        self._leave(node, first, outer)
+        return node
+
+    def _leave(self, node: ast.AST, first: int, outer: tuple[bool, str]) -> None:
         self._names.pop()
         self._in_function, self._fuel = outer
-        return node
+        if not self._in_function:
+            at: Any = node
+            self.spans[at.lineno, at.col_offset] = first, self._base + len(self.edges)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """A lambda: one arm, also where a module or class body makes it."""
         self._defaults(node.args)
         outer = self._in_function, self._fuel
+        first = self._base + len(self.edges)
         self._names.append("<lambda>")
         self._in_function, self._fuel = True, ""
         node.body = self._arm("lambda", self._expr(node.body))
-        self._names.pop()
-        self._in_function, self._fuel = outer
+        self._leave(node, first, outer)
         return node
 
     def _defaults(self, args: ast.arguments) -> None:
@@ -239,7 +209,7 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """The body, and the exit at the iterable's end."""
-        endless = _is_endless(node.iter)
+        endless = is_endless(node.iter)
         node.iter = self._expr(node.iter)
         self._loop(node, node.target, endless=endless, exits=_can_leave(node.body))
         return node
@@ -256,8 +226,8 @@ class Instrumenter(ast.NodeTransformer):
         if not self._in_function:
             node.body, node.orelse = self._block(node.body), self._block(node.orelse)
             return
-        turn = self._turn(node.body[0]) if endless else []
-        node.body = self._opened("loop", node.body, turn)
+        spent = turn(self._fuel, node.body[0]) if endless else []
+        node.body = self._opened("loop", node.body, spent)
         if node.orelse:
             node.orelse = self._opened("exit", node.orelse, [])
         elif exits:
@@ -295,7 +265,7 @@ class Instrumenter(ast.NodeTransformer):
         last = node.cases[-1]
         if self._in_function and (last.guard is not None or not _irrefutable(last.pattern)):
             missed = self._probe("no-case", node.subject)
-            pattern = _placed(ast.MatchAs(None, None), node.subject)
+            pattern = placed(ast.MatchAs(None, None), node.subject)
             node.cases.append(ast.match_case(pattern, None, [missed]))
         return node
 
@@ -343,23 +313,9 @@ class Instrumenter(ast.NodeTransformer):
         return node
 
 
-def _placed(node: _N, at: ast.AST) -> _N:
-    """Give ``node`` and the new nodes below it the place of ``at``."""
-    if "lineno" in node._attributes:
-        if hasattr(node, "lineno"):
-            return node  # the program's own
-        new: Any = node
-        new.lineno, new.col_offset = getattr(at, "lineno", 1), getattr(at, "col_offset", 0)
-        new.end_lineno = getattr(at, "end_lineno", new.lineno)
-        new.end_col_offset = getattr(at, "end_col_offset", new.col_offset)
-    for child in ast.iter_child_nodes(node):
-        _placed(child, at)
-    return node
-
-
-def _says_it_is_reached(node: ast.AST) -> bool:
+def _says_it_is_reached(node: ast.AST, harmless: tuple[type, ...] = _HARMLESS) -> bool:
     """Is it an ``if`` that is sure to enter one of its arms, each of which has a probe?"""
-    return isinstance(node, ast.If) and all(isinstance(n, _HARMLESS) for n in ast.walk(node.test))
+    return isinstance(node, ast.If) and all(isinstance(n, harmless) for n in ast.walk(node.test))
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -370,38 +326,9 @@ def _is_docstring(node: ast.stmt) -> bool:
     )
 
 
-def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of a block that belong to its own scope, in no order."""
-    todo: list[ast.AST] = list(body)
-    while todo:
-        node = todo.pop()
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield node
-            todo.extend(ast.iter_child_nodes(node))
-
-
-def _loops_of(function: _Function) -> tuple[bool, bool]:
-    """Has the function's own scope a loop that burns fuel; does it look at its own locals?"""
-    loops = sees_locals = False
-    for node in _own_nodes(function.body):
-        loops = loops or isinstance(node, ast.While | ast.AsyncFor)
-        loops = loops or (isinstance(node, ast.For) and _is_endless(node.iter))
-        sees_locals = sees_locals or (isinstance(node, ast.Name) and node.id in _SEES_LOCALS)
-    return loops, sees_locals
-
-
-def _is_endless(iterable: ast.expr) -> bool:
-    """Can the loop over it turn (nearly) for ever?"""
-    if not isinstance(iterable, ast.Call):
-        return False
-    name = iterable.func
-    called = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
-    return called in _ENDLESS
-
-
 def _can_leave(body: list[ast.stmt]) -> bool:
     """Can the loop of this body be left other than by its normal exit?"""
-    return any(isinstance(n, ast.Break | ast.Return) for n in _own_nodes(body))
+    return any(isinstance(n, ast.Break | ast.Return) for n in own_nodes(body))
 
 
 def _irrefutable(pattern: ast.pattern) -> bool:

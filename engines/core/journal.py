@@ -16,13 +16,16 @@ from typing import Final
 from fuzztui.engines.core.candidate import Candidate, from_label
 
 __all__ = [
+    "ANALYSE",
     "ENDED",
+    "FINISH",
     "IDLE",
     "LOADING",
     "REBUILD",
     "REFUSED",
     "RUNNING",
     "SAVING",
+    "STOP_NOW",
     "Journal",
 ]
 
@@ -73,8 +76,10 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     START_TIME,
     SUSPECT_TRIAL,
     SUSPECT_KILLS,
+    # ---- the worker's again (a new word goes to the end: files outlive versions)
+    MUTANT,
     WORDS,
-) = range(43)
+) = range(44)
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
 """Phases. RUNNING: the target executes. SAVING: that has ended and is being judged.
@@ -82,6 +87,12 @@ ENDED, REFUSED: the worker ends on purpose."""
 
 REBUILD: Final = "rebuild"
 """The operation of running a queue entry again after a restart: not a trial."""
+
+ANALYSE: Final = "analyse"
+"""The operation of running mutants on a queue entry: not a trial either."""
+
+STOP_NOW, FINISH = 1, 2
+"""STOP. FINISH: what remains to be done once the budget is used up, then stop."""
 
 _LABEL_AT: Final = 8 * 64
 _LABEL_SIZE: Final = 128
@@ -125,6 +136,7 @@ class Journal:
         words, data, label = self.words, candidate.data, candidate.label
         # Not RUNNING while the fields change: a kill in between finds no half input.
         words[PHASE] = IDLE
+        words[MUTANT] = 0
         n = len(data) if len(data) <= self.capacity else self.capacity
         words[LENGTH] = n
         self._map[_DATA_AT : _DATA_AT + n] = data if n == len(data) else data[:n]
@@ -150,8 +162,9 @@ class Journal:
             self._map[_DATA_AT + at : _DATA_AT + at + n] = data[:n]
             self.words[LENGTH] = at + n
 
-    def again(self, now_ns: int) -> None:
-        """The same input is about to run once more (is it flaky?)."""
+    def again(self, now_ns: int, mutant: int = -1) -> None:
+        """The same input is about to run once more: on the program, or on a mutant (its index)."""
+        self.words[MUTANT] = mutant + 1
         self.words[STARTED] = now_ns
         self.words[PHASE] = RUNNING
 

@@ -60,6 +60,7 @@ from fuzztui.engines.core.shrink import shrink
 from fuzztui.engines.core.stages import Stage
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import QUEUE, Store, candidate_tail, entry_ids
+from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed
 
 __all__ = ["Loop", "Parts"]
@@ -91,6 +92,18 @@ class Parts:
     """All that judge, ``coverage`` among them."""
     shrink_runs: int = 0
     """How many runs a new entry is worth to make it smaller."""
+    before: Callable[[Candidate], None] = lambda candidate: None
+    """Called with each trial's candidate before it runs."""
+    tick: Callable[[], None] = lambda: None
+    """Called between trials, about every 50 ms by the clock: for figures, not for decisions."""
+    finish: Callable[[], None] = lambda: None
+    """What remains to be done once the budget is used up."""
+    on_modules: Callable[[], None] = lambda: None
+    """Called between trials when modules were imported late."""
+    connect: Callable[[Callable[[Entry], None]], None] = lambda describe: None
+    """Is given what tells anew of an entry whose merits have changed."""
+    obey: Callable[[Command], str] | None = None
+    """Carries out commands that only this engine knows; raises ``SteerError``."""
 
 
 class Loop:
@@ -108,6 +121,7 @@ class Loop:
         rescue: Rescue,
         edges: EdgeTable,
         budget_trials: int = 0,
+        budget_cpu_s: float = 0.0,
         on_modules: Callable[[], None] = lambda: None,
     ) -> None:
         """``on_modules`` is called between trials when modules were imported late."""
@@ -116,13 +130,15 @@ class Loop:
         self.findings, self.steering, self.edges = findings, steering, edges
         self.rescue = rescue
         self._budget = budget_trials or (1 << 62)
+        self._budget_cpu_s = budget_cpu_s
         self._files = edges.files()
         self._modules = len(edges.modules)
         self._on_modules = on_modules
         self._fresh_until = journal.words[j.TRIAL] + _FRESH_TRIALS
         self._cycle_of_find = 0
         self._variable = 0
-        parts.scheduler.on_change = lambda entry: self._describe(parts.corpus.by_id[entry])
+        parts.connect(self.describe)
+        parts.scheduler.on_change = lambda entry: self.describe(parts.corpus.by_id[entry])
 
     # -------------------------------------------------------------------- trials
 
@@ -145,6 +161,9 @@ class Loop:
                 due = now + _TICK_NS
             self.trial(self._propose(), now)
         self._tick()
+        if words[j.STOP] != j.STOP_NOW and not self.steering.stop:
+            self.parts.finish()
+            self._tick()
         self.findings.recount(final=True)
 
     def _propose(self) -> Candidate:
@@ -160,6 +179,7 @@ class Loop:
         journal.begin(now_ns, candidate, counts=not candidate.recovered)
         if candidate.begun is not None:
             candidate.begun()
+        self.parts.before(candidate)
         execution = self.parts.executor.run(candidate.data)
         took = time.monotonic_ns() - now_ns
         words[j.SLOWEST_NS] = max(took, words[j.SLOWEST_NS])
@@ -242,9 +262,9 @@ class Loop:
         return limit - pages * resource.getpagesize() < limit * _MEMORY_LEFT
 
     def _out_of_memory(self, execution: Execution) -> bool:
-        error = execution.error
         used = self.journal.words[j.TRIAL] > self._fresh_until
-        return used and error is not None and issubclass(type(error), MemoryError)
+        failed = execution.outcome is Outcome.FAILURE
+        return used and failed and issubclass(type(execution.error), MemoryError)
 
     # -------------------------------------------------------------------- corpus
 
@@ -258,8 +278,6 @@ class Loop:
         if again.outcome is Outcome.FAILURE or again.outcome is Outcome.TIMEOUT:
             self._failed(candidate, again)
         self.store.put(QUEUE, name, execution.data)
-        for feedback in self.parts.feedbacks:
-            feedback.learn(execution)
         parent = corpus.by_id.get(candidate.src) if not candidate.peer else None
         entry = Entry(
             id=number,
@@ -271,6 +289,8 @@ class Loop:
             depth=1 if parent is None else parent.depth + 1,
             reasons=reasons,
         )
+        for feedback in self.parts.feedbacks:
+            feedback.learn(execution, entry)
         corpus.add(entry)
         words[j.CORPUS] = len(corpus)
         if candidate.op == "seed":
@@ -287,9 +307,10 @@ class Loop:
             self._variable |= again.observed ^ execution.observed
             words[j.EDGES_VARIABLE] = self.parts.executor.coverage.count(self._variable)
         words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
-        self._describe(entry)
+        self.describe(entry)
 
-    def _describe(self, entry: Entry) -> None:
+    def describe(self, entry: Entry) -> None:
+        """Tell what is known of an entry."""
         self.log.write(
             EntryDescribed(
                 instance=self.log.instance,
@@ -299,6 +320,7 @@ class Loop:
                 favored=entry.favored,
                 outcome=str(Outcome.SUCCESS if entry.valid else Outcome.INVALID),
                 steer=self.parts.scheduler.steer_of(entry.id),
+                kills=entry.kills,
             )
         )
 
@@ -355,7 +377,10 @@ class Loop:
             self.steering.poll()
             self.findings.recount()
             self._figures()
+            self.parts.tick()
             if self.steering.stop or words[j.STOP]:
+                return False
+            if self._budget_cpu_s and time.process_time() >= self._budget_cpu_s:
                 return False
             if not self.steering.paused:
                 return True
@@ -407,9 +432,8 @@ class Loop:
                 execution = self.parts.executor.run(data)
                 self.journal.end()
                 if execution.outcome in (Outcome.SUCCESS, Outcome.INVALID):
-                    entry.favored = any(f.judge(execution) for f in self.parts.feedbacks)
-                    for feedback in self.parts.feedbacks:
-                        feedback.learn(execution)
+                    firsts = [f.recall(execution, entry) for f in self.parts.feedbacks]
+                    entry.favored = any(firsts)
                     entry.edges = self.parts.executor.coverage.count(execution.observed)
                     entry.valid = execution.outcome is Outcome.SUCCESS
                 else:
@@ -420,7 +444,7 @@ class Loop:
             if number in told.entries:
                 entry.reasons = told.entries[number]
             else:
-                self._describe(entry)
+                self.describe(entry)
             if time.monotonic() - said > _SLOW_REBUILD_S:
                 said = time.monotonic()
                 self.log.say("info", f"running the queue again: {at + 1} of {len(names)}")

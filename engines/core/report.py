@@ -15,6 +15,7 @@ from fuzztui.wire.events import (
     Event,
     FindingDescribed,
     Message,
+    MutantState,
 )
 
 __all__ = ["EventLog", "Told", "read_told"]
@@ -76,6 +77,10 @@ class Told:
     """The last description of each signature."""
     entries: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Why each described queue entry was kept."""
+    mutants: dict[str, MutantState] = field(default_factory=dict)
+    """The last word on each mutant that there was one on."""
+    killed: dict[str, MutantState] = field(default_factory=dict)
+    """The kills that were not taken back."""
 
 
 def read_told(file: Path) -> Told:
@@ -101,3 +106,9 @@ def _note(told: Told, event: Event) -> None:
             told.findings[event.signature] = event
         case EntryDescribed():
             told.entries[event.id] = tuple(map(str, event.reasons))
+        case MutantState():
+            told.mutants[event.id] = event
+            if event.state == "killed":
+                told.killed[event.id] = event
+            elif event.state in ("pending", "alive"):
+                told.killed.pop(event.id, None)

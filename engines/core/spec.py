@@ -26,6 +26,7 @@ class TargetSpec:
     exclude: tuple[str, ...] = ()
     input: str = "auto"
     generator: str = ""
+    compare: str = ""
     expected: tuple[str, ...] = ()
     timeout_s: float = 1.0
     memory_bytes: int = 0
@@ -62,6 +63,8 @@ class Spec:
     seed: int = 0
     budget_trials: int = 0
     budget_s: float = 0.0
+    budget_cpu_s: float = 0.0
+    """CPU seconds of one worker: for benchmarks on a noisy machine."""
 
 
 _ABSENT: Any = object()
@@ -123,6 +126,7 @@ def read_spec(file: Path) -> Spec:
         seed=top.get("seed", int, 0),
         budget_trials=top.get("budget_trials", int, 0),
         budget_s=float(top.get("budget_s", (int, float), 0)),
+        budget_cpu_s=float(top.get("budget_cpu_s", (int, float), 0)),
         target=_target(_Table(file, "target", top.get("target", dict))),
         engine=_engine(_Table(file, "engine", top.get("engine", dict))),
     )
@@ -139,6 +143,7 @@ def _target(table: _Table) -> TargetSpec:
         exclude=table.strings("exclude"),
         input=table.choice("input", ("auto", "text", "bytes"), "auto"),
         generator=table.get("generator", str, ""),
+        compare=table.get("compare", str, ""),
         expected=table.strings("expected"),
         timeout_s=float(table.get("timeout_s", (int, float), 1.0)) or 1.0,
         memory_bytes=table.get("memory_bytes", int, 0),

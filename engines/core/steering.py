@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,20 @@ from fuzztui.wire.events import CommandApplied, CommandRejected
 
 __all__ = ["CAPABILITIES", "Steering"]
 
-CAPABILITIES: Final = ["pause", "resume", "stop", "skip", "promote", "reset"]
+_BASE: Final = ["pause", "resume", "stop", "skip", "promote", "reset"]
+CAPABILITIES: Final = {
+    "zest": _BASE,
+    "mu2": [
+        *_BASE,
+        "skip-mutants",
+        "promote-mutants",
+        "move-mutants",
+        "mark-equivalent",
+        "requeue-mutants",
+        "exact-pass",
+    ],
+}
+"""The commands that each kind of engine obeys."""
 
 _READ_LIMIT: Final = 1 << 20
 
@@ -43,8 +57,12 @@ class Steering:
         scheduler: Steerable,
         journal: Journal,
         log: EventLog,
+        *,
         answered: set[str],
+        obey: Callable[[Command], str] | None = None,
     ) -> None:
+        """``obey`` carries out what only this engine knows; its effects must outlive a restart."""
+        self._more = obey
         self._file, self._scheduler, self._log = file, scheduler, log
         self._words = journal.words
         self._answered = answered
@@ -115,5 +133,7 @@ class Steering:
                 return "stopping"
             case Pause() | Resume() | Stop():
                 return ""
+            case _ if self._more is not None:
+                return "" if again else self._more(command)
             case _:
                 raise SteerError(f"this engine does not know how to {command.name}")

@@ -18,6 +18,7 @@ from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.source import Source
 from fuzztui.engines.core.spec import TargetSpec
+from fuzztui.harness import COMPARED_WITH, check_compare
 
 __all__ = ["DEFAULT_FUNCTION", "Target", "application_packages", "load_target"]
 
@@ -34,6 +35,8 @@ class Target:
     expected: tuple[type[BaseException], ...]
     text: bool
     """Does the function take ``str`` (else ``bytes``)?"""
+    compare: Callable[[Any, Any], object] | None = None
+    """When are two values of the function the same? (For engines that compare any.)"""
 
 
 def _split(reference: str, default: str) -> tuple[str, str]:
@@ -67,17 +70,20 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
 
     Everything that is wrong raises :class:`Refusal` with a sentence that names the key.
     """
-    files = [_split(r, "")[0] for r in (spec.function, spec.generator) if r]
+    references = (spec.function, spec.generator, spec.compare)
+    files = [_split(r, "")[0] for r in references if r]
     folders = [str(Path(f).parent) for f in files if _is_file(f)]
     sys.path[:0] = [p for p in (*spec.path, *folders) if p not in sys.path]
     importlib.invalidate_caches()
     if application is not None:
         application.install()
-    function = _resolve("target.function", spec.function, DEFAULT_FUNCTION, spec)
+    modules: dict[str, ModuleType] = {}
+    function = _resolve("target.function", spec.function, DEFAULT_FUNCTION, spec, modules)
     _check_callable(spec.function, function)
     generator = None
     if spec.generator:
-        generator = _resolve("target.generator", spec.generator, "generate", spec)
+        generator = _resolve("target.generator", spec.generator, "generate", spec, modules)
+    compare = _compare(function, spec, modules)
     if application is not None:
         _check_included(spec, application)
     return Target(
@@ -85,15 +91,21 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
         generator=generator,
         expected=tuple(_exception(name) for name in spec.expected),
         text=spec.input == "text" or (spec.input == "auto" and _takes_text(function)),
+        compare=compare,
     )
 
 
-def _resolve(key: str, reference: str, default: str, spec: TargetSpec) -> Callable[..., Any]:
+def _resolve(
+    key: str, reference: str, default: str, spec: TargetSpec, modules: dict[str, ModuleType]
+) -> Callable[..., Any]:
+    """The callable. ``modules``: what was imported for other keys; a file is loaded once."""
     where = f'{key} = "{reference}"'
     name, attribute = _split(reference, default)
     if not name or not attribute:
         raise Refusal(f'{where}: write it as "module:function" or "file.py:function"')
-    module = _import(where, name, spec)
+    if name not in modules:
+        modules[name] = _import(where, name, spec)
+    module = modules[name]
     found: Any = module
     for part in attribute.split("."):
         found = getattr(found, part, None)
@@ -165,6 +177,25 @@ def _check_callable(reference: str, function: Callable[..., Any]) -> None:
         raise Refusal(f"{where} must be callable with one argument, the input: {e}") from None
     except ValueError:
         pass  # a builtin without a signature
+
+
+def _compare(
+    function: Callable[..., Any], spec: TargetSpec, modules: dict[str, ModuleType]
+) -> Callable[[Any, Any], object] | None:
+    """``target.compare``, else what ``fuzztui.harness.compare`` left at the function."""
+    if spec.compare:
+        where = f'target.compare = "{spec.compare}"'
+        found: Any = _resolve("target.compare", spec.compare, "compare", spec, modules)
+    else:
+        where = f'target.function = "{spec.function}": what it is decorated to be compared with'
+        found = getattr(function, COMPARED_WITH, None)
+        if found is None:
+            return None
+    try:
+        check_compare(found)
+    except TypeError as e:
+        raise Refusal(f"{where} {e}") from None
+    return found  # type: ignore[no-any-return]
 
 
 def _takes_text(function: Callable[..., Any]) -> bool:

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import COMMAND_NAMES
-from fuzztui.wire.events import EVENT_KINDS, CommandIssued, Record, Unknown
+from fuzztui.wire.events import (
+    EVENT_KINDS,
+    CommandIssued,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
+    Record,
+    Unknown,
+)
 
 INSTANCES = ["main", "w1", "[/x]", "a\x1b[31m", "\ud800", ""]
 STATES = ["running", "paused", "restarting", "stopped", "finished", "failed", "starting", "?"]
@@ -38,8 +46,34 @@ FLAT = st.dictionaries(
     max_size=3,
 )
 
+MUTANTS = st.sampled_from(["m:f:math:0:*", "m:f:negate:1:", "[/x]\x1b[31m", "\ud800", ""])
+FIGURES = st.one_of(st.lists(INTS, min_size=3, max_size=3), st.lists(INTS, max_size=4), TEXTS)
+MUTANT = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": st.one_of(MUTANTS, MUTANTS, st.none(), INTS),
+        "line": st.one_of(INTS, TEXTS),
+        "function": st.one_of(TEXTS, INTS),
+        "operator": st.sampled_from(["math", "negate", 3]),
+        "before": TEXTS,
+        "after": TEXTS,
+        "static": st.one_of(st.booleans(), TEXTS),
+    },
+)
+OWN = {
+    (MutantsFound, "mutants"): st.lists(st.one_of(MUTANT, MUTANT, TEXTS), max_size=4),
+    (MutantState, "id"): MUTANTS,
+    (MutantState, "state"): st.sampled_from(
+        ["pending", "alive", "killed", "killed", "skipped", "equivalent", "invalid", "?"]
+    ),
+    (MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
+}
+"""Fields that mean something else than others of their name or type."""
 
-def _field(f, floats):
+
+def _field(cls, f, floats):
+    if (cls, f.name) in OWN:
+        return OWN[cls, f.name]
     if f.name == "id" and f.type == "str":
         return st.sampled_from(["c1", "c2", "c3", "c4"])
     if f.name in POOLS:
@@ -60,7 +94,7 @@ def of_kind(cls, floats=FLOATS):
     required, optional = {}, {}
     for f in fields(cls):
         is_required = f.default is MISSING and f.default_factory is MISSING
-        (required if is_required else optional)[f.name] = _field(f, floats)
+        (required if is_required else optional)[f.name] = _field(cls, f, floats)
     return st.fixed_dictionaries(required, optional=optional).map(lambda kw: cls(**kw))
 
 

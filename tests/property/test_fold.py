@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,12 +12,12 @@ from hypothesis import strategies as st
 
 from fuzztui.model import selectors
 from fuzztui.model.chain import Chain, Link
-from fuzztui.model.checkpoint import CheckpointError, Mark, from_json, rows, to_json
+from fuzztui.model.checkpoint import CheckpointError, Mark, from_json, tables, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.series import LIMIT
-from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, Changes, State
+from fuzztui.model.state import MUTANT_STATES, RECENT_COMMANDS, RECENT_RECORDS, Changes, State
 from fuzztui.wire.codec import decode_record
-from fuzztui.wire.events import Record, Stats
+from fuzztui.wire.events import MutantState, Record, Stats
 
 thorough = settings(max_examples=80)
 
@@ -36,6 +37,7 @@ def same(a, b):
     assert a == b
     assert list(a.entries) == list(b.entries)
     assert list(a.findings) == list(b.findings)
+    assert list(a.mutants) == list(b.mutants)
     assert list(a.instances) == list(b.instances)
 
 
@@ -71,15 +73,15 @@ def test_any_link_of_a_chain_is_the_state_of_its_record(records, cuts):
     for cut in sorted(c for c in cuts if c <= len(records)):
         apply(state, records[state.seq : cut])
         data = through_json(to_json(state, mark))
+        rows = tables(data, mark.tables.mutants)
         mark = Mark.of(state)
-        entries, findings = rows(data)
         head = data["head"]
         chain.links.append(
             Link(
                 state.seq,
+                state.cost,
                 state.t,
-                entries,
-                findings,
+                rows,
                 data["recent"],
                 lambda head=head: through_json(head),
             )
@@ -163,6 +165,41 @@ def test_tables_agree_with_each_other(records):
         assert len(keys) == len(set(keys))
 
 
+@thorough
+@given(logs(max_size=60))
+def test_mutants_are_counted_as_their_rows_say(records):
+    state = folded(records)
+    rows = list(state.mutants.values())
+    counts = {word: n for word, n in state.mutant_counts.items() if n}
+    assert counts == Counter(m.state for m in rows)
+    assert state.static_mutants == sum(m.static for m in rows)
+    assert all(key == m.id for key, m in state.mutants.items())
+    assert all(m.state in MUTANT_STATES for m in rows)
+    assert all((m.killed_t >= 0) == (m.state == "killed") for m in rows)
+    if rows:
+        assert state.series["killed"].last == counts.get("killed", 0)
+    summary = selectors.mutants_summary(state)
+    if summary.score is not None and summary.adjusted is not None:
+        assert 0 <= summary.score <= summary.adjusted <= 1
+
+
+@thorough
+@given(logs(max_size=60))
+def test_nobody_elses_word_brings_a_killed_mutant_back(records):
+    """Except a person's, and then anybody's."""
+    state = State()
+    for record in records:
+        event = record.event
+        killed_by = {m.id: m.instance for m in state.mutants.values() if m.state == "killed"}
+        apply(state, [record])
+        for key, name in killed_by.items():
+            now = state.mutants[key]
+            if now.state != "killed" or now.instance != name:
+                assert isinstance(event, MutantState)
+                assert event.id == key
+                assert event.instance == name or event.state in ("skipped", "equivalent")
+
+
 @settings(max_examples=10)
 @given(st.integers(1, 3), st.floats(0.01, 700))
 def test_a_state_is_bounded(instances, step):
@@ -192,6 +229,8 @@ def test_data_that_is_no_checkpoint_is_refused():
         {**data, "schema": 0},
         {**data, "head": {}},
         {**data, "entries": 3},
+        {**data, "mutants": [["a", {"state": "killed"}]]},
+        {**data, "mutants": [[]]},
     ):
         with pytest.raises(CheckpointError):
             from_json(broken)

@@ -126,7 +126,7 @@ def test_valid_coverage_is_judged_apart() -> None:
         seen = execution(outcome, *cells)
         reasons = feedback.judge(seen)
         if reasons:
-            feedback.learn(seen)
+            feedback.learn(seen, Entry(0, "id:000000", b"", 1))
         return reasons
 
     assert run(Outcome.INVALID, 0, 1, 2) == ("edge",)

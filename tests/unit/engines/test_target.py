@@ -158,7 +158,10 @@ def test_outcomes(tmp_path: Path) -> None:
     try:
         run = executor(target, tmp_path).run
         assert (run(b"").outcome, run(b"").value) == (Outcome.SUCCESS, 7)
-        assert (run(b"v").outcome, run(b"v").error) == (Outcome.INVALID, None)
+        invalid = run(b"v")
+        assert invalid.outcome is Outcome.INVALID
+        assert type(invalid.error) is UnicodeError
+        assert invalid.error.__traceback__ is None  # it would keep the trial's frames alive
         assert run(b"k").outcome is Outcome.FAILURE
         assert isinstance(run(b"x").error, SystemExit)
     finally:

@@ -1,0 +1,76 @@
+"""Objects of the engine among a program's constants, and nodes put into its tree.
+
+Inserted code reaches the engine's objects (the map of cells, the guard's fuel) without
+a name: a marker stands for each in the tree, and the object takes its place among the
+compiled code's constants. So the program's own names stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Mapping
+from types import CodeType
+from typing import Any, Final, TypeVar
+
+__all__ = ["MARKERS", "compile_with", "marker", "placed"]
+
+# Markers are complex denormals: no program has them, and the compiler cannot fold
+# a subscript of a complex number away, as it would one of a string.
+_TINY: Final = 5e-324
+MARKERS: Final[Mapping[str, complex]] = {
+    name: complex(0.0, _TINY * (i + 3))
+    for i, name in enumerate(
+        ("cells", "next", "arm", "fuel", "tick", "hit", "watches", "nobody", "empty")
+    )
+}
+
+_N = TypeVar("_N", bound=ast.AST)
+
+
+def marker(name: str) -> ast.Constant:
+    """The node that stands for the object called ``name``."""
+    return ast.Constant(MARKERS[name])
+
+
+def compile_with(
+    tree: ast.Module, file: str, constants: Mapping[str, Any], flags: int = 0
+) -> CodeType:
+    """Compile, with each marker replaced by the object of that name.
+
+    ``flags`` are those of ``from __future__`` imports that the tree itself lacks.
+    Raises what :func:`compile` raises.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "'complex' object is not callable; perhaps ..."
+        code = compile(tree, file, "exec", flags=flags, dont_inherit=True)
+    by_marker = {mark: constants[name] for name, mark in MARKERS.items() if name in constants}
+    return _replace(code, by_marker)
+
+
+def _replace(code: CodeType, by_marker: Mapping[complex, Any]) -> CodeType:
+    consts = tuple(
+        _replace(c, by_marker)
+        if isinstance(c, CodeType)
+        else by_marker.get(c, c)
+        if type(c) is complex
+        else c
+        for c in code.co_consts
+    )
+    if all(a is b for a, b in zip(consts, code.co_consts, strict=True)):
+        return code
+    return code.replace(co_consts=consts)
+
+
+def placed(node: _N, at: ast.AST) -> _N:
+    """Give ``node`` and the new nodes below it the place of ``at``."""
+    if "lineno" in node._attributes:
+        if hasattr(node, "lineno"):
+            return node  # the program's own
+        new: Any = node
+        new.lineno, new.col_offset = getattr(at, "lineno", 1), getattr(at, "col_offset", 0)
+        new.end_lineno = getattr(at, "end_lineno", new.lineno)
+        new.end_col_offset = getattr(at, "end_col_offset", new.col_offset)
+    for child in ast.iter_child_nodes(node):
+        placed(child, at)
+    return node

@@ -1,0 +1,264 @@
+"""Saved inputs: every survivor is to be run on each that infects it, sooner or later.
+
+For each input is kept which mutants are *settled* with it: soundly pruned, or run.
+The schedule lets the work through bit by bit. So the exact pass is nothing but the
+same work without a budget: when no survivor is unsettled with any input, the mutation
+score is exact.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.candidate import Candidate
+from fuzztui.engines.core.corpus import Corpus, Entry, Steerable
+from fuzztui.engines.core.executor import Execution, Executor
+from fuzztui.engines.core.isolation import Isolation
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.mu2.oracle import Oracle
+from fuzztui.engines.mu2.outside import Outside
+from fuzztui.engines.mu2.pipeline import Pipeline
+from fuzztui.engines.mu2.runner import Kill, Runner
+from fuzztui.engines.mu2.schedule import Full, Schedule
+from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mu2.watch import Watch
+from fuzztui.engines.mutants.program import Program
+
+__all__ = ["Backlog"]
+
+_CHUNK: Final = 32
+"""Mutants run before the loop gets its turn: commands wait no longer."""
+_AUDITS: Final = 2
+_OUTSIDE_INPUTS: Final = 16
+_OUTSIDE_COST: Final = 500_000
+"""Turns: a tenth of a second's worth."""
+_NEVER: Final = -1
+"""All bits: nothing is ever to be run on that input."""
+_EXACT: Final = Full()
+
+
+@dataclass(slots=True)
+class _Job:
+    """A saved input under analysis; ``left`` are the mutants still to run on it."""
+
+    entry: Entry
+    original: Execution
+    left: deque[int] = field(default_factory=deque)
+    audits: frozenset[int] = frozenset()
+    turns: int = 0
+    """What a run costs."""
+
+
+class Backlog:
+    """The stage's work: :meth:`work`."""
+
+    def __init__(
+        self,
+        *,
+        executor: Executor,
+        program: Program,
+        table: Table,
+        runner: Runner,
+        outside: Outside,
+        pipeline: Pipeline,
+        schedule: Schedule,
+        watch: Watch,
+        oracle: Oracle,
+        isolation: Isolation,
+        corpus: Corpus,
+        scheduler: Steerable,
+        journal: Journal,
+        instance: str,
+    ) -> None:
+        self._executor, self._program, self._table = executor, program, table
+        self._runner, self._outside, self._pipeline = runner, outside, pipeline
+        self._schedule, self._watch = schedule, watch
+        self._oracle, self._isolation = oracle, isolation
+        self._corpus, self._scheduler, self._journal = corpus, scheduler, journal
+        self._instance = instance
+        self._settled: dict[int, int] = {}
+        self._queue: deque[Entry] = deque()
+        self._job: _Job | None = None
+        self._outside_turn = 0
+        self.exact = False
+        """Work without a budget until everything is settled."""
+        self.on_kills: Callable[[Entry], None] = lambda entry: None
+        """Called when an entry that is in the corpus already has killed."""
+
+    def __len__(self) -> int:
+        """How many saved inputs wait."""
+        return len(self._queue) + (self._job is not None)
+
+    def add(self, execution: Execution, entry: Entry, ran: Iterable[int]) -> None:
+        """The input is in the corpus; these mutants were run on it already."""
+        self._watch.entered(execution.observed)
+        self._settled[entry.id] = _bits(ran)
+        self._queue.append(entry)
+
+    def commit(self, entry: Entry, kills: Iterable[Kill]) -> int:
+        """The mutants are killed by that entry; returns how many were not dead before."""
+        new = 0
+        for at, verdict in kills:
+            if self._table.alive(at):
+                new += 1
+                self._table.kill(at, verdict, f"{self._instance}/{entry.id}")
+        entry.kills += new
+        return new
+
+    # ----------------------------------------------------------------- the work
+
+    def work(self) -> None:
+        """A bit of it, if the schedule allows; all of it if that wants everything."""
+        self._bit()
+        while self._schedule.everything and len(self) and not self._journal.words[j.STOP]:
+            self._bit()
+
+    def _bit(self) -> None:
+        if not (self.exact or self._schedule.may_work()):
+            return
+        cost = self._runner.cost
+        kills = 0
+        if self._job is None and self._queue:
+            self._job = self._begin(self._queue.popleft())
+        if self._job is not None:
+            kills = self._go_on(self._job)
+        elif not self._queue:
+            kills = self._work_outside()
+        self._schedule.spent(self._runner.cost - cost, kills, saved=True)
+
+    def _begin(self, entry: Entry) -> _Job | None:
+        """Run the program on the input with all probes; who is left to be run?"""
+        table = self._table
+        settled = self._settled.get(entry.id, _NEVER)
+        if not table.mask & ~settled:
+            return None
+        before = self._watch.installed
+        everyone = self._watch.everyone()
+        self._mark(entry)
+        original = self._executor.run(entry.data)
+        self._journal.end()
+        self._watch.install(before)
+        if not self._oracle.judges(original.outcome) or self._isolation.distrusts(original.data):
+            self._settled[entry.id] = _NEVER
+            return None
+        seen = self._pipeline.watch(everyone, self._program.units_of(original.observed))
+        schedule = _EXACT if self.exact else self._schedule
+        chosen = self._pipeline.todo(seen, schedule, saved=True, settled=settled)
+        self._settled[entry.id] |= table.mask & ~_bits(seen.infected)
+        audits = self._pipeline.audit(seen, most=_AUDITS)
+        left = deque([*(row.mutant.index for row in chosen), *audits])
+        if any(row.promoted and self._table.favour(row.mutant.index) for row in chosen):
+            self._scheduler.promote(entry.id)
+        self._mark(entry)
+        turns = self._runner.measure(original) if left else 0
+        self._journal.end()
+        if left and not turns:
+            self._settled[entry.id] = _NEVER  # it is flaky
+            return None
+        return _Job(entry, original, left, frozenset(audits), turns)
+
+    def _go_on(self, job: _Job) -> int:
+        part: list[int] = []
+        while job.left and len(part) < _CHUNK:
+            at = job.left.popleft()
+            if at in self._table.survivors:
+                part.append(at)
+        kills: list[Kill] = []
+        if part:
+            self._mark(job.entry)
+            if self._isolation.all_outside:
+                kills = self._in_children(part, [job.entry])
+            else:
+                kills = self._runner.kills(
+                    job.original, part, turns=job.turns, known=True, verify=not job.left
+                )
+            self._journal.end()
+            self._settled[job.entry.id] |= _bits(part)
+            self._pipeline.audited(kills, job.audits.intersection(part))
+            self._credit(job.entry, kills)
+        if not job.left:
+            self._job = None
+        return len(kills)
+
+    def _mark(self, entry: Entry) -> None:
+        """Should the process die: it was no trial."""
+        candidate = Candidate(entry.data, j.ANALYSE, entry.id)
+        self._journal.begin(time.monotonic_ns(), candidate, counts=False)
+        self._journal.judging()
+
+    def _credit(self, entry: Entry, kills: list[Kill]) -> None:
+        if self.commit(entry, kills):
+            self.on_kills(entry)
+
+    # ------------------------------------------------------------ child processes
+
+    def _work_outside(self) -> int:
+        """One mutant that cannot run in here, on some inputs it has not seen."""
+        waiting = sorted(self._table.outside)
+        waiting = [at for at in waiting if any(self._open(e, at) for e in self._corpus.entries)]
+        if not waiting:
+            self.exact = False
+            return 0
+        at = waiting[self._outside_turn % len(waiting)]
+        self._outside_turn += 1
+        inputs = [e for e in self._corpus.entries if self._open(e, at)]
+        if not self.exact:
+            inputs = inputs[:_OUTSIDE_INPUTS]
+        self._runner.cost += _OUTSIDE_COST
+        kills = self._in_children([at], inputs)
+        for entry in inputs:
+            self._settled[entry.id] |= 1 << at
+        return len(kills)
+
+    def _open(self, entry: Entry, at: int) -> bool:
+        return not self._settled.get(entry.id, _NEVER) >> at & 1
+
+    def _in_children(self, mutants: list[int], entries: list[Entry]) -> list[Kill]:
+        kills: list[Kill] = []
+        by_id = {entry.id: entry for entry in entries}
+        rows = self._table.rows
+        pairs = [(rows[at].mutant, entry.id, entry.data) for at in mutants for entry in entries]
+        for told in self._outside.run(pairs):
+            if told.wrong:
+                self._table.invalidate(told.index, told.wrong)
+                continue
+            self._table.ran(told.index)
+            if told.verdict is not None:
+                kills.append((told.index, told.verdict))
+                self._credit(by_id[told.key], kills[-1:])
+        return kills
+
+    # ------------------------------------------------------------------ steering
+
+    def again(self, mutants: Iterable[int]) -> None:
+        """These are to be tried on the whole corpus (again): promoted, or queued again."""
+        asked = _bits(mutants)
+        for number, settled in self._settled.items():
+            if settled != _NEVER:
+                self._settled[number] = settled & ~asked
+        self._requeue(asked)
+        self._watch.forget()
+
+    def begin_exact(self) -> None:
+        """From now on, work without a budget until all is settled."""
+        self._requeue(self._table.mask)
+        self.exact = True
+
+    def _requeue(self, mask: int) -> None:
+        waiting = {entry.id for entry in self._queue}
+        for entry in self._corpus.entries:
+            open_ = mask & ~self._settled.get(entry.id, _NEVER)
+            if open_ and entry.id not in waiting:
+                self._queue.append(entry)
+
+
+def _bits(indices: Iterable[int]) -> int:
+    bits = 0
+    for at in indices:
+        bits |= 1 << at
+    return bits

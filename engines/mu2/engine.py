@@ -1,0 +1,182 @@
+"""mu2 (Laybourn et al., "Guiding Greybox Fuzzing with Mutation Testing", ICSE 2023), for Python.
+
+Algorithm 2: zest, and an input is kept also when it kills a mutant of the program
+that no kept input has killed. So these are zest's parts, a feedback and a stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.candidate import Candidate
+from fuzztui.engines.core.context import Context
+from fuzztui.engines.core.corpus import Entry
+from fuzztui.engines.core.errors import Stopping
+from fuzztui.engines.core.executor import Executor
+from fuzztui.engines.core.importer import Application
+from fuzztui.engines.core.isolation import Isolation, read_index, write_index
+from fuzztui.engines.core.loop import Parts
+from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.mu2.backlog import Backlog
+from fuzztui.engines.mu2.feedback import KillFeedback
+from fuzztui.engines.mu2.inquest import Inquest
+from fuzztui.engines.mu2.oracle import Oracle
+from fuzztui.engines.mu2.outside import Outside
+from fuzztui.engines.mu2.pipeline import Pipeline
+from fuzztui.engines.mu2.report import MutationReport
+from fuzztui.engines.mu2.runner import Runner
+from fuzztui.engines.mu2.schedule import Adaptive, Full, Schedule
+from fuzztui.engines.mu2.steering import MutantSteering
+from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mu2.watch import Watch
+from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
+from fuzztui.engines.mutants.program import Mutant, Program
+from fuzztui.engines.mutants.reimport import reload
+from fuzztui.engines.zest import engine as zest
+
+__all__ = ["SILENCE_TIMES", "build", "prepare"]
+
+SILENCE_TIMES: Final = 12
+"""A child may be silent for so many time limits: no single run of a mutant takes longer."""
+
+
+class Analyse:
+    """The mutant-execution stage: works off saved inputs, proposes none of its own."""
+
+    def __init__(self, backlog: Backlog) -> None:
+        self._backlog = backlog
+
+    def propose(self) -> Candidate | None:
+        """Nothing, after a bit of work."""
+        self._backlog.work()
+        return None
+
+
+def prepare(spec: Spec, application: Application) -> Program:
+    """The mutants' side of the application: told before it is loaded."""
+    options = spec.engine.options
+    operators = tuple(options.get("operators") or DEFAULT_OPERATORS)
+    return Program(application, operators, tuple(options.get("mutate", ())))
+
+
+def build(context: Context) -> Parts:
+    """The parts of a mu2 engine."""
+    spec, rng, journal, log = context.spec, context.rng, context.journal, context.log
+    executor, program = context.executor, context.prepared
+    assert isinstance(program, Program)
+    base = zest.build(context)
+    options = spec.engine.options
+    table = Table(log, journal, context.told)
+    isolation = Isolation.load(spec.dir)
+    oracle = Oracle(
+        options.get("oracle", "differential"),
+        context.target.compare,
+        executor.guarded,
+    )
+    silence_s = 2 + SILENCE_TIMES * spec.target.timeout_s
+
+    def stopping() -> None:
+        if journal.words[j.STOP] == j.STOP_NOW:
+            raise Stopping
+
+    runner = Runner(
+        executor=executor,
+        program=program,
+        oracle=oracle,
+        journal=journal,
+        table=table,
+        isolation=isolation,
+    )
+    outside = Outside(
+        executor,
+        program,
+        oracle,
+        _reload(context, program),
+        silence_s=silence_s,
+        meanwhile=stopping,
+    )
+    schedule: Schedule = Full() if options.get("schedule") == "full" else Adaptive(rng)
+    pipeline = Pipeline(table, rng, log.say)
+    watch = Watch(program, table)
+    executor.observers.append(watch)
+    backlog = Backlog(
+        executor=executor,
+        program=program,
+        table=table,
+        runner=runner,
+        outside=outside,
+        pipeline=pipeline,
+        schedule=schedule,
+        watch=watch,
+        oracle=oracle,
+        isolation=isolation,
+        corpus=base.corpus,
+        scheduler=base.scheduler,
+        journal=journal,
+        instance=spec.instance,
+    )
+    feedback = KillFeedback(
+        coverage=base.coverage,
+        table=table,
+        runner=runner,
+        pipeline=pipeline,
+        schedule=schedule,
+        watch=watch,
+        backlog=backlog,
+        oracle=oracle,
+        isolation=isolation,
+        journal=journal,
+    )
+    report = MutationReport(
+        backlog=backlog,
+        feedback=feedback,
+        schedule=schedule,
+        table=table,
+        pipeline=pipeline,
+        runner=runner,
+        program=program,
+        oracle=oracle,
+        isolation=isolation,
+        journal=journal,
+        log=log,
+        exact=bool(options.get("exact", True)),
+    )
+    known = dict(read_index(spec.dir))
+
+    def found() -> None:
+        """Mutants of the modules that were loaded since."""
+        fresh = program.scan()
+        if fresh:
+            table.add(fresh, {m.id for m in fresh if known.get(m.id, m.hash) != m.hash})
+            table.send_outside(isolation.outside)
+            write_index(spec.dir, [(m.id, m.hash) for m in program.mutants])
+
+    def connect(describe: Callable[[Entry], None]) -> None:
+        backlog.on_kills = describe
+
+    found()
+    Inquest(executor, program, oracle, silence_s).hold(isolation, log.say)
+    table.send_outside(isolation.outside)
+    first, *others = base.stages
+    return replace(
+        base,
+        stages=[first, Analyse(backlog), *others],
+        feedbacks=[*base.feedbacks, feedback],
+        before=feedback.before,
+        tick=report.tick,
+        finish=report.finish,
+        on_modules=found,
+        connect=connect,
+        obey=MutantSteering(table, backlog).obey,
+    )
+
+
+def _reload(context: Context, program: Program) -> Callable[[Mutant | None], Executor]:
+    def anew(mutant: Mutant | None) -> Executor:
+        target = reload(program, context.spec.target, mutant)
+        return context.executor.like(target.function, target.expected)
+
+    return anew

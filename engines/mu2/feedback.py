@@ -1,0 +1,125 @@
+"""Saving what kills: lines 8 to 10 of Algorithm 2."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.candidate import Candidate
+from fuzztui.engines.core.corpus import Entry
+from fuzztui.engines.core.executor import Execution
+from fuzztui.engines.core.feedback import CoverageFeedback
+from fuzztui.engines.core.isolation import Isolation
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.mu2.backlog import Backlog
+from fuzztui.engines.mu2.oracle import Oracle
+from fuzztui.engines.mu2.pipeline import Pipeline
+from fuzztui.engines.mu2.runner import Kill, Runner
+from fuzztui.engines.mu2.schedule import EPOCH, Schedule
+from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mu2.watch import Watch
+
+__all__ = ["KillFeedback"]
+
+_SHRINK_AT_MOST: Final = 8
+"""An input that kills more than this at once is not made smaller: each try would run them all."""
+
+
+_SAMPLE_EVERY: Final = 256
+_DEARER: Final = 2
+"""Inputs that infect cost about so many times what trials cost on average."""
+
+
+class KillFeedback:
+    """News is a mutant that no saved input had killed. Beside it stands the coverage feedback."""
+
+    def __init__(
+        self,
+        *,
+        coverage: CoverageFeedback,
+        table: Table,
+        runner: Runner,
+        pipeline: Pipeline,
+        schedule: Schedule,
+        watch: Watch,
+        backlog: Backlog,
+        oracle: Oracle,
+        isolation: Isolation,
+        journal: Journal,
+    ) -> None:
+        self._coverage, self._table, self._runner = coverage, table, runner
+        self._pipeline, self._schedule, self._watch = pipeline, schedule, watch
+        self._backlog, self._oracle, self._isolation = backlog, oracle, isolation
+        self._words = journal.words
+        self._kills: list[Kill] = []
+        self._started = 0
+        self.original_ns = 0
+        """Time that trials took to run the program, in nanoseconds."""
+
+    def before(self, candidate: Candidate) -> None:
+        """A trial is about to run: with which probes?"""
+        if self._isolation.all_outside:
+            self._watch.install(None)
+        elif candidate.peer:
+            self._watch.everyone()  # what a sibling saved, it may have saved for its kills
+        else:
+            trial = self._words[j.TRIAL]
+            probed = self._schedule.probes(trial, waiting=len(self._backlog) > 0)
+            if probed and self._schedule.everything:
+                self._watch.everyone()
+            elif probed or self._table.promoted:
+                self._watch.known(renew=trial % EPOCH == 0)
+            else:
+                self._watch.install(None)
+        self._started = time.perf_counter_ns()
+
+    def judge(self, execution: Execution) -> tuple[str, ...]:
+        """``kill``; ``infection`` for one of the first inputs that infect a promoted mutant."""
+        self.original_ns += time.perf_counter_ns() - self._started
+        covers = bool(self._coverage.judge(execution))
+        self._schedule.trial(covered=covers)
+        self._kills = []
+        if self._words[j.TRIAL] % _SAMPLE_EVERY == 1:
+            self._schedule.sample(self._runner.measure(execution))
+        if not self._oracle.judges(execution.outcome) or self._isolation.distrusts(execution.data):
+            return ()
+        if self._watch.installed is None:
+            self._pipeline.unseen()
+            return ()
+        seen = self._pipeline.watch(self._watch.installed)
+        rows = self._pipeline.todo(seen, self._schedule, saved=False)
+        if covers:  # it is kept anyway, made smaller first, and then the backlog's
+            rows = [row for row in rows if row.promoted]
+        if not rows:
+            return ()
+        audits = self._pipeline.audit(seen, most=1)
+        cost = self._runner.cost
+        todo = [*(row.mutant.index for row in rows), *audits]
+        turns = int(self._schedule.trial_turns) * _DEARER
+        self._kills = self._runner.kills(execution, todo, turns=turns)
+        self._schedule.spent(self._runner.cost - cost, len(self._kills), saved=False)
+        self._pipeline.audited(self._kills, audits)
+        if self._kills:
+            return ("kill",)
+        favoured = [r for r in rows if r.promoted and self._table.favour(r.mutant.index)]
+        return ("infection",) if favoured else ()
+
+    def keeps(self, execution: Execution, smaller: Execution) -> bool:
+        """All kills."""
+        if len(self._kills) > _SHRINK_AT_MOST:
+            return False
+        turns = int(self._schedule.trial_turns)
+        return all(self._runner.kills(smaller, (at,), turns=turns) for at, _ in self._kills)
+
+    def learn(self, execution: Execution, entry: Entry) -> None:
+        """The kills are the entry's; the other mutants will be run on it in time."""
+        kills, self._kills = self._kills, []
+        self._backlog.commit(entry, kills)
+        self._backlog.add(execution, entry, (at for at, _ in kills))
+
+    def recall(self, execution: Execution, entry: Entry) -> bool:
+        """Had it killed before the restart?"""
+        entry.kills = self._table.kills_of(entry.id)
+        self._backlog.add(execution, entry, ())
+        return entry.kills > 0

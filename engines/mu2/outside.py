@@ -1,0 +1,183 @@
+"""Running mutants in child processes: those that cannot, or must not, run in this one.
+
+*Static* mutants sit in code that runs at import: a child imports the application anew
+with the mutant in it. Mutants in quarantine (they killed a worker, or left something
+behind) are swapped in as usual, but in a child. If a child dies or falls silent, the
+mutant that it had announced did it: a kill, if it happens again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from fuzztui.engines.core.executor import Executor
+from fuzztui.engines.core.forks import Death, Tell, in_child
+from fuzztui.engines.mu2.attack import Attack
+from fuzztui.engines.mu2.oracle import Oracle, Verdict
+from fuzztui.engines.mutants.program import CannotSwap, Mutant, Program
+
+__all__ = ["Outside", "Pair", "Told"]
+
+Pair = tuple[Mutant, int, bytes]
+"""A mutant, a key for the input, and the input."""
+
+Reload = Callable[[Mutant | None], Executor]
+"""Import the application anew, with a static mutant or without: an executor of it (in a child)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One pair that was run; ``verdict`` None: the mutant survived.
+
+    ``wrong``: why it could not be run ("" if it was): the mutant cannot be made, or the
+    program did not repeat itself.
+    """
+
+    index: int
+    key: int
+    verdict: Verdict | None
+    wrong: str = ""
+
+
+class Outside:
+    """Starts a child a static mutant, or one for all others; more if they die."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        program: Program,
+        oracle: Oracle,
+        reload: Reload,
+        *,
+        silence_s: float,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``silence_s``: longer than any single run may take. ``meanwhile`` is called while
+        a child runs; what it raises ends the child.
+        """
+        self._meanwhile = meanwhile
+        self._executor, self._program, self._oracle = executor, program, oracle
+        self._reload, self._silence_s = reload, silence_s
+
+    def run(self, pairs: Sequence[Pair]) -> Iterator[Told]:
+        """Run the pairs in order; those of a mutant that was killed are passed over."""
+        static: dict[int, list[Pair]] = {}
+        for pair in pairs:
+            if pair[0].static:
+                static.setdefault(pair[0].index, []).append(pair)
+        yield from self._children([p for p in pairs if not p[0].static], self._swapped)
+        for those in static.values():
+            yield from self._children(those, self._reloaded)
+
+    def _children(
+        self, pairs: list[Pair], work: Callable[[Sequence[Pair], Tell], None]
+    ) -> Iterator[Told]:
+        while pairs:
+            at = -1
+            over: set[int] = set()
+            death: Death | None = None
+            for message in self._in_child(partial(work, pairs)):
+                if isinstance(message, Death):
+                    death = message
+                elif "begin" in message:
+                    at = int(message["begin"])
+                else:
+                    told = self._judged(_told(pairs[at], message), pairs[at], work)
+                    if told.verdict is not None or told.wrong:
+                        over.add(told.index)
+                    yield told
+            if death is None or death.how == "exited":
+                return
+            mutant, key, _ = pairs[max(at, 0)]
+            if at < 0 or death.how == "raised":  # not the mutant's doing
+                yield Told(mutant.index, key, None, f"its child process {death.words}")
+                over.add(mutant.index)
+            else:
+                words = "hung" if death.how == "hung" else death.words
+                oracle = "timeout" if death.how == "hung" else "died"
+                told = Told(mutant.index, key, Verdict(oracle, f"the mutant {words}"))
+                yield (told := self._judged(told, pairs[at], work))
+                if told.verdict is not None:
+                    over.add(mutant.index)
+            pairs = [p for p in pairs[max(at, 0) + 1 :] if p[0].index not in over]
+
+    def _in_child(self, work: Callable[[Tell], None]) -> Iterator[Any]:
+        return in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
+
+    def _judged(self, told: Told, pair: Pair, work: Callable[[Sequence[Pair], Tell], None]) -> Told:
+        """A kill must happen again, in a child that has run nothing else."""
+        if told.verdict is None:
+            return told
+        again = ""
+        for message in self._in_child(partial(work, [pair])):
+            if isinstance(message, Death):
+                again = {"hung": "timeout", "died": "died"}.get(message.how, again)
+            elif message.get("wrong"):
+                return Told(told.index, told.key, None, str(message["wrong"]))
+            elif message.get("verdict"):
+                again = str(message["verdict"][0])
+        return told if again == told.verdict.oracle else Told(told.index, told.key, None)
+
+    # ------------------------------------------------------------- in the child
+
+    def _swapped(self, pairs: Sequence[Pair], tell: Tell) -> None:
+        self._executor.in_child()
+        attack = Attack(self._executor, self._program, self._oracle)
+        killed: set[int] = set()
+        for at, (mutant, _, data) in enumerate(pairs):
+            if mutant.index in killed:
+                continue
+            tell({"begin": at})
+            original = self._executor.call(data)
+            if len(pairs) == 1 and not attack.repeats(original):
+                tell({"wrong": "the program does not repeat itself"})
+                return
+            try:
+                found = attack.once(original, mutant)
+            except CannotSwap as e:
+                tell({"wrong": str(e)})
+                killed.add(mutant.index)
+                continue
+            if found is not None:
+                killed.add(mutant.index)
+            tell({"verdict": found and [found.oracle, found.detail]})
+
+    def _reloaded(self, pairs: Sequence[Pair], tell: Tell) -> None:
+        """All pairs are of one static mutant.
+
+        Confirmed: the program imported anew without the mutant does what it did.
+        """
+        self._executor.in_child()
+        mutant = pairs[0][0]
+        originals = [self._executor.call(data) for _, _, data in pairs]
+        tell({"begin": 0})
+        try:
+            other = self._reload(mutant)
+        except CannotSwap as e:
+            tell({"wrong": str(e)})
+            return
+        except BaseException as e:
+            detail = f"importing the program with the mutant raised {type(e).__name__}"
+            tell({"verdict": ["exception", detail]})
+            return
+        for at, original in enumerate(originals):
+            tell({"begin": at})
+            fuel = original.spent * 10 + 64
+            found = self._oracle.verdict(original, other.call(original.data, fuel))
+            if found is not None:
+                same = self._reload(None).call(original.data)
+                if self._oracle.verdict(original, same) is not None:
+                    tell({"wrong": "the program, imported anew, does something else"})
+                    return
+            tell({"verdict": found and [found.oracle, found.detail]})
+            if found is not None:
+                return
+
+
+def _told(pair: Pair, message: dict[str, Any]) -> Told:
+    verdict = message.get("verdict")
+    found = None if verdict is None else Verdict(str(verdict[0]), str(verdict[1]))
+    return Told(pair[0].index, pair[1], found, str(message.get("wrong", "")))

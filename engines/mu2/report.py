@@ -1,0 +1,123 @@
+"""Telling how mutation analysis goes: figures now and then, and the exact pass at the end."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from fuzztui.engines.mu2.oracle import Oracle
+from fuzztui.engines.mutants.program import Program
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.isolation import Isolation
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.core.report import EventLog
+from fuzztui.engines.mu2.backlog import Backlog
+from fuzztui.engines.mu2.feedback import KillFeedback
+from fuzztui.engines.mu2.pipeline import Pipeline
+from fuzztui.engines.mu2.runner import Runner
+from fuzztui.engines.mu2.schedule import Schedule
+from fuzztui.engines.mu2.table import INVALID, Table
+from fuzztui.wire.events import MutationStats
+
+__all__ = ["MutationReport"]
+
+_EVERY_S: Final = 2.0
+_RUNS_EVERY_S: Final = 10.0
+
+
+class MutationReport:
+    """Writes :class:`MutationStats` about every 2 seconds and :class:`MutantRuns` every 10."""
+
+    def __init__(
+        self,
+        *,
+        backlog: Backlog,
+        feedback: KillFeedback,
+        schedule: Schedule,
+        table: Table,
+        pipeline: Pipeline,
+        runner: Runner,
+        program: Program,
+        oracle: Oracle,
+        isolation: Isolation,
+        journal: Journal,
+        log: EventLog,
+        exact: bool,
+    ) -> None:
+        """``exact``: is there to be an exact pass at the end?"""
+        self._backlog, self._feedback, self._schedule = backlog, feedback, schedule
+        self._table, self._pipeline, self._runner = table, pipeline, runner
+        self._program, self._oracle, self._isolation = program, oracle, isolation
+        self._words, self._log, self._exact_at_end = journal.words, log, exact
+        self._began = time.perf_counter_ns()
+        self._due = self._runs_due = 0.0
+        self._problems = 0
+        self._was_exact = False
+
+    def tick(self) -> None:
+        """Between trials."""
+        now = time.monotonic()
+        if self._was_exact and not self._backlog.exact:
+            self._say_score()
+        self._was_exact = self._backlog.exact
+        if now < self._due:
+            return
+        self._due = now + _EVERY_S
+        if now >= self._runs_due:
+            self._runs_due = now + _RUNS_EVERY_S
+            self._table.tell_runs()
+        self._tell()
+
+    def finish(self) -> None:
+        """The budget is used up: the exact pass over the corpus, unless told to stop."""
+        if self._exact_at_end:
+            self._backlog.begin_exact()
+            self._was_exact = True
+            while self._backlog.exact and self._words[j.STOP] != j.STOP_NOW:
+                self._backlog.work()
+                self.tick()
+        self.tick()
+        self._table.tell_runs()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._log.write(self._stats())
+        for problem in self._oracle.problems[self._problems :]:
+            self._log.say("warning", problem)
+        self._problems = len(self._oracle.problems)
+
+    def _say_score(self) -> None:
+        rows = self._table.rows
+        valid = sum(row.base != INVALID for row in rows)
+        score = 100 * self._table.dead / max(1, valid)
+        self._log.say(
+            "info",
+            f"exact pass: this corpus kills {self._table.dead} of {valid} mutants, {score:.1f}%",
+        )
+
+    def _stats(self) -> MutationStats:
+        total = time.perf_counter_ns() - self._began
+        compiled, original = self._program.compile_ns, self._feedback.original_ns
+        # What the runner compiled is in its own time too.
+        mutants = self._runner.ns - self._runner.compile_ns
+        tally = self._pipeline.tally
+        return MutationStats(
+            instance=self._log.instance,
+            original_s=round(original / 1e9, 3),
+            mutants_s=round(mutants / 1e9, 3),
+            compile_s=round(compiled / 1e9, 3),
+            rest_s=round(max(0, total - original - mutants - compiled) / 1e9, 3),
+            runs=self._runner.runs,
+            dead=tally.dead,
+            skipped=tally.skipped,
+            unexecuted=tally.unexecuted,
+            uninfected=tally.uninfected,
+            put_off=tally.put_off,
+            audits=tally.audits,
+            audit_kills=tally.audit_kills,
+            flaky=len(self._isolation.flaky),
+            share=round(self._schedule.share, 3),
+            backlog=len(self._backlog),
+            phase="exact" if self._backlog.exact else "",
+        )

@@ -1,0 +1,129 @@
+"""Running many mutants on an input, in this process, under the journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from fuzztui.engines.core.executor import Execution, Executor
+from fuzztui.engines.core.instrument import FUEL_PERIOD
+from fuzztui.engines.core.isolation import Isolation
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.mu2.attack import Attack, Unstable
+from fuzztui.engines.mu2.oracle import Oracle, Verdict
+from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mutants.program import CannotSwap, Program
+
+__all__ = ["Kill", "Runner"]
+
+Kill = tuple[int, Verdict]
+"""A mutant's index and how its death showed."""
+
+_VERIFY_EVERY: Final = 64
+
+
+class Runner:
+    """Should the process die, the journal tells of which mutant."""
+
+    def __init__(
+        self,
+        *,
+        executor: Executor,
+        program: Program,
+        oracle: Oracle,
+        journal: Journal,
+        table: Table,
+        isolation: Isolation,
+    ) -> None:
+        self._program, self._journal, self._table = program, journal, table
+        self._isolation = isolation
+        self._attack = Attack(
+            executor,
+            program,
+            oracle,
+            lambda index: journal.again(time.monotonic_ns(), index),
+            journal.judging,
+        )
+        self.since: set[int] = set()
+        """Mutants that ran since the program was last seen to be as it should."""
+        self._unverified = 0
+        self.runs = 0
+        self.cost = 0
+        """What was spent so far, in turns of loops and calls: deterministic, unlike time."""
+        self.ns = self.compile_ns = 0
+        """Time spent in here, in nanoseconds, and the part of it that was compiling."""
+
+    def kills(
+        self,
+        original: Execution,
+        todo: Sequence[int],
+        *,
+        turns: int,
+        known: bool = False,
+        verify: bool = False,
+    ) -> list[Kill]:
+        """Run those mutants on the input of ``original``, which has just run; confirmed kills.
+
+        ``turns``: what a run of it costs, by estimate unless ``known``. ``verify``: look in
+        any case whether the program is still as it was, and not only every so often or
+        when there was a kill. If it is not, raises ``Afresh``: a clean worker must go on.
+        """
+        began, compiled = time.perf_counter_ns(), self._program.compile_ns
+        found: list[Kill] = []
+        runs, fuel = self._attack.runs, self._attack.fuel
+        try:
+            for at in todo:
+                self.runs += 1
+                self._unverified += 1
+                self.since.add(at)
+                try:
+                    verdict = self._attack.verdict(
+                        original, self._table.rows[at].mutant, turns if known else 0
+                    )
+                except CannotSwap as e:
+                    self._table.invalidate(at, str(e))
+                    continue
+                self._table.ran(at)
+                if verdict is not None:
+                    found.append((at, verdict))
+            due = verify or found or self._unverified >= _VERIFY_EVERY
+            if due and self._unverified:
+                self._verify(original)
+        except Unstable:
+            self._look_into(original)
+            found = []
+        finally:
+            self._journal.judging()
+            self.cost += (self._attack.runs - runs) * turns
+            self.cost += (self._attack.fuel - fuel) * FUEL_PERIOD
+            self.ns += time.perf_counter_ns() - began
+            self.compile_ns += self._program.compile_ns - compiled
+        return found
+
+    def measure(self, original: Execution) -> int:
+        """What a run of this input costs, in turns; 0 for a flaky one. Raises ``Afresh``."""
+        began = time.perf_counter_ns()
+        turns = 0
+        try:
+            turns = self._attack.measure(original)
+        except Unstable:
+            self._look_into(original)
+        finally:
+            self._journal.judging()
+            self.ns += time.perf_counter_ns() - began
+        self.cost += 2 * turns
+        return turns
+
+    def _look_into(self, original: Execution) -> None:
+        """The program did not repeat itself: is it flaky, or has it changed for good?"""
+        if not self._attack.varies(original):
+            rows = self._table.rows
+            self._isolation.accuse(original.data, [rows[at].id for at in sorted(self.since)])
+        self._isolation.distrust(original.data)
+
+    def _verify(self, original: Execution) -> None:
+        if not self._attack.repeats(original):
+            raise Unstable
+        self.since.clear()
+        self._unverified = 0

@@ -1,0 +1,291 @@
+"""The exact mutation score of any folder of inputs, whoever made them.
+
+No journal and no schedule: a child process runs every mutant that an input infects,
+input by input, and tells of each kill; when it dies, the mutant that it was running
+is tried once more alone, and the next child goes on. Prints JSON lines: ``progress``
+now and then, at the end ``result``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import stat
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.engines.core.edges import CoverageMap, EdgeTable
+from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.executor import Executor
+from fuzztui.engines.core.fixture import Fixture
+from fuzztui.engines.core.forks import Death, in_child
+from fuzztui.engines.core.guard import Guard
+from fuzztui.engines.core.importer import Application
+from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, TextInput
+from fuzztui.engines.core.report import read_told
+from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.target import application_packages, load_target
+from fuzztui.engines.mu2.attack import Attack, Unstable
+from fuzztui.engines.mu2.engine import SILENCE_TIMES, prepare
+from fuzztui.engines.mu2.oracle import Oracle, Verdict
+from fuzztui.engines.mu2.outside import Outside
+from fuzztui.engines.mutants.program import CannotSwap, Mutant
+from fuzztui.engines.mutants.reimport import reload
+
+__all__ = ["score"]
+
+_PROGRESS_S: Final = 0.5
+_LARGEST: Final = 16 << 20
+
+
+def score(spec: Spec, folders: Sequence[Path]) -> int:
+    """Score the files in ``folders`` (and below); returns the exit status."""
+    inputs = list(_inputs(folders))
+    if not inputs:
+        raise Refusal(f"{', '.join(map(str, folders))}: no input there to score")
+    out = os.dup(1)  # the target may close, replace or print to stdout
+
+    def say(what: dict[str, Any]) -> None:
+        os.write(out, json.dumps(what).encode() + b"\n")
+
+    say({"progress": {"done": 0, "total": len(inputs), "killed": 0, "what": "loading the target"}})
+    scorer = _Scorer(spec, inputs, say)
+    scorer.run()
+    say({"result": scorer.result()})
+    return 0
+
+
+def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
+    """Regular files, each content once, in the order of their names."""
+    seen: set[bytes] = set()
+    for folder in folders:
+        files = [folder] if folder.is_file() else sorted(folder.rglob("*"))
+        for file in files:
+            try:
+                status = file.lstat()
+                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                    continue
+                data = file.read_bytes()
+            except OSError:
+                continue
+            if data not in seen:
+                seen.add(data)
+                yield str(file), data
+
+
+class _Scorer:
+    """Holds who is alive; children do the rest."""
+
+    def __init__(
+        self, spec: Spec, inputs: list[tuple[str, bytes]], say: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self._inputs, self._say = inputs, say
+        self._due = 0.0
+        guard = Guard(spec.target.timeout_s)
+        coverage = CoverageMap()
+        table = EdgeTable()
+        application = Application(
+            application_packages(spec.target), spec.target.exclude, table, coverage, guard
+        )
+        program = self._program = prepare(spec, application)
+        fixture = Fixture(Path(spec.target.cwd) if spec.target.cwd else Path.cwd())
+        fixture.open()
+        random.seed(0)
+        target = load_target(spec.target, application)
+        fixture.loaded()
+        coverage.grow(table.size)
+        form: InputForm = TextInput() if target.text else BytesInput()
+        if target.generator is not None:
+            # What a shorter recording lacks is drawn, the same in every run.
+            draw = random.Random(0).randbytes
+            form = GeneratedInput(target.generator, spec.engine.max_size, draw)
+        executor = self._executor = Executor(
+            target.function,
+            form,
+            target.expected,
+            coverage=coverage,
+            guard=guard,
+            fixture=fixture,
+        )
+        mode = spec.engine.options.get("oracle", "differential")
+        self._oracle = Oracle(mode, target.compare, executor.guarded)
+        program.scan()
+        self._silence_s = 2 + SILENCE_TIMES * spec.target.timeout_s
+
+        def anew(mutant: Mutant | None) -> Executor:
+            fresh = reload(program, spec.target, mutant)
+            return executor.like(fresh.function, fresh.expected)
+
+        self._outside = Outside(executor, program, self._oracle, anew, silence_s=self._silence_s)
+        told = read_told(spec.dir / "events.jsonl").mutants
+        self._said = {m.index: told[m.id] for m in program.mutants if m.id in told}
+        verdicts = {
+            at: event.state
+            for at, event in self._said.items()
+            if event.state in ("skipped", "equivalent")
+        }
+        self._state = {m.index: verdicts.get(m.index, "pending") for m in program.mutants}
+        self._alive = {at for at, state in self._state.items() if state == "pending"}
+        self._kills: dict[int, tuple[str, Verdict]] = {}
+        self._reasons: dict[int, str] = {}
+        self._quarantine: set[int] = set()
+        self._flaky = 0
+
+    def run(self) -> None:
+        """Everything."""
+        mutants = self._program.mutants
+        at = 0
+        while at < len(self._inputs):
+            at = self._child(at)
+        outside = [a for a in sorted(self._alive) if mutants[a].static or a in self._quarantine]
+        for done, a in enumerate(outside):
+            self._progress(done, len(outside), "mutants of module-level code")
+            pairs = [(mutants[a], key, data) for key, (_, data) in enumerate(self._inputs)]
+            for told in self._outside.run(pairs):
+                if told.wrong:
+                    self._invalid(a, told.wrong)
+                elif told.verdict is not None:
+                    self._killed(a, told.key, told.verdict)
+                else:
+                    self._state[a] = "alive"
+
+    # --------------------------------------------------------------- the children
+
+    def _child(self, start: int) -> int:
+        """A child from input ``start`` on; returns where the next has to start."""
+        at, mutant = start, -1
+        death: Death | None = None
+        for message in in_child(lambda tell: self._work(start, tell), silence_s=self._silence_s):
+            if isinstance(message, Death):
+                death = message
+            elif "input" in message:
+                at, mutant = int(message["input"]), -1
+                self._progress(at, len(self._inputs), "inputs")
+            elif "begin" in message:
+                mutant = int(message["begin"])
+                if self._state[mutant] == "pending":
+                    self._state[mutant] = "alive"
+            elif "kills" in message:
+                for killed, oracle, detail in message["kills"]:
+                    self._killed(killed, at, Verdict(oracle, detail))
+            elif "invalid" in message:
+                self._invalid(mutant, str(message["invalid"]))
+            elif "flaky" in message:
+                self._flaky += 1
+                return at + 1
+            elif "leaked" in message:
+                self._quarantine.update(map(int, message["leaked"]))
+                return at
+        if death is None or death.how == "exited":
+            return len(self._inputs)
+        if death.how == "raised":
+            raise Refusal(f"scoring failed, please report this: the child process {death.words}")
+        if mutant >= 0:
+            # Alone in a child of its own: then its death is the mutant's doing.
+            self._quarantine.add(mutant)
+            return at
+        return at + 1  # the program itself dies on this input
+
+    def _work(self, start: int, tell: Callable[[Any], None]) -> None:
+        executor, program = self._executor, self._program
+        executor.in_child()
+        attack = Attack(executor, program, self._oracle)
+        mutants = program.mutants
+        alive = {a for a in self._alive if not mutants[a].static and a not in self._quarantine}
+        probing = program.probing()
+        probing.want(alive)
+        for at in range(start, len(self._inputs)):
+            tell({"input": at})
+            data = self._inputs[at][1]
+            program.clear_caches()  # or what an earlier input has cached would not be covered
+            plain = executor.run(data)
+            if not self._oracle.judges(plain.outcome):
+                continue
+            probing.cover(program.units_of(plain.observed))
+            program.install(probing)
+            probing.clear()
+            original = executor.run(data)
+            infected = [a for a in probing.infected() if a in alive]
+            program.install(None)
+            if not infected:
+                continue
+            kills = []
+            ran: list[int] = []
+            try:
+                turns = attack.measure(original)
+            except Unstable:
+                tell({"flaky": True})
+                return
+            for a in infected:
+                tell({"begin": a})
+                ran.append(a)
+                try:
+                    verdict = attack.verdict(original, mutants[a], turns)
+                except CannotSwap as e:
+                    tell({"invalid": str(e)})
+                    alive.discard(a)
+                    continue
+                if verdict is not None:
+                    alive.discard(a)
+                    kills.append([a, verdict.oracle, verdict.detail])
+            if not attack.repeats(original):
+                # By itself, or did one of the mutants leave something behind?
+                tell({"flaky": True} if attack.varies(original) else {"leaked": ran})
+                return
+            if kills:
+                tell({"kills": kills})
+
+    # ---------------------------------------------------------------- the outcome
+
+    def _killed(self, mutant: int, at: int, verdict: Verdict) -> None:
+        self._alive.discard(mutant)
+        self._state[mutant] = "killed"
+        self._kills[mutant] = (self._inputs[at][0], verdict)
+
+    def _invalid(self, mutant: int, why: str) -> None:
+        self._alive.discard(mutant)
+        self._state[mutant], self._reasons[mutant] = "invalid", why
+
+    def _progress(self, done: int, total: int, what: str) -> None:
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + _PROGRESS_S
+            killed = len(self._kills)
+            self._say({"progress": {"done": done, "total": total, "killed": killed, "what": what}})
+
+    def result(self) -> dict[str, Any]:
+        """The object of the last line."""
+        mutants = self._program.mutants
+        counts = {
+            word: sum(s == word for s in self._state.values())
+            for word in ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
+        }
+        valid = len(mutants) - counts["invalid"]
+        return {
+            "total": len(mutants),
+            **counts,
+            "static": sum(m.static for m in mutants),
+            "score": counts["killed"] / valid if valid else None,
+            "inputs": len(self._inputs),
+            "flaky": self._flaky,
+            "mutants": [self._row(m) for m in mutants],
+        }
+
+    def _row(self, m: Mutant) -> dict[str, Any]:
+        killer, verdict = self._kills.get(m.index, ("", Verdict("", "")))
+        return {
+            "id": m.id,
+            "file": m.file,
+            "line": m.line,
+            "function": m.function,
+            "operator": m.operator,
+            "before": m.before,
+            "after": m.after,
+            "state": self._state[m.index],
+            "killer": killer,
+            "oracle": verdict.oracle,
+            "detail": verdict.detail or self._reasons.get(m.index, ""),
+        }

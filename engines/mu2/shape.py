@@ -1,0 +1,323 @@
+"""What the values of a type are made of, without asking the type's own code where possible.
+
+Everything is read with the builtin types' own methods: a class that overrides
+``__class__``, ``__iter__`` or ``__getattribute__`` does not get a say.
+"""
+
+from __future__ import annotations
+
+import collections
+import copyreg
+import dataclasses
+import re
+import types
+import weakref
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import islice
+from typing import Any, Final, cast
+
+__all__ = ["ATOMS", "Kind", "Shape", "Value", "shape_of", "type_name", "without_addresses"]
+
+_KNOWN_LIMIT: Final = 2000
+_POINTER: Final = 8
+_ITEMS: Final = 1 << 20
+_ABSENT: Final = object()
+_ADDRESS: Final = re.compile(r" ?\bat 0x[0-9a-fA-F]+")
+
+_MRO: Final = type.__dict__["__mro__"].__get__
+_SPACE: Final = type.__dict__["__dict__"].__get__
+_QUALNAME: Final = type.__dict__["__qualname__"].__get__
+_MODULE: Final = type.__dict__["__module__"].__get__
+
+
+def _float(a: float, b: float) -> bool:
+    return a.hex() == b.hex()
+
+
+def _complex(a: complex, b: complex) -> bool:
+    return a.real.hex() == b.real.hex() and a.imag.hex() == b.imag.hex()
+
+
+def _plain(a: object, b: object) -> bool:
+    return a == b
+
+
+ATOMS: Final[dict[int, Callable[[Any, Any], bool]]] = {
+    **dict.fromkeys(map(id, (int, bool, str, bytes, bytearray, type(None))), _plain),
+    id(float): _float,
+    id(complex): _complex,
+}
+"""Comparisons of exactly these types. By id: a hash of a type may be a metaclass' code."""
+
+
+class Kind(Enum):
+    """How the items of a value are compared."""
+
+    SEQUENCE = auto()
+    MAPPING = auto()
+    SET = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The parts of one value: ``state`` in order, ``items`` as the kind says."""
+
+    state: Collection[Any]
+    items: Any = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the values of one type are taken apart."""
+
+    name: str
+    kind: Kind
+    eq: Callable[[Any, Any], object] | None
+    """The class' own ``__eq__``, if it was written in Python (and not by a decorator)."""
+    parts: Callable[[Any], Value]
+    of: type
+    """Kept, so that its id stays its own."""
+
+
+def type_name(t: type) -> str:
+    """Module and qualified name, whatever the metaclass says."""
+    module = _MODULE(t)
+    return f"{module if type(module) is str else '?'}.{_QUALNAME(t)}"
+
+
+_known: dict[int, Shape] = {}
+
+
+def shape_of(t: type) -> Shape:
+    """The shape of a type; remembered, within bounds."""
+    shape = _known.get(id(t))
+    if shape is None:
+        if len(_known) >= _KNOWN_LIMIT:  # a target that makes classes
+            _known.clear()
+        shape = _known[id(t)] = _shape(t)
+    return shape
+
+
+def _shape(t: type) -> Shape:
+    name = type_name(t)
+    mro: tuple[type, ...] = _MRO(t)
+    for base in mro:
+        named = _NAMED.get(id(base))
+        if named is not None:
+            return Shape(name, Kind.SEQUENCE, None, named, t)
+        if id(base) in _PAYLOADS:
+            kind, payload = _PAYLOADS[id(base)]
+            state = _nothing if t is base else _state(mro)
+            return Shape(name, kind, _own_eq(mro), _payload_and_state(payload, state), t)
+    fields = _compared_fields(mro)
+    if fields is not None:
+        return Shape(name, Kind.SEQUENCE, None, _fields(fields), t)
+    if _is_transparent(t, mro):
+        state = _state(mro)
+        return Shape(name, Kind.SEQUENCE, _own_eq(mro), lambda v: Value(state(v)), t)
+    return Shape(name, Kind.SEQUENCE, _own_eq(mro), _reduced, t)
+
+
+# ------------------------------------------------------------------- what is known by name
+
+
+def _type(value: Any) -> Value:
+    return Value((type_name(value),))
+
+
+def _function(value: Any) -> Value:
+    """What it is called, and what a builtin is bound to. Not what it closes over."""
+    bound = _attribute(value, "__self__")
+    names = [_attribute(value, name) for name in ("__module__", "__qualname__", "__name__")]
+    return Value((*names, None if isinstance(bound, types.ModuleType) else bound))
+
+
+_NAMED: Final[dict[int, Callable[[Any], Value]]] = {
+    id(type): _type,
+    id(types.MethodType): lambda v: Value((v.__func__, v.__self__)),
+    id(types.ModuleType): lambda v: Value((_attribute(v, "__name__"),)),
+    **dict.fromkeys(
+        map(id, (types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType)), _function
+    ),
+    # Not run to see what they give.
+    **dict.fromkeys(
+        map(id, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)),
+        lambda v: Value((v.__qualname__,)),
+    ),
+}
+
+
+# --------------------------------------------------------------- builtins with items in them
+
+
+def _deque(value: Any) -> list[Any]:
+    return [value.maxlen, *collections.deque.__iter__(value)]
+
+
+def _ordered(value: Any) -> list[Any]:
+    return [x for item in collections.OrderedDict.items(value) for x in item]
+
+
+def _memory(value: Any) -> list[Any]:
+    return [value.format, value.shape, value.tobytes()]
+
+
+def _exception(value: Any) -> list[Any]:
+    """Its arguments. Not its traceback nor what it was raised from: how, not what."""
+    return list(BaseException.__dict__["args"].__get__(value))
+
+
+_PAYLOADS: Final[dict[int, tuple[Kind, Callable[[Any], Any]]]] = {
+    id(base): (kind, payload)
+    for base, kind, payload in (
+        (collections.OrderedDict, Kind.SEQUENCE, _ordered),
+        (dict, Kind.MAPPING, lambda v: v if type(v) is dict else dict(dict.items(v))),
+        (list, Kind.SEQUENCE, lambda v: v if type(v) is list else list(list.__iter__(v))),
+        (tuple, Kind.SEQUENCE, lambda v: v if type(v) is tuple else tuple(tuple.__iter__(v))),
+        (set, Kind.SET, lambda v: list(set.__iter__(v))),
+        (frozenset, Kind.SET, lambda v: list(frozenset.__iter__(v))),
+        (type({}.keys()), Kind.SET, list),
+        (type({}.items()), Kind.SET, list),
+        (type({}.values()), Kind.SEQUENCE, list),
+        (types.MappingProxyType, Kind.MAPPING, lambda v: dict(v.items())),
+        (collections.deque, Kind.SEQUENCE, _deque),
+        (int, Kind.SEQUENCE, lambda v: (int.__int__(v),)),
+        (float, Kind.SEQUENCE, lambda v: (float.__float__(v),)),
+        (complex, Kind.SEQUENCE, lambda v: (complex.__complex__(v),)),
+        (str, Kind.SEQUENCE, lambda v: (str.__str__(v),)),
+        (bytes, Kind.SEQUENCE, lambda v: (bytes.__getitem__(v, slice(None)),)),
+        (bytearray, Kind.SEQUENCE, lambda v: (bytearray.__getitem__(v, slice(None)),)),
+        (range, Kind.SEQUENCE, lambda v: (v.start, v.stop, v.step)),
+        (memoryview, Kind.SEQUENCE, _memory),
+        (weakref.ref, Kind.SEQUENCE, lambda v: (weakref.ref.__call__(v),)),
+        (BaseException, Kind.SEQUENCE, _exception),
+    )
+}
+
+
+def _nothing(value: object) -> tuple[()]:
+    return ()
+
+
+def _payload_and_state(
+    payload: Callable[[Any], Any], state: Callable[[Any], Collection[Any]]
+) -> Callable[[Any], Value]:
+    return lambda value: Value(state(value), payload(value))
+
+
+# --------------------------------------------------------------------------------- objects
+
+
+def _own_eq(mro: tuple[type, ...]) -> Callable[[Any, Any], object] | None:
+    """The ``__eq__`` that the class has from a user (or a library), not from C."""
+    for base in mro:
+        found = _SPACE(base).get("__eq__", _ABSENT)
+        if found is not _ABSENT:
+            return found if type(found) is types.FunctionType else None
+    return None
+
+
+def _compared_fields(mro: tuple[type, ...]) -> list[str] | None:
+    """Of a dataclass or attrs class with a generated ``__eq__``: the fields that it compares.
+
+    They are compared one by one instead, so that a NaN in one of them is the same.
+    """
+    eq = _own_eq(mro)
+    if eq is None or not cast("types.FunctionType", eq).__code__.co_filename.startswith("<"):
+        return None
+    for base in mro:
+        space = _SPACE(base)
+        if space.get("__eq__") is not eq:
+            continue
+        if "__dataclass_fields__" in space:
+            return [f.name for f in dataclasses.fields(base) if f.compare]
+        if "__attrs_attrs__" in space:
+            return [f.name for f in space["__attrs_attrs__"] if f.eq]
+    return None
+
+
+def _fields(names: list[str]) -> Callable[[Any], Value]:
+    def parts(value: Any) -> Value:
+        return Value([_attribute(value, name) for name in names])
+
+    return parts
+
+
+def _attribute(value: Any, name: str) -> object:
+    try:
+        return object.__getattribute__(value, name)
+    except AttributeError:
+        return _ABSENT
+
+
+def _state(mro: tuple[type, ...]) -> Callable[[Any], list[Any]]:
+    """``vars()`` as a dict, then the slots in order."""
+    slots = [
+        member
+        for base in mro
+        for member in _SPACE(base).values()
+        if type(member) is types.MemberDescriptorType and member.__name__ != "__suppress_context__"
+    ]
+
+    def state(value: Any) -> list[Any]:
+        held: list[Any] = []
+        space = _attribute(value, "__dict__")
+        if type(space) is dict:
+            held.append(space)
+        for member in slots:
+            try:
+                held.append(member.__get__(value))
+            except AttributeError:
+                held.append(_ABSENT)
+        return held
+
+    return state
+
+
+def _is_transparent(t: type, mro: tuple[type, ...]) -> bool:
+    """Is there nothing in an instance but its ``__dict__`` and slots? (As pickle finds out.)"""
+
+    def size(of: type, what: str) -> int:
+        return int(type.__dict__[what].__get__(of))
+
+    slots = sum(
+        type(member) is types.MemberDescriptorType
+        for base in mro
+        for member in _SPACE(base).values()
+    )
+    known = size(object, "__basicsize__") + _POINTER * slots
+    for offset in ("__dictoffset__", "__weakrefoffset__"):
+        known += _POINTER * (size(t, offset) > 0)
+    return size(t, "__basicsize__") <= known and not size(t, "__itemsize__")
+
+
+def _reduced(value: Any) -> Value:
+    """An object with hidden parts: what pickle would make of it, else its repr.
+
+    That covers the standard library's (Decimal, datetime, re.Pattern, array, Element) and
+    numpy's arrays, whose ``==`` is not a bool.
+    """
+    t = type(value)
+    try:
+        reduce = copyreg.dispatch_table.get(t)
+        made: Any = value.__reduce_ex__(4) if reduce is None else reduce(value)
+    except Exception:
+        return Value((_bare_repr(value),))
+    if type(made) is not tuple:
+        return Value((made,))
+    # The last two are fresh iterators over items; a user's may have no end.
+    return Value([*made[:3], *(i if i is None else list(islice(i, _ITEMS)) for i in made[3:5])])
+
+
+def without_addresses(text: str) -> str:
+    """A ``repr()`` that does not depend on where things lie in memory."""
+    return _ADDRESS.sub("", text)
+
+
+def _bare_repr(value: object) -> str:
+    try:
+        return without_addresses(repr(value))
+    except Exception:
+        return type_name(type(value))

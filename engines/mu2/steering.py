@@ -1,0 +1,62 @@
+"""What a person says about mutants: commands to changes of the table."""
+
+from __future__ import annotations
+
+from fuzztui.engines.core.corpus import SteerError
+from fuzztui.engines.mu2.backlog import Backlog
+from fuzztui.engines.mu2.table import Row, Table
+from fuzztui.wire.commands import (
+    Command,
+    ExactPass,
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    SkipMutants,
+)
+
+__all__ = ["MutantSteering"]
+
+
+class MutantSteering:
+    """Applied between trials; every change is told by the table, and so outlives a restart."""
+
+    def __init__(self, table: Table, backlog: Backlog) -> None:
+        self._table, self._backlog = table, backlog
+
+    def obey(self, command: Command) -> str:
+        """Do it; returns what was done. Raises :class:`SteerError`."""
+        if isinstance(command, ExactPass):
+            self._backlog.begin_exact()
+            return f"exact pass: {len(self._backlog)} inputs to analyse"
+        rows = self._table.select(getattr(command, "select", ""))
+        match command:
+            case SkipMutants():
+                self._table.judge(rows, "skipped")
+                return f"{_many(rows)} skipped"
+            case MarkEquivalent():
+                self._table.judge(rows, "equivalent", command.because)
+                because = f", because {command.because}" if command.because else ""
+                return f"{_many(rows)} marked equivalent{because}"
+            case PromoteMutants():
+                dead = [row for row in rows if row.base == "killed"]
+                rows = [row for row in rows if row.base in ("pending", "alive")]
+                if not rows:
+                    raise SteerError(f"{_many(dead)} killed already: requeue to try again")
+                self._table.promote(rows)
+            case MoveMutants():
+                if command.to not in ("first", "last"):
+                    raise SteerError(f"to = {command.to!r}: it is first or last")
+                self._table.move(rows, command.to)
+                return f"{_many(rows)} moved to be {command.to}"
+            case RequeueMutants():
+                self._table.requeue(rows)
+            case _:
+                raise SteerError(f"mu2 does not know how to {command.name}")
+        self._backlog.again(row.mutant.index for row in rows)
+        done = "promoted" if isinstance(command, PromoteMutants) else "queued again"
+        return f"{_many(rows)} {done}"
+
+
+def _many(rows: list[Row]) -> str:
+    return f"{len(rows)} mutant{'s' if len(rows) != 1 else ''}"

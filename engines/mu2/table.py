@@ -1,0 +1,329 @@
+"""What is known of each mutant: state, verdicts, place in the queue, counts.
+
+KILLED of Algorithm 2 is here, and everything that a person says about mutants.
+Every change is told as an event; those events are what a restart goes on from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from fuzztui.engines.mu2.oracle import Verdict
+from fuzztui.engines.mutants.program import Mutant
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.corpus import SteerError
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.core.report import EventLog, Told
+from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState
+from fuzztui.wire.selection import SelectionError, parse_selection
+
+__all__ = ["ALIVE", "DEAD", "INVALID", "PENDING", "Row", "Table"]
+
+PENDING: Final = "pending"
+ALIVE: Final = "alive"
+DEAD: Final = "killed"
+INVALID: Final = "invalid"
+_SKIPPED: Final = "skipped"
+_EQUIVALENT: Final = "equivalent"
+
+_FOUND_A_LINE: Final = 200
+_FAVOURS: Final = 4
+
+
+class Row:
+    """One mutant's row. Has what :mod:`fuzztui.wire.selection` selects by."""
+
+    __slots__ = (
+        "base", "detail", "favours", "infected", "killer", "mutant", "oracle", "order", "outside",
+        "promoted", "reached", "reason", "runs", "told_runs", "trial", "verdict",
+    )  # fmt: skip
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+        self.base = PENDING
+        """pending, alive, killed or invalid: what running it has shown."""
+        self.verdict = ""
+        """What a person said: "", skipped or equivalent."""
+        self.reason = ""
+        self.promoted = False
+        self.order = 0
+        """Lower comes first: 0 unless somebody moved it."""
+        self.outside = mutant.static
+        """Must it run in a child process?"""
+        self.killer = self.oracle = self.detail = ""
+        self.trial = -1
+        self.reached = self.infected = self.runs = 0
+        self.told_runs = 0
+        self.favours = 0
+
+    @property
+    def id(self) -> str:
+        """The mutant's."""
+        return self.mutant.id
+
+    @property
+    def file(self) -> str:
+        """As shown."""
+        return self.mutant.file
+
+    @property
+    def function(self) -> str:
+        """Its qualified name."""
+        return self.mutant.function
+
+    @property
+    def operator(self) -> str:
+        """The mutation operator's name."""
+        return self.mutant.operator
+
+    @property
+    def line(self) -> int:
+        """In its file."""
+        return self.mutant.line
+
+    @property
+    def state(self) -> str:
+        """The word that is told: a kill or invalidity outranks nothing that a person said."""
+        return self.verdict or self.base
+
+    @property
+    def steer(self) -> str:
+        """promoted, first, last or nothing."""
+        if self.promoted:
+            return "promoted"
+        return "first" if self.order < 0 else "last" if self.order > 0 else ""
+
+
+class Table:
+    """The rows by index of :attr:`Program.mutants`, and the sets that the pipeline needs.
+
+    ``survivors`` are the indices worth running in this process: neither dead nor
+    invalid nor skipped nor equivalent nor bound to a child process; ``outside`` the
+    same for those.
+    """
+
+    def __init__(self, log: EventLog, journal: Journal, told: Told) -> None:
+        self._log, self._words, self._told = log, journal.words, told
+        self.rows: list[Row] = []
+        self._by_id: dict[str, Row] = {}
+        self.survivors: set[int] = set()
+        self.outside: set[int] = set()
+        self.promoted: set[int] = set()
+        self.mask = 0
+        """``survivors`` as bits."""
+        self.dead = 0
+        """How many are killed."""
+        self.changes = 0
+        """Grows whenever a survivor joined or left: who caches sets of them compares it."""
+        self._changed_runs: set[int] = set()
+
+    # ----------------------------------------------------------------- the rows
+
+    def add(self, mutants: Sequence[Mutant], stale: set[str]) -> None:
+        """New mutants of the program; what was told of them before is taken up again.
+
+        ``stale``: ids whose function has changed since: what was told is about another.
+        """
+        fresh = []
+        for mutant in mutants:
+            row = Row(mutant)
+            self.rows.append(row)
+            self._by_id[mutant.id] = row
+            if mutant.id in stale:
+                self._told.mutants.pop(mutant.id, None)
+                self._told.killed.pop(mutant.id, None)
+                fresh.append(row)
+            else:
+                self._take_up(row)
+            self._place(row)
+        self._announce(mutants)
+        for row in fresh:
+            self._tell(row)  # else its former state would go on standing in the log
+
+    def _take_up(self, row: Row) -> None:
+        last, kill = self._told.mutants.get(row.id), self._told.killed.get(row.id)
+        if kill is not None:
+            row.base, row.killer, row.oracle = DEAD, kill.killer, kill.oracle
+            row.trial, row.detail = kill.trial, kill.detail
+            self.dead += 1
+        if last is None:
+            return
+        if last.state in (_SKIPPED, _EQUIVALENT):
+            row.verdict, row.reason = last.state, last.reason
+        elif last.state in (ALIVE, INVALID) and kill is None:
+            row.base, row.reason = last.state, last.reason
+        row.promoted = last.steer == "promoted"
+        row.order = {"first": -1, "last": 1}.get(last.steer, 0)
+
+    def _announce(self, mutants: Sequence[Mutant]) -> None:
+        by_module: dict[str, list[Mutant]] = {}
+        for mutant in mutants:
+            by_module.setdefault(mutant.module, []).append(mutant)
+        for module, those in by_module.items():
+            for at in range(0, len(those), _FOUND_A_LINE):
+                part = those[at : at + _FOUND_A_LINE]
+                self._log.write(
+                    MutantsFound(
+                        self._log.instance,
+                        module,
+                        part[0].file,
+                        part[0].path,
+                        [_described(m) for m in part],
+                    )
+                )
+
+    def _place(self, row: Row) -> None:
+        """Put the row into the sets where it belongs."""
+        at = row.mutant.index
+        lives = not row.verdict and row.base in (PENDING, ALIVE)
+        before = at in self.survivors
+        for members, member in (
+            (self.survivors, lives and not row.outside),
+            (self.outside, lives and row.outside),
+            (self.promoted, lives and row.promoted),
+        ):
+            (members.add if member else members.discard)(at)
+        now = at in self.survivors
+        if before != now:
+            self.changes += 1
+            self.mask ^= 1 << at
+
+    def _tell(self, row: Row) -> None:
+        self._log.write(
+            MutantState(
+                self._log.instance,
+                row.id,
+                row.state,
+                row.killer if row.base == DEAD else "",
+                row.oracle if row.base == DEAD else "",
+                row.trial if row.base == DEAD else -1,
+                row.detail if row.base == DEAD else "",
+                row.reason,
+                row.steer,
+            )
+        )
+
+    # --------------------------------------------------------- what running shows
+
+    def ran(self, at: int) -> None:
+        """The mutant was run on an input."""
+        row = self.rows[at]
+        row.runs += 1
+        if row.base == PENDING:
+            row.base = ALIVE
+            self._tell(row)
+        if row.runs >= 2 * row.told_runs:
+            self._changed_runs.add(at)
+
+    def kill(self, at: int, verdict: Verdict, killer: str) -> None:
+        """The input saved as ``killer`` ("main/12") has killed it."""
+        row = self.rows[at]
+        self.dead += row.base != DEAD
+        row.base, row.killer, row.trial = DEAD, killer, self._words[j.TRIAL]
+        row.oracle, row.detail = verdict.oracle, verdict.detail
+        self._place(row)
+        self._changed_runs.add(at)
+        self._tell(row)
+
+    def kills_of(self, entry: int) -> int:
+        """How many mutants this instance's entry has killed."""
+        name = f"{self._log.instance}/{entry}"
+        return sum(row.killer == name for row in self.rows)
+
+    def invalidate(self, at: int, why: str) -> None:
+        """It cannot be made or run."""
+        row = self.rows[at]
+        row.base, row.reason = INVALID, why
+        self._place(row)
+        self._tell(row)
+
+    def send_outside(self, ids: Iterable[str]) -> None:
+        """These run in child processes from now on."""
+        for id_ in ids:
+            row = self._by_id.get(id_)
+            if row is not None:
+                row.outside = True
+                self._place(row)
+
+    def tell_runs(self) -> None:
+        """Tell the counts that have about doubled."""
+        if not self._changed_runs:
+            return
+        figures = {}
+        for at in sorted(self._changed_runs):
+            row = self.rows[at]
+            row.told_runs = max(1, row.runs)
+            figures[row.id] = [row.reached, row.infected, row.runs]
+        self._changed_runs.clear()
+        self._log.write(MutantRuns(self._log.instance, figures))
+
+    # ---------------------------------------------------------- what a person says
+
+    def alive(self, at: int) -> bool:
+        """Is it still worth a kill?"""
+        return at in self.survivors or at in self.outside
+
+    def favour(self, at: int) -> bool:
+        """May one more input that infects this promoted mutant get energy for that?"""
+        row = self.rows[at]
+        row.favours += 1
+        return row.favours <= _FAVOURS
+
+    def select(self, text: str) -> list[Row]:
+        """The rows of a selection. Raises :class:`SteerError` when it names none."""
+        try:
+            rows = parse_selection(text).of(self.rows)
+        except SelectionError as e:
+            raise SteerError(str(e)) from None
+        if not rows:
+            raise SteerError(f"no mutant is named by {text!r}")
+        return rows
+
+    def judge(self, rows: Iterable[Row], verdict: str, reason: str = "") -> None:
+        """skipped or equivalent."""
+        for row in rows:
+            row.verdict, row.reason, row.promoted = verdict, reason, False
+            self._place(row)
+            self._tell(row)
+
+    def promote(self, rows: Iterable[Row]) -> None:
+        """Their turn is now, and always; undoes a skip or a verdict."""
+        for row in rows:
+            row.verdict = row.reason = ""
+            row.promoted, row.order, row.favours = True, 0, 0
+            self._place(row)
+            self._tell(row)
+
+    def move(self, rows: Iterable[Row], to: str) -> None:
+        """first or last among those that wait."""
+        for row in rows:
+            row.order = -1 if to == "first" else 1
+            row.promoted = False
+            self._place(row)
+            self._tell(row)
+
+    def requeue(self, rows: Iterable[Row]) -> None:
+        """As if it had never been run or judged."""
+        for row in rows:
+            self.dead -= row.base == DEAD
+            row.verdict = row.reason = row.killer = row.oracle = row.detail = ""
+            row.base, row.trial, row.promoted, row.order = PENDING, -1, False, 0
+            row.reached = row.infected = row.runs = row.told_runs = 0
+            self._place(row)
+            self._tell(row)
+
+
+def _described(m: Mutant) -> dict[str, object]:
+    told: dict[str, object] = {
+        "id": m.id,
+        "line": m.line,
+        "function": m.function,
+        "operator": m.operator,
+        "before": m.before,
+        "after": m.after,
+    }
+    if m.static:
+        told["static"] = True
+    return told

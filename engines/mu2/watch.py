@@ -1,0 +1,89 @@
+"""Which probes the program runs with: none, some or all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fuzztui.engines.core.executor import Execution
+from fuzztui.engines.mu2.table import ALIVE, Table
+from fuzztui.engines.mutants.program import Probing, Program
+
+__all__ = ["Watch"]
+
+_STALE_PART: Final = 16
+
+
+class Watch:
+    """Keeps two sets of probes, compiled for the units that the corpus has entered.
+
+    The dead among the watched cost a little time, compiling costs more: a set is
+    renewed only when many of it are gone. A survivor that is not in the set of *all*
+    would cost a kill: then it is renewed at once.
+    """
+
+    def __init__(self, program: Program, table: Table) -> None:
+        self._program, self._table = program, table
+        self._all, self._some = program.probing(), program.probing()
+        self._all_wanted: frozenset[int] = frozenset()
+        self._all_of = self._some_of = -1
+        self._entered = 0
+        self._covered = {id(self._all): -1, id(self._some): -1}
+        self.installed: Probing | None = None
+
+    def clear(self) -> None:
+        """As an observer of the executor: a run is about to begin."""
+        if self.installed is not None:
+            self.installed.clear()
+
+    def finish(self, execution: Execution) -> None:
+        """The run has ended; the probes keep what they saw."""
+
+    def entered(self, observed: int) -> None:
+        """The corpus covers this (an observation of the coverage map)."""
+        self._entered |= observed
+
+    def install(self, probing: Probing | None) -> None:
+        """Run the program with these probes from now on."""
+        if probing is not self.installed:
+            self._program.install(probing)
+            self.installed = probing
+
+    def everyone(self) -> Probing:
+        """Watch every survivor in the units that the corpus enters."""
+        survivors = self._table.survivors
+        if self._all_of != self._table.changes:
+            self._all_of = self._table.changes
+            gone = len(self._all_wanted) - len(survivors)
+            if not survivors <= self._all_wanted or gone > len(survivors) // 2:
+                self._all_wanted = frozenset(survivors)
+                self._all.want(self._all_wanted)
+                self._covered[id(self._all)] = -1
+        self._cover(self._all)
+        self.install(self._all)
+        return self._all
+
+    def known(self, *, renew: bool) -> Probing:
+        """Watch those that the corpus reaches, and has not killed: what trials are probed for.
+
+        ``renew``: this is a moment to look whether the set has become stale.
+        """
+        table = self._table
+        many = table.changes - self._some_of > len(table.survivors) // _STALE_PART
+        if self._some_of < 0 or (renew and many):
+            self._some_of = table.changes
+            rows = table.rows
+            alive = {at for at in table.survivors if rows[at].base == ALIVE}
+            self._some.want(alive | (table.promoted & table.survivors))
+            self._covered[id(self._some)] = -1
+        self._cover(self._some)
+        self.install(self._some)
+        return self._some
+
+    def forget(self) -> None:
+        """Somebody was promoted or queued again: the set is stale."""
+        self._some_of = -1
+
+    def _cover(self, probing: Probing) -> None:
+        if self._covered[id(probing)] != self._entered:
+            self._covered[id(probing)] = self._entered
+            probing.cover(self._program.units_of(self._entered))

@@ -1,0 +1,81 @@
+"""``python -m fuzztui.engines SPEC --mutants [--diff ID]``: a target's mutants."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from typing import Any
+
+from fuzztui.engines.core.edges import CoverageMap, EdgeTable
+from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.guard import Guard
+from fuzztui.engines.core.importer import Application
+from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.target import application_packages, load_target
+from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
+from fuzztui.engines.mutants.program import Mutant, Program
+
+__all__ = ["described", "list_mutants", "program_of"]
+
+
+def list_mutants(spec: Spec, diff: str | None = None) -> int:
+    """Load the target and print its mutants as one JSON object; returns the exit status.
+
+    ``{"mutants": [...], "warnings": [...]}``, or ``{"diff": "..."}`` of the mutant whose id
+    is ``diff``. What the target prints goes to stderr. Raises :class:`Refusal`.
+    """
+    os.environ.update(spec.target.env)
+    out = os.dup(1)
+    os.dup2(2, 1)
+    if spec.target.cwd:
+        os.chdir(spec.target.cwd)
+    application = Application(
+        application_packages(spec.target),
+        spec.target.exclude,
+        EdgeTable(),
+        CoverageMap(),
+        Guard(spec.target.timeout_s),
+    )
+    program = program_of(spec, application)
+    load_target(spec.target, application)
+    program.scan()
+    answer: dict[str, Any]
+    if diff is None:
+        plain = [
+            f"module {name} is nested too deeply to be instrumented: it has no mutants"
+            for name in application.plain
+        ]
+        mutants = [described(m) for m in program.mutants]
+        answer = {"mutants": mutants, "warnings": plain + program.warnings}
+    elif diff in program.by_id:
+        answer = {"diff": program.diff(program.by_id[diff])}
+    else:
+        raise Refusal(f'there is no mutant "{diff:.200}" in the target: list them without --diff')
+    with os.fdopen(out, "w", encoding="utf-8") as file:
+        json.dump(answer, file)
+        file.write("\n")
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+    return 0
+
+
+def program_of(spec: Spec, application: Application) -> Program:
+    """The program as the ``[engine]`` table wants it mutated. Raises :class:`Refusal`."""
+    operators = _strings(spec, "operators") or list(DEFAULT_OPERATORS)
+    return Program(application, operators, _strings(spec, "mutate"))
+
+
+def _strings(spec: Spec, key: str) -> list[str]:
+    value = spec.engine.options.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise Refusal(f"engine.{key} must be a list of strings, not {value!r:.60}")
+    return value
+
+
+def described(mutant: Mutant) -> dict[str, Any]:
+    """A mutant as JSON."""
+    keys = ("id", "module", "file", "path", "line", "function", "operator")
+    more = ("before", "after", "static", "hash")
+    return {key: getattr(mutant, key) for key in (*keys, *more)}

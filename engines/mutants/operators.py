@@ -1,0 +1,352 @@
+"""What can be mutated: PIT's default operators (paper, section II-B) on Python's syntax tree.
+
+An operator is a generator over one node: it yields the node's :class:`Change`\\ s. A change
+makes the mutated node out of the original's own operands, which it evaluates all the same,
+and in the same order: so what only the operands do is no difference, and the free variables
+of the function stay what they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator as op
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fuzztui.engines.core.markers import marker
+from fuzztui.engines.mutants import watches
+from fuzztui.engines.mutants.text import Cut, Text
+from fuzztui.engines.mutants.watches import WatchMaker
+
+__all__ = ["DEFAULT_OPERATORS", "OPERATORS", "PREDICATE", "TEST", "VALUE", "Change", "Operator"]
+
+# How a node is used, where that matters.
+VALUE: Final = "value"
+TEST: Final = "test"
+"""A boolean leaf of a condition: only its truth counts."""
+PREDICATE: Final = "predicate"
+"""A ``return`` of a function that says ``-> bool``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One mutation of one node.
+
+    ``site`` tells apart places within the node (the operators of ``a < b < c``),
+    ``variant`` the mutations of one place. ``make`` gives the mutated node, ``cuts`` the
+    same as edits of the source. ``watch`` is None where every evaluation infects.
+    """
+
+    variant: str
+    make: Callable[[], ast.AST]
+    cuts: Callable[[Text], Sequence[Cut]]
+    watch: WatchMaker | None = None
+    site: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """``words`` is for people; ``roles`` are the uses of a node that it looks at."""
+
+    name: str
+    words: str
+    changes: Callable[[ast.AST, str], Iterator[Change]]
+    roles: tuple[str, ...] = (VALUE,)
+
+
+_SYMBOL: Final[dict[type[ast.AST], str]] = {
+    **{ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="},
+    **{ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"},
+    **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//"},
+    **{ast.Mod: "%", ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>"},
+    **{ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"},
+}
+_BOUNDARY: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+}
+_NEGATED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is},
+    **{ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt},
+    **{ast.In: ast.NotIn, ast.NotIn: ast.In},
+}
+_MATH: Final[dict[type[ast.operator], type[ast.operator]]] = {
+    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Div: ast.Mult},
+    **{ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult},
+    **{ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd},
+    **{ast.LShift: ast.RShift, ast.RShift: ast.LShift},
+}
+# Without ** and shifts: what those cost cannot be told from the size of the operands.
+_CALCULATED: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    **{ast.Add: op.add, ast.Sub: op.sub, ast.Mult: op.mul, ast.Div: op.truediv},
+    **{ast.FloorDiv: op.floordiv, ast.Mod: op.mod},
+    **{ast.BitAnd: op.and_, ast.BitOr: op.or_, ast.BitXor: op.xor},
+}
+_DISPLAYS: Final = (ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.Set)
+_PREDICATES: Final = frozenset(
+    {"isinstance", "issubclass", "hasattr", "callable", "bool", "any", "all"}
+)
+
+
+# ------------------------------------------------------------------ comparisons
+
+
+def _comparisons(
+    node: ast.AST, table: dict[type[ast.cmpop], type[ast.cmpop]], watch: WatchMaker | None
+) -> Iterator[Change]:
+    if not isinstance(node, ast.Compare):
+        return
+    for i, old in enumerate(node.ops):
+        new = table.get(type(old))
+        if new is None:
+            continue
+        left = node.comparators[i - 1] if i else node.left
+
+        def make(node: ast.Compare = node, i: int = i, new: type[ast.cmpop] = new) -> ast.AST:
+            ops = [*node.ops[:i], new(), *node.ops[i + 1 :]]
+            return ast.Compare(node.left, ops, node.comparators)
+
+        yield Change(
+            _SYMBOL[new].replace(" ", "-"),
+            make,
+            _symbol_cut(left, node.comparators[i], type(old), new),
+            watch if len(node.ops) == 1 else None,
+            site=i,
+        )
+
+
+def _boundary(node: ast.AST, role: str) -> Iterator[Change]:
+    return _comparisons(node, _BOUNDARY, watches.ordering)
+
+
+def _negate(node: ast.AST, role: str) -> Iterator[Change]:
+    if isinstance(node, ast.Compare):
+        yield from _comparisons(node, _NEGATED, None)
+    elif role == TEST and isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
+        opening, closing = "not ", ""
+        if isinstance(node, ast.NamedExpr | ast.IfExp | ast.Lambda | ast.Yield | ast.YieldFrom):
+            opening, closing = "not (", ")"
+
+        def cuts(text: Text) -> list[Cut]:
+            start, end = text.span(node)
+            return [Cut(start, start, opening), Cut(end, end, closing)]
+
+        yield Change("not", lambda: ast.UnaryOp(ast.Not(), node), cuts)
+
+
+# ------------------------------------------------------------------- arithmetic
+
+
+def _math(node: ast.AST, role: str) -> Iterator[Change]:
+    if isinstance(node, ast.AugAssign) and type(node.op) not in (ast.Add, ast.Sub):
+        yield from _assigned(node)
+    if not isinstance(node, ast.BinOp) or is_sequence(node):
+        return
+    old, new = type(node.op), _MATH.get(type(node.op))
+    if new is None or _folds_to_the_same(node, new):
+        return
+
+    def make() -> ast.AST:
+        return ast.BinOp(node.left, new(), node.right)
+
+    def cuts(text: Text) -> list[Cut]:
+        cuts = [text.between(node.left, node.right, _SYMBOL[old], _SYMBOL[new])]
+        if old in (ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor):  # the new one binds otherwise
+            for part in (node, node.left, node.right):
+                if isinstance(part, ast.BinOp | ast.UnaryOp) and not text.stands_alone(part):
+                    start, end = text.span(part)
+                    cuts += [Cut(start, start, "("), Cut(end, end, ")")]
+        return cuts
+
+    watch = None
+    if old in _CALCULATED and new in _CALCULATED:
+        watch = watches.arithmetic(_CALCULATED[old], _CALCULATED[new])
+    yield Change(_SYMBOL[new], make, cuts, watch)
+
+
+def _increments(node: ast.AST, role: str) -> Iterator[Change]:
+    if isinstance(node, ast.AugAssign) and type(node.op) in (ast.Add, ast.Sub):
+        yield from _assigned(node)
+
+
+def _assigned(node: ast.AugAssign) -> Iterator[Change]:
+    old, new = type(node.op), _MATH.get(type(node.op))
+    if new is None or is_sequence(node.value):
+        return
+    yield Change(
+        _SYMBOL[new] + "=",
+        lambda: ast.AugAssign(node.target, new(), node.value),
+        _symbol_cut(node.target, node.value, old, new),
+    )
+
+
+def _negatives(node: ast.AST, role: str) -> Iterator[Change]:
+    if not isinstance(node, ast.UnaryOp) or not isinstance(node.op, ast.USub):
+        return
+    constant = isinstance(node.operand, ast.Constant)
+    if constant and type(node.operand.value) is int and node.operand.value == 0:  # type: ignore[attr-defined]
+        return
+
+    def cuts(text: Text) -> list[Cut]:
+        start, _ = text.span(node)
+        return [Cut(start, start + 1, "")]
+
+    yield Change("drop", lambda: node.operand, cuts, None if constant else watches.not_zero)
+
+
+def is_sequence(node: ast.AST) -> bool:
+    """Is it text, bytes or a list for sure: nothing that one calculates with?"""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str | bytes)
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Add | ast.Mult):
+            return is_sequence(node.left) or is_sequence(node.right)
+        return isinstance(node.op, ast.Mod) and is_sequence(node.left)
+    return isinstance(
+        node, ast.JoinedStr | ast.List | ast.ListComp | ast.Tuple | ast.Dict | ast.Set
+    )
+
+
+def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
+    """Two small constants, and the result is no other: the mutant would be equivalent."""
+    a, b = getattr(node.left, "value", None), getattr(node.right, "value", None)
+    if not all(isinstance(n, ast.Constant) for n in (node.left, node.right)):
+        return False
+    same = True
+
+    def differs() -> None:
+        nonlocal same
+        same = False
+
+    if type(node.op) not in _CALCULATED or new not in _CALCULATED:
+        return False
+    watches.arithmetic(_CALCULATED[type(node.op)], _CALCULATED[new])(differs)(a, b)
+    return same
+
+
+# --------------------------------------------------------------- returns, calls
+
+
+def _returns(node: ast.AST, role: str) -> Iterator[Change]:
+    """``None`` and the empty value of its type, or the other of ``True`` and ``False``.
+
+    The expression is evaluated, then the constant is returned.
+    """
+    if not isinstance(node, ast.Return) or node.value is None:
+        return
+    value = node.value
+    constant = isinstance(value, ast.Constant)
+    if role == PREDICATE or _is_boolean(value):
+        for other in (True, False):
+            if not constant or value.value is not other:  # type: ignore[attr-defined]
+                watch = None if constant else watches.not_this(other)
+                yield _returning(node, other, str(other).lower(), watch)
+        return
+    if constant and value.value is None:  # type: ignore[attr-defined]
+        return
+    yield _returning(node, None, "none", None if constant else watches.not_this(None))
+    literal = _empty_literal(value)
+    if literal is None or _is_empty(value):
+        return
+
+    def make() -> ast.AST:
+        return ast.Return(ast.Call(marker("empty"), [node.value], []))  # type: ignore[list-item]
+
+    def cuts(text: Text) -> list[Cut]:
+        start, end = text.span(value)
+        return [Cut(start, end, literal or f"empty({text.of(value)})")]
+
+    yield Change("empty", make, cuts, None if constant else watches.not_empty)
+
+
+def _returning(
+    node: ast.Return, constant: bool | None, variant: str, watch: WatchMaker | None
+) -> Change:
+    def make() -> ast.AST:
+        both = ast.Tuple([node.value, ast.Constant(constant)], ast.Load())  # type: ignore[list-item]
+        return ast.Return(ast.Subscript(both, ast.Constant(1), ast.Load()))
+
+    def cuts(text: Text) -> list[Cut]:
+        assert node.value is not None
+        return [Cut(*text.span(node.value), str(constant))]
+
+    return Change(variant, make, cuts, watch)
+
+
+def _is_boolean(node: ast.expr) -> bool:
+    if isinstance(node, ast.BoolOp):
+        return all(_is_boolean(v) for v in node.values)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _PREDICATES
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not)
+    return isinstance(node, ast.Compare) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, bool)
+    )
+
+
+def _empty_literal(node: ast.expr) -> str | None:
+    """How its type's empty value is written; "" if the type is not known, None if it has none."""
+    if isinstance(node, ast.Constant):
+        empty = watches.empty_of(node.value)
+        return None if empty is None else repr(empty)
+    if isinstance(node, ast.Lambda | ast.GeneratorExp):
+        return None
+    if isinstance(node, ast.Name) and node.id in ("self", "cls"):
+        return None
+    displays: dict[type[ast.expr], str] = {
+        **{ast.JoinedStr: "''", ast.List: "[]", ast.ListComp: "[]", ast.Tuple: "()"},
+        **{ast.Dict: "{}", ast.DictComp: "{}", ast.Set: "set()", ast.SetComp: "set()"},
+    }
+    return displays.get(type(node), "")
+
+
+def _is_empty(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return not node.value
+    return (isinstance(node, ast.List | ast.Tuple) and not node.elts) or (
+        isinstance(node, ast.Dict) and not node.keys
+    )
+
+
+def _void_call(node: ast.AST, role: str) -> Iterator[Change]:
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return
+    call = node.value
+
+    def make() -> ast.AST:
+        parts = [call.func, *call.args, *(k.value for k in call.keywords)]
+        return ast.Expr(ast.Tuple(parts, ast.Load()))
+
+    yield Change("drop", make, lambda text: [Cut(*text.span(node), "pass")])
+
+
+def _symbol_cut(
+    left: ast.AST, right: ast.AST, old: type[ast.AST], new: type[ast.AST]
+) -> Callable[[Text], Sequence[Cut]]:
+    return lambda text: [text.between(left, right, _SYMBOL[old], _SYMBOL[new])]
+
+
+OPERATORS: Final = (
+    Operator("boundary", "conditional boundary: < becomes <=", _boundary),
+    Operator("increments", "increments: += becomes -=", _increments),
+    Operator("negatives", "invert negatives: -a becomes a", _negatives),
+    Operator("math", "arithmetic and bit operators: + becomes -", _math),
+    Operator(
+        "negate",
+        "negate conditionals: == becomes !=",
+        _negate,
+        (VALUE, TEST),
+    ),
+    Operator(
+        "returns",
+        "return values: None, empty, True or False",
+        _returns,
+        (VALUE, PREDICATE),
+    ),
+    Operator("void-call", "drop a call whose value is not used", _void_call),
+)
+"""All operators. Their order is part of the mutants' order."""
+
+DEFAULT_OPERATORS: Final = tuple(o.name for o in OPERATORS if o.name != "void-call")
+"""PIT's defaults."""

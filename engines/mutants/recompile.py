@@ -1,0 +1,182 @@
+"""Compiling one unit on its own, as the module's compilation would have.
+
+The unit is parsed again from its lines, put into empty shells of the classes around it
+(so that ``super()``, ``__class__``, private names and type parameters mean the same) and
+compiled. What does not belong to its code object is left out: defaults, annotations; a
+decorator stays as a constant, because a function's first line is that of its decorator.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Final
+
+from fuzztui.engines.core.markers import placed
+from fuzztui.engines.mutants.sites import Function, Shell
+from fuzztui.engines.mutants.text import Text
+
+__all__ = [
+    "Place",
+    "Slots",
+    "flatten",
+    "future_flags",
+    "only_unit",
+    "outermost",
+    "parse_unit",
+    "shelled",
+    "strip",
+]
+
+_FUTURE: Final = sum(
+    getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
+)
+_FUNCTION: Final = 0x1  # CO_OPTIMIZED: has fast locals, so it is no class body
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a unit is in its module: positions as the syntax tree has them."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    first_line: int
+    """Of the first decorator."""
+    is_lambda: bool
+    shells: tuple[Shell, ...]
+
+
+def parse_unit(text: Text, place: Place) -> Function | ast.Lambda:
+    """The unit's plain tree, with the positions that it has in the module."""
+    if place.is_lambda:
+        node = ast.Expr(ast.Constant(None))
+        start, end = text.span(_at(node, place))
+        source = text.data[start:end].decode("utf-8", "surrogatepass")
+        # Within brackets neither newlines nor blanks matter.
+        before = "\n" * (place.line - 1) + " " * (place.column - (place.line == 1))
+        expression: Any = ast.parse(f"({before}{source}\n)").body[0]
+        return expression.value  # type: ignore[no-any-return]
+    source = text.lines(place.line, place.end_line)
+    if place.column == 0:
+        function: Any = ast.parse("\n" * (place.line - 1) + source).body[0]
+    else:
+        outer: Any = ast.parse("if 1:" + "\n" * (place.line - 1) + source).body[0]
+        function = outer.body[0]
+    return function  # type: ignore[no-any-return]
+
+
+def _at(node: ast.stmt, place: Place) -> ast.stmt:
+    node.lineno, node.col_offset = place.line, place.column
+    node.end_lineno, node.end_col_offset = place.end_line, place.end_column
+    return node
+
+
+def strip(node: Function | ast.Lambda, place: Place) -> None:
+    """Leave out what is evaluated outside the unit."""
+    args = node.args
+    args.defaults = []
+    args.kw_defaults = [None] * len(args.kwonlyargs)
+    if isinstance(node, ast.Lambda):
+        return
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    for arg in every:
+        if arg is not None:
+            arg.annotation = None
+    node.returns = None
+    node.decorator_list = []
+    if place.first_line != place.line:
+        decorator = ast.Constant(None)
+        decorator.lineno = decorator.end_lineno = place.first_line
+        decorator.col_offset = decorator.end_col_offset = 0
+        node.decorator_list = [decorator]
+    for param in getattr(node, "type_params", ()):
+        for name in ("bound", "default_value"):
+            if getattr(param, name, None) is not None:
+                setattr(param, name, None)
+
+
+def shelled(node: Function | ast.Lambda, shells: tuple[Shell, ...]) -> ast.Module:
+    """A module with nothing but the unit, inside its classes."""
+    inner: ast.stmt = node if not isinstance(node, ast.Lambda) else placed(ast.Expr(node), node)
+    for shell in reversed(shells):
+        outer: Any = ast.ClassDef(
+            name=shell.name, bases=[], keywords=[], body=[inner], decorator_list=[]
+        )
+        if sys.version_info >= (3, 12):
+            outer.type_params = [ast.TypeVar(name) for name in shell.type_params]
+        inner = placed(outer, node)
+    return ast.Module([inner], [])
+
+
+def only_unit(code: CodeType) -> list[CodeType]:
+    """The one unit in the code of a :func:`shelled` module, as :func:`flatten` gives it."""
+    (root,) = outermost(code)
+    return flatten(root)
+
+
+def outermost(code: CodeType) -> Iterator[CodeType]:
+    """The functions made by a module's or class's code, through class bodies and type scopes."""
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            transparent = const.co_name.startswith("<generic parameters")
+            if transparent or not const.co_flags & _FUNCTION:
+                yield from outermost(const)
+            else:
+                yield const
+
+
+def flatten(code: CodeType) -> list[CodeType]:
+    """A code object and all those nested in it, outer ones first."""
+    found = [code]
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            found += flatten(const)
+    return found
+
+
+def future_flags(code: CodeType) -> int:
+    """The ``from __future__`` features that the code was compiled with."""
+    flags: int = code.co_flags & _FUTURE
+    return flags
+
+
+class Slots:
+    """For each node of a tree the place that holds it, so that another can be put there."""
+
+    __slots__ = ("_slots",)
+
+    def __init__(self, root: ast.AST) -> None:
+        self._slots: dict[int, tuple[Any, str, int]] = {}
+        todo = [root]
+        while todo:
+            parent = todo.pop()
+            for name in parent._fields:
+                value = getattr(parent, name, None)
+                if isinstance(value, ast.AST):
+                    self._slots[id(value)] = parent, name, -1
+                    todo.append(value)
+                elif isinstance(value, list):
+                    for i, item in enumerate(value):
+                        if isinstance(item, ast.AST):
+                            self._slots[id(item)] = parent, name, i
+                            todo.append(item)
+
+    def now(self, old: ast.AST) -> Any:
+        """What is where ``old`` was found: a node may have been wrapped already."""
+        parent, name, index = self._slots[id(old)]
+        value = getattr(parent, name)
+        return value if index < 0 else value[index]
+
+    def put(self, old: ast.AST, new: ast.AST) -> None:
+        """Put ``new`` where ``old`` was found (whatever is there now)."""
+        parent, name, index = self._slots[id(old)]
+        if index < 0:
+            setattr(parent, name, new)
+        else:
+            getattr(parent, name)[index] = new

@@ -1,0 +1,99 @@
+"""The source of a module, as people see mutants in it."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Sequence
+from importlib.util import decode_source
+from typing import Any, Final, NamedTuple
+
+__all__ = ["Cut", "Text", "one_line"]
+
+_SHOWN: Final = 120
+_COMMENT: Final = re.compile(rb"#[^\n]*")
+_OPENED: Final = re.compile(rb"([(\[{,=:]|\breturn)\s*\Z")
+_CLOSED: Final = re.compile(rb"[ \t]*([)\]},:;#\n]|\Z)")
+
+
+class Cut(NamedTuple):
+    """Replace the bytes from ``start`` to ``end`` (of the whole module's text) by ``new``."""
+
+    start: int
+    end: int
+    new: str
+
+
+class Text:
+    """A module's source as UTF-8 with newlines only, which is what the tree's positions mean."""
+
+    __slots__ = ("_starts", "data")
+
+    def __init__(self, source: bytes) -> None:
+        """Raises SyntaxError or UnicodeDecodeError where the import would have."""
+        self.data = decode_source(source).encode("utf-8", "surrogatepass")
+        self._starts = [0, *(m.end() for m in re.finditer(b"\n", self.data))]
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where the node begins and ends."""
+        at: Any = node
+        return (
+            self._starts[at.lineno - 1] + at.col_offset,
+            self._starts[at.end_lineno - 1] + at.end_col_offset,
+        )
+
+    def of(self, node: ast.AST) -> str:
+        """The node's own text."""
+        start, end = self.span(node)
+        return self.data[start:end].decode("utf-8", "replace")
+
+    def lines(self, first: int, last: int) -> str:
+        """Whole lines, counted from 1, the last included."""
+        starts = self._starts
+        end = starts[last] if last < len(starts) else len(self.data)
+        return self.data[starts[first - 1] : end].decode("utf-8", "surrogatepass")
+
+    def between(self, left: ast.AST, right: ast.AST, old: str, new: str) -> Cut:
+        """The cut that replaces the operator ``old`` between two operands."""
+        start, end = self.span(left)[1], self.span(right)[0]
+        # Comments may hold anything: blanked, at the same length.
+        gap = _COMMENT.sub(lambda m: b" " * len(m[0]), self.data[start:end])
+        pattern = rb"[\s\\]+".join(re.escape(word.encode()) for word in old.split())
+        found = re.search(pattern, gap)
+        if found is None:
+            return Cut(start, end, f" {new} ")
+        return Cut(start + found.start(), start + found.end(), new)
+
+    def stands_alone(self, node: ast.AST) -> bool:
+        """Is the node bounded by brackets, commas and the like, so that none bind to it?"""
+        start, end = self.span(node)
+        before, after = self.data[max(0, start - 200) : start], self.data[end : end + 200]
+        return bool(_OPENED.search(before) and _CLOSED.match(after))
+
+    def changed(self, node: ast.AST, cuts: Sequence[Cut]) -> str:
+        """The node's text after the cuts, which lie within it."""
+        start, end = self.span(node)
+        return _cut(self.data[start:end], cuts, start).decode("utf-8", "replace")
+
+    def diff(self, file: str, cuts: Sequence[Cut]) -> str:
+        """The cuts as a unified diff with three lines of context."""
+        old, new = (
+            data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+            for data in (self.data, _cut(self.data, cuts, 0))
+        )
+        lines = difflib.unified_diff(old, new, f"a/{file}", f"b/{file}", lineterm="")
+        return "".join(line + "\n" for line in lines)
+
+
+def _cut(data: bytes, cuts: Sequence[Cut], offset: int) -> bytes:
+    for cut in sorted(cuts, reverse=True):
+        new = cut.new.encode()
+        data = data[: cut.start - offset] + new + data[cut.end - offset :]
+    return data
+
+
+def one_line(text: str) -> str:
+    """For a row of a table: blanks run together, at most 120 characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,321 @@
+"""mu2 as the supervisor starts it: real processes, real targets, files read afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_lab import Lab, events, execs, names, reason, timeless, wait_for, worker_of
+
+PROGRAM = '''
+"""A small program with a bit of everything that is mutated."""
+
+def clamp(n, low, high):
+    if n < low:
+        return low
+    if n > high:
+        return high
+    return n
+
+
+def total(data):
+    n = 0
+    for c in data:
+        n += c
+        if n > 1000:
+            n -= 1000
+    return n
+
+
+class Box:
+    LIMIT = 10 + 5
+
+    def __init__(self, items):
+        self.items = list(items)
+
+    def biggest(self):
+        best = -1
+        for i in self.items:
+            if i >= best:
+                best = i
+        return best
+
+    def fits(self):
+        return len(self.items) <= self.LIMIT
+
+
+def parse(data: bytes):
+    if not data:
+        raise ValueError("empty")
+    box = Box(data)
+    i = 0
+    words = []
+    while i < len(data):
+        j = i
+        while j < len(data) and data[j] != 32:
+            j += 1
+        words.append(data[i:j].decode("latin-1"))
+        i = j + 1
+    return clamp(total(data), 3, 900), box.biggest(), box.fits(), words
+'''
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(tmp_path)
+    yield lab
+    lab.close()
+
+
+def mu2(lab: Lab, module: str = "prog", **keys: Any) -> Path:
+    engine = {"kind": "mu2", "schedule": "adaptive", **keys.pop("engine", {})}
+    target = {"include": [module], "expected": ["ValueError"], **keys.pop("target", {})}
+    function = keys.pop("function", f"{module}:parse")
+    return lab.spec(function, engine=engine, target=target, **keys)
+
+
+def states(directory: Path) -> dict[str, dict[str, Any]]:
+    """The last word on each mutant that was found."""
+    found = {
+        m["id"]: {"state": "pending", **m}
+        for event in events(directory, "mutants_found")
+        for m in event["mutants"]
+    }
+    for event in events(directory, "mutant_state"):
+        found[event["id"]] |= event
+    return found
+
+
+def killed(directory: Path) -> set[str]:
+    return {id_ for id_, m in states(directory).items() if m["state"] == "killed"}
+
+
+def score(lab: Lab, spec: Path, *folders: Path) -> dict[str, Any]:
+    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(spec), "--score", *map(str, folders)]
+    done = subprocess.run(argv, env=lab.env, capture_output=True, timeout=100, check=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(next(iter(line)) == "progress" for line in lines[:-1])
+    result: dict[str, Any] = lines[-1]["result"]
+    return result
+
+
+def command(spec: Path, id_: str, **body: Any) -> None:
+    with (spec.parent / "control.jsonl").open("a") as file:
+        file.write(json.dumps({"id": id_, "command": body}) + "\n")
+
+
+def answer(directory: Path, id_: str) -> dict[str, Any]:
+    wait_for(lambda: [e for e in events(directory) if e.get("id") == id_ and "command" in e["k"]])
+    (event,) = [e for e in events(directory) if e.get("id") == id_ and "command" in e["k"]]
+    return event
+
+
+# --------------------------------------------------------------------- the main job
+
+
+@pytest.mark.parametrize("schedule", ["adaptive", "full"])
+def test_kills_are_saved_with_their_inputs_and_the_score_is_exact(lab: Lab, schedule: str) -> None:
+    lab.write("prog.py", PROGRAM)
+    spec = mu2(lab, engine={"schedule": schedule}, budget_trials=3000)
+    assert lab.run(spec) == 0, reason(spec.parent)
+    found = states(spec.parent)
+    dead = killed(spec.parent)
+    assert {m["operator"] for m in found.values()} >= {
+        "boundary", "increments", "negatives", "math", "negate", "returns",
+    }  # fmt: skip
+    assert any(m.get("static") for m in found.values())  # LIMIT = 10 + 5
+    assert len(dead) > 0.7 * len(found)
+    # Each killer is a file of the queue, and it is said of that entry that it kills.
+    kills = {e["id"]: e.get("kills", 0) for e in events(spec.parent, "entry_described")}
+    for id_ in dead:
+        instance, _, entry = found[id_]["killer"].partition("/")
+        assert instance == "main"
+        assert any(name.startswith(f"id:{int(entry):06d}") for name in names(spec.parent, "queue"))
+        assert kills[int(entry)] > 0
+        assert found[id_]["oracle"] in ("value", "exception", "timeout", "died")
+    assert sum(kills.values()) == len(dead)
+    # The exact pass at the end found what an independent scoring of the same files finds.
+    result = score(lab, spec, spec.parent / "queue")
+    assert {m["id"] for m in result["mutants"] if m["state"] == "killed"} == dead
+    assert result["total"] == len(found)
+    # Sound pruning: nothing that was pruned killed, and it was looked at.
+    last = events(spec.parent, "mutation_stats")[-1]
+    assert last.get("audit_kills", 0) == 0
+    if schedule == "full":
+        assert last["audits"] > 0
+    assert last["runs"] > 0 and last["original_s"] > 0 and last["mutants_s"] > 0
+
+
+def test_a_seed_repeats_the_run(lab: Lab) -> None:
+    lab.write("prog.py", PROGRAM)
+    runs = []
+    for instance in ("main", "main2"):
+        # The instance is part of the seed: the same name in another sync dir.
+        other = Lab(lab.root / instance)
+        other.write("prog.py", PROGRAM)
+        spec = mu2(other, budget_trials=2000)
+        assert other.run(spec) == 0, reason(spec.parent)
+        kills = [
+            (e["id"], e["killer"], e["trial"])
+            for e in events(spec.parent, "mutant_state")
+            if e["state"] == "killed"
+        ]
+        runs.append((timeless(spec.parent), kills))
+    assert runs[0] == runs[1]
+
+
+def test_a_killed_worker_goes_on_and_forgets_nothing(lab: Lab) -> None:
+    lab.write("prog.py", PROGRAM)
+    spec = mu2(lab)
+    engine = lab.start(spec)
+    wait_for(lambda: len(killed(spec.parent)) > 20)
+    before = killed(spec.parent)
+    os.kill(worker_of(engine), signal.SIGKILL)
+    done = execs(spec.parent)
+    wait_for(lambda: execs(spec.parent) > done + 500)
+    engine.terminate()
+    assert engine.wait(20) == 0
+    assert before <= killed(spec.parent)
+    # A kill is told once: the restart has not told them all again.
+    told = [e["id"] for e in events(spec.parent, "mutant_state") if e["state"] == "killed"]
+    assert len(told) == len(set(told))
+
+
+def test_a_changed_function_makes_its_kills_stale(lab: Lab) -> None:
+    lab.write("prog.py", PROGRAM)
+    spec = mu2(lab, budget_trials=1500)
+    assert lab.run(spec) == 0
+    before = states(spec.parent)
+    lab.write("prog.py", PROGRAM.replace("n += c", "n += c + 1").replace("(9", "(9"))
+    spec = mu2(lab, budget_trials=1500)  # used up: only the exact pass runs
+    assert lab.run(spec) == 0
+    told = events(spec.parent, "mutant_state")
+    changed = {e["id"] for e in told[len(before) :] if ":total:" in e["id"]}
+    assert changed, "the mutants of total() were told anew"
+
+
+# ------------------------------------------------------------------------- steering
+
+
+def test_commands(lab: Lab) -> None:
+    lab.write("prog.py", PROGRAM)
+    spec = mu2(lab)
+    engine = lab.start(spec)
+    wait_for(lambda: len(killed(spec.parent)) > 20)
+    command(spec, "c1", c="skip-mutants", select="function=total,operator=increments")
+    done = answer(spec.parent, "c1")
+    assert done["k"] == "command_applied" and done["trial"] > 0
+    skipped = {i for i, m in states(spec.parent).items() if m["state"] == "skipped"}
+    assert skipped and all(":total:increments:" in i for i in skipped)
+    command(spec, "c2", c="mark-equivalent", select=min(skipped), because="[/x] it is")
+    answer(spec.parent, "c2")
+    assert states(spec.parent)[min(skipped)]["reason"] == "[/x] it is"
+    command(spec, "c3", c="skip-mutants", select="operator=nonsense")
+    assert "nonsense" in answer(spec.parent, "c3")["reason"]
+    alive = [i for i, m in states(spec.parent).items() if m["state"] == "alive"]
+    command(spec, "c4", c="promote-mutants", select=alive[0])
+    assert answer(spec.parent, "c4")["k"] == "command_applied"
+    assert states(spec.parent)[alive[0]]["steer"] == "promoted"
+    dead = min(killed(spec.parent))
+    command(spec, "c5", c="requeue-mutants", select=dead)
+    answer(spec.parent, "c5")
+    wait_for(lambda: dead in killed(spec.parent))  # the corpus still kills it
+    command(spec, "c6", c="exact-pass")
+    assert answer(spec.parent, "c6")["k"] == "command_applied"
+    wait_for(lambda: [e for e in events(spec.parent, "message") if "exact pass" in e["text"]])
+    # All of it outlives the worker.
+    os.kill(worker_of(engine), signal.SIGKILL)
+    done_execs = execs(spec.parent)
+    wait_for(lambda: execs(spec.parent) > done_execs + 300)
+    engine.terminate()
+    assert engine.wait(20) == 0
+    last = states(spec.parent)
+    assert last[min(skipped)]["state"] == "equivalent"
+    assert all(last[i]["state"] == "skipped" for i in skipped - {min(skipped)})
+
+
+# ------------------------------------------------------------------------ isolation
+
+HOSTILE = {
+    "exits": ("import os", "if n < 0:\n        os._exit(3)"),
+    "segfaults": ("import ctypes", "if n < 0:\n        ctypes.string_at(0)"),
+    "hangs in C": ("import itertools", "if n < 0:\n        sum(itertools.count())"),
+    "eats memory": ("", "if n < 0:\n        n = len(b'x' * (1 << 40))"),
+    "recurses": ("", "if n < 0:\n        return check(n)"),
+    "loops": ("", "while n < 0:\n        pass"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_mutant_costs_no_result(lab: Lab, what: str) -> None:
+    """``n`` is never negative but in a mutant of ``length``: then the process is in danger."""
+    head, danger = HOSTILE[what]
+    lab.write(
+        "prog.py",
+        f"{head}\n\ndef check(n):\n    {danger}\n    return n\n\n"
+        "def length(data):\n    n = 0\n    for c in data:\n        n += 1\n    return n\n\n"
+        "def parse(data: bytes):\n    return check(length(data)), data[:2] == b'ab'\n",
+    )
+    spec = mu2(
+        lab,
+        budget_trials=1200,
+        target={"timeout_s": 0.3, "memory_bytes": 2 << 30, "include": ["prog"]},
+    )
+    assert lab.run(spec) == 0, reason(spec.parent)
+    assert execs(spec.parent) == 1200
+    found = states(spec.parent)
+    increments = next(m for i, m in found.items() if ":length:increments" in i)
+    assert increments["state"] == "killed"
+    assert not names(spec.parent, "crashes"), "the input is not to blame"
+    assert not names(spec.parent, "hangs")
+    result = score(lab, spec, spec.parent / "queue")
+    by_id = {m["id"]: m["state"] for m in result["mutants"]}
+    assert by_id[increments["id"]] == "killed"
+
+
+def test_a_mutant_that_leaves_something_behind_is_found_out(lab: Lab) -> None:
+    lab.write(
+        "prog.py",
+        "SEEN = []\n\ndef note(c):\n    if c != c:\n        SEEN.append(c)\n    return c\n\n"
+        "def parse(data: bytes):\n    for c in data[:4]:\n        note(c)\n"
+        "    return len(data), len(SEEN)\n",
+    )
+    spec = mu2(lab, budget_trials=1500)
+    assert lab.run(spec) == 0, reason(spec.parent)
+    isolation = json.loads((spec.parent / "isolation.json").read_text())
+    assert any(":note:negate:" in id_ for id_ in isolation["outside"])
+    # What the polluted process said of others was not believed.
+    leaky = next(i for i in isolation["outside"])
+    assert states(spec.parent)[leaky]["state"] == "killed"
+    result = score(lab, spec, spec.parent / "queue")
+    assert {m["id"] for m in result["mutants"] if m["state"] == "killed"} == killed(spec.parent)
+
+
+def test_a_flaky_target_kills_nobody_by_chance(lab: Lab) -> None:
+    lab.write(
+        "prog.py",
+        "import random\n\ndef same(n):\n    return n\n\n"
+        "def parse(data: bytes):\n    m = same(len(data))\n"
+        "    return random.SystemRandom().random()\n",
+    )
+    spec = mu2(lab, budget_trials=400)
+    assert lab.run(spec) == 0, reason(spec.parent)
+    assert not killed(spec.parent)
+
+
+def test_what_cannot_be_swapped_runs_in_children(lab: Lab) -> None:
+    lab.write(
+        "prog.py",
+        "LIMIT = 2 * 3\n\ndef parse(data: bytes, most=LIMIT - 1):\n    return len(data) + most, LIMIT\n",
+    )
+    spec = mu2(lab, budget_trials=300)
+    assert lab.run(spec) == 0, reason(spec.parent)
+    found = {i: m for i, m in states(spec.parent).items() if m.get("static")}
+    assert len(found) >= 2
+    assert all(m["state"] == "killed" for m in found.values()), found
