@@ -2,9 +2,11 @@
 
     python benchmarks/log_seek.py                  # 24 h, 4,000,000 events
     python benchmarks/log_seek.py --events 200000  # a short one
+    python benchmarks/log_seek.py --events 8000 --hours 0.2 --mutants 8000  # a young mu2 campaign
 
 Generates the log of a campaign of four instances through the real writer, with the
-checkpoints a supervisor writes, and measures in one run:
+checkpoints a supervisor writes (``--mutants``: two of them tell of so many mutants,
+their kills and how often they were met), and measures in one run:
 
 * open: a live session on the run, ready with the final state (goal: < 1 s);
 * the reader alone: the index of the log by its members' headers;
@@ -17,7 +19,9 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import heapq
 import json
+import math
 import os
 import random
 import shutil
@@ -47,6 +51,10 @@ from fuzztui.wire.events import (
     InstanceHello,
     InstanceState,
     Message,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
+    MutationStats,
     Resources,
     Stats,
     SupervisorStarted,
@@ -166,14 +174,73 @@ def campaign(events: int, hours: float) -> Iterator[tuple[float, Event]]:
     yield end, Message("info", "the end")
 
 
-def generate(run: Path, events: int, hours: float) -> float:
+def mutation(mutants: int, end: float) -> list[tuple[float, Event]]:
+    """What two instances tell of mutants: three in four are killed, the rest met ever more often.
+
+    A mutant is met 0.001 to 100 times a second; that is told when it has doubled, at
+    most every 10 s, 500 mutants a line.
+    """
+    rng = random.Random(7)
+    ids = [
+        f"package.module_{n // 300}:Class.method_{n // 20}:math:{n % 20}:-" for n in range(mutants)
+    ]
+    told: list[tuple[float, Event]] = []
+    for name in INSTANCES[:2]:
+        for module in range(0, mutants, 300):
+            file = f"package/module_{module // 300}.py"
+            for at in range(module, min(mutants, module + 300), 200):
+                items = [
+                    {
+                        "id": key,
+                        "line": 10 + n,
+                        "function": "Class.method",
+                        "operator": "math",
+                        "before": "self.position + len(token)",
+                        "after": "self.position - len(token)",
+                    }
+                    for n, key in enumerate(ids[at : min(at + 200, module + 300)])
+                ]
+                told.append((1.0, MutantsFound(name, file[:-3], file, f"/src/{file}", items)))
+        runs: dict[int, dict[str, list[int]]] = {}
+        for key in ids:
+            rate = 10 ** rng.uniform(-3, 2)
+            killed = rng.expovariate(1 / 300) if rng.random() < 0.75 else math.inf
+            first = 2 + rng.expovariate(rate)
+            if first < min(killed, end):
+                told.append((first, MutantState(name, key, "alive")))
+            if killed < end:
+                word = MutantState(
+                    name, key, "killed", f"{name}/{len(runs)}", "value", 99, "3, not 4"
+                )
+                told.append((max(first, killed), word))
+            met, window = 1, -1
+            while (t := met / rate) < min(killed, end):
+                if int(t // 10) != window:
+                    window = int(t // 10)
+                    runs.setdefault(window, {})[key] = [met, met // 3, met // 4]
+                met *= 2
+        for window, figures in runs.items():
+            keys = list(figures)
+            for at in range(0, len(keys), 500):
+                part = {key: figures[key] for key in keys[at : at + 500]}
+                told.append((10.0 * window + 10, MutantRuns(name, part)))
+        told += [(2.0 * n, MutationStats(name, n, n, n, n, n)) for n in range(int(end // 2))]
+    return sorted(told, key=lambda pair: pair[0])
+
+
+def generate(run: Path, events: int, hours: float, mutants: int) -> float:
     """Write the log as a supervisor does; returns seconds."""
     start = time.perf_counter()
     writer = LogWriter(run / "log")
     session = Session(run, LiveClock())
     keeper = Keeper(run / "log", session)
     batch = []
-    for n, (t, event) in enumerate(campaign(events, hours), 1):
+    both = heapq.merge(
+        campaign(events, hours),
+        mutation(mutants, hours * 3600) if mutants else [],
+        key=lambda pair: pair[0],
+    )
+    for n, (t, event) in enumerate(both, 1):
         batch.append(writer.append(event, t))
         if len(batch) == 50:
             apply(session.state, batch)
@@ -212,6 +279,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=4_000_000)
     parser.add_argument("--hours", type=float, default=24.0)
+    parser.add_argument("--mutants", type=int, default=0)
     parser.add_argument("--seeks", type=int, default=200)
     parser.add_argument("--run", type=Path, help="keep the log here, and use it if it is there")
     options = parser.parse_args()
@@ -219,7 +287,7 @@ def main() -> None:
     try:
         if not (run / "log").is_dir():
             print(f"generating {options.events:,} events in {run}", flush=True)
-            took = generate(run, options.events, options.hours)
+            took = generate(run, options.events, options.hours, options.mutants)
             print(f"generated in {took:.0f} s, {took / options.events * 1e6:.1f} us an event")
         measure(run, options.seeks)
     finally:
@@ -257,6 +325,7 @@ def measure(run: Path, seeks: int) -> None:
     p50, p99 = statistics.median(times), quantile(times, 0.99)
     print(
         f"{live.state.seq:,} records, {len(live.state.entries):,} entries,"
+        f" {len(live.state.mutants):,} mutants,"
         f" load {os.getloadavg()[0]:.1f}"
     )
     print(f"limit: decompress all        {unpacked:9.3f} s")

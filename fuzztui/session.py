@@ -13,7 +13,7 @@ import json
 import math
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -22,9 +22,9 @@ from fuzztui.log.files import LogError
 from fuzztui.log.lines import upto_t
 from fuzztui.log.reader import LogReader
 from fuzztui.model.chain import Chain, Link
-from fuzztui.model.checkpoint import CheckpointError, Mark, rows, to_json
+from fuzztui.model.checkpoint import CheckpointError, Mark, tables, to_json
 from fuzztui.model.fold import apply
-from fuzztui.model.state import Changes, State
+from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.wire.events import CampaignStarted
 
 __all__ = ["Clock", "Keeper", "LiveClock", "ReplayClock", "Session"]
@@ -154,7 +154,7 @@ class Session:
     def _advance(self, target: float, deadline: float, limit: int | None) -> Changes:
         """Bring the state to ``target``, until ``deadline`` or ``limit`` records are used up."""
         best = self._best(target)
-        ahead = self.chain.links[best - 1].seq - self.state.seq if best else 0
+        ahead = self.chain.links[best - 1].cost - self.state.cost if best else 0
         if target < self.state.t or ahead >= WORTH_A_JUMP:
             self._restore(best)
         changes = Changes()
@@ -201,11 +201,11 @@ class Session:
 
     def _remember(self) -> None:
         """Make a link in memory where the log has been folded far beyond the last one."""
-        if self.mode == "live" or self.state.seq - self.chain.seq < EVERY:
+        if self.mode == "live" or self.state.cost - self.chain.cost < EVERY:
             return
         mark = self._mark
         if mark is None or mark.seq != self.chain.seq:
-            mark = self.chain.tables(len(self.chain.links))
+            mark = self.chain.mark(len(self.chain.links))
         data = to_json(self.state, mark)
         self._mark = Mark.of(self.state)
         packed = zlib.compress(json.dumps(data["head"]).encode(), 1)
@@ -214,14 +214,12 @@ class Session:
             loaded: dict[str, Any] = json.loads(zlib.decompress(packed))
             return loaded
 
-        entries, findings = rows(data)
-        self.chain.links.append(
-            Link(self.state.seq, self.state.t, entries, findings, data["recent"], head)
-        )
+        self.chain.links.append(_link(data, mark.tables.mutants, head))
 
     def _load_chain(self, path: Path) -> Chain:
         """The links that the log directory has, as far as they are good and of this log."""
         chain = Chain()
+        mutants: dict[str, Mutant] = {}
         directory = path / "log" if (path / "log").is_dir() else path
         if not directory.is_dir():
             return chain
@@ -230,11 +228,11 @@ class Session:
             if block.last > self.reader.last_seq:
                 break
             try:
-                data = file.changes(n)
-                entries, findings = rows(data)
-                chain.links.append(
-                    Link(block.last, block.t1, entries, findings, data["recent"], _head(file, n))
-                )
+                link = _link(file.changes(n), mutants, _head(file, n))
+                if link.seq != block.last:
+                    break
+                chain.links.append(link)
+                mutants.update(link.tables.mutants)
             except (LogError, OSError, ValueError, LookupError):
                 break
         if not self._is_of_this_log(chain):
@@ -255,6 +253,14 @@ class Session:
         except CheckpointError:
             return False
         return bool(head.get("started_wall") == first.event.wall)
+
+
+def _link(
+    data: dict[str, Any], before: Mapping[str, Mutant], head: Callable[[], dict[str, Any]]
+) -> Link:
+    """A link of a checkpoint; ``before`` are the mutants as of the one before it."""
+    rows = tables(data, before)
+    return Link(data["seq"], data["cost"], data["t"], rows, data["recent"], head)
 
 
 def _head(file: CheckpointFile, n: int) -> Callable[[], dict[str, Any]]:
@@ -278,7 +284,7 @@ class Keeper:
     def __init__(self, directory: Path, session: Session) -> None:
         self._state = session.state
         chain = session.chain
-        self._mark = chain.tables(len(chain.links))
+        self._mark = chain.mark(len(chain.links))
         self._writer: CheckpointWriter | None = None
         try:
             self._writer = CheckpointWriter(directory, session.state.seq, len(chain.links))
@@ -290,7 +296,7 @@ class Keeper:
     def keep(self) -> bool:
         """Write a checkpoint if one is due; never raises. True if it did."""
         writer, state = self._writer, self._state
-        if writer is None or not writer.due(state.seq):
+        if writer is None or not writer.due(state.cost - self._mark.cost):
             return False
         if not writer.write(to_json(state, self._mark)):
             return False

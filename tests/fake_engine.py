@@ -41,6 +41,12 @@ class Plan:
     deaf: bool = False
     stall_at: int = 0
     hello: bool = True
+    mutants: int = 0
+    """So many mutants m0, m1, ...; it kills one in each tick."""
+    killed_by: str = "*"
+    """The instance that does."""
+    finish_s: float = 0.0
+    """How long it goes on after SIGUSR2."""
 
 
 class Engine:
@@ -57,6 +63,7 @@ class Engine:
         self.crashes = len(list((self.dir / "crashes").iterdir()))
         self.paused = False
         self.stopping = False
+        self.finish_by = 0.0
         self.started = time.time()
 
     def run(self) -> int:
@@ -69,6 +76,7 @@ class Engine:
             return plan.status
         handler = signal.SIG_IGN if plan.ignore_term else self._told
         signal.signal(signal.SIGTERM, handler)
+        signal.signal(signal.SIGUSR2, self._told_to_finish)
         if plan.leave_child:
             subprocess.Popen(["sleep", "1000"], start_new_session=True)
         if plan.hello:
@@ -80,8 +88,18 @@ class Engine:
                 pid=os.getpid(),
                 capabilities=plan.capabilities,
             )
+        if plan.mutants:
+            found = [{"id": f"m{n}", "line": n + 1, "file": "m.py"} for n in range(plan.mutants)]
+            self.emit(k="mutants_found", instance="x", module="m", file="m.py", mutants=found)
         budget = self.spec["budget_trials"]
         while not self.stopping:
+            if self.finish_by:
+                self.emit(k="mutation_stats", instance="x", phase="exact")
+                if time.time() >= self.finish_by:
+                    self.emit(k="message", instance="x", level="info", text="exact pass done")
+                    break
+                time.sleep(plan.tick)
+                continue
             if plan.hello and not plan.deaf:
                 self.obey()
             stalled = plan.stall_at and self.done["ticks"] >= plan.stall_at
@@ -123,9 +141,14 @@ class Engine:
                 title="[/x] \x1b[31mboom",
             )
             self.crashes += 1
+        if ticks <= plan.mutants and plan.killed_by in ("*", self.spec["instance"]):
+            self.judge(f"m{ticks - 1}", "killed")
         self.write("fake.json", json.dumps(self.done))
         if ticks % 5 == 0:
             self.write_stats()
+
+    def judge(self, mutant: str, state: str) -> None:
+        self.emit(k="mutant_state", instance="x", id=mutant, state=state)
 
     def save(self, directory: str, name: str) -> None:
         temporary = self.dir / "saving"
@@ -172,12 +195,23 @@ class Engine:
                 continue
             self.done["answered"] = number + 1
             self.write("fake.json", json.dumps(self.done))
-            if command.get("entry", 0) > 999_999:
+            if command["c"] == "skip-mutants" and command["select"] != "absent":
+                self.judge(command["select"], "skipped")
+                self.answer(message["id"], "1 mutant skipped")
+            elif command.get("entry", 0) > 999_999 or command.get("select") == "absent":
                 self.emit(
                     k="command_rejected", id=message["id"], instance="", reason="no such entry"
                 )
             else:
-                self.emit(k="command_applied", id=message["id"], instance="", trial=self.trials())
+                self.answer(message["id"])
+
+    def answer(self, command_id: str, detail: str = "") -> None:
+        self.emit(
+            k="command_applied", id=command_id, instance="", trial=self.trials(), detail=detail
+        )
+
+    def _told_to_finish(self, *_: object) -> None:
+        self.finish_by = self.finish_by or time.time() + self.plan.finish_s
 
     def _told(self, *_: object) -> None:
         self.stopping = True

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
 
 Kind = Literal[
-    "string", "integer", "boolean", "duration", "size", "budget", "strings", "table",
+    "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
     "directory", "file", "paths", "files", "directories", "callable", "python", "output", "choice",
 ]  # fmt: skip
 
@@ -38,6 +38,7 @@ KIND_HELP: dict[str, str] = {
     "table": 'a table of strings such as { NAME = "value" }',
     "directory": "a directory that exists",
     "file": "a file that exists",
+    "operators": "a list of mutation operators",
     "paths": "a list of files or directories that exist",
     "files": "a list of files that exist",
     "directories": "a list of directories that exist",
@@ -125,7 +126,7 @@ PYTHON_TARGET = (
 )
 
 ENGINE = (
-    Key("kind", "choice", "Which engine.", required=True, choices=("zest",)),
+    Key("kind", "choice", "Which engine.", required=True, choices=("zest", "mu2")),
     Key(
         "instances",
         "integer",
@@ -162,6 +163,58 @@ PYTHON_ENGINE = (
     ),
 )
 
+OPERATORS = ("boundary", "increments", "negatives", "math", "negate", "returns", "void-call")
+"""Every mutation operator that there is, as engines/mutants/operators.py names them."""
+
+MU2_TARGET = (
+    *PYTHON_TARGET,
+    Key(
+        "compare",
+        "callable",
+        "A function of two results that says whether they are equal: how a mutant's result is "
+        "told from the program's. Default: equal by structure.",
+        default="",
+    ),
+)
+
+MU2_ENGINE = (
+    *PYTHON_ENGINE,
+    Key(
+        "schedule",
+        "choice",
+        "adaptive gives mutants the share of time that pays; full runs every mutant on every "
+        "input that could kill it.",
+        default="adaptive",
+        choices=("adaptive", "full"),
+    ),
+    Key(
+        "oracle",
+        "choice",
+        "What kills: differential, another result or another exception's class; paper, on "
+        "inputs that succeed only; strict, another message too.",
+        default="differential",
+        choices=("differential", "paper", "strict"),
+    ),
+    Key(
+        "operators",
+        "operators",
+        "Which mutants to make: " + ", ".join(f"`{name}`" for name in OPERATORS) + ".",
+        default=list(OPERATORS[:-1]),
+    ),
+    Key(
+        "mutate",
+        "strings",
+        "Packages or modules to mutate. Default: all that is instrumented.",
+        default=[],
+    ),
+    Key(
+        "exact",
+        "boolean",
+        "At the end run every living mutant on the whole corpus: the score is then exact.",
+        default=True,
+    ),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class EngineSchema:
@@ -173,6 +226,7 @@ class EngineSchema:
 
 ENGINES: dict[str, EngineSchema] = {
     "zest": EngineSchema(PYTHON_TARGET, PYTHON_ENGINE),
+    "mu2": EngineSchema(MU2_TARGET, MU2_ENGINE),
 }
 """Engines by kind. A new engine adds its row here and its word to ``kind``."""
 

@@ -6,6 +6,7 @@ paths); ``freeze`` the value as it goes into a run's frozen copy (units as writt
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shutil
@@ -14,9 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fuzztui.campaign.schema import KIND_HELP, Key
+from fuzztui.campaign.schema import KIND_HELP, OPERATORS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
 
+_LISTS = ("strings", "operators", "paths", "files", "directories")
 _MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -32,7 +34,7 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         return value, value
     if unwritable := next((text for text in _texts(value) if not _writable(text)), None):
         raise ValueError(f"{unwritable!r} holds a NUL or what is not UTF-8")
-    if key.kind in ("strings", "paths", "files", "directories") and isinstance(value, str):
+    if key.kind in _LISTS and isinstance(value, str):
         value = [value]
     return _CHECKS[key.kind](key, value, base)
 
@@ -87,6 +89,18 @@ def _boolean(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 def _strings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
         raise _wrong(key, value)
+    return value, value
+
+
+def _operators(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _strings(key, value, base)
+    for name in value:
+        if name not in OPERATORS:
+            close = difflib.get_close_matches(name.lower(), OPERATORS, n=1)
+            hint = f', did you mean "{close[0]}"?' if close else ""
+            raise ValueError(f"{name!r} is no operator{hint}; there are: {', '.join(OPERATORS)}")
+    if not value:
+        raise ValueError("is empty: no mutants would be made; leave it out for the usual ones")
     return value, value
 
 
@@ -188,6 +202,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "integer": _integer,
     "boolean": _boolean,
     "strings": _strings,
+    "operators": _operators,
     "table": _table,
     "file": _one_path,
     "directory": _one_path,

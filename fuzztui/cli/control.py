@@ -5,17 +5,25 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from pathlib import Path
 
-from fuzztui.cli.runs import find_run
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure
+from fuzztui.cli.mutants import nobody, selection
+from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
 from fuzztui.remote.client import ControlClient, NotRunning, RemoteError
 from fuzztui.wire.commands import (
     Command,
+    ExactPass,
+    MarkEquivalent,
+    MoveMutants,
     Pause,
     PromoteEntry,
+    PromoteMutants,
+    RequeueMutants,
     ResetEntry,
     Resume,
     SkipEntry,
+    SkipMutants,
     Stop,
 )
 from fuzztui.wire.text import visible
@@ -46,6 +54,25 @@ def _entry(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Co
     return build
 
 
+def _mutants(
+    command: Callable[..., Command], option: str = ""
+) -> Callable[[argparse.Namespace], Command]:
+    """``option`` names the field of the command that has an option of the command line."""
+
+    def build(options: argparse.Namespace) -> Command:
+        if not options.id:
+            raise Failure(
+                f"{options.action} needs a mutant's ID or a selection such as operator=math, "
+                "file=_parser.py or function=parse_*,state=alive",
+                USAGE,
+            )
+        selection(options.id)
+        more = {option: getattr(options, option)} if getattr(options, option, None) else {}
+        return command(select=options.id.strip(), instance=options.instance, **more)
+
+    return build
+
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "pause": _whole(Pause),
     "resume": _whole(Resume),
@@ -53,11 +80,22 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "skip": _entry(SkipEntry),
     "promote": _entry(PromoteEntry),
     "reset": _entry(ResetEntry),
+    "skip-mutants": _mutants(SkipMutants),
+    "promote-mutants": _mutants(PromoteMutants),
+    "move-mutants": _mutants(MoveMutants, "to"),
+    "mark-equivalent": _mutants(MarkEquivalent, "because"),
+    "requeue-mutants": _mutants(RequeueMutants),
+    "exact-pass": _whole(ExactPass),
 }
+_OPTIONS = {"to": "move-mutants", "because": "mark-equivalent"}
+"""Options that belong to one action only."""
 
 
 def ctl(options: argparse.Namespace) -> int:
     """Send one command, wait for the answer, print it."""
+    for option, action in _OPTIONS.items():
+        if getattr(options, option) and options.action != action:
+            raise Failure(f"--{option} goes with {action}, not with {options.action}", USAGE)
     command = ACTIONS[options.action](options)
     run = find_run(options.run)
     try:
@@ -66,6 +104,8 @@ def ctl(options: argparse.Namespace) -> int:
         raise Failure(f"{run}: no campaign runs there", NOT_RUNNING) from None
     except RemoteError as e:
         raise Failure(str(e), NOT_RUNNING) from None
+    if select := getattr(command, "select", ""):
+        _say_which(run, select)
     try:
         result = client.send(command, options.timeout)
     except RemoteError as e:
@@ -78,3 +118,12 @@ def ctl(options: argparse.Namespace) -> int:
     word = "applied" if result.ok else "pending" if result.pending else "rejected"
     print(f"{word}{where}{detail}")
     return DONE if result.ok else FAILED
+
+
+def _say_which(run: Path, select: str) -> None:
+    """How many mutants are meant; none is a mistake, which the run need not hear of."""
+    state = standing(run).state
+    meant = selection(select).of(state.mutants.values())
+    if not meant:
+        raise nobody(select, state)
+    say(f"{select} names {len(meant):,} of {len(state.mutants):,} mutants")

@@ -62,14 +62,16 @@ def _progress(run: Path, now: Standing, style: str) -> None:
 
 
 def progress_line(state: State) -> str:
-    """One line: time, state, execs, rate, corpus, edges, finds."""
+    """One line: time, state, execs, rate, corpus, edges, kills, finds."""
     t = totals(state)
     of = f"/{duration(state.budget_s)}" if state.budget_s else ""
     edges = f"  edges {t.edges}/{t.edges_total}" if t.edges >= 0 else ""
     word = "" if state.state == "running" else f"  {visible(state.state)}"
+    killed = state.mutant_counts.get("killed", 0)
+    mutants = f"  killed {killed}/{len(state.mutants)}" if state.mutants else ""
     return (
         f"{duration(running_time(state))}{of}{word}  execs {t.execs:,}  {t.execs_per_sec:,.0f}/s  "
-        f"corpus {t.corpus}{edges}  crashes {t.crashes}  hangs {t.hangs}"
+        f"corpus {t.corpus}{edges}{mutants}  crashes {t.crashes}  hangs {t.hangs}"
     )
 
 

@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from fuzztui.cli.figures import status_rows
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
 from fuzztui.cli.words import DONE, FAILED, duration, say
 from fuzztui.model.selectors import ENDED, running_time, status_dict, throughput, totals
@@ -81,16 +82,18 @@ def status_text(run: Path, now: Standing) -> str:
         ("execs", f"{t.execs:,}  at {throughput(state):,.0f}/s{average}"),
         ("corpus", f"{t.corpus:,}"),
         ("coverage", cover),
+        *status_rows(state),
         ("crashes", f"{t.crashes:,}  ({len(state.groups)} distinct findings, {t.hangs:,} hangs)"),
         ("run", str(run)),
     ]
     lines = [f"{name:<9} {visible(text)}" for name, text in rows]
     for i in state.instances.values():
-        why = f"  {i.reason}" if i.reason else ""
         lines.append(
-            f"  {visible(i.id):<12} {i.state:<10} {i.execs:>12,} execs {i.execs_per_sec:>8,.0f}/s "
-            f"{i.corpus:>7,} corpus {i.crashes:>4,} crashes{visible(why)}"
+            f"  {visible(i.id):<9} {visible(i.state):<10} {i.execs:>12,} execs "
+            f"{i.execs_per_sec:>8,.0f}/s {i.corpus:>7,} corpus {i.crashes:>4,} crashes"
         )
+        if i.reason and i.reason != state.reason:
+            lines.append(f"    {visible(i.reason)}")
     for keys in state.groups.values():
         finding = state.findings[keys[0]]
         lines.append(visible(f"  {finding.category}: {finding.title} at {finding.place}"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.campaign.units import parse_duration
-from fuzztui.cli import control, look, run
+from fuzztui.cli import control, look, mutants, run, score
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
@@ -20,7 +20,10 @@ fuzztui CAMPAIGN.toml starts a campaign, or rejoins it when it runs already.
 commands:
   attach [RUN]             the screen of a running or ended campaign
   status [RUN] [--json]    one screen of text, or one JSON object
-  ctl RUN COMMAND [ID]     steer: pause, resume, stop, skip, promote, reset
+  ctl RUN COMMAND [ID]     steer a campaign: instances, queue entries, mutants
+  mutants list FILE|RUN    the mutants of a program, before a run and of a run
+  mutants show FILE|RUN ID one mutant and its diff
+  score RUN [--corpus DIR] the exact mutation score of a corpus, whoever made it
   replay RUN|LOG           the campaign again, at any speed, from any time
   repro RUN FILE           run one finding or queue entry under the target
   check CAMPAIGN.toml      read and check a campaign file, run nothing
@@ -81,13 +84,54 @@ def _status(parser: argparse.ArgumentParser) -> Run:
 
 def _ctl(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
-    parser.add_argument("action", choices=list(control.ACTIONS), help="what to do")
     parser.add_argument(
-        "id", nargs="?", default="", help="a queue entry: 12, id:000012 or INSTANCE/12"
+        "action", metavar="COMMAND", choices=list(control.ACTIONS), help=", ".join(control.ACTIONS)
     )
+    parser.add_argument(
+        "id",
+        metavar="ID",
+        nargs="?",
+        default="",
+        help="a queue entry: 12, id:000012 or INSTANCE/12; or mutants: an id, or all that "
+        "file=, function=, operator=, line=, state= select (a comma means and, * anything)",
+    )
+    parser.add_argument("--to", choices=["first", "last"], help="where move-mutants moves to")
+    parser.add_argument("--because", metavar="TEXT", help="why mark-equivalent is right")
     parser.add_argument("--instance", default="", help="only this instance")
     parser.add_argument("--timeout", type=_seconds, default=10.0, help="how long to wait (10s)")
     return control.ctl
+
+
+def _mutants(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument("what", choices=["list", "show"], help="all of them, or one with its diff")
+    parser.add_argument(
+        "path", metavar="FILE|RUN", type=Path, help="a campaign file or a run directory"
+    )
+    parser.add_argument(
+        "selections",
+        metavar="SELECTION",
+        nargs="*",
+        help="an id, or such as operator=math,file=_parser.py; with list: several are all listed",
+    )
+    parser.add_argument("--json", action="store_true", help="a list of objects; show: one")
+    _set(parser)
+    return mutants.mutants
+
+
+def _score(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run of a Python target")
+    parser.add_argument(
+        "--corpus",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="inputs to score, again for more; default: the queues of the run",
+    )
+    parser.add_argument("--survivors", action="store_true", help="list what nothing killed")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    _set(parser)
+    return score.score
 
 
 def _replay(parser: argparse.ArgumentParser) -> Run:
@@ -123,6 +167,8 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "attach": _attach,
     "status": _status,
     "ctl": _ctl,
+    "mutants": _mutants,
+    "score": _score,
     "replay": _replay,
     "repro": _repro,
     "check": _check,

@@ -9,18 +9,23 @@ import subprocess
 import sys
 from pathlib import Path
 
-import fuzztui
 from fuzztui.campaign import Campaign, CampaignError, Loaded, load, write_frozen
 from fuzztui.cli.headless import follow
 from fuzztui.cli.look import screen, status_object, status_text
-from fuzztui.cli.runs import at_home, find_run, is_run, standing, with_output
+from fuzztui.cli.runs import (
+    SAMPLES,
+    at_home,
+    find_run,
+    is_run,
+    sample,
+    standing,
+    with_output,
+)
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, at_terminal, say
 from fuzztui.model.selectors import running_time
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError, prepare_run, start
 from fuzztui.supervise.limits import spent
-
-SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,9 +65,7 @@ def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
 
 
 def _load(file: Path, overrides: list[str]) -> Loaded:
-    if not file.exists() and (SAMPLES / file.name).is_file():
-        say(f"{file} is not here: using the sample campaign that comes with fuzztui")
-        file = SAMPLES / file.name
+    file = sample(file)
     try:
         return at_home(load(file, overrides), file, overrides)
     except CampaignError as e:

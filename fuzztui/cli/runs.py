@@ -6,13 +6,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import fuzztui
 from fuzztui.campaign import CampaignError, Loaded, load
-from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure
+from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
 from fuzztui.log.files import LogError
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import State
 from fuzztui.remote.client import running
 from fuzztui.session import LiveClock, ReplayClock, Session
+
+SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
+
+
+def sample(file: Path) -> Path:
+    """The file, or the sample campaign of that name where there is no such file."""
+    if not file.exists() and (SAMPLES / file.name).is_file():
+        say(f"{file} is not here: using the sample campaign that comes with fuzztui")
+        return SAMPLES / file.name
+    return file
 
 
 def is_run(path: Path) -> bool:

@@ -20,8 +20,8 @@ from fuzztui.log.files import CHECKPOINTS, SEALED, LogError, open_regular, write
 __all__ = ["EVERY", "CheckpointFile", "CheckpointWriter"]
 
 EVERY = 1000
-"""Records between checkpoints: what a seek folds at most, about 15 ms. In a day's log of
-4 million events they take 40% of the log's own size (every 2000: 20%, but 30 ms)."""
+"""Work between checkpoints, in ordinary records: what a seek folds at most, about 15 ms. In a
+day's log of 4 million events they take 40% of the log's own size (every 2000: 20%, but 30 ms)."""
 
 _dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
@@ -91,12 +91,12 @@ class CheckpointWriter:
         self.seq = pairs[-1][1].last if pairs else 0
         os.ftruncate(self._fd, self._size)
 
-    def due(self, seq: int) -> bool:
-        """Whether one should be written for the state after record ``seq``.
+    def due(self, work: int) -> bool:
+        """Whether one should be written after so much work since the last one.
 
         All checkpoints together never take more than the sealed log.
         """
-        return seq - self.seq >= EVERY and self._size + self._expected <= self._log_size()
+        return work >= EVERY and self._size + self._expected <= self._log_size()
 
     def _log_size(self) -> int:
         try:

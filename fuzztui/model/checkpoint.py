@@ -5,10 +5,11 @@ A checkpoint has three parts, because they are needed at different times:
 ``head``
     what does not grow with the campaign (figures, instances, series, commands):
     read for the one checkpoint that is restored;
-``entries``, ``findings``
+``entries``, ``findings``, ``mutants``
     rows of the tables that grow: only those that are new or different ``since``
     an earlier checkpoint, so that all checkpoints of a log together hold each
-    row about once;
+    row about once. Mutants change again and again, mostly in their counts: of a row
+    that was there only what is different;
 ``recent``
     the encoded records of the event list since then.
 
@@ -17,19 +18,29 @@ A checkpoint has three parts, because they are needed at different times:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, TypeVar
 from zlib import crc32
 
 from fuzztui.model.fold import FOLD_VERSION
+from fuzztui.model.mutants import changed
 from fuzztui.model.series import Series
-from fuzztui.model.state import CommandStatus, Entry, Finding, Instance, State
+from fuzztui.model.state import CommandStatus, Entry, Finding, Instance, Mutant, State
 from fuzztui.wire.codec import decode_record, encode_record
-from fuzztui.wire.events import Record
+from fuzztui.wire.events import MutationStats, Record
 
-__all__ = ["SCHEMA", "CheckpointError", "Mark", "from_json", "head_to_state", "rows", "to_json"]
+__all__ = [
+    "SCHEMA",
+    "CheckpointError",
+    "Mark",
+    "Tables",
+    "from_json",
+    "head_to_state",
+    "tables",
+    "to_json",
+]
 
 
 class CheckpointError(ValueError):
@@ -40,8 +51,41 @@ def _names(cls: type[Any]) -> tuple[str, ...]:
     return tuple(f.name for f in fields(cls))
 
 
-_TABLES = ("instances", "entries", "findings", "groups", "commands", "recent", "series")
-_SCALARS = tuple(n for n in _names(State) if n not in _TABLES)
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Rows of the tables that grow, by key; rows are frozen and shared."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
+    mutants: dict[str, Mutant] = field(default_factory=dict)
+
+    def lay_over(self, later: Tables) -> None:
+        """Put the rows of a later checkpoint in the place of these."""
+        if later.entries:
+            self.entries.update(later.entries)
+        if later.findings:
+            self.findings.update(later.findings)
+        if later.mutants:
+            self.mutants.update(later.mutants)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a state's growing parts were at a checkpoint: against it the next one is made."""
+
+    seq: int = 0
+    cost: int = 0
+    tables: Tables = field(default_factory=Tables)
+
+    @classmethod
+    def of(cls, state: State) -> Mark:
+        """The mark of ``state`` as it is now."""
+        rows = Tables(dict(state.entries), dict(state.findings), dict(state.mutants))
+        return cls(state.seq, state.cost, rows)
+
+
+_OBJECTS = ("instances", "groups", "commands", "mutation", "recent", "series", *_names(Tables))
+_SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
 
 SCHEMA = crc32(
     repr(
@@ -49,7 +93,7 @@ SCHEMA = crc32(
             FOLD_VERSION,
             [
                 [(f.name, str(f.type)) for f in fields(c)]
-                for c in (State, Instance, Entry, Finding, CommandStatus)
+                for c in (State, Instance, Entry, Finding, Mutant, CommandStatus, MutationStats)
             ],
         )
     ).encode()
@@ -59,40 +103,36 @@ SCHEMA = crc32(
 _instance_row = attrgetter(*_names(Instance))
 _entry_row = attrgetter(*_names(Entry))
 _finding_row = attrgetter(*_names(Finding))
+_mutant_row = attrgetter(*_names(Mutant))
 _command_row = attrgetter(*_names(CommandStatus))
+_mutation_row = attrgetter(*_names(MutationStats))
 
-Row = TypeVar("Row", Entry, Finding)
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What a state's growing parts were at a checkpoint: against it the next one is made."""
-
-    seq: int = 0
-    entries: dict[str, Entry] = field(default_factory=dict)
-    findings: dict[str, Finding] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, state: State) -> Mark:
-        """The mark of ``state`` as it is now (rows are shared: they are frozen)."""
-        return cls(state.seq, dict(state.entries), dict(state.findings))
+Row = TypeVar("Row", Entry, Finding, Mutant)
 
 
 def to_json(state: State, since: Mark | None = None) -> dict[str, Any]:
     """The whole state, or with ``since`` what changed; only fresh containers, JSON data."""
     since = since or Mark()
+    before = since.tables
     head: dict[str, Any] = {name: getattr(state, name) for name in _SCALARS}
     head["unknown"] = dict(state.unknown)
+    head["mutant_counts"] = dict(state.mutant_counts)
     head["instances"] = [_instance_row(i) for i in state.instances.values()]
     head["commands"] = [_command_row(c) for c in state.commands.values()]
+    head["mutation"] = {name: _mutation_row(f) for name, f in state.mutation.items()}
     head["series"] = {name: s.to_json() for name, s in state.series.items()}
     return {
         "schema": SCHEMA,
         "seq": state.seq,
+        "cost": state.cost,
         "t": state.t,
         "head": head,
-        "entries": [_entry_row(e) for e in _changed(state.entries, since.entries)],
-        "findings": [_finding_row(f) for f in _changed(state.findings, since.findings)],
+        "entries": [_entry_row(e) for e in _changed(state.entries, before.entries)],
+        "findings": [_finding_row(f) for f in _changed(state.findings, before.findings)],
+        "mutants": [
+            _difference(m, before.mutants.get(m.id))
+            for m in _changed(state.mutants, before.mutants)
+        ],
         "recent": [encode_record(r) for r in state.recent if r.seq > since.seq],
     }
 
@@ -104,42 +144,56 @@ def _changed(table: dict[str, Row], before: dict[str, Row]) -> Iterable[Row]:
             yield row
 
 
+def _difference(row: Mutant, before: Mutant | None) -> list[Any]:
+    """The whole row, or its id and what is different from the row before."""
+    values = _mutant_row(row)
+    if before is None:
+        return list(values)
+    pairs = zip(_names(Mutant), values, _mutant_row(before), strict=True)
+    return [row.id, {name: new for name, new, old in pairs if new != old}]
+
+
 def from_json(data: Any) -> State:
     """The inverse of :func:`to_json` of a whole state; raises :class:`CheckpointError`."""
-    entries, findings = rows(data)
+    rows = tables(data, {})
     try:
         recent = [decode_record(line) for line in data["recent"]]
-        return head_to_state(data["head"], entries, findings, recent)
+        return head_to_state(data["head"], rows, recent)
     except (LookupError, TypeError, ValueError) as e:
         raise CheckpointError(f"not a checkpoint: {e}") from e
 
 
-def rows(data: Any) -> tuple[dict[str, Entry], dict[str, Finding]]:
-    """The table rows of a checkpoint, by key; raises :class:`CheckpointError`."""
+def tables(data: Any, before: Mapping[str, Mutant]) -> Tables:
+    """The rows of a checkpoint; ``before`` are all mutants as of the one that it was made against.
+
+    Raises :class:`CheckpointError`.
+    """
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise CheckpointError("a checkpoint of another version of fuzztui")
     try:
-        entries = {row[0]: Entry(*row) for row in data["entries"]}
-        findings = {row[0]: Finding(*row) for row in data["findings"]}
+        return Tables(
+            {row[0]: Entry(*row) for row in data["entries"]},
+            {row[0]: Finding(*row) for row in data["findings"]},
+            {row[0]: _mutant(row, before) for row in data["mutants"]},
+        )
     except (LookupError, TypeError) as e:
         raise CheckpointError(f"not a checkpoint: {e}") from e
-    return entries, findings
 
 
-def head_to_state(
-    head: dict[str, Any],
-    entries: dict[str, Entry],
-    findings: dict[str, Finding],
-    recent: Iterable[Record],
-) -> State:
+def _mutant(row: list[Any], before: Mapping[str, Mutant]) -> Mutant:
+    return Mutant(*row) if len(row) != 2 else changed(before[row[0]], row[1])
+
+
+def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) -> State:
     """A state from a head and the tables as of it, which it takes over."""
     state = State(**{name: head[name] for name in _SCALARS})
     state.instances = {row[0]: Instance(*row) for row in head["instances"]}
     state.commands = {row[0]: CommandStatus(*row) for row in head["commands"]}
+    state.mutation = {name: MutationStats(*row) for name, row in head["mutation"].items()}
     state.series = {name: Series.from_json(s) for name, s in head["series"].items()}
-    state.entries, state.findings = entries, findings
+    state.entries, state.findings, state.mutants = rows.entries, rows.findings, rows.mutants
     # Findings are in the order of the log, and so are those of one signature.
-    for key, finding in findings.items():
+    for key, finding in state.findings.items():
         if finding.signature:
             state.groups.setdefault(finding.signature, []).append(key)
     state.recent.extend(recent)

@@ -22,6 +22,7 @@ __all__ = [
     "instance_hello",
     "instance_state",
     "resources",
+    "series",
     "shift",
     "stats",
 ]
@@ -45,11 +46,12 @@ def count(value: int) -> int:
     return value if -1 <= value < _LARGE else -1
 
 
-def _series(state: State, name: str) -> Series:
-    series = state.series.get(name)
-    if series is None:
-        series = state.series[name] = Series()
-    return series
+def series(state: State, name: str) -> Series:
+    """The series of that name, made when it is first used."""
+    found = state.series.get(name)
+    if found is None:
+        found = state.series[name] = Series()
+    return found
 
 
 def shift(state: State, name: str, old: float, new: float) -> None:
@@ -58,21 +60,21 @@ def shift(state: State, name: str, old: float, new: float) -> None:
     The running total is the series' last value: exact for integers; rates are
     kept to 3 decimals, so that rounding each step leaves no drift.
     """
-    series = _series(state, name)
-    total = series.last + new - old
-    series.add(state.t, round(total, 3) if isinstance(total, float) else total)
+    sums = series(state, name)
+    total = sums.last + new - old
+    sums.add(state.t, round(total, 3) if isinstance(total, float) else total)
 
 
 def _maximum(state: State, name: str, old: int, new: int) -> None:
     """One instance's figure, already set, went from ``old`` to ``new``."""
-    series = _series(state, name)
-    highest = series.last if series.values else -1
+    maxima = series(state, name)
+    highest = maxima.last if maxima.values else -1
     if new >= highest:
         highest = new
     elif old >= highest:
         highest = max(getattr(i, name) for i in state.instances.values())
     if highest >= 0:
-        series.add(state.t, highest)
+        maxima.add(state.t, highest)
 
 
 def _set_rate(state: State, i: Instance, rate: float, cpu: float) -> None:

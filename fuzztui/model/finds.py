@@ -56,6 +56,7 @@ def entry_described(state: State, e: EntryDescribed, touched: Touched) -> None:
         favored=e.favored,
         outcome=e.outcome,
         steer=e.steer,
+        kills=e.kills,
     )
     touched.entries.add(entry.key)
 

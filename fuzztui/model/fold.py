@@ -6,15 +6,17 @@ the same state however it is cut into batches and wherever it is taken up from a
 checkpoint. It never raises: a log may hold anything, in any order.
 
 Here are the campaign and its commands; instances and totals are in
-:mod:`fuzztui.model.figures`, entries and findings in :mod:`fuzztui.model.finds`.
+:mod:`fuzztui.model.figures`, entries and findings in :mod:`fuzztui.model.finds`,
+mutants in :mod:`fuzztui.model.mutants`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from operator import attrgetter
 from typing import Any
 
-from fuzztui.model import figures, finds
+from fuzztui.model import figures, finds, mutants
 from fuzztui.model.figures import count, finite
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.touched import Touched, instance
@@ -35,6 +37,10 @@ from fuzztui.wire.events import (
     InstanceHello,
     InstanceState,
     Message,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
+    MutationStats,
     Record,
     Resources,
     Stats,
@@ -44,13 +50,16 @@ from fuzztui.wire.events import (
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 1
+FOLD_VERSION = 2
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
 
 MOST_UNKNOWN_KINDS = 100
 """How many unknown kinds are counted by name; the rest are counted as "(others)"."""
 
 _LONGEST_TIME = 1e12
+
+_ROWS_A_RECORD = 3
+"""So many rows of a list of mutants cost about as much as an ordinary record."""
 
 
 def apply(state: State, records: Iterable[Record]) -> Changes:
@@ -69,9 +78,17 @@ def apply(state: State, records: Iterable[Record]) -> Changes:
         event = record.event
         kind = type(event)
         _HANDLERS.get(kind, _foreign)(state, event, touched)
-        if kind is not Stats and kind is not Resources:
+        state.cost += 1
+        if kind in _LISTS:
+            state.cost += len(_LISTS[kind](event)) // _ROWS_A_RECORD
+        elif kind not in _FIGURES and _is_news(event):
             state.recent.append(_representable(record, state.t))
     return touched.changes(applied, reset=fresh and applied > 0)
+
+
+def _is_news(event: Event) -> bool:
+    """Whether the event list shows it: of mutants only kills, or it would show nothing else."""
+    return not isinstance(event, MutantState) or event.state == "killed"
 
 
 def _representable(record: Record, t: float) -> Record:
@@ -227,12 +244,23 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     EntryDescribed: finds.entry_described,
     FindingSaved: finds.finding_saved,
     FindingDescribed: finds.finding_described,
+    MutantsFound: mutants.mutants_found,
+    MutantState: mutants.mutant_state,
+    MutantRuns: mutants.mutant_runs,
+    MutationStats: mutants.mutation_stats,
     CommandIssued: _command_issued,
     CommandApplied: _command_applied,
     CommandRejected: _command_rejected,
     Message: _message,
     Unknown: _unknown,
 }
+
+_FIGURES = frozenset({Stats, Resources, MutationStats})
+_LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
+    MutantsFound: attrgetter("mutants"),
+    MutantRuns: attrgetter("runs"),
+}
+"""Kinds that are not in the event list: too many, too large."""
 
 _HARMLESS = frozenset(
     {
@@ -242,6 +270,7 @@ _HARMLESS = frozenset(
         EntryDescribed,
         FindingSaved,
         FindingDescribed,
+        MutantState,
         CommandApplied,
         CommandRejected,
         InstanceState,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fuzztui.model.state import Entry, Finding, Instance, State
+from fuzztui.model.mutation import mutants_dict, mutants_summary
+from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
 
 __all__ = [
     "ENDED",
@@ -18,6 +19,8 @@ __all__ = [
     "findings",
     "groups",
     "lineage",
+    "mutants",
+    "mutants_summary",
     "pending_commands",
     "progress",
     "rate",
@@ -133,7 +136,7 @@ def rate(state: State, name: str, window: float = 60.0) -> float:
 
 # -------------------------------------------------------------------- tables
 
-_Row = TypeVar("_Row", Entry, Finding)
+_Row = TypeVar("_Row", Entry, Finding, Mutant)
 
 
 def entries(
@@ -172,6 +175,27 @@ def findings(
 
     return _select(
         state.findings.values(), haystack, by=by, descending=descending, where=where, text=text
+    )
+
+
+def mutants(
+    state: State,
+    *,
+    by: str = "seq",
+    descending: bool = False,
+    where: Callable[[Mutant], bool] | None = None,
+    text: str = "",
+) -> list[Mutant]:
+    """Mutants sorted by a field or property of :class:`Mutant`, filtered as :func:`entries` does.
+
+    Mutants found together are in the order in which they were found.
+    """
+
+    def haystack(m: Mutant) -> str:
+        return " ".join([m.id, m.file, m.state, m.steer, m.before, m.after, m.killer, m.reason])
+
+    return _select(
+        state.mutants.values(), haystack, by=by, descending=descending, where=where, text=text
     )
 
 
@@ -294,7 +318,7 @@ def status_dict(state: State) -> dict[str, Any]:
         },
         "valid": _or_none(t.valid),
         "invalid": _or_none(t.invalid),
-        "mutants": None,
+        "mutants": mutants_dict(state),
         "last_find_s": _or_none(t.last_find_t),
         "findings": [_group_dict(g) for g in groups(state)],
         "instances": [_instance_dict(i) for i in state.instances.values()],

@@ -1,8 +1,8 @@
 """What is known about a campaign after some prefix of its log.
 
 Plain data, changed only by :func:`fuzztui.model.fold.apply`. Tables are dicts
-keyed by id and grow at their end; their rows (:class:`Entry`, :class:`Finding`)
-are frozen and replaced as a whole, so that states of different times share
+keyed by id and grow at their end; their rows (:class:`Entry`, :class:`Finding`,
+:class:`Mutant`) are frozen and replaced as a whole, so that states of different times share
 them: that is what makes a seek cheap (:mod:`fuzztui.model.chain`). Series are
 bounded (:mod:`fuzztui.model.series`). Everything round-trips through JSON
 (:mod:`fuzztui.model.checkpoint`), which is what makes seeking possible.
@@ -18,10 +18,13 @@ from fuzztui.model.series import Series
 from fuzztui.wire.events import MutationStats, Record
 
 RECENT_RECORDS = 500
-"""How many of the latest records, stats and resources left out, are kept for the event list."""
+"""How many of the latest records are kept for the event list: figures and lists left out."""
 
 RECENT_COMMANDS = 200
 """How many commands are kept; finished ones leave first."""
+
+MUTANT_STATES = ("pending", "alive", "killed", "skipped", "equivalent", "invalid")
+"""What a mutant can be."""
 
 
 @dataclass(slots=True)
@@ -139,7 +142,7 @@ class Mutant:
     seq: int = 0
     static: bool = False
     state: str = "pending"
-    """pending, alive, killed, skipped, equivalent, invalid."""
+    """One of :data:`MUTANT_STATES`."""
     instance: str = ""
     """Whose word the state is."""
     killer: str = ""
@@ -151,6 +154,21 @@ class Mutant:
     steer: str = ""
     counts: dict[str, list[int]] = field(default_factory=dict)
     """By instance: how often it was reached, infected, run."""
+
+    @property
+    def reached(self) -> int:
+        """How many inputs of all instances executed the place."""
+        return sum(figures[0] for figures in self.counts.values())
+
+    @property
+    def infected(self) -> int:
+        """How many of them made the expression's value another one."""
+        return sum(figures[1] for figures in self.counts.values())
+
+    @property
+    def runs(self) -> int:
+        """How many times it was run."""
+        return sum(figures[2] for figures in self.counts.values())
 
 
 @dataclass(slots=True)
@@ -175,6 +193,8 @@ class State:
 
     seq: int = 0
     t: float = 0.0
+    cost: int = 0
+    """How much work the fold was so far, in records: one that lists mutants is many."""
     name: str = ""
     engine: str = ""
     target: str = ""
@@ -203,6 +223,8 @@ class State:
     mutants: dict[str, Mutant] = field(default_factory=dict)
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """How many mutants are in each state."""
+    static_mutants: int = 0
+    """How many of all mutants are static."""
     mutation: dict[str, MutationStats] = field(default_factory=dict)
     """The latest figures of mutation analysis, by instance."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)

@@ -10,13 +10,14 @@ __all__ = ["Touched", "instance"]
 class Touched:
     """The mutable makings of a :class:`~fuzztui.model.state.Changes`."""
 
-    __slots__ = ("campaign", "commands", "entries", "findings", "instances")
+    __slots__ = ("campaign", "commands", "entries", "findings", "instances", "mutants")
 
     def __init__(self) -> None:
         self.campaign = False
         self.instances: set[str] = set()
         self.entries: set[str] = set()
         self.findings: set[str] = set()
+        self.mutants: set[str] = set()
         self.commands: set[str] = set()
 
     def changes(self, records: int, reset: bool) -> Changes:
@@ -26,6 +27,7 @@ class Touched:
             instances=frozenset(self.instances),
             entries=frozenset(self.entries),
             findings=frozenset(self.findings),
+            mutants=frozenset(self.mutants),
             commands=frozenset(self.commands),
             records=records,
             reset=reset,

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from fuzztui.campaign import Campaign
 from fuzztui.supervise.files import replace_text
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 
-__all__ = ["Launch", "Launcher", "instance_names", "launcher_for", "trials_share"]
+__all__ = [
+    "Launch",
+    "Launcher",
+    "instance_names",
+    "launcher_for",
+    "trials_share",
+    "write_spec",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,11 @@ class Launcher(Protocol):
     """
     stall_s: float
     """Seconds without a new execution in the figures after which something is wrong."""
+    finish_signal: int
+    """Sent when a budget is used up: it does what remains to be done and then ends.
+
+    0: nothing remains, SIGTERM will do.
+    """
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Write what instance ``index`` needs into its directory. Raises OSError."""
@@ -45,26 +59,17 @@ class InProcess:
     says_hello = True
     stall_s = 30.0
 
+    def __init__(self, finish_signal: int = 0) -> None:
+        self.finish_signal = finish_signal
+
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Write ``spec.json`` (docs/house.md).
 
         Its ``budget_s`` stays 0: only the supervisor knows how long was paused.
         """
-        name = instance_names(campaign)[index]
-        directory = home.instance(name)
-        spec = {
-            "proto": 1,
-            "instance": name,
-            "dir": str(directory),
-            "sync_dir": str(home.out),
-            "seed": campaign.seed,
-            "budget_trials": trials_share(campaign, index),
-            "budget_s": 0,
-            "engine": campaign.engine,
-            "target": campaign.target,
-        }
+        directory = home.instance(instance_names(campaign)[index])
         path = directory / "spec.json"
-        replace_text(path, json.dumps(spec, indent=1))
+        write_spec(path, campaign, directory, trials_share(campaign, index))
         package = home.expose_package()
         # -P: the directory it is started in is the target's business, not on the path.
         return Launch(
@@ -73,7 +78,23 @@ class InProcess:
         )
 
 
-_LAUNCHERS: Mapping[str, Launcher] = {"zest": InProcess()}
+def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
+    """Write the ``spec.json`` of the instance whose directory that is. Raises OSError."""
+    spec = {
+        "proto": 1,
+        "instance": directory.name,
+        "dir": str(directory),
+        "sync_dir": str(directory.parent),
+        "seed": campaign.seed,
+        "budget_trials": budget_trials,
+        "budget_s": 0,
+        "engine": campaign.engine,
+        "target": campaign.target,
+    }
+    replace_text(path, json.dumps(spec, indent=1))
+
+
+_LAUNCHERS: Mapping[str, Launcher] = {"zest": InProcess(), "mu2": InProcess(signal.SIGUSR2)}
 """Launchers by ``[engine] kind``."""
 
 

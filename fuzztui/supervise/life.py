@@ -35,6 +35,9 @@ SILENT_ENDS = 5
 FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
 TERM_GRACE_S = 5.0
 
+SILENCE_TIMES = 20
+"""One that finishes its work may be silent for so many of the target's time limits."""
+
 _HOPELESS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTDIR}
 """Trying again does not make an interpreter executable; it may end a shortage."""
 
@@ -92,6 +95,7 @@ class Life:
         self._logged_pid = before.pid if before else 0
         self._process: EngineProcess | None = None
         self._ending: Ending | None = None
+        self._finishing = False
         self._woken = asyncio.Event()
         self._delay = FIRST_DELAY_S
         self._progress_at = time.monotonic()
@@ -148,13 +152,42 @@ class Life:
                 return
 
     async def end(self, ending: Ending) -> None:
-        """End it: SIGTERM, and SIGKILL for the whole tree if that does not do."""
-        if self.over or self._ending:
+        """End it: SIGTERM, and SIGKILL for the whole tree if that does not do.
+
+        When the ending is ``finished``, what the engine does at the end of its work comes
+        first, for as long as it takes; to be told again ends that.
+        """
+        if self.over or (self._ending and not self._finishing):
             return
-        self._ending = ending
-        self._woken.set()
-        if self._process is not None:
-            await self._process.stop(TERM_GRACE_S)
+        finish = 0
+        if self._ending is None:
+            self._ending = ending
+            self._woken.set()
+            if ending.state == "finished" and self.greeted:
+                finish = self.launcher.finish_signal
+        self._finishing = finish > 0
+        process = self._process
+        if process is None:
+            return
+        if finish:
+            process.identity.signal(finish)
+            await self._patiently(process)
+        if not finish or self._finishing:
+            self._finishing = False
+            await process.stop(TERM_GRACE_S)
+
+    async def _patiently(self, process: EngineProcess) -> None:
+        """Wait while it finishes its work: until it ends, falls silent, or is told again."""
+        self._progress_at = time.monotonic()
+        timeout: float = self._campaign.target.get("timeout_s", 0.0)
+        patience = max(self.launcher.stall_s, SILENCE_TIMES * timeout)
+        while self._finishing and time.monotonic() - self._progress_at < patience:
+            try:
+                async with asyncio.timeout(1.0):
+                    await process.ended()
+                return
+            except TimeoutError:
+                pass
 
     def hello(self) -> None:
         """It introduced itself: what it can do is known from now on."""

@@ -107,6 +107,7 @@ class Observer:
         for instance in self._instances.values():
             events += instance.look()
         behind = any(listing.behind for _, listing in self._listings.values())
+        behind = behind or any(i.relay.behind for i in self._instances.values())
         return self._batch(events, behind)
 
     def last(self, name: str) -> Batch:

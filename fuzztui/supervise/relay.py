@@ -25,6 +25,10 @@ from fuzztui.wire.events import (
     FindingDescribed,
     InstanceHello,
     Message,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
+    MutationStats,
     Record,
     Unknown,
 )
@@ -41,6 +45,10 @@ _OF_ENGINES = (
     InstanceHello,
     EntryDescribed,
     FindingDescribed,
+    MutantsFound,
+    MutantState,
+    MutantRuns,
+    MutationStats,
     CommandApplied,
     CommandRejected,
     Message,
@@ -92,6 +100,8 @@ class Relay:
         self._instance = instance
         self._done = done
         self.offset = offset
+        self.behind = False
+        """Whether the last :meth:`read` left something that it could have had."""
         self._foreign = 0
         self._first = ""
 
@@ -100,6 +110,7 @@ class Relay:
         events: list[Event] = []
         while True:
             raw = self._next()
+            self.behind = raw is not None and not last and self._more()
             if raw is None:
                 return events
             for line in raw.split(b"\n"):
@@ -145,6 +156,11 @@ class Relay:
             end = len(raw)
         self.offset += end
         return raw[:end]
+
+    def _more(self) -> bool:
+        """Whether there is about another chunk to read (what is less may be a torn line)."""
+        found = status(self._path)
+        return found is not None and found.st_size - self.offset >= CHUNK // 2
 
     def _decode(self, line: bytes) -> Event | None:
         try:

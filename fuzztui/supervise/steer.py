@@ -23,7 +23,18 @@ from fuzztui.remote.server import Ticket
 from fuzztui.supervise.files import open_regular, read_regular
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
-from fuzztui.wire.commands import Command, Pause, Resume, Stop
+from fuzztui.wire.commands import (
+    Command,
+    ExactPass,
+    MarkEquivalent,
+    MoveMutants,
+    Pause,
+    PromoteMutants,
+    RequeueMutants,
+    Resume,
+    SkipMutants,
+    Stop,
+)
 from fuzztui.wire.events import CommandApplied, CommandIssued, CommandRejected, Event
 
 __all__ = ["Steering"]
@@ -31,7 +42,10 @@ __all__ = ["Steering"]
 OURSELVES = "fuzztui"
 """``by`` of what the supervisor itself asks of an engine."""
 
-_WHOLE = (Pause, Resume, Stop)
+_OF_MUTANTS = (SkipMutants, PromoteMutants, MoveMutants, MarkEquivalent, RequeueMutants)
+"""Each instance has its own opinion of a mutant: what one cannot do another may."""
+
+_WHOLE = (Pause, Resume, Stop, ExactPass, *_OF_MUTANTS)
 """Commands that mean all instances when they name none."""
 
 _MAX_CONTROL = 64 << 20
@@ -146,7 +160,7 @@ class Steering:
             del self._open[event.id]
             self._helm.flush()  # who hears of it can find it in the log
             if not entry.done.done():
-                entry.done.set_result(_together(entry.answers))
+                entry.done.set_result(_together(entry.answers, entry.command))
 
     def gone(self, life: Life) -> None:
         """An instance came to its end: nothing more will be answered by it."""
@@ -252,11 +266,29 @@ def _was_handed(path: Path, command_id: str) -> bool:
         return False
 
 
-def _together(answers: list[Answer]) -> Answer:
-    """One answer for all instances that a command was for: applied if all did."""
+def _together(answers: list[Answer], command: Command) -> Answer:
+    """One answer for all instances that a command was for.
+
+    Applied if all did it; of what is done to mutants, if any did.
+    """
     if len(answers) == 1:
         return answers[0]
-    refusals = [a for a in answers if a.result != APPLIED]
-    if refusals:
-        return Answer(REJECTED, "; ".join(f"{a.instance}: {a.detail}" for a in refusals))
-    return Answer(APPLIED, f"{len(answers)} instances")
+    applied = [a for a in answers if a.result == APPLIED]
+    if applied and (len(applied) == len(answers) or isinstance(command, _OF_MUTANTS)):
+        return Answer(APPLIED, _in_words(answers))
+    return Answer(REJECTED, _in_words([a for a in answers if a.result != APPLIED]))
+
+
+def _in_words(answers: list[Answer]) -> str:
+    """Who said what; what several said alike is said once."""
+    who: dict[str, list[str]] = {}
+    for answer in answers:
+        who.setdefault(answer.detail, []).append(answer.instance)
+    if len(who) == 1 and len(answers) > 1:
+        (words,) = who
+        return f"{words} ({len(answers)} instances)" if words else f"{len(answers)} instances"
+    return "; ".join(f"{_names(names)}: {words or 'done'}" for words, names in who.items())
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} instances"

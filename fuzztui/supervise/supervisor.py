@@ -46,6 +46,9 @@ from fuzztui.wire.events import (
     InstanceHello,
     InstanceState,
     Message,
+    MutantsFound,
+    MutantState,
+    MutationStats,
     Stats,
     SupervisorStarted,
 )
@@ -59,6 +62,9 @@ RESOURCES_S = 3.0
 SOCKET_S = 1.0
 LAST_FLUSH_S = 60.0
 MAX_TROUBLES = 20
+
+_SIGNS = (EntrySaved, EntryDescribed, Message, MutantsFound, MutantState, MutationStats)
+"""Events that show that an instance is at work, though it executes no trials."""
 
 _log = logging.getLogger(__name__)
 
@@ -248,11 +254,12 @@ class Supervisor:
             self.record(CampaignState("running"))
 
     def end(self, ending: Ending) -> None:
-        """End the campaign: all instances, cleanly."""
-        if self._ending:
+        """End the campaign: all instances, cleanly. Told again they end without finishing."""
+        if self._ending and ending.state == "finished":
             return
-        self._ending = ending
-        self.record(CampaignState("stopping", ending.reason))
+        if not self._ending:
+            self._ending = ending
+            self.record(CampaignState("stopping", ending.reason))
         for life in self.lives.values():
             self.end_one(life, ending)
 
@@ -272,7 +279,7 @@ class Supervisor:
         self._limits.saw(event, self._running())
         if isinstance(event, (CommandApplied, CommandRejected)):
             self._steering.answered(event)
-        elif life is not None and isinstance(event, (EntrySaved, EntryDescribed, Message)):
+        elif life is not None and isinstance(event, _SIGNS):
             life.heard_of()
         elif life is not None and isinstance(event, Stats):
             life.note(event)

@@ -8,155 +8,124 @@ ancestors, the screen or the application, whichever has it first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
 from textual.binding import Binding, BindingType
 
-from fuzztui.model.selectors import ENDED
+from fuzztui.tui.situation import Action, Situation, entry, instance, living, mutants, pausable, row
 
 __all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "Situation", "bindings", "method_name"]
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What the answer to "can this be done now?" depends on."""
-
-    mode: str = "live"
-    """live or replay."""
-    state: str = "empty"
-    """The campaign's state."""
-    control: bool = True
-    """False when the campaign was opened to be looked at only."""
-    alive: bool | None = None
-    """Whether a supervisor holds the run; None while that is not known yet."""
-    instances: frozenset[str] = frozenset()
-    instance: str = ""
-    """The instance that the row under the cursor belongs to."""
-    instance_state: str = ""
-    capabilities: frozenset[str] | None = None
-    """What that instance's engine can obey; None while it has not said."""
-    row: bool = False
-    """Whether the cursor is on a row."""
-    paused_replay: bool = False
-    pending: frozenset[str] = field(default_factory=frozenset)
-    """Names of the commands that were sent for this row and are not answered."""
-
-
-WhyNot = Callable[[Situation], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing to do. ``why_not`` gives the reason against it, "" when there is none.
-
-    ``scope``: app (everywhere), table, or a screen's name. ``needs`` is the capability
-    that the row's engine must have announced. ``footer``: order there, 0 is not shown.
-    """
-
-    id: str
-    keys: tuple[str, ...]
-    label: str
-    help: str
-    group: str
-    scope: str = "app"
-    needs: str = ""
-    footer: int = 0
-    check: WhyNot = field(default=lambda _: "")
-    mode: str = ""
-    """Only in this mode (live or replay); elsewhere it is hidden, not greyed."""
-
-    def why_not(self, now: Situation) -> str:
-        """The reason why this cannot be done now, for people; "" when it can."""
-        if self.mode and now.mode != self.mode:
-            return f"only in a {self.mode}" if self.mode == "replay" else "not in a replay"
-        reason = self.check(now)
-        if reason or not self.needs:
-            return reason
-        if now.capabilities is None:
-            return f"{now.instance or 'the instance'} has not said yet what it can do"
-        if self.needs not in now.capabilities:
-            return f"{now.instance}'s engine cannot {self.needs} entries"
-        return ""
-
-    def title(self, now: Situation) -> str:
-        """The label; pausing and resuming share a key."""
-        if self.id == "campaign.pause" and now.state == "paused":
-            return "Resume"
-        if self.id == "instance.pause" and now.instance_state == "paused":
-            return "Resume instance"
-        if self.id == "replay.play":
-            return "Play" if now.paused_replay else "Pause"
-        return self.label
-
-
-def _steerable(now: Situation) -> str:
-    if now.mode == "replay":
-        return "this is a replay: nothing can be steered"
-    if not now.control:
-        return "opened to look only"
-    if now.state in ENDED:
-        return f"the campaign is over ({now.state})"
-    if now.alive is False:
-        return "no supervisor is running"
-    if now.state in ("empty", "starting"):
-        return "the campaign is still starting"
-    return ""
-
-
-def _pausable(now: Situation) -> str:
-    return _steerable(now) or ("it is stopping" if now.state == "stopping" else "")
-
-
-def _instance(now: Situation) -> str:
-    return _pausable(now) or ("" if now.instance else "no instance under the cursor")
-
-
-def _entry(now: Situation) -> str:
-    return _steerable(now) or _row(now)
-
-
-def _row(now: Situation) -> str:
-    return "" if now.row else "no row under the cursor"
 
 
 _SCREENS = (
     Action("view.overview", ("1",), "Overview", "Totals, charts, instances, events", "Screens"),
     Action("view.corpus", ("2",), "Corpus", "Every queue entry, its lineage and bytes", "Screens"),
     Action("view.findings", ("3",), "Findings", "Crashes and hangs by their cause", "Screens"),
-    Action("view.log", ("4",), "Log", "Every event of the campaign", "Screens"),
+    Action("view.mutants", ("4",), "Mutants", "Mutants, their score, who killed them", "Screens"),
+    Action("view.log", ("5",), "Log", "Every event of the campaign", "Screens"),
 )
 
 _STEERING = (
     Action(
         "campaign.pause", ("p",), "Pause",
         "Pause the whole campaign, or resume it", "Campaign",
-        check=_pausable, footer=2, mode="live",
+        check=pausable, footer=2, mode="live",
     ),
     Action(
         "campaign.stop", ("x",), "Stop",
         "End the campaign cleanly; everything found is kept", "Campaign",
-        check=_pausable, footer=3, mode="live",
+        check=pausable, footer=3, mode="live",
     ),
     Action(
         "instance.pause", ("P",), "Pause instance",
         "Pause the instance under the cursor, or resume it", "Campaign",
-        scope="overview", check=_instance, footer=10, mode="live",
+        scope="overview", check=instance, footer=10, mode="live",
     ),
     Action(
         "entry.promote", ("u",), "Promote",
         "Fuzz this entry next, with a favoured entry's energy", "Corpus",
-        scope="corpus", needs="promote", check=_entry, footer=10, mode="live",
+        scope="corpus", needs="promote", does="promote entries",
+        check=entry, footer=10, mode="live",
     ),
     Action(
         "entry.skip", ("d",), "Skip",
         "Never pick this entry again", "Corpus",
-        scope="corpus", needs="skip", check=_entry, footer=11, mode="live",
+        scope="corpus", needs="skip", does="skip entries", check=entry, footer=11, mode="live",
     ),
     Action(
         "entry.reset", ("r",), "Reset",
         "Forget that this entry was skipped or promoted", "Corpus",
-        scope="corpus", needs="reset", check=_entry, footer=12, mode="live",
+        scope="corpus", needs="reset", does="reset entries", check=entry, footer=12, mode="live",
+    ),
+)  # fmt: skip
+
+_MUTANTS = (
+    Action(
+        "mutant.promote", ("u",), "Promote",
+        "Run it on every input that reaches it; inputs that infect it get energy", "Mutants",
+        scope="mutants", needs="promote-mutants", does="promote mutants",
+        check=living, footer=10, mode="live",
+    ),
+    Action(
+        "mutant.skip", ("d",), "Skip",
+        "Do not run it any more; it stays in the score", "Mutants",
+        scope="mutants", needs="skip-mutants", does="skip mutants",
+        check=living, footer=11, mode="live",
+    ),
+    Action(
+        "mutant.equivalent", ("e",), "Equivalent",
+        "Your verdict that nothing can kill it, and why", "Mutants",
+        scope="mutants", needs="mark-equivalent", does="take verdicts on mutants",
+        check=living, footer=13, mode="live",
+    ),
+    Action(
+        "mutant.requeue", ("r",), "Requeue",
+        "Forget verdict, place and kill, and try it again", "Mutants",
+        scope="mutants", needs="requeue-mutants", does="requeue mutants",
+        check=mutants, footer=14, mode="live",
+    ),
+    Action(
+        "mutant.first", ("less_than_sign",), "First",
+        "When mutants wait for their turn, it comes first", "Mutants",
+        scope="mutants", needs="move-mutants", does="reorder mutants",
+        check=living, footer=15, mode="live",
+    ),
+    Action(
+        "mutant.last", ("greater_than_sign",), "Last",
+        "When mutants wait for their turn, it comes last", "Mutants",
+        scope="mutants", needs="move-mutants", does="reorder mutants",
+        check=living, footer=16, mode="live",
+    ),
+    Action(
+        "mutant.many", ("m",), "Many",
+        "The same for all mutants of its function, file, operator, or of the filter", "Mutants",
+        scope="mutants", check=mutants, footer=12, mode="live",
+    ),
+    Action(
+        "mutants.exact", ("E",), "Exact pass",
+        "Run every living mutant on every input of the corpus now: the sound score", "Mutants",
+        scope="mutants", needs="exact-pass", does="make an exact pass",
+        check=pausable, footer=18, mode="live",
+    ),
+    Action(
+        "mutants.state", ("f",), "State",
+        "Show only killed, alive, pending, skipped, equivalent or invalid ones, or all", "Mutants",
+        scope="mutants", footer=17,
+    ),
+    Action(
+        "mutant.killer", ("backspace",), "Killer",
+        "Go to the queue entry that killed it", "Mutants",
+        scope="mutants", check=row, footer=22,
+    ),
+    Action(
+        "mutant.copy", ("c",), "Copy id",
+        "Copy the mutant's id, as `fuzztui ctl` and `fuzztui mutants` take it", "Mutants",
+        scope="mutants", check=row, footer=23,
+    ),
+    Action(
+        "mutant.copy_place", ("C",), "Copy place",
+        "Copy path and line of the mutant", "Mutants",
+        scope="mutants", check=row, footer=24,
     ),
 )  # fmt: skip
 
@@ -164,22 +133,22 @@ _LOOKING = (
     Action(
         "entry.copy", ("c",), "Copy path",
         "Copy the path of the entry's file", "Corpus",
-        scope="corpus", check=_row, footer=13,
+        scope="corpus", check=row, footer=13,
     ),
     Action(
         "entry.parent", ("backspace",), "Parent",
         "Go to the entry that this one was made from", "Corpus",
-        scope="corpus", check=_row, footer=14,
+        scope="corpus", check=row, footer=14,
     ),
     Action(
         "finding.copy", ("c",), "Copy repro",
         "Copy the command line that reproduces this finding", "Findings",
-        scope="findings", check=_row, footer=10,
+        scope="findings", check=row, footer=10,
     ),
     Action(
         "finding.copy_path", ("C",), "Copy path",
         "Copy the path of the finding's file", "Findings",
-        scope="findings", check=_row, footer=11,
+        scope="findings", check=row, footer=11,
     ),
     Action(
         "finding.group", ("v",), "Group",
@@ -272,7 +241,15 @@ _APP = (
     ),
 )  # fmt: skip
 
-ACTIONS: tuple[Action, ...] = (*_SCREENS, *_STEERING, *_LOOKING, *_REPLAY, *_TABLE, *_APP)
+ACTIONS: tuple[Action, ...] = (
+    *_SCREENS,
+    *_STEERING,
+    *_MUTANTS,
+    *_LOOKING,
+    *_REPLAY,
+    *_TABLE,
+    *_APP,
+)
 BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(action.group for action in ACTIONS))
 
@@ -311,6 +288,8 @@ _NAMES = {
     "up": "↑",
     "down": "↓",
     "backspace": "⌫",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
     "pageup": "PgUp",
     "pagedown": "PgDn",
     "enter": "⏎",

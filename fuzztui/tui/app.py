@@ -1,4 +1,4 @@
-"""The application: one state, four screens, one way for everything that is done.
+"""The application: one state, five screens, one way for everything that is done.
 
 Changes come in through the :class:`~fuzztui.tui.feed.Feed`, actions go out through
 :meth:`FuzzApp.perform`. Nothing in here or below reads a file in the event loop.
@@ -34,6 +34,7 @@ from fuzztui.tui.screens.corpus import CorpusScreen
 from fuzztui.tui.screens.findings import FindingsScreen
 from fuzztui.tui.screens.help import HelpScreen
 from fuzztui.tui.screens.log import LogScreen
+from fuzztui.tui.screens.mutants import MutantsScreen
 from fuzztui.tui.screens.overview import OverviewScreen
 from fuzztui.tui.status import Status, status_of
 from fuzztui.tui.steering import Steering
@@ -87,6 +88,7 @@ class FuzzApp(ReplayControls, ThemedApp):
         "overview": OverviewScreen,
         "corpus": CorpusScreen,
         "findings": FindingsScreen,
+        "mutants": MutantsScreen,
         "log": LogScreen,
     }
     DEFAULT_MODE = "overview"
@@ -95,6 +97,7 @@ class FuzzApp(ReplayControls, ThemedApp):
         (0, "-narrow"),
         (76, "-medium"),
         (110, "-wide"),
+        (170, "-vast"),
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-tiny"),
@@ -123,7 +126,9 @@ class FuzzApp(ReplayControls, ThemedApp):
         self._trouble = ""
         self._moved = (0.0, opening.monotonic())
         """The log's latest campaign time, and when it was first seen."""
+        self._sought: dict[str, str] = {}
         self._told = 0
+        self._last_kill_t = -1.0
         self._alive: bool | None = None
         self.marks: list[Mark] = []
 
@@ -187,6 +192,7 @@ class FuzzApp(ReplayControls, ThemedApp):
 
     def on_changes(self, changes: Changes) -> None:
         """The feed: show it on the screen that is looked at, note it for the others."""
+        self._note_kills(changes)
         self._update_status()
         self._tell_problems()
         for tab, missed in self._missed.items():
@@ -196,6 +202,13 @@ class FuzzApp(ReplayControls, ThemedApp):
             screen.show(self.missed(screen.TAB))
             screen.tick(self.status)
             self.draw_frame()
+
+    def _note_kills(self, changes: Changes) -> None:
+        mutants = self.campaign.mutants
+        if changes.reset:
+            self._last_kill_t = max((m.killed_t for m in mutants.values()), default=-1.0)
+        for key in changes.mutants:
+            self._last_kill_t = max(self._last_kill_t, mutants[key].killed_t)
 
     def _tell_problems(self) -> None:
         """Damage in the log is told once, when it is met."""
@@ -215,6 +228,15 @@ class FuzzApp(ReplayControls, ThemedApp):
         changes, self._missed[tab] = self._missed[tab], Changes()
         return changes
 
+    def look_at(self, tab: str, key: str) -> None:
+        """Go to the screen ``tab``, to the row with ``key``."""
+        self._sought[tab] = key
+        self.switch_mode(tab)
+
+    def sought(self, tab: str) -> str:
+        """What :meth:`look_at` wants to see there."""
+        return self._sought.pop(tab, "")
+
     def tick(self) -> None:
         """Once a second: clocks and ages."""
         self.when_free(self._tick)
@@ -227,7 +249,8 @@ class FuzzApp(ReplayControls, ThemedApp):
             self.draw_frame()
 
     def _update_status(self) -> None:
-        self.status = status_of(self.campaign, self.now(), self.mode, self._alive)
+        now = self.now()
+        self.status = status_of(self.campaign, now, self.mode, self._alive, self._last_kill_t)
 
     def draw_frame(self) -> None:
         """Troubles, keys and timeline of the screen that is looked at."""
@@ -278,7 +301,9 @@ class FuzzApp(ReplayControls, ThemedApp):
 
     @property
     def _campaign_screen(self) -> CampaignScreen | None:
-        """The screen of the current mode, be it below a dialog."""
+        """The screen of the current mode, be it below a dialog; None while all is taken down."""
+        if not self.is_running:
+            return None  # a poll that was under way comes back to screens without widgets
         stack: Sequence[Screen[Any]] = self.screen_stack
         bottom = next(iter(stack), None)
         return bottom if isinstance(bottom, CampaignScreen) else None
@@ -347,7 +372,8 @@ class FuzzApp(ReplayControls, ThemedApp):
         detail = f": {outcome.detail}" if outcome.detail else ""
         if outcome.kind == "applied":
             at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
-            self.notify(plain(f"{words}: done{at}"), markup=False, timeout=3)
+            said = f" ({outcome.detail})" if outcome.detail else ""
+            self.notify(plain(f"{words}: done{at}{said}"), markup=False, timeout=3)
         elif outcome.kind == "pending":
             self.notify(plain(f"{words}: sent{detail}"), markup=False, timeout=5)
         elif outcome.kind == "rejected":
@@ -407,6 +433,9 @@ class FuzzApp(ReplayControls, ThemedApp):
 
     def do_view_findings(self) -> None:  # noqa: D102
         self.switch_mode("findings")
+
+    def do_view_mutants(self) -> None:  # noqa: D102
+        self.switch_mode("mutants")
 
     def do_view_log(self) -> None:  # noqa: D102
         self.switch_mode("log")

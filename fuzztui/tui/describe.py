@@ -12,9 +12,10 @@ from fuzztui.wire import events as ev
 FINDS = "finds"
 STEERING = "steering"
 INSTANCES = "instances"
+MUTANTS = "mutants"
 MESSAGES = "messages"
 FIGURES = "figures"
-KINDS = (FINDS, STEERING, INSTANCES, MESSAGES, FIGURES)
+KINDS = (FINDS, MUTANTS, STEERING, INSTANCES, MESSAGES, FIGURES)
 """The classes of events that the log screen can be narrowed to."""
 
 
@@ -37,6 +38,11 @@ def command_words(command: dict[str, Any]) -> str:
     """An encoded command as a phrase: ``promote main/12``."""
     name = str(command.get("c", "?"))
     instance = str(command.get("instance", ""))
+    if "select" in command:
+        words = f"{name} {command['select']}"
+        words += f" to {command['to']}" if "to" in command else ""
+        words += f", because {command['because']}" if command.get("because") else ""
+        return words + (f" on {instance}" if instance else "")
     if "entry" in command:
         return f"{name} {instance or '?'}/{command['entry']}"
     return f"{name} {instance}" if instance else name
@@ -95,8 +101,45 @@ def describe(event: ev.Event) -> Described:
             memory = figures.size(event.rss)
             text = f"cpu {event.cpu:.2f}  memory {memory}  {event.processes} processes"
             return Described("usage", text, "muted", event.instance, FIGURES)
+        case ev.MutantsFound() | ev.MutantState() | ev.MutantRuns() | ev.MutationStats():
+            return _mutants(event)
         case _:
             return _campaign(event)
+
+
+def _mutants(
+    event: ev.MutantsFound | ev.MutantState | ev.MutantRuns | ev.MutationStats,
+) -> Described:
+    match event:
+        case ev.MutantsFound():
+            text = f"{len(event.mutants):,} in {event.file or event.module}"
+            return Described("mutants", text, "muted", event.instance, MUTANTS)
+        case ev.MutantState():
+            return _mutant(event)
+        case ev.MutantRuns():
+            text = f"runs of {len(event.runs):,} mutants"
+            return Described("mutants", text, "muted", event.instance, FIGURES)
+        case ev.MutationStats():
+            text = (
+                f"{event.runs:,} runs  program {event.original_s:.1f}s  mutants "
+                f"{event.mutants_s:.1f}s  compiling {event.compile_s:.1f}s  "
+                f"rest {event.rest_s:.1f}s"
+            )
+            return Described("analysis", text, "muted", event.instance, FIGURES)
+
+
+def _mutant(event: ev.MutantState) -> Described:
+    text = event.id
+    if event.state == "killed":
+        text += f"  by {event.killer}" if event.killer else ""
+        text += f"  ({event.oracle})" if event.oracle else ""
+        text += f"  {event.detail}" if event.detail else ""
+    else:
+        text += f"  {event.state}" + (f": {event.reason}" if event.reason else "")
+        text += f"  {event.steer}" if event.steer else ""
+    style = event.state if event.state in SEMANTIC else "muted"
+    label = "kill" if event.state == "killed" else "mutant"
+    return Described(label, text, style, event.instance, MUTANTS)
 
 
 def _campaign(event: ev.Event) -> Described:

@@ -10,6 +10,7 @@ from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.tui import figures, shell
 from fuzztui.tui.hexview import Preview, hex_rows, text_lines
+from fuzztui.tui.mutants import brief_change, place
 from fuzztui.tui.text import plain, plain_lines
 from fuzztui.tui.widgets.canvas import Line, Span
 from fuzztui.wire.codec import encode_record
@@ -22,7 +23,7 @@ LINEAGE = 12
 """Ancestors that are listed."""
 
 MEMBERS = 20
-"""Files of one cause that are listed."""
+"""Files of one cause, or mutants of one killer, that are listed."""
 
 
 def entry_file(entry: Entry) -> str:
@@ -48,24 +49,45 @@ def repro_command(run: Path, finding: Finding) -> str:
 def entry_lines(entry: Entry, state: State, pending: Sequence[str] = ()) -> list[Line]:
     """What is known about a queue entry, its ancestors last."""
     lines: list[Line] = [[Span(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
-    lines.append(_pair("found", f"{figures.clock(entry.t)}, at {entry.execs:,} execs"))
+    lines.append(pair("found", f"{figures.clock(entry.t)}, at {entry.execs:,} execs"))
     if entry.reasons:
-        lines.append(_pair("kept for", " ".join(entry.reasons), "valid"))
+        lines.append(pair("kept for", " ".join(entry.reasons), "valid"))
+    if entry.kills:
+        lines.append(pair("kills", f"{entry.kills:,} mutants first", "killed"))
     if entry.outcome:
-        lines.append(_pair("outcome", entry.outcome))
+        lines.append(pair("outcome", entry.outcome))
     if entry.edges >= 0:
-        lines.append(_pair("edges", f"{entry.edges:,}", "edge"))
-    lines.append(_pair("made by", _origin(entry)))
+        lines.append(pair("edges", f"{entry.edges:,}", "edge"))
+    lines.append(pair("made by", _origin(entry)))
     if entry.file:
-        lines.append(_pair("file", f"{entry_file(entry)}  ({figures.size(entry.size)})", "muted"))
-    return lines + _lineage(entry, state)
+        lines.append(pair("file", f"{entry_file(entry)}  ({figures.size(entry.size)})", "muted"))
+    return lines + _killed(entry, state) + _lineage(entry, state)
+
+
+def _killed(entry: Entry, state: State) -> list[Line]:
+    """The mutants that the entry was the first to kill."""
+    victims = [m for m in list(state.mutants.values()) if m.killer == entry.key]
+    if not victims:
+        return []
+    lines: list[Line] = [[], title("killed")]
+    for mutant in victims[:MEMBERS]:
+        lines.append(
+            [
+                Span("✓ ", "killed"),
+                Span(plain(place(mutant)) + "  ", "muted"),
+                Span(plain(brief_change(mutant.before, mutant.after))),
+            ]
+        )
+    if len(victims) > MEMBERS:
+        lines.append([Span(f"  … {len(victims) - MEMBERS:,} more", "muted")])
+    return lines
 
 
 def _lineage(row: Entry | Finding, state: State) -> list[Line]:
     steps = lineage(state, row, LINEAGE)
     if not steps:
         return []
-    lines: list[Line] = [[], _title("lineage")]
+    lines: list[Line] = [[], title("lineage")]
     for depth, step in enumerate(steps):
         origin = _origin(step.entry) if step.entry is not None else "not in the log"
         lines.append(
@@ -99,28 +121,28 @@ def _marks(entry: Entry, pending: Sequence[str]) -> list[Span]:
 def finding_lines(finding: Finding, state: State, run: Path | None) -> list[Line]:
     """What is known about a crash or a hang."""
     style = finding.category
-    title = finding.title or finding.file
-    lines: list[Line] = [[Span(part, f"bold {style}")] for part in plain_lines(title, 3)]
+    name = finding.title or finding.file
+    lines: list[Line] = [[Span(part, f"bold {style}")] for part in plain_lines(name, 3)]
     if finding.place:
         lines.append([Span("at ", "muted"), Span(plain(finding.place), "bold")])
     lines.append([])
-    lines.append(_pair("found", f"{figures.clock(finding.t)} by {finding.instance}"))
+    lines.append(pair("found", f"{figures.clock(finding.t)} by {finding.instance}"))
     if finding.execs:
-        lines.append(_pair("execs", f"{finding.execs:,}"))
+        lines.append(pair("execs", f"{finding.execs:,}"))
     if finding.sig:
-        lines.append(_pair("signal", str(finding.sig)))
+        lines.append(pair("signal", str(finding.sig)))
     if finding.op or finding.src:
         parents = " + ".join(f"#{i}" for i in finding.src)
         lines.append(
-            _pair("made by", f"{finding.op or '?'}" + (f" of {parents}" if parents else ""))
+            pair("made by", f"{finding.op or '?'}" + (f" of {parents}" if parents else ""))
         )
-    lines.append(_pair("file", f"{finding_file(finding)}  ({figures.size(finding.size)})", "muted"))
+    lines.append(pair("file", f"{finding_file(finding)}  ({figures.size(finding.size)})", "muted"))
     if run is not None:
-        lines.append(_pair("reproduce", repro_command(run, finding), "valid"))
+        lines.append(pair("reproduce", repro_command(run, finding), "valid"))
     if finding.input:
-        lines += [_pair("input", finding.input)]
+        lines += [pair("input", finding.input)]
     if finding.detail:
-        lines += [[], _title("report")]
+        lines += [[], title("report")]
         lines += [[Span(text)] for text in plain_lines(finding.detail)]
     elif not finding.signature:
         lines += [[], [Span("not described yet", "muted")]]
@@ -131,7 +153,7 @@ def _members(finding: Finding, state: State) -> list[Line]:
     keys = state.groups.get(finding.signature, []) if finding.signature else []
     if len(keys) < 2:
         return []
-    lines: list[Line] = [[], _title(f"{len(keys):,} files of this cause")]
+    lines: list[Line] = [[], title(f"{len(keys):,} files of this cause")]
     for key in keys[:MEMBERS]:
         member = state.findings.get(key)
         at = figures.clock(member.t) if member is not None else ""
@@ -144,14 +166,14 @@ def _members(finding: Finding, state: State) -> list[Line]:
 
 def preview_lines(preview: Preview, width: int) -> list[Line]:
     """An input file: as text when it reads as text, and always as bytes."""
-    lines: list[Line] = [[], _title(f"input, {figures.size(preview.size)}")]
+    lines: list[Line] = [[], title(f"input, {figures.size(preview.size)}")]
     if preview.problem:
         return [*lines, [Span(plain(preview.problem), "hang")]]
     if not preview.data:
         return [*lines, [Span("empty file", "muted")]]
     if preview.is_text:
         lines += [[Span(text)] for text in text_lines(preview)]
-        lines += [[], _title("bytes")]
+        lines += [[], title("bytes")]
     per_row = 16 if width >= 76 else 8 if width >= 44 else 4
     for offset, data, chars in hex_rows(preview.data, per_row):
         lines.append([Span(f"{offset}  ", "muted"), Span(f"{data}  "), Span(chars, "valid")])
@@ -170,17 +192,19 @@ def record_lines(record: Record) -> list[Line]:
     lines: list[Line] = []
     for key, value in data.items():
         if isinstance(value, str) and "\n" in value:
-            lines.append(_pair(key, ""))
+            lines.append(pair(key, ""))
             lines += [[Span("  "), Span(text)] for text in plain_lines(value)]
         else:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            lines.append(_pair(key, text))
+            lines.append(pair(key, text))
     return lines
 
 
-def _pair(name: str, value: str, style: str = "") -> Line:
+def pair(name: str, value: str, style: str = "") -> Line:
+    """A property; neither part need be plain yet."""
     return [Span(plain(name).ljust(LABEL) + " ", "muted"), Span(plain(value), style)]
 
 
-def _title(text: str) -> Line:
+def title(text: str) -> Line:
+    """A heading."""
     return [Span(f"── {plain(text)} ", "muted"), Span("─" * 12, "rule")]

@@ -69,6 +69,15 @@ def percent(part: float, whole: float) -> str:
     return f"{share:.1f}%" if share < 10 else f"{math.floor(share + 0.5 if share < 99 else share)}%"
 
 
+def score(share: float | None) -> str:
+    """A mutation score (0 to 1) with one decimal; never rounded up to 100% nor down to 0%."""
+    if share is None:
+        return NONE
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    return f"{min(100 * share, 99.9 if share < 1 else 100.0):.1f}%"
+
+
 def clock(seconds: float) -> str:
     """A point or a span of campaign time, ``h:mm:ss`` or ``3d 04:05:06``."""
     s = max(0, int(seconds))

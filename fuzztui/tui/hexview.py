@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +57,11 @@ def load(run: Path, relative: str, limit: int = LIMIT) -> Preview:
         return Preview(problem="the file is gone")
     except (OSError, ValueError, RuntimeError) as e:
         return Preview(problem=f"cannot be read: {getattr(e, 'strerror', None) or e}")
+
+
+def reading(run: Path | None, relative: str) -> tuple[str, Callable[[], Preview]] | None:
+    """The file's name and how to :func:`load` it; None when there is no such thing."""
+    return (relative, lambda: load(run, relative)) if relative and run is not None else None
 
 
 def text_lines(preview: Preview) -> list[str]:

@@ -66,6 +66,12 @@ class Host(Painter, Protocol):
     def missed(self, tab: str) -> Changes:
         """What changed since the screen of ``tab`` was last shown; forgotten by asking."""
 
+    def look_at(self, tab: str, key: str) -> None:
+        """Go to the screen ``tab``, to the row with ``key``."""
+
+    def sought(self, tab: str) -> str:
+        """The row that :meth:`look_at` wants on ``tab``, "" for none; forgotten by asking."""
+
     def open_reader(self) -> LogReader:
         """Another reader on the campaign's log. Blocking."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from fuzztui.model.mutation import Summary, mutants_summary
 from fuzztui.model.selectors import ENDED, pending_commands, running_time, throughput, totals
 from fuzztui.model.state import Instance, State
+from fuzztui.wire.events import MutationStats
 
 STALE_S = 10.0
 """Figures older than this are called old in a warning colour."""
@@ -44,6 +46,11 @@ class Status:
     last_entry_t: float = -1.0
     last_crash_t: float = -1.0
     last_hang_t: float = -1.0
+    mutants: Summary | None = None
+    """None when the campaign has no mutants (yet)."""
+    analysis: MutationStats | None = None
+    """The figures of mutation analysis, summed over the instances."""
+    last_kill_t: float = -1.0
     pending: int = 0
     """Commands that nobody has answered yet."""
     alive: bool | None = None
@@ -75,8 +82,18 @@ class Status:
         return self.valid / seen if self.valid >= 0 and self.invalid >= 0 and seen > 0 else -1.0
 
 
-def status_of(state: State, now: float, mode: str = "live", alive: bool | None = None) -> Status:
-    """``state`` summed up at campaign time ``now``."""
+def status_of(
+    state: State,
+    now: float,
+    mode: str = "live",
+    alive: bool | None = None,
+    last_kill_t: float = -1.0,
+) -> Status:
+    """``state`` summed up at campaign time ``now``.
+
+    ``last_kill_t`` is the caller's to know: looking through 100,000 mutants for it four
+    times a second would be dear.
+    """
     sums = totals(state)
     instances = list(state.instances.values())
     latest: dict[str, float] = {}
@@ -107,8 +124,28 @@ def status_of(state: State, now: float, mode: str = "live", alive: bool | None =
         last_entry_t=sums.last_find_t,
         last_crash_t=latest.get("crash", -1.0),
         last_hang_t=latest.get("hang", -1.0),
+        mutants=mutants_summary(state) if state.mutants else None,
+        analysis=analysis_of(state),
+        last_kill_t=last_kill_t,
         pending=len(pending_commands(state)),
         alive=alive,
+    )
+
+
+_SUMS = tuple(f.name for f in fields(MutationStats) if f.name not in ("instance", "share", "phase"))
+
+
+def analysis_of(state: State) -> MutationStats | None:
+    """The instances' figures of mutation analysis as one; ``share`` is their mean."""
+    figures = list(state.mutation.values())
+    if not figures:
+        return None
+    shares = [f.share for f in figures if f.share >= 0]
+    return MutationStats(
+        "",
+        share=sum(shares) / len(shares) if shares else -1.0,
+        phase=next((f.phase for f in figures if f.phase), ""),
+        **{name: sum(getattr(f, name) for f in figures) for name in _SUMS},
     )
 
 

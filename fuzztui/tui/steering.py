@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError, Result
 from fuzztui.tui.background import in_thread
 from fuzztui.wire.commands import Command
+from fuzztui.wire.selection import Selection, SelectionError, parse_selection
 
 
 class Client(Protocol):
@@ -59,6 +60,28 @@ class Steering:
             return client.send(command)
         finally:
             client.close()
+
+
+def pending_mutants(state: State) -> dict[str, list[str]]:
+    """Names of the unanswered commands by the id of each mutant that they mean."""
+    out: dict[str, list[str]] = {}
+    for status in list(state.commands.values()):
+        selection = selection_of(status.command) if status.state == "pending" else None
+        if selection is not None:
+            name = str(status.command.get("c", "?"))
+            rows = list(state.mutants.values())
+            ids = [selection.id] if selection.id else [m.id for m in selection.of(rows)]
+            for mutant_id in ids:
+                out.setdefault(mutant_id, []).append(name)
+    return out
+
+
+def selection_of(command: dict[str, Any]) -> Selection | None:
+    """The mutants that an encoded command is about, if it is about mutants."""
+    try:
+        return parse_selection(str(command["select"]))
+    except (KeyError, SelectionError):
+        return None
 
 
 def pending_for(state: State) -> dict[str, list[str]]:

@@ -47,15 +47,15 @@ def rack(directory: Path) -> Iterator[Callable[..., Supervised]]:
 
 
 class Supervised:
-    """One run directory; ``plan`` is :class:`fake_engine.Plan`'s fields."""
+    """One run directory of an engine's ``kind``; ``plan`` is :class:`fake_engine.Plan`'s fields."""
 
-    def __init__(self, directory: Path, **plan: object) -> None:
+    def __init__(self, directory: Path, kind: str = "zest", **plan: object) -> None:
         self.directory = directory
         self.run = directory / "run"
         self.python = directory / "python"
         self.python.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$4"\n')
         self.python.chmod(0o755)
-        self.plan = plan
+        self.kind, self.plan = kind, plan
         self.file = directory / "c.toml"
 
     def freeze(self, *overrides: str, instances: int = 1) -> None:
@@ -70,7 +70,7 @@ function = "tomllib:loads"
 python = "{self.python}"
 env = {{ FAKE = {fake} }}
 [engine]
-kind = "zest"
+kind = "{self.kind}"
 instances = {instances}
 """
         )

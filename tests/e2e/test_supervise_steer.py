@@ -153,7 +153,7 @@ def test_stop_ends_it_and_leaves_no_process(made):
     s.start(instances=2)
     s.until(lambda st: busy(st) and len(s.marked()) == 4)
     result = s.send(Stop())
-    assert (result.ok, result.detail) == (True, "2 instances")
+    assert (result.ok, result.detail) == (True, "stopped (2 instances)")
     state = s.over()
     assert state.state == "stopped"
     assert state.reason.startswith("stopped by ")

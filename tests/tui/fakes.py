@@ -131,22 +131,23 @@ class Supervisor:
         if self.refuse:
             self.log.add(ev.CommandRejected(number, "main", self.refuse))
             return Result(False, self.refuse, "main")
-        self.log.add(ev.CommandApplied(number, "main", 1234, "ok"))
+        detail = "so many mutants" if hasattr(command, "select") else ""
+        self.log.add(ev.CommandApplied(number, "main", 1234, detail))
         if command.name in ("pause", "resume"):
             state = "paused" if command.name == "pause" else "running"
             self.log.add(ev.CampaignState(state))
-        return Result(True, "ok", "main", 1234)
+        return Result(True, detail, "main", 1234)
 
     def close(self) -> None:
         pass
 
 
-def started(name: str = "tomllib-zest", *, budget_s: float = 1800.0) -> Log:
+def started(name: str = "tomllib-zest", *, budget_s: float = 1800.0, engine: str = "zest") -> Log:
     """A campaign that has just begun: no figures yet."""
     log = Log()
     log.add(
         ev.CampaignStarted(
-            name, "zest", "targets.toml_target:fuzz", 7, budget_s, 0, ["main"], WALL, "0.1"
+            name, engine, "targets.toml_target:fuzz", 7, budget_s, 0, ["main"], WALL, "0.1"
         ),
         ev.SupervisorStarted(4711, WALL, "box"),
         ev.CampaignState("starting"),

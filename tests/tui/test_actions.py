@@ -9,12 +9,13 @@ from fuzztui.tui.screens.findings import FindingsScreen
 from fuzztui.tui.screens.help import help_lines
 from fuzztui.tui.screens.listing import ListingScreen
 from fuzztui.tui.screens.log import LogScreen
+from fuzztui.tui.screens.mutants import MutantsScreen
 from fuzztui.tui.screens.overview import OverviewScreen
 from fuzztui.tui.widgets.footer import actions_for
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.commands import COMMAND_NAMES
 
-SCREENS = (OverviewScreen, CorpusScreen, FindingsScreen, LogScreen)
+SCREENS = (OverviewScreen, CorpusScreen, FindingsScreen, MutantsScreen, LogScreen)
 OWNERS = {
     "app": FuzzApp,
     "table": BigTable,
@@ -22,6 +23,7 @@ OWNERS = {
     "overview": OverviewScreen,
     "corpus": CorpusScreen,
     "findings": FindingsScreen,
+    "mutants": MutantsScreen,
     "log": LogScreen,
 }
 READY = Situation(

@@ -2,6 +2,7 @@
 
 import pytest
 from fakes import CAPABILITIES, Log
+from mutated import STEERING
 
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import decode_record, encode_record
@@ -17,7 +18,7 @@ def evil_log():
         ev.CampaignStarted(EVIL, EVIL, EVIL, 1, 60.0, 0, [EVIL], 1e9, EVIL),
         ev.SupervisorStarted(1, 1_800_000_000.0, EVIL, [EVIL], [EVIL]),
         ev.InstanceState(EVIL, "running", 1, EVIL),
-        ev.InstanceHello(EVIL, EVIL, EVIL, EVIL, 1, [*CAPABILITIES, EVIL]),
+        ev.InstanceHello(EVIL, EVIL, EVIL, EVIL, 1, [*CAPABILITIES, *STEERING, EVIL]),
         ev.CampaignState("running", EVIL),
         ev.EntrySaved(EVIL, 0, EVIL, [], EVIL, EVIL, size=3),
         ev.EntrySaved(EVIL, 1, f"queue/{EVIL}", [0], EVIL, size=3),
@@ -33,11 +34,36 @@ def evil_log():
         ev.Stats(EVIL, 10, 1.0, 2, edges=-7, edges_total=-9, valid=-1, invalid=5),
         ev.Stats(EVIL, 10**17, 1e300, 10**15, edges=10**12, edges_total=1, valid=1, invalid=0),
         ev.InstanceState(EVIL, EVIL, -1, EVIL, -5),
+        *evil_mutants(EVIL),
+        *evil_mutants(EVIL * 250),
         dt=1.0,
     )
     # As it comes from a file: half a surrogate pair survives JSON.
     log.records = [decode_record(encode_record(r)) for r in log.records]
     return log
+
+
+def evil_mutants(evil):
+    told = {
+        "id": evil, "line": 3, "function": evil, "operator": evil, "before": evil, "after": evil,
+        "static": evil,
+    }  # fmt: skip
+    return (
+        ev.MutantsFound(EVIL, evil, evil, f"/{evil}", [told, {"id": f"{evil}2"}, {"id": 3}, evil]),
+        ev.MutantState(EVIL, evil, "killed", evil, evil, 7, evil, evil, evil),
+        ev.MutantState(EVIL, f"{evil}2", evil, evil, evil, -9, evil, evil, evil),
+        ev.MutantState(EVIL, f"{evil}3", "equivalent", reason=evil, steer=evil),
+        ev.MutantRuns(EVIL, {evil: [1, 2, 3], f"{evil}4": evil, f"{evil}5": [-1, 2**80, 1]}),
+        ev.MutationStats(
+            EVIL, -1.0, 1e300, 0.0, 2.0, 10**18, -5, audits=3, audit_kills=2, share=7.0,
+            backlog=10**17, phase=evil,
+        ),
+        ev.EntryDescribed(EVIL, 1, ["kill", evil], kills=10**15),
+        ev.CommandIssued(evil, {"c": evil, "select": evil, "to": evil, "because": evil}, evil),
+        ev.CommandIssued(f"{evil}2", {"c": evil, "select": f"file={evil}", "to": [evil]}, evil),
+        ev.CommandIssued(f"{evil}3", {"c": evil, "select": "file=*"}, evil),
+        ev.CommandRejected(f"{evil}3", evil, evil),
+    )  # fmt: skip
 
 
 def clean(text):
@@ -47,7 +73,7 @@ def clean(text):
 @pytest.mark.parametrize(("size", "replay_at"), [((120, 40), None), ((60, 20), 5.0)])
 async def test_every_screen_draws_it_literally(drive, size, replay_at):
     async with drive(evil_log(), size=size, replay_at=replay_at) as d:
-        for key in "1234":
+        for key in "12345":
             await d.press(key)
             if size[0] == 120:
                 await d.until(lambda: DRAWN in d.text())
@@ -69,6 +95,12 @@ async def test_questions_notices_and_copies(drive):
         await d.until(lambda: any("refused" in n for n in d.notices()))
         assert all(clean(n) for n in d.notices())
         await d.press("c", "3", "c", "C", "v")
+        for key in ("4", "j", "d", "m", "down", "d", "e", "x", "enter", "E", "y", "c", "C", "f"):
+            await d.press(key)
+            assert clean(d.text())
+        await d.until(lambda: len(d.world.supervisor.commands) == 5)
+        await d.press("backspace")
+        assert all(clean(n) for n in d.notices())
         await d.press("x")
         assert "End the campaign" in d.text()
         assert clean(d.text())
@@ -77,7 +109,7 @@ async def test_questions_notices_and_copies(drive):
 
 async def test_a_filter_of_markup(drive):
     async with drive(evil_log()) as d:
-        for key in "23":
+        for key in "234":
             await d.press(key, "slash")
             for ch in "[/x]":
                 await d.pilot.press(ch)
@@ -95,7 +127,7 @@ async def test_times_that_no_writer_of_ours_would_stamp(drive):
         Record(4, 1e11, ev.Stats("main", 1, age=1e9)),
     ]
     async with drive(log) as d:
-        for key in "1234":
+        for key in "12345":
             await d.press(key)
         assert clean(d.text())
 

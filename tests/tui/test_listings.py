@@ -3,6 +3,7 @@
 import os
 
 from fakes import CAPABILITIES, running, started
+from mutated import mutated
 
 from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.pane import Pane
@@ -158,6 +159,19 @@ async def test_enter_moves_to_the_details_and_escape_back(drive):
         assert isinstance(d.screen.focused, Pane)
         await d.press("j", "escape")
         assert d.screen.focused is d.table
+
+
+async def test_kills_are_a_column_where_there_are_any(drive):
+    async with drive(mutated()) as d:
+        await d.press("2")
+        assert "kills" in d.lines()[2]
+        assert "── killed" in d.text()
+        text = d.text()
+        assert "2 mutants first" in text
+        assert "tests/program.py:" in text
+    async with drive(running()) as d:
+        await d.press("2")
+        assert "kills" not in d.lines()[2]
 
 
 # ---------------------------------------------------------------- findings

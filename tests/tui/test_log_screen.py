@@ -8,7 +8,7 @@ from fuzztui.wire import events as ev
 async def test_it_follows_at_the_end_and_stays_elsewhere(drive):
     log = running()
     async with drive(log) as d:
-        await d.press("4")
+        await d.press("5")
         await d.until(lambda: "#96" in d.text())
         log.add(ev.Message("warning", "the newest words"))
         await d.until(lambda: "the newest words" in d.lines()[-2])
@@ -25,12 +25,12 @@ async def test_it_follows_at_the_end_and_stays_elsewhere(drive):
 
 async def test_figures_are_left_out_until_asked_for(drive):
     async with drive(running()) as d:
-        await d.press("4")
+        await d.press("5")
         await d.until(lambda: len(d.table.source) > 0)
         assert "stats" not in d.text()
         for kind, word in (
-            ("finds", "entry"), ("steering", ""), ("instances", "hello"), ("messages", "campaign"),
-            ("figures", "stats"), ("everything", "stats"),
+            ("finds", "entry"), ("mutants", ""), ("steering", ""), ("instances", "hello"),
+            ("messages", "campaign"), ("figures", "stats"), ("everything", "stats"),
         ):  # fmt: skip
             await d.press("f")
             await d.until(lambda kind=kind: f"{kind} " in d.lines()[2])
@@ -41,7 +41,7 @@ async def test_figures_are_left_out_until_asked_for(drive):
 
 async def test_by_instance_and_by_words(drive):
     async with drive(running()) as d:
-        await d.press("4")
+        await d.press("5")
         await d.until(lambda: "second" in d.text())
         await d.press("i")
         instance = "main"
@@ -57,7 +57,7 @@ async def test_a_long_log_is_read_by_the_page(drive):
     for n in range(5000):
         log.add(ev.Message("info", f"message number {n}"), dt=0.01)
     async with drive(log) as d:
-        await d.press("4")
+        await d.press("5")
         await d.until(lambda: "message number 4999" in d.text())
         await d.press("g")
         await d.until(lambda: "message number 1" in d.text())
@@ -69,7 +69,7 @@ async def test_a_long_log_is_read_by_the_page(drive):
 
 async def test_every_field_of_a_record_is_shown(drive):
     async with drive(running()) as d:
-        await d.press("4", "f", "slash", *"keyerror")
+        await d.press("5", "f", "slash", *"keyerror")
         await d.until(lambda: "signature" in d.text())
         assert "Traceback (most recent call last):" in d.text()
 
@@ -83,7 +83,7 @@ async def test_a_reader_that_fails_is_said_and_tried_again(drive):
             raise OSError("the disk [/x] is gone")
 
         object.__setattr__(d.app._opening, "reader", fail)
-        await d.press("4")
+        await d.press("5")
         await d.until(lambda: "the disk [/x] is gone" in d.text())
         object.__setattr__(d.app._opening, "reader", broken)
         log.add(ev.Message("info", "it is back"))

@@ -1,7 +1,9 @@
 """The first screen: what a person sees in the first second and from then on."""
 
 from fakes import running, started
+from mutated import found, killed, mutated
 
+from fuzztui.model.state import Changes
 from fuzztui.tui.widgets.banner import Banner
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import Pause, Resume
@@ -159,7 +161,7 @@ async def test_a_failing_session_shows_a_banner_and_kills_nothing(drive):
         d.world.session.error = OSError("[/x] the log is on fire\x1b[2J")
         await d.until(lambda: "on fire" in d.text())
         assert r"[/x] the log is on fire\e[2J  (trying again)" in d.text()
-        await d.press("2", "3", "4", "1")
+        await d.press("2", "3", "4", "5", "1")
         assert d.screen.query_one(Banner).display
         d.world.session.error = None
         await d.until(lambda: "on fire" not in d.text())
@@ -194,6 +196,25 @@ async def test_leaving(drive):
     assert d.app.return_code == 0
 
 
+async def test_a_poll_that_ends_while_all_is_taken_down(drive, monkeypatch):
+    """Who leaves may do so while the log is read: the screens lose their widgets meanwhile."""
+
+    def gone(*_):
+        raise AssertionError("a screen without widgets was drawn on")
+
+    async with drive(running()) as d:
+        await d.press("2")
+        d.app._running = False  # what Textual does first; nothing can come in between here
+        for name in ("show", "tick", "describe_row", "details"):
+            monkeypatch.setattr(d.screen, name, gone)
+        d.app.on_changes(Changes(campaign=True, reset=True, records=1))
+        d.app.tick()
+        d.screen.show_detail()
+        d.app.refresh_footer()
+        monkeypatch.undo()
+        d.app._running = True
+
+
 async def test_themes_go_round(drive):
     async with drive(running()) as d:
         seen = [d.app.theme]
@@ -211,7 +232,7 @@ async def test_narrow_short_and_tiny_terminals(drive):
             await d.pilot.resize_terminal(*size)
             await d.until(lambda size=size: len(d.lines()) == size[1])
             assert "fuzztui"[: size[0] - 2] in d.lines()[0]
-            for key in "2341":
+            for key in "23451":
                 await d.pilot.press(key)
 
 
@@ -221,3 +242,49 @@ async def test_resizing_keeps_up(drive):
             await d.pilot.resize_terminal(*size)
             await d.until(lambda size=size: len(d.lines()) == size[1])
             await d.until(lambda: "RUNNING" in d.text() and "Events" in d.text())
+
+
+# -------------------------------------------------------------------- mutants
+
+
+async def test_kills_have_a_tile_a_line_and_a_chart(drive):
+    async with drive(mutated()) as d:
+        text = d.text()
+        for words in ("252/303", "83.2%", "Mutants killed  252", "last kill 2m ago",
+                      "program 41% mutants 22% compile 3.0% rest 34%", "✓ 7,200 audits",
+                      "Exec/s", "Findings", "by main/178"):  # fmt: skip
+            assert words in text, words
+        assert "Corpus  " not in text.split("Edges", 1)[1]  # the chart that gave way
+        for size, gone in (((80, 24), "Exec/s  "), ((60, 22), "Edges  ")):
+            await d.pilot.resize_terminal(*size)
+            await d.until(lambda size=size: len(d.lines()) == size[1])
+            await d.until(lambda gone=gone: "Mutants killed" in d.text() and gone not in d.text())
+
+
+async def test_without_mutants_there_is_no_word_of_them(drive):
+    async with drive(running()) as d:
+        assert "killed" not in d.text()
+        assert "last kill" not in d.text()
+
+
+async def test_mutants_that_come_later_change_the_picture(drive):
+    log = started("late", engine="mu2")
+    async with drive(log) as d:
+        assert "Corpus" in d.text()
+        ids = found(log, 40)
+        log.add(killed("main", ids[3], 1, 5), dt=1.0)
+        await d.until(lambda: "1/40" in d.text())
+        await d.until(lambda: "Mutants killed  1" in d.text())
+        assert "last kill 0s ago" in d.text()
+
+
+async def test_what_one_entry_killed_is_one_event(drive):
+    log = started("m", engine="mu2")
+    ids = found(log, 10)
+    for id in ids[:4]:
+        log.add(ev.MutantState("main", id, "killed", "main/7", "value"))
+    log.add(ev.MutantState("main", ids[5], "killed", "main/8", "value"))
+    async with drive(log) as d:
+        assert "tests/program.py:13  pos [+ → -] 0  by main/7  and 3 more" in d.text()
+        assert "by main/8" in d.text()
+        assert d.text().count("by main/") == 2

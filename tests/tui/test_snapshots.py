@@ -2,6 +2,7 @@
 
 import pytest
 from fakes import running, started
+from mutated import mutated
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 
@@ -23,9 +24,31 @@ CASES = {
     "overview-120x40": ((120, 40), "1", None),
     "corpus-80x24": ((80, 24), "2", None),
     "findings-120x40": ((120, 40), "3", None),
-    "log-80x24": ((80, 24), "4", None),
+    "log-80x24": ((80, 24), "5", None),
     "replay-80x24": ((80, 24), "1", 301.0),
 }
+
+
+# The same of a campaign with mutants.
+MUTATED = {
+    "mutants-80x24": ((80, 24), "4"),
+    "mutants-120x40": ((120, 40), "4"),
+    "overview-mu2-80x24": ((80, 24), "1"),
+    "overview-mu2-120x40": ((120, 40), "1"),
+}
+
+
+@pytest.mark.parametrize("name", MUTATED)
+async def test_screen_of_mu2(drive, picture, name):
+    size, key = MUTATED[name]
+    async with drive(mutated(), size=size, run=None) as d:
+        await d.press(key)
+        if key == "4":
+            await d.press("j", "j", "j", "j")
+            await d.until(lambda: "18 │" in d.text())
+        await d.until(lambda: "0:10:00" in d.text())
+        await d.still()
+        assert d.text() + "\n" == picture
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -34,7 +57,7 @@ async def test_screen(drive, picture, name):
     run = None  # the path would be another one each time
     async with drive(running(), size=size, replay_at=replay_at, run=run) as d:
         await d.press(key)
-        if key == "4":
+        if key == "5":
             await d.until(lambda: "#96" in d.text())
         if replay_at is not None:
             await d.until(lambda: d.app.marks)

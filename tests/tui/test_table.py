@@ -262,6 +262,19 @@ def test_layout_grows_and_does_not_shrink():
     assert layout.at(500) is None
 
 
+def test_a_spare_column_is_there_when_something_is_in_it():
+    key = Column("key", "key", lambda i: (i.key, ""), lambda i: i.key)
+    note = Column("note", "note", lambda i: (i.key[1:], ""), lambda i: i.key, spare=True)
+    layout = Layout([key, note])
+    layout.fit([Item("a", 1), Item("b", 1)], 80, None)
+    assert [c.id for c, _ in layout.cells] == ["key"]
+    assert layout.fit([], 80, note)  # who sorts by it is to see that
+    assert [c.id for c, _ in layout.cells] == ["key", "note"]
+    layout.fit([Item("ab", 1)], 80, None)
+    layout.fit([Item("a", 1)], 80, None)
+    assert [c.id for c, _ in layout.cells] == ["key", "note"]
+
+
 @pytest.mark.parametrize("index", [-5, 0, 3, 10**9])
 async def test_moving_is_clamped(index):
     app = Demo(make(5))

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from fuzztui.campaign import CampaignError, load, write_frozen
 from fuzztui.campaign.docs import markdown
 from fuzztui.campaign.lines import key_lines
-from fuzztui.campaign.schema import ENGINES, tables_for
+from fuzztui.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, tables_for
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
+from fuzztui.engines.mutants import operators
 
 GOOD = """\
 [campaign]
@@ -226,3 +227,51 @@ def test_the_documented_keys_are_the_accepted_ones():
     assert docs.read_text() == markdown(), "run: python -m fuzztui.campaign.docs > docs/campaign.md"
     for kind in ENGINES:
         assert {"campaign", "stop", "target", "engine"} == set(tables_for(kind))
+
+
+# ------------------------------------------------------------------------ mu2
+
+
+def test_a_mu2_campaign(write, tmp_path):
+    (tmp_path / "h.py").write_text("def same(a, b): return a == b")
+    path = write(GOOD.replace('"zest"', '"mu2"'))
+    loaded = load(path, ["target.compare=h.py:same", "engine.operators=math"], cwd=tmp_path)
+    campaign = loaded.campaign
+    assert campaign.target["compare"] == f"{tmp_path}/h.py:same"
+    engine = campaign.engine
+    assert (engine["schedule"], engine["oracle"], engine["exact"]) == (
+        "adaptive", "differential", True,
+    )  # fmt: skip
+    assert (engine["operators"], engine["mutate"]) == (["math"], [])
+    copy = tmp_path / "copy.toml"
+    copy.write_text(loaded.toml())
+    assert load(copy).campaign.engine == engine
+    assert load(path).campaign.engine["operators"] == list(OPERATORS[:-1])
+
+
+def test_what_mu2_adds_zest_does_not_take(write):
+    (problem,) = problems(write(GOOD), "engine.oracle=paper")
+    assert "unknown key" in problem
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ('engine.operators=["math", "negat"]', "'negat' is no operator, did you mean \"negate\"?"),
+        ("engine.operators=[]", "no mutants would be made"),
+        ("engine.operators=[3]", "is not a list of mutation operators"),
+        ("engine.oracle=loose", "is not one of"),
+        ("engine.exact=1", "is not true or false"),
+        ("target.compare=nonsense", "is not"),
+    ],
+)
+def test_wrong_values_of_mu2(write, override, words):
+    (problem,) = problems(write(GOOD.replace('"zest"', '"mu2"')), override)
+    assert words in problem
+    assert problem.startswith("--set")
+
+
+def test_the_operators_are_those_of_the_engine():
+    assert [o.name for o in operators.OPERATORS] == list(OPERATORS)
+    default = next(key.default for key in MU2_ENGINE if key.name == "operators")
+    assert default == list(operators.DEFAULT_OPERATORS)

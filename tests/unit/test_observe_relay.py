@@ -7,13 +7,17 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.supervise.relay import MAX_LINE, Offsets, Relay, end_torn_line, relayed
+from fuzztui.supervise.relay import CHUNK, MAX_LINE, Offsets, Relay, end_torn_line, relayed
 from fuzztui.wire.codec import encode_event
 from fuzztui.wire.events import (
     CommandApplied,
     EntryDescribed,
     Event,
     Message,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
+    MutationStats,
     Record,
     Stats,
     Unknown,
@@ -96,6 +100,31 @@ def test_an_endless_line_is_passed_over(tmp_path):
     assert tail.offset == path.stat().st_size
 
 
+def test_a_program_of_thousands_of_mutants_comes_in_parts(tmp_path):
+    path = tmp_path / "events.jsonl"
+    item = {"id": "x" * 100, "line": 3, "before": "y" * 120, "after": "z" * 120}
+    told = [MutantsFound("main", f"m{n}", mutants=[item] * 200) for n in range(20)]
+    path.write_text("".join(encode_event(e) + "\n" for e in told))
+    tail, events, reads = relay(path), [], 0
+    while tail.offset < path.stat().st_size:
+        events += tail.read()
+        reads += 1
+        left = path.stat().st_size - tail.offset
+        assert tail.behind or left < CHUNK, "what is left is asked for at once"
+    assert events == told
+    assert reads > 3
+    assert tail.read() == []
+    assert not tail.behind
+
+
+def test_a_torn_line_is_not_asked_for_again_and_again(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"k":"a"}\n{"k":"mess')
+    tail = relay(path)
+    assert len(tail.read()) == 1
+    assert not tail.behind
+
+
 def test_a_file_that_became_shorter_is_read_from_its_start(tmp_path):
     path = tmp_path / "events.jsonl"
     path.write_text('{"k":"a"}\n')
@@ -109,6 +138,10 @@ engine_events = st.one_of(
     st.builds(Message, st.just("info"), texts, st.just("main")),
     st.builds(EntryDescribed, st.just("main"), st.integers(0, 3)),
     st.builds(CommandApplied, st.sampled_from(["c1", "c2"]), st.just("main")),
+    st.builds(MutantState, st.just("main"), texts, st.sampled_from(["alive", "killed"])),
+    st.builds(MutantRuns, st.just("main"), st.dictionaries(texts, st.just([1, 2, 3]))),
+    st.builds(MutationStats, st.just("main"), st.floats(0, 9)),
+    st.builds(MutantsFound, st.just("main"), texts, mutants=st.just([{"id": "a"}])),
 )
 own_events = st.one_of(
     st.builds(Stats, st.just("main"), st.integers(0, 9)),

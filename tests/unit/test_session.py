@@ -29,6 +29,9 @@ from fuzztui.wire.events import (
     FindingDescribed,
     FindingSaved,
     Message,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
     Stats,
 )
 
@@ -61,6 +64,9 @@ def happenings(n, seed=0):
                     FindingSaved(name, "crash", f"crashes/{i // 20}"),
                     FindingDescribed(name, "crash", f"crashes/{i // 20}", f"S{i % 3}", "T"),
                     Message("info", rng.randbytes(rng.randrange(600)).hex()),
+                    MutantsFound(name, "m", "m.py", "/m.py", [{"id": f"m{i % 40}", "line": i}]),
+                    MutantState(name, f"m{i % 40}", rng.choice(["alive", "killed"]), trial=i),
+                    MutantRuns(name, {f"m{i * k % 40}": [i, i // 2, i // 3] for k in (1, 3)}),
                 ]
             ),
         )
@@ -335,7 +341,7 @@ def test_a_writer_that_is_opened_again_goes_on_with_the_chain(tmp_path, monkeypa
         drain(session)
         assert session.state == folded(tmp_path)
     assert len(session.chain.links) >= 12
-    rows = sum(len(link.entries) for link in session.chain.links)
+    rows = sum(len(link.tables.entries) for link in session.chain.links)
     assert rows < 3 * len(session.state.entries), "rows are not written again and again"
     replay = Session(tmp_path, ReplayClock(paused=True))
     for link in session.chain.links:

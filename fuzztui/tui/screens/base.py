@@ -99,3 +99,8 @@ class CampaignScreen(Screen[None]):
         self.show(self.host.missed(self.TAB))
         self.tick(self.host.status)
         self.host.draw_frame()
+        if key := self.host.sought(self.TAB):
+            self.reveal(key)
+
+    def reveal(self, key: str) -> None:
+        """Show the row with ``key``."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from textual.geometry import Size
 
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry
 from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
-from fuzztui.tui.hexview import Preview
+from fuzztui.tui.hexview import Preview, reading
 from fuzztui.tui.screens.listing import ListingScreen
 from fuzztui.tui.steering import pending_for
 from fuzztui.tui.widgets.canvas import Line
@@ -17,7 +19,7 @@ from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.commands import Command, PromoteEntry, ResetEntry, SkipEntry
 
 
-class CorpusScreen(ListingScreen[Entry]):
+class CorpusScreen(ListingScreen[Entry, Preview]):
     """A row for each entry of each instance's queue."""
 
     TAB = "corpus"
@@ -39,6 +41,9 @@ class CorpusScreen(ListingScreen[Entry]):
             Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12),
             Column("size", "size", _size, lambda e: e.size, "right", min=5),
             Column("edges", "edges", _edges, lambda e: e.edges, "right", descending=True),
+            Column(
+                "kills", "kills", _kills, lambda e: e.kills, "right", descending=True, spare=True
+            ),
             Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=8, flex=True),
             Column("outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=70),
             Column("op", "made by", _op, lambda e: e.op, max=18, needs=84),
@@ -72,17 +77,14 @@ class CorpusScreen(ListingScreen[Entry]):
         self.show_detail()
         self.host.refresh_footer()
 
-    def detail(self, row: Entry) -> Sequence[Line]:
-        """Properties and lineage."""
-        return detail.entry_lines(row, self.campaign, self._pending.get(row.key, ()))
+    def details(self, row: Entry, preview: Preview | None, size: Size) -> Sequence[Line]:
+        """Properties, lineage, bytes."""
+        lines = detail.entry_lines(row, self.campaign, self._pending.get(row.key, ()))
+        return lines + (detail.preview_lines(preview, size.width) if preview is not None else [])
 
-    def preview_file(self, row: Entry) -> str:
+    def preview_of(self, row: Entry) -> tuple[str, Callable[[], Preview]] | None:
         """The queue file."""
-        return detail.entry_file(row)
-
-    def preview_lines(self, preview: Preview, width: int) -> Sequence[Line]:
-        """Its bytes."""
-        return detail.preview_lines(preview, width)
+        return reading(self.host.run_dir, detail.entry_file(row))
 
     def describe_row(self) -> Situation:
         """The entry's instance and what its engine can do."""
@@ -147,9 +149,18 @@ def _edges(entry: Entry) -> Cell:
     return figures.count(entry.edges), "edge" if entry.edges >= 0 else "muted"
 
 
+def _kills(entry: Entry) -> Cell:
+    return figures.count(entry.kills) if entry.kills else "", "bold killed"
+
+
+_WHY = {"kill": "killed", "valid-edge": "valid"}
+"""Reasons that are worth a colour, the best first."""
+
+
 def _why(entry: Entry) -> Cell:
     if entry.reasons:
-        return " ".join(entry.reasons), "valid" if "valid-edge" in entry.reasons else ""
+        told = [style for reason, style in _WHY.items() if reason in entry.reasons]
+        return " ".join(entry.reasons), told[0] if told else ""
     if entry.sync:
         return f"⇄ {entry.sync}", "imported"
     return ("+cov", "edge") if entry.cov else (figures.NONE, "muted")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from textual.geometry import Size
 
 from fuzztui.model.selectors import groups
 from fuzztui.model.state import Changes, Finding
 from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
-from fuzztui.tui.hexview import Preview
+from fuzztui.tui.hexview import Preview, reading
 from fuzztui.tui.screens.listing import ListingScreen
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.columns import Cell, Column
@@ -18,7 +20,7 @@ from fuzztui.tui.widgets.table import BigTable
 _SIGNS = {"crash": "✗ crash", "hang": "▲ hang"}
 
 
-class FindingsScreen(ListingScreen[Finding]):
+class FindingsScreen(ListingScreen[Finding, Preview]):
     """A row for each cause, standing for its first file; or a row for each file."""
 
     TAB = "findings"
@@ -84,17 +86,14 @@ class FindingsScreen(ListingScreen[Finding]):
         self.table.sync(reveal=True)
         self._count()
 
-    def detail(self, row: Finding) -> Sequence[Line]:
-        """Title, place, report, the other files of the cause."""
-        return detail.finding_lines(row, self.campaign, self.host.run_dir)
+    def details(self, row: Finding, preview: Preview | None, size: Size) -> Sequence[Line]:
+        """Title, place, report, the other files of the cause, the crashing input."""
+        lines = detail.finding_lines(row, self.campaign, self.host.run_dir)
+        return lines + (detail.preview_lines(preview, size.width) if preview is not None else [])
 
-    def preview_file(self, row: Finding) -> str:
+    def preview_of(self, row: Finding) -> tuple[str, Callable[[], Preview]] | None:
         """The crashing input."""
-        return detail.finding_file(row)
-
-    def preview_lines(self, preview: Preview, width: int) -> Sequence[Line]:
-        """Its bytes."""
-        return detail.preview_lines(preview, width)
+        return reading(self.host.run_dir, detail.finding_file(row))
 
     def describe_row(self) -> Situation:
         """Whether there is a finding under the cursor."""

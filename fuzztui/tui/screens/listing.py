@@ -1,36 +1,44 @@
-"""A table with the details of its current row beside it: Corpus, Findings, Log."""
+"""A table with the details of its current row beside it: all screens but the Overview."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import ClassVar, Generic, TypeVar
 
 from textual import on
 from textual.containers import Container
+from textual.geometry import Size
 from textual.widget import Widget
+from textual.worker import WorkType
 
 from fuzztui.tui.background import in_thread
-from fuzztui.tui.hexview import Preview, load
 from fuzztui.tui.screens.base import CampaignScreen
+from fuzztui.tui.text import plain
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.pane import Pane
 from fuzztui.tui.widgets.table import BigTable
 
 T = TypeVar("T")
+P = TypeVar("P")
 
 SETTLE_S = 0.06
 """A cursor that runs through the table reads no files."""
 
 
-class ListingScreen(CampaignScreen, Generic[T]):
+class ListingScreen(CampaignScreen, Generic[T, P]):
     """Subclasses make the table and say what the details are.
 
-    Side by side when there is room, one above the other when there is not.
+    Details are drawn at once, without what must be read from a file (``P``), and again
+    when a thread has read it. Side by side when there is room, one above the other when
+    there is not.
     """
 
     SCOPES = ("listing",)
+    HINT: ClassVar[str] = "words that a row must hold"
+    """What can be typed into the filter."""
     DEFAULT_CSS = """
     ListingScreen {
         & #listing { height: 1fr; layout: horizontal; }
@@ -51,27 +59,27 @@ class ListingScreen(CampaignScreen, Generic[T]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._preview: tuple[str, Preview] | None = None
+        self._preview: tuple[str, P] | None = None
 
     def body(self) -> Iterable[Widget]:
         """Table and details."""
         yield Container(self.make_table(), Pane(id="detail"), id="listing")
-        yield FilterBar()
+        yield FilterBar(self.HINT)
 
     def make_table(self) -> BigTable[T]:
         """The table."""
         raise NotImplementedError
 
-    def detail(self, row: T) -> Sequence[Line]:
-        """The details, without the input file."""
+    def details(self, row: T, preview: P | None, size: Size) -> Sequence[Line]:
+        """The details for a pane of that size; ``preview`` once it is read."""
         raise NotImplementedError
 
-    def preview_file(self, row: T) -> str:
-        """The file that belongs to the row, relative to the run; "" for none."""
-        return ""
+    def preview_of(self, row: T) -> tuple[str, Callable[[], P]] | None:
+        """What is to be read for the row: a name for it, and how (it may block)."""
+        return None
 
-    def preview_lines(self, preview: Preview, width: int) -> Sequence[Line]:
-        """The file's bytes as lines."""
+    def nothing(self) -> Sequence[Line]:
+        """What to say when there is no row at all."""
         return ()
 
     @property
@@ -88,34 +96,38 @@ class ListingScreen(CampaignScreen, Generic[T]):
 
     def show_detail(self, *, top: bool = False) -> None:
         """Bring the details up to date with the row under the cursor."""
+        if not self.app.is_running:
+            return  # read too late: the widgets are being taken down
         row = self.table.current
         if row is None:
-            self.pane.show([], top=True)
+            self.pane.show(self.nothing(), top=True)
             return
-        lines = list(self.detail(row))
-        file = self.preview_file(row)
-        if self._preview is not None and self._preview[0] == file:
-            lines += self.preview_lines(self._preview[1], self.pane.size.width)
-        self.pane.show(lines, top=top)
+        wanted = self.preview_of(row)
+        known = wanted is not None and self._preview is not None and self._preview[0] == wanted[0]
+        preview = self._preview[1] if known and self._preview is not None else None
+        self.pane.show(self.details(row, preview, self.pane.size), top=top)
 
     @on(BigTable.Highlighted)
     def _moved(self) -> None:
         self.show_detail(top=True)
         self.host.refresh_footer()
         row = self.table.current
-        file = "" if row is None else self.preview_file(row)
-        run = self.host.run_dir
-        if file and run is not None and (self._preview is None or self._preview[0] != file):
-            self.run_worker(self._load_preview(file), group="preview", exclusive=True)
+        wanted = None if row is None else self.preview_of(row)
+        if wanted is not None and (self._preview is None or self._preview[0] != wanted[0]):
+            # Not begun yet: a coroutine that is cancelled before would never be awaited.
+            load: WorkType[None] = partial(self._load_preview, *wanted)
+            self.run_worker(load, group="preview", exclusive=True)
 
-    async def _load_preview(self, file: str) -> None:
-        run = self.host.run_dir
-        if run is None:
-            return
+    async def _load_preview(self, name: str, load: Callable[[], P]) -> None:
         await asyncio.sleep(SETTLE_S)
-        preview = await in_thread(lambda: load(run, file))
-        self._preview = (file, preview)
+        self._preview = (name, await in_thread(load))
         self.show_detail()
+
+    def reveal(self, key: str) -> None:
+        """Put the cursor on the row with ``key``, or say why not."""
+        if not self.table.go_to(key):
+            words = "is hidden by the filter" if key in self.table.rows else "is not known here"
+            self.notify(plain(f"{key} {words}."), markup=False)
 
     @on(BigTable.Selected)
     def _opened(self) -> None:

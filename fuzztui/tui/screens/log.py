@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from textual.geometry import Size
+
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import Changes
 from fuzztui.tui import detail, figures
@@ -28,7 +30,7 @@ BREATH_S = 0.01
 """Pause between two chunks of a scan: the screen comes first."""
 
 
-class LogScreen(ListingScreen[Record]):
+class LogScreen(ListingScreen[Record, None]):
     """A row for each record; at its end it follows the campaign."""
 
     TAB = "log"
@@ -161,7 +163,7 @@ class LogScreen(ListingScreen[Record]):
 
     # ------------------------------------------------------------- details
 
-    def detail(self, row: Record) -> Sequence[Line]:
+    def details(self, row: Record, preview: None, size: Size) -> Sequence[Line]:
         """Every field."""
         return detail.record_lines(row)
 

@@ -19,6 +19,7 @@ from fuzztui.tui.widgets.braille import Point
 from fuzztui.tui.widgets.chart import Chart, Curve
 from fuzztui.tui.widgets.columns import Cell, Column
 from fuzztui.tui.widgets.eventlist import EventList
+from fuzztui.tui.widgets.mutationline import MutationLine
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.tui.widgets.tiles import Tiles
 from fuzztui.wire.commands import Pause, Resume
@@ -33,6 +34,7 @@ def _count(value: float) -> str:
 
 CHARTS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "chart-edges": ("Edges", (("edges", "all", "edge"), ("edges_valid", "valid", "valid"))),
+    "chart-killed": ("Mutants killed", (("killed", "", "killed"),)),
     "chart-rate": ("Exec/s", (("rate", "", "rate"),)),
     "chart-corpus": ("Corpus", (("corpus", "", "corpus"),)),
     "chart-finds": ("Findings", (("crashes", "crashes", "crash"), ("hangs", "hangs", "hang"))),
@@ -53,18 +55,24 @@ class OverviewScreen(CampaignScreen):
         }
         & #instances { height: 3; margin-top: 1; }
         & EventList { height: 4fr; margin-top: 1; }
+        & #chart-killed { display: none; }
+        &.-mutants #chart-killed { display: block; }
+        &.-mutants #chart-corpus { display: none; }
         &.-short #charts { grid-size: 2 1; height: 6; padding: 0 1; }
         &.-short #chart-corpus, &.-short #chart-finds { display: none; }
+        &.-short.-mutants #chart-rate { display: none; }
         &.-short Tiles, &.-short #instances, &.-short EventList { margin-top: 0; }
         &.-tiny #charts { display: none; }
         &.-narrow #charts { grid-size: 1 1; }
         &.-narrow #chart-rate, &.-narrow #chart-corpus, &.-narrow #chart-finds { display: none; }
+        &.-narrow.-mutants #chart-edges { display: none; }
     }
     """
 
     def body(self) -> Iterable[Widget]:
         """Tiles, charts, instances, events."""
         yield Tiles()
+        yield MutationLine()
         yield Grid(
             *(
                 Chart(
@@ -89,8 +97,9 @@ class OverviewScreen(CampaignScreen):
         """Repaint what ``changes`` names."""
         state = self.campaign
         if changes.reset or changes.campaign or changes.instances or changes.findings:
+            self._lay_out(state)
             self._show_charts(state)
-            self.query_one(Tiles).show(self.host.status)
+            self._show_totals(self.host.status)
         if changes.reset:
             self.instances.load(state.instances)
             self._fit_instances(state)
@@ -105,9 +114,21 @@ class OverviewScreen(CampaignScreen):
     def tick(self, status: Status) -> None:
         """Ages move on."""
         super().tick(status)
-        self.query_one(Tiles).show(status)
+        self._show_totals(status)
         if not status.over:
             self.instances.invalidate()
+
+    def _show_totals(self, status: Status) -> None:
+        self.query_one(Tiles).show(status)
+        self.query_one(MutationLine).show(status)
+
+    def _lay_out(self, state: State) -> None:
+        """Where there are mutants, kills take the place of the chart that says least."""
+        mutants = bool(state.mutants)
+        if self.has_class("-mutants") != mutants:
+            self.set_class(mutants, "-mutants")
+            # The charts that come into view have no data yet.
+            self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
 
     def _fit_instances(self, state: State) -> None:
         height = 1 + min(MOST_INSTANCES, max(1, len(state.instances)))

@@ -23,7 +23,8 @@ class Column(Generic[T]):
 
     ``sort`` gives a value of one comparable type for every row; None: not sortable.
     ``flex`` takes the room that is left (one column a table). ``needs``: the column
-    is left out in a table with fewer cells than that.
+    is left out in a table with fewer cells than that. ``spare``: it is left out while
+    nothing is in it in any row that was looked at.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Column(Generic[T]):
     needs: int = 0
     descending: bool = False
     """The first click sorts the largest to the top."""
+    spare: bool = False
 
 
 def shown(columns: Sequence[Column[T]], room: int) -> list[Column[T]]:
@@ -100,6 +102,7 @@ class Layout(Generic[T]):
         for row in rows:
             for column in columns:
                 self._measure(column, row)
+        columns = [c for c in columns if not c.spare or self._wanted.get(c.id) or c is sorted_by]
         wanted = [self._wanted.get(c.id, 0) for c in columns]
         cells = list(zip(columns, widths(columns, wanted, room - 1, sorted_by), strict=True))
         if cells == self.cells:

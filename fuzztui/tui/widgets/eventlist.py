@@ -8,6 +8,7 @@ from dataclasses import replace
 from fuzztui.model.state import Finding, State
 from fuzztui.tui import figures
 from fuzztui.tui.describe import Described, describe
+from fuzztui.tui.mutants import brief_change, place
 from fuzztui.tui.text import fit, plain
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span
 from fuzztui.wire import events as ev
@@ -52,16 +53,22 @@ class EventList(Canvas):
 def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
     """The last events that a person wants to hear of, newest first.
 
-    New queue entries in a row are one line. Findings are there however many other
-    events came since, and are called by their titles as soon as those are known.
-    What only adds detail to an event that is shown anyway is left out.
+    New queue entries in a row are one line, and so is what one entry killed. Findings
+    are there however many other events came since, and are called by their titles as
+    soon as those are known. What only adds detail to an event that is shown anyway is
+    left out.
     """
     out: list[tuple[int, float, Described]] = []
     entries: list[Record] = []
+    kills: dict[str, list[Record]] = {}
     for record in reversed(list(state.recent)):
         event = record.event
         if isinstance(event, ev.EntrySaved):
             entries.append(record)
+            continue
+        if isinstance(event, ev.MutantState):
+            if _first(event, state):
+                kills.setdefault(event.killer or event.id, []).append(record)
             continue
         if isinstance(event, ev.FindingSaved | ev.FindingDescribed):
             continue
@@ -72,18 +79,39 @@ def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
         out.append((record.seq, record.t, describe(event)))
     out += _run(entries)
     out += [(f.seq, f.t, _finding(f)) for f in list(state.findings.values())[-most:]]
+    out += [_kills(records, state) for records in kills.values()]
     out.sort(key=lambda item: item[0], reverse=True)
     return [(t, described) for _, t, described in out[:most]]
 
 
-def _run(entries: Sequence[Record]) -> list[tuple[int, float, Described]]:
-    """Entries in a row, newest first, as one event."""
-    if not entries:
-        return []
-    newest = entries[0]
+def _first(kill: ev.MutantState, state: State) -> bool:
+    """Not when another instance had killed the mutant before: that is no news."""
+    mutant = state.mutants.get(kill.id)
+    return mutant is None or mutant.killer in ("", kill.killer)
+
+
+def _kills(records: Sequence[Record], state: State) -> tuple[int, float, Described]:
+    """What one entry killed, newest first, as one event; by place and change, not by id."""
+    newest = records[0]
     described = describe(newest.event)
-    if len(entries) > 1:
-        described = replace(described, text=f"{described.text}  and {len(entries) - 1:,} before it")
+    mutant = state.mutants.get(getattr(newest.event, "id", ""))
+    if mutant is not None and mutant.file:
+        by = f"  by {mutant.killer}" if mutant.killer else ""
+        change = brief_change(mutant.before, mutant.after)
+        described = replace(described, text=f"{place(mutant)}  {change}{by}")
+    if len(records) > 1:
+        described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
+    return newest.seq, newest.t, described
+
+
+def _run(records: Sequence[Record]) -> list[tuple[int, float, Described]]:
+    """Records of one kind in a row, newest first, as one event."""
+    if not records:
+        return []
+    newest = records[0]
+    described = describe(newest.event)
+    if len(records) > 1:
+        described = replace(described, text=f"{described.text}  and {len(records) - 1:,} before it")
     return [(newest.seq, newest.t, described)]
 
 

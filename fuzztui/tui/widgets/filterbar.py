@@ -39,10 +39,14 @@ class FilterBar(Horizontal):
     class Done(Message):
         """Back to the table."""
 
+    def __init__(self, placeholder: str) -> None:
+        super().__init__()
+        self._placeholder = placeholder
+
     def compose(self) -> ComposeResult:
         """Prompt, input, count."""
         yield Static(" / ", markup=False)
-        yield Input(placeholder="words that a row must hold", select_on_focus=False)
+        yield Input(placeholder=self._placeholder, select_on_focus=False)
         yield Static("", id="filter-count", markup=False)
 
     @property

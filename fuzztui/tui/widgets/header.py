@@ -14,7 +14,8 @@ TABS = (
     ("overview", "1", "Overview"),
     ("corpus", "2", "Corpus"),
     ("findings", "3", "Findings"),
-    ("log", "4", "Log"),
+    ("mutants", "4", "Mutants"),
+    ("log", "5", "Log"),
 )
 
 
@@ -72,13 +73,13 @@ class Header(Canvas):
 
     def _where(self, width: int) -> Line:
         tabs: list[Span] = [Span(" ")]
-        short = width < 76
+        short, tight = width < 76, width < 100
         for tab, key, title in TABS:
             text = title[:4] if short else title
             here = tab == self._tab
             tabs.append(Span(f"{key} ", "muted", tab))
             tabs.append(Span(text, "bold underline" if here else "muted", tab))
-            tabs.append(Span(" " if short else "  "))
+            tabs.append(Span(" " if tight else "  "))
         return spread(tabs, self._budget(width - width_of(tabs)), width)
 
     def _budget(self, room: int) -> list[Span]:

@@ -78,6 +78,10 @@ class Rows(Generic[T]):
         """See :class:`Source`."""
         return self._rows.get(key)
 
+    def __contains__(self, key: str) -> bool:
+        """Whether there is such a row, shown or not."""
+        return key in self._rows
+
     @property
     def total(self) -> int:
         """Rows before the filter."""

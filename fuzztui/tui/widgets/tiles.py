@@ -1,9 +1,10 @@
-"""The totals: seven figures, each with what puts it into proportion."""
+"""The totals: seven or eight figures, each with what puts it into proportion."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fuzztui.model.mutation import Summary
 from fuzztui.tui import figures
 from fuzztui.tui.status import Status
 from fuzztui.tui.text import cell_len, fit
@@ -70,7 +71,7 @@ def _below(tile: Tile, width: int) -> list[Span]:
 
 
 def tiles_of(s: Status) -> list[Tile]:
-    """What the tiles say."""
+    """What the tiles say; mutants only where there are any."""
     return [
         Tile("execs", figures.count(s.execs), ""),
         Tile("exec/s", figures.rate(s.execs_per_sec), "rate", _rate_note(s)),
@@ -79,7 +80,13 @@ def tiles_of(s: Status) -> list[Tile]:
         Tile("valid", _share(s), "valid", _valid_edges(s)),
         Tile("crashes", figures.count(s.crashes), "crash", _crash_note(s)),
         Tile("hangs", figures.count(s.hangs), "hang", _since("last", s.last_hang_t, s.now)),
+        *([_killed(s.mutants)] if s.mutants is not None else []),
     ]
+
+
+def _killed(m: Summary) -> Tile:
+    value = f"{figures.count(m.killed)}/{figures.count(m.total - m.invalid)}"
+    return Tile("killed", value, "killed", figures.score(m.score), m.score or 0.0)
 
 
 def _rate_note(s: Status) -> str:

@@ -1,0 +1,59 @@
+"""Mutants in a line or two of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fuzztui.model.mutation import Summary, mutants_summary
+from fuzztui.model.state import State
+
+_BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
+
+
+def percent(part: float | None) -> str:
+    """A score for people."""
+    return "-" if part is None else f"{part:.1%}"
+
+
+def _words(s: Summary, states: Iterable[str]) -> list[str]:
+    return [f"{n:,} {word}" for word in states if (n := getattr(s, word))]
+
+
+def summary_line(s: Summary) -> str:
+    """How many are in each state, and the score."""
+    words = _words(s, _BY_INTEREST)
+    line = f"{s.total:,} mutants" + (f": {', '.join(words)}" if words else "")
+    if s.static:
+        line += f"; {s.static:,} run only at import"
+    if s.killed:
+        line += f"; score {percent(s.score)}"
+        if s.adjusted != s.score:
+            line += f" ({percent(s.adjusted)} without skipped and equivalent)"
+    return line
+
+
+def status_rows(state: State) -> Iterator[tuple[str, str]]:
+    """The rows of ``status`` about mutants: how many, what the score is, where the time went."""
+    if not state.mutants:
+        return
+    s = mutants_summary(state)
+    words = _words(s, ("killed", "alive", "pending", "invalid"))
+    yield "mutants", f"{s.total:,}: {', '.join(words)}"
+    apart = " and ".join(_words(s, ("skipped", "equivalent")))
+    apart = f"; {percent(s.adjusted)} without {apart}" if apart else ""
+    yield "score", f"{percent(s.score)}{apart}"
+    figures = state.mutation.values()
+    spent = [
+        ("program", sum(f.original_s for f in figures)),
+        ("mutants", sum(f.mutants_s for f in figures)),
+        ("compiling", sum(f.compile_s for f in figures)),
+        ("the rest", sum(f.rest_s for f in figures)),
+    ]
+    whole = sum(seconds for _, seconds in spent)
+    if whole > 0:
+        yield "time", ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in spent)
+    if any(f.phase for f in figures):
+        yield "now", f"exact pass, {sum(f.backlog for f in figures):,} inputs to go"
+    if wrong := sum(f.audit_kills for f in figures):
+        audits = sum(f.audits for f in figures)
+        yield "audit", f"{wrong:,} of {audits:,} pairs that were left out kill: please report it"

@@ -1,0 +1,268 @@
+"""``fuzztui mutants``: the mutants of a program, before a campaign and of a run."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from fuzztui.campaign import Campaign, CampaignError, load
+from fuzztui.cli.figures import summary_line
+from fuzztui.cli.runs import at_home, find_run, is_run, sample, standing
+from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, duration, say
+from fuzztui.model.fold import apply
+from fuzztui.model.mutation import mutants_summary
+from fuzztui.model.state import Mutant, State
+from fuzztui.supervise.ask import ask
+from fuzztui.supervise.rundir import SupervisorError
+from fuzztui.wire.events import MutantsFound, Record
+from fuzztui.wire.selection import Selection, SelectionError, parse_selection
+from fuzztui.wire.text import visible
+
+_AS_MU2 = "engine.kind=mu2"
+"""A Python target has mutants whatever engine its campaign is for."""
+
+_LEAST_CHANGE = 12
+"""Columns below which a change is not worth showing."""
+
+
+# ------------------------------------------------------------------- commands
+
+
+def mutants(options: argparse.Namespace) -> int:
+    """``list`` or ``show``."""
+    return _list(options) if options.what == "list" else _show(options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    """List the mutants that the selections name, or all."""
+    selections = [selection(text) for text in options.selections]
+    state, _ = _look_up(options)
+    rows = list(state.mutants.values())
+    if selections:
+        rows = [m for m in rows if any(s.matches(m) for s in selections)]
+        if not rows:
+            raise nobody(" ".join(options.selections), state)
+    if options.json:
+        print(json.dumps([mutant_dict(m) for m in rows], indent=1))
+        return DONE
+    width = shutil.get_terminal_size().columns if at_terminal() else 0
+    for line in table(rows, width):
+        print(line)
+    summary = mutants_summary(state)
+    if selections:
+        print(f"{len(rows):,} of {summary.total:,} mutants")
+    else:
+        print(summary_line(summary))
+    return DONE
+
+
+def _show(options: argparse.Namespace) -> int:
+    """One mutant: all that is known of it, and its diff."""
+    if len(options.selections) != 1:
+        raise Failure("mutants show needs one ID ('fuzztui mutants list' shows them)", USAGE)
+    (text,) = options.selections
+    chosen = selection(text)
+    state, file = _look_up(options)
+    rows = chosen.of(state.mutants.values())
+    if not rows:
+        raise nobody(text, state)
+    if len(rows) > 1:
+        some = "\n  ".join(m.id for m in rows[:20])
+        raise Failure(
+            f"{text} names {len(rows)} mutants, name one:\n  {some}"
+            + ("\n  ..." if len(rows) > 20 else ""),
+            USAGE,
+        )
+    mutant = rows[0]
+    diff = _diff(file, options.overrides, mutant)
+    if options.json:
+        print(json.dumps({**mutant_dict(mutant), "diff": diff}, indent=1))
+        return DONE
+    print("\n".join(details(mutant)))
+    if diff:
+        print()
+        print(visible(diff, lines=True).rstrip("\n"))
+    return DONE
+
+
+def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
+    """The engine's unified diff; "" when it cannot say (the program was changed, say)."""
+    try:
+        campaign = python_campaign(file, overrides)
+        for answer in ask(campaign, ["--mutants", f"--diff={mutant.id}"]):
+            if isinstance(answer.get("diff"), str):
+                return str(answer["diff"])
+    except (SupervisorError, Failure) as e:
+        say(f"no diff: {e}")
+    return ""
+
+
+# ------------------------------------------------------------------ selecting
+
+
+def selection(text: str) -> Selection:
+    """A selection as a person wrote it. Raises :class:`Failure`."""
+    try:
+        return parse_selection(text)
+    except SelectionError as e:
+        raise Failure(str(e), USAGE) from None
+
+
+def nobody(text: str, state: State) -> Failure:
+    """What to say when no mutant is meant: what may have been."""
+    if not state.mutants:
+        why = "has none (yet)" if state.engine == "mu2" else f"is for {state.engine}, not mu2"
+        return Failure(f"no mutants: {state.name} {why}", USAGE)
+    near = difflib.get_close_matches(text, state.mutants, n=3, cutoff=0.5)
+    if "=" in text and not near:
+        known = ", ".join(sorted({m.operator for m in state.mutants.values()}))
+        hint = f"operators: {known}; 'fuzztui mutants list' shows files and functions"
+    elif near:
+        hint = "the nearest: " + ", ".join(near)
+    else:
+        hint = f"an id looks like {next(iter(state.mutants))}"
+    return Failure(f"{text} names no mutant; {hint}", USAGE)
+
+
+# ------------------------------------------------------------------ looking up
+
+
+def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
+    """A campaign file's campaign, as one for mu2. Raises :class:`Failure`."""
+    try:
+        return at_home(load(file, [*overrides, _AS_MU2]), file).campaign
+    except CampaignError as e:
+        raise Failure(str(e), USAGE) from None
+
+
+def _look_up(options: argparse.Namespace) -> tuple[State, Path]:
+    """The mutants of a campaign file, or of a run as far as its log tells of them; and the file."""
+    path: Path = options.path
+    if path.is_dir() and (is_run(path) or path.name == "log"):
+        run = find_run(path)
+        state, file = standing(run).state, run / "campaign.toml"
+        return (state if state.mutants else found(python_campaign(file, options.overrides))), file
+    file = sample(path)
+    if not file.exists():
+        raise Failure(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
+    return found(python_campaign(file, options.overrides)), file
+
+
+def found(campaign: Campaign) -> State:
+    """All mutants of a campaign's program, none of them run. Raises :class:`Failure`."""
+    say("loading the target to look for mutants")
+    try:
+        answers = list(ask(campaign, ["--mutants"]))
+    except SupervisorError as e:
+        raise Failure(f"{campaign.file}: {e}") from None
+    state = State(name=campaign.name, engine=campaign.kind)
+    answer = next((a for a in answers if isinstance(a.get("mutants"), list)), None)
+    if answer is None:
+        raise Failure(f"{campaign.file}: the engine gave no list of mutants")
+    for words in answer.get("warnings", []):
+        say(str(words))
+    items = [item for item in answer["mutants"] if isinstance(item, dict)]
+
+    def place(item: dict[str, Any]) -> tuple[str, ...]:
+        return tuple(str(item.get(key, "")) for key in ("module", "file", "path"))
+
+    for seq, ((module, file, path), group) in enumerate(groupby(items, key=place), 1):
+        apply(state, [Record(seq, 0.0, MutantsFound("", module, file, path, list(group)))])
+    if not state.mutants:
+        say("the application has no mutants: see target.include, engine.operators, engine.mutate")
+    return state
+
+
+# -------------------------------------------------------------------- showing
+
+
+def mutant_dict(m: Mutant) -> dict[str, Any]:
+    """A mutant for ``--json``; ``null`` where there is nothing to say."""
+    return {
+        "id": m.id,
+        "module": m.module,
+        "file": m.file,
+        "path": m.path,
+        "line": m.line if m.line >= 0 else None,
+        "function": m.function,
+        "operator": m.operator,
+        "before": m.before,
+        "after": m.after,
+        "static": m.static,
+        "state": m.state,
+        "killer": m.killer or None,
+        "oracle": m.oracle or None,
+        "trial": m.trial if m.trial >= 0 else None,
+        "killed_s": m.killed_t if m.killed_t >= 0 else None,
+        "detail": m.detail,
+        "reason": m.reason,
+        "steer": m.steer,
+        "reached": m.reached,
+        "infected": m.infected,
+        "runs": m.runs,
+    }
+
+
+def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
+    """Mutants by file, one a line that fits ``width`` columns (0: as long as it is).
+
+    An id is what commands want, so it is never cut; what it changes is, or left out.
+    """
+    files: dict[str, int] = {}
+    rows = sorted(rows, key=lambda m: (files.setdefault(m.file, len(files)), m.line))
+    ids = [visible(m.id) for m in rows]
+    of_id = max(map(len, ids), default=0)
+    of_line = max((len(str(m.line)) for m in rows), default=0)
+    left = (width or 1 << 30) - (10 + 1 + of_line + 1 + of_id + 2)
+    last = None
+    for m, name in zip(rows, ids, strict=True):
+        if m.file != last:
+            last = m.file
+            yield visible(m.file or "?")
+        line = str(m.line) if m.line >= 0 else "?"
+        text = f"{m.state:<10} {line:>{of_line}} {name}"
+        if left >= _LEAST_CHANGE:
+            text = f"{text:<{10 + 1 + of_line + 1 + of_id}}  {cut(change(m), left)}"
+        yield text.rstrip()
+
+
+def change(m: Mutant) -> str:
+    """What it changes, on one line."""
+    return visible(f"{m.before} -> {m.after}") if m.before or m.after else ""
+
+
+def cut(text: str, width: int) -> str:
+    """At most ``width`` columns of a text."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def details(m: Mutant) -> Iterator[str]:
+    """All that is known of one mutant, a line a thing."""
+    yield visible(m.id)
+    where = f"{m.file}:{m.line}" + (f" in {m.function}" if m.function else "")
+    yield f"place     {visible(where)}"
+    yield f"operator  {visible(m.operator)}" + ("  (code that runs at import)" if m.static else "")
+    yield f"change    {change(m)}"
+    state = m.state
+    if m.killer:
+        state += f" by {m.killer}"
+    if m.oracle:
+        state += f" ({m.oracle})"
+    if m.trial >= 0:
+        state += f" at trial {m.trial:,}"
+    if m.killed_t >= 0:
+        state += f", {duration(m.killed_t)} into the campaign"
+    if m.steer:
+        state += f"  [{m.steer}]"
+    yield f"state     {visible(state)}"
+    for name, words in (("because", m.reason), ("detail", m.detail)):
+        if words:
+            yield f"{name:<9} {visible(words)}"
+    if m.counts:
+        yield f"inputs    {m.reached:,} reached it, {m.infected:,} infected; run {m.runs:,} times"

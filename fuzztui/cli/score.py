@@ -1,0 +1,170 @@
+"""``fuzztui score``: the exact mutation score of a corpus, whoever made it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from fuzztui.campaign import Campaign
+from fuzztui.cli.figures import percent, summary_line
+from fuzztui.cli.mutants import python_campaign, table
+from fuzztui.cli.runs import find_run
+from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
+from fuzztui.model.fold import apply
+from fuzztui.model.mutation import mutants_summary, score_of
+from fuzztui.model.state import Mutant, State
+from fuzztui.supervise.ask import ask
+from fuzztui.supervise.rundir import SupervisorError
+from fuzztui.wire.events import Event, MutantsFound, MutantState, Record
+from fuzztui.wire.text import visible
+
+_LINE_EVERY_S = 10.0
+"""Between two lines of progress where nobody looks at a terminal."""
+
+
+def score(options: argparse.Namespace) -> int:
+    """Run every mutant on every input of the corpus that could kill it; print what came of it."""
+    run = find_run(options.run)
+    corpus = _corpus(run, options.corpus)
+    campaign = python_campaign(run / "campaign.toml", options.overrides)
+    result = _ask(campaign, run / "out" / "main", corpus)
+    if options.json:
+        print(json.dumps({**result, "corpus": [str(folder) for folder in corpus]}, indent=1))
+        return DONE
+    for line in report(result, corpus, survivors=options.survivors):
+        print(line)
+    return DONE
+
+
+def _corpus(run: Path, given: Iterable[Path]) -> list[Path]:
+    folders = [folder.absolute() for folder in given]
+    for folder in folders:
+        if not folder.exists():
+            raise Failure(f"--corpus {folder}: there is no such directory", USAGE)
+    folders = folders or sorted((run / "out").glob("*/queue"))
+    if not folders:
+        raise Failure(f"{run}: has no queue yet: start it, or name a --corpus DIR", NOT_RUNNING)
+    return folders
+
+
+def _ask(campaign: Campaign, directory: Path, corpus: list[Path]) -> dict[str, Any]:
+    """The engine's result, with progress on stderr meanwhile. Raises :class:`Failure`."""
+    progress = _Progress(sys.stderr.isatty())
+    question = ["--score", *map(str, corpus)]
+    try:
+        with closing(ask(campaign, question, directory)) as answers:
+            for answer in answers:
+                if isinstance(answer.get("progress"), dict):
+                    progress.show(answer["progress"])
+                elif isinstance(answer.get("result"), dict):
+                    return dict(answer["result"])
+    except SupervisorError as e:
+        raise Failure(str(e)) from None
+    finally:
+        progress.clear()
+    raise Failure("the engine ended without a score")
+
+
+class _Progress:
+    """A line that rewrites itself on a terminal, else one now and then."""
+
+    def __init__(self, terminal: bool) -> None:
+        self._terminal = terminal
+        self._due = 0.0
+
+    def show(self, told: dict[str, Any]) -> None:
+        """``told`` is the engine's: done, total, killed, what."""
+        words = f"{told.get('what')}: {told.get('done')} of {told.get('total')}"
+        text = visible(f"{words}, {told.get('killed')} mutants killed")
+        if self._terminal:
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r\x1b[K{text[:width]}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() >= self._due:
+            self._due = time.monotonic() + _LINE_EVERY_S
+            say(text)
+
+    def clear(self) -> None:
+        """Leave no half line behind."""
+        if self._terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+# ------------------------------------------------------------------ the report
+
+
+def state_of(result: dict[str, Any]) -> State:
+    """The engine's result as a campaign would have it."""
+    events: list[Event] = []
+    items = result.get("mutants")
+    for item in items if isinstance(items, list) else []:
+        if not isinstance(item, dict) or not isinstance(item.get("id"), str):
+            continue
+
+        def text(key: str, item: dict[str, Any] = item) -> str:
+            return str(item.get(key, ""))
+
+        events.append(MutantsFound("", "", text("file"), text("path"), [item]))
+        events.append(
+            MutantState(
+                "",
+                text("id"),
+                text("state"),
+                killer=text("killer"),
+                oracle=text("oracle"),
+                detail=text("detail"),
+            )
+        )
+    state = State()
+    apply(state, [Record(n, 0.0, event) for n, event in enumerate(events, 1)])
+    return state
+
+
+def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> Iterator[str]:
+    """The result for people."""
+    state = state_of(result)
+    mutants = list(state.mutants.values())
+    width = shutil.get_terminal_size().columns if at_terminal() else 0
+    for folder in corpus:
+        yield visible(f"corpus  {folder}")
+    yield f"inputs  {result.get('inputs', 0):,}" + _flaky(result)
+    yield summary_line(mutants_summary(state))
+    yield from _by("operator", mutants, lambda m: m.operator)
+    yield from _by("file", mutants, lambda m: m.file)
+    alive = [m for m in mutants if m.state in ("alive", "pending")]
+    if survivors:
+        yield ""
+        yield "survivors (pending: no input could tell it from the program)"
+        yield from table(alive, width)
+    elif alive:
+        yield ""
+        yield f"--survivors lists the {len(alive):,} that nothing killed"
+
+
+def _flaky(result: dict[str, Any]) -> str:
+    flaky = result.get("flaky")
+    return f"  ({flaky} not used: they do not always end alike)" if flaky else ""
+
+
+def _by(what: str, mutants: list[Mutant], key: Callable[[Mutant], str]) -> Iterator[str]:
+    """A small table: mutants, killed and score of each value of something."""
+    groups: dict[str, list[Mutant]] = {}
+    for m in mutants:
+        groups.setdefault(key(m), []).append(m)
+    if not groups:
+        return
+    names = {name: visible(name or "?") for name in sorted(groups)}
+    widest = max(len(what), *map(len, names.values()))
+    yield ""
+    yield f"{what:<{widest}} {'mutants':>8} {'killed':>8} {'score':>7}"
+    for name, shown in names.items():
+        made = [m for m in groups[name] if m.state != "invalid"]
+        killed = sum(m.state == "killed" for m in made)
+        part = percent(score_of(killed, len(made)))
+        yield f"{shown:<{widest}} {len(groups[name]):>8,} {killed:>8,} {part:>7}"

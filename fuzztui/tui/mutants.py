@@ -1,0 +1,112 @@
+"""Mutants in words and signs: states, places in the queue, changes. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fuzztui.model.state import Mutant
+
+__all__ = ["SIGNS", "Sign", "brief_change", "place", "rank", "sign", "steer_words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """How a state is shown: ``glyph`` in tables, ``fill`` in bars, ``style`` its colour.
+
+    Colour is never the only difference.
+    """
+
+    state: str
+    glyph: str
+    fill: str
+    style: str
+
+
+SIGNS: dict[str, Sign] = {
+    sign.state: sign
+    for sign in (
+        Sign("killed", "✓", "█", "killed"),
+        Sign("alive", "●", "▓", "alive"),
+        Sign("pending", "◌", "░", "pending"),
+        Sign("skipped", "⊘", "╱", "skipped"),
+        Sign("equivalent", "≡", "≡", "equivalent"),
+        Sign("invalid", "!", "×", "invalid"),
+    )
+}
+"""Every state of a mutant, in the order of bars, legends and the state filter."""
+
+_RANKS = {state: i for i, state in enumerate(("alive", "pending", "killed"))}
+
+_STEERED = {"promoted": "▲ promoted", "first": "↑ first", "last": "↓ last"}
+
+CONTEXT = 12
+"""Characters that stay of what comes before the news."""
+
+_RETURN = "return "
+
+_TOKEN = re.compile(r"\w+|\s+|[-+*/%@&|^~<>=!]+|[^\w\s]")
+
+
+def sign(state: str) -> Sign:
+    """The sign of a state."""
+    return SIGNS.get(state) or Sign(state, "?", "?", "muted")
+
+
+def rank(state: str) -> int:
+    """For sorting: survivors first, what a person or the engine put aside last."""
+    return _RANKS.get(state, len(_RANKS))
+
+
+def steer_words(steer: str) -> str:
+    """A mutant's place in the queue, as a sign and a word."""
+    return _STEERED.get(steer, steer)
+
+
+def place(mutant: Mutant) -> str:
+    """``file:line``, as far as known."""
+    return f"{mutant.file}:{mutant.line}" if mutant.line >= 0 else mutant.file
+
+
+def brief_change(before: str, after: str) -> str:
+    """A change in a line that may be cut at its end: ``…self.pos [< → <=] len(text)``.
+
+    What both sides share is there once; what stands before the change, and what is
+    replaced, are cut to :data:`CONTEXT`.
+    """
+    if before.startswith(_RETURN) and after.startswith(_RETURN):
+        before, after = before.removeprefix(_RETURN), after.removeprefix(_RETURN)
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    shortest = min(len(old), len(new))
+    head = 0
+    while head < shortest and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < shortest - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    gone = "".join(old[head : len(old) - tail]).strip()
+    come = "".join(new[head : len(new) - tail]).strip()
+    if not (_balanced(gone) and _balanced(come)):  # sharing half a pair says nothing
+        head = tail = 0
+        gone, come = before, after
+    if gone and come:
+        core = f"{_start(gone)} → {come}"
+    else:
+        core = f"+ {come}" if come else f"- {gone}"
+    if not head and not tail:
+        return core
+    left, right = _end("".join(old[:head])), "".join(old[len(old) - tail :])
+    blank = " " if right and not right[0].isspace() and not (gone and come) else ""
+    return f"{left}[{core}]{blank}{right}"
+
+
+def _balanced(text: str) -> bool:
+    return all(text.count(left) == text.count(right) for left, right in ("()", "[]", "{}"))
+
+
+def _start(text: str) -> str:
+    return text if len(text) <= CONTEXT else text[: CONTEXT - 1] + "…"
+
+
+def _end(text: str) -> str:
+    return text if len(text) <= CONTEXT else "…" + text[1 - CONTEXT :]

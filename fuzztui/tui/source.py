@@ -1,0 +1,96 @@
+"""The lines of a program around a mutant, read from its file: shown only if they fit it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Source", "load", "substitute"]
+
+MOST_BYTES = 4 << 20
+"""A larger source file is not read."""
+
+AROUND = 2
+"""Lines of context before and after."""
+
+SPREAD = 12
+"""Lines that an expression is looked for in, from its first on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Lines of a file; ``first`` is the number of the first of them, ``line`` the mutant's.
+
+    ``problem``: why there are none, in words.
+    """
+
+    line: int = 0
+    first: int = 0
+    lines: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def text(self) -> str:
+        """The mutant's own line, "" when nothing could be read."""
+        at = self.line - self.first
+        return self.lines[at] if 0 <= at < len(self.lines) else ""
+
+
+def load(path: str, line: int, before: str) -> Source:
+    """The lines around ``line`` (from 1) of the file ``path``, where ``before`` stands. Blocking.
+
+    A log may name any file, and the program may have been edited since: unless the
+    file is a regular one and ``before`` is found on that line, nothing of it is shown.
+    """
+    if not path:
+        return Source(problem="the log does not say where the file lies")
+    try:
+        if not Path(path).is_absolute():
+            return Source(problem="the log does not say where the file lies")
+        # Looked at before it is opened, which does something to some devices, and after.
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            return Source(problem="not a regular file")
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode):
+                return Source(problem="not a regular file")
+            if info.st_size > MOST_BYTES:
+                return Source(problem=f"larger than {MOST_BYTES >> 20} MiB")
+            text = file.read(MOST_BYTES).decode(errors="replace")
+    except FileNotFoundError:
+        return Source(problem="there is no such file on this machine")
+    except (OSError, ValueError) as e:
+        return Source(problem=f"cannot be read: {getattr(e, 'strerror', None) or e}")
+    lines = text.splitlines()
+    if not 1 <= line <= len(lines) or not _stands(before, lines[line - 1 : line - 1 + SPREAD]):
+        return Source(problem="that line of the file holds something else now")
+    first = max(1, line - AROUND)
+    return Source(line, first, tuple(lines[first - 1 : line + AROUND]))
+
+
+def _stands(before: str, lines: list[str]) -> bool:
+    """Whether ``before``, in which blanks are run together, begins on the first of ``lines``."""
+    wanted = before.removesuffix("…")
+    at = _run_together("\n".join(lines)).find(wanted)
+    return bool(wanted) and 0 <= at < len(_run_together(lines[0]))
+
+
+def _run_together(text: str) -> str:
+    return " ".join(text.split())
+
+
+def substitute(text: str, before: str) -> tuple[str, str] | None:
+    """What is left and right of ``before`` in ``text``, if it stands there exactly once."""
+    if not before:
+        return None
+    left = r"(?<![\w.])" if before[0].isidentifier() else ""
+    right = r"(?!\w)" if before[-1].isidentifier() else ""
+    words = r"\s+".join(re.escape(word) for word in before.split())
+    found = [*re.finditer(left + words + right, text)]
+    if len(found) != 1:
+        return None
+    return text[: found[0].start()], text[found[0].end() :]

@@ -1,0 +1,36 @@
+"""Mutation analysis in one line, for the Overview."""
+
+from __future__ import annotations
+
+from fuzztui.tui import figures
+from fuzztui.tui.status import Status
+from fuzztui.tui.widgets.canvas import Canvas, Line, Span
+from fuzztui.tui.widgets.mutantstrip import brief_times, phase_words, with_audits
+
+
+class MutationLine(Canvas):
+    """Last kill, where the time goes, audits; there only when there are mutants."""
+
+    DEFAULT_CSS = "MutationLine { height: 1; display: none; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._status = Status()
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``."""
+        self._status = status
+        self.display = status.mutants is not None
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """One line."""
+        s, analysis = self._status, self._status.analysis
+        if s.mutants is None:
+            return []
+        line = [Span(" last kill ", "muted"), Span(figures.ago(s.last_kill_t, s.now))]
+        if analysis is None:
+            return [line]
+        if analysis.phase:
+            line.append(Span(f"  {phase_words(analysis)}", "bold pending"))
+        return [with_audits([*line, Span(" "), *brief_times(analysis)], analysis, width)]

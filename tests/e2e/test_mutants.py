@@ -1,0 +1,176 @@
+"""Mutants from the command line: before a campaign, while it runs, afterwards."""
+
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+from homes import FUZZTUI, eventually
+
+KEYS = {"id", "file", "line", "operator", "state"}
+STATES = {"pending", "alive", "killed", "skipped", "equivalent", "invalid"}
+
+PROGRAM = """\
+LIMIT = 3 + 4
+
+
+def size(text):
+    total = 0
+    for ch in text:
+        if ch > "f":
+            total += 1
+    return total
+
+
+def parse(data: bytes):
+    text = data.decode("latin-1")
+    n = size(text)
+    if n > LIMIT:
+        raise ValueError(n)
+    return [n, len(text) - n]
+"""
+
+
+@pytest.fixture
+def mu2(home):
+    """A campaign over a small program of its own."""
+    (home.path / "prog.py").write_text(PROGRAM)
+    text = home.file.read_text().replace('"tomllib:loads"', '"prog:parse"')
+    text = text.replace('"tomllib.TOMLDecodeError"', '"ValueError"').replace('"zest"', '"mu2"')
+    home.file.write_text(text)
+    return home
+
+
+def mutants(home, what, *args):
+    return json.loads(home("mutants", "list", str(what), *args, "--json"))
+
+
+def test_the_mutants_of_a_sample_before_a_run(home):
+    rows = mutants(home, "tomllib-mu2.toml")
+    assert len(rows) > 200
+    assert all(row.keys() >= KEYS and row["state"] == "pending" for row in rows)
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert {row["operator"] for row in rows} >= {"boundary", "math", "negate", "returns"}
+    assert all(row["file"].startswith("tomllib/") and row["line"] > 0 for row in rows)
+    assert rows == mutants(home, "tomllib-mu2.toml")
+    some = mutants(home, "tomllib-mu2.toml", "operator=math", "operator=negatives")
+    assert {row["operator"] for row in some} == {"math", "negatives"}
+
+
+def test_the_mutants_of_a_program(mu2):
+    text = mu2("mutants", "list", str(mu2.file))
+    assert text.splitlines()[0] == "prog.py"
+    assert "prog:size:boundary:0:" in text
+    assert "mutants: " in text.splitlines()[-1]
+    key = next(r["id"] for r in mutants(mu2, mu2.file) if r["operator"] == "increments")
+    text = mu2("mutants", "show", str(mu2.file), key)
+    assert "prog.py:8 in size" in text
+    assert "-            total += 1\n+            total -= 1" in text
+    mu2("mutants", "show", str(mu2.file), "prog:sise:boundary:0:>=", code=2)
+    assert "the nearest: prog:size:boundary:0:>=" in mu2.stderr
+    mu2("mutants", "list", str(mu2.file), "operator=nothing", code=2)
+    assert "operators: " in mu2.stderr
+    mu2("mutants", "list", str(mu2.file), "colour=red", code=2)
+    mu2("mutants", "list", str(mu2.path / "no.toml"), code=3)
+    mu2("mutants", "list", str(mu2.file), "--set", "engine.operators=mth", code=2)
+    assert 'did you mean "math"' in mu2.stderr
+
+
+def test_a_target_that_does_not_load_says_why(mu2):
+    (mu2.path / "prog.py").write_text("def parse(:\n")
+    mu2("mutants", "list", str(mu2.file), code=1)
+    assert "prog" in mu2.stderr
+    assert "e2e.toml" in mu2.stderr
+
+
+def test_a_campaign_steered_from_a_script(mu2):
+    mu2.detach()
+    run = str(mu2.run)
+    eventually(lambda: (mu2.status()["mutants"] or {}).get("killed", 0) >= 5)
+    said = mu2("ctl", run, "skip-mutants", "operator=math")
+    assert said.startswith("applied by main at trial ")
+    assert "skipped" in said
+    assert "operator=math names" in mu2.stderr
+    eventually(lambda: {r["state"] for r in mutants(mu2, run, "operator=math")} == {"skipped"}, 5)
+    key = next(r["id"] for r in mutants(mu2, run) if r["operator"] == "returns")
+    mu2("ctl", run, "mark-equivalent", key, "--because", "nobody [/looks]")
+    row = eventually(lambda: [r for r in mutants(mu2, run, key) if r["state"] == "equivalent"], 5)[
+        0
+    ]
+    assert "nobody [/looks]" in row["reason"]
+    mu2("ctl", run, "requeue-mutants", "operator=math")
+    eventually(lambda: "killed" in {r["state"] for r in mutants(mu2, run, "operator=math")})
+    assert mu2("ctl", run, "move-mutants", "function=size", "--to", "last").startswith("applied")
+    assert mu2("ctl", run, "exact-pass").startswith("applied")
+    mu2("ctl", run, "skip-mutants", "operator=nothing", code=2)
+    mu2("ctl", run, "skip-mutants", "prog:nobody", code=2)
+    assert "names no mutant" in mu2.stderr
+    # What a person said is kept over a restart.
+    mu2("ctl", run, "stop")
+    eventually(lambda: mu2.status_pid() is None)
+    mu2.detach()
+    eventually(lambda: mu2.status()["state"] == "running")
+    time.sleep(1)
+    assert mutants(mu2, run, key)[0]["state"] == "equivalent"
+
+
+def test_a_run_to_its_budget_and_its_exact_score(mu2):
+    out = mu2(str(mu2.file), "--headless", "--json", "--set", "campaign.budget=3s")
+    told = json.loads(out.splitlines()[-1])["mutants"]
+    assert (told["total"] > 10, told["killed"] >= 5) == (True, True)
+    assert told["pairs"]["audit_kills"] == 0
+    rows = mutants(mu2, mu2.run)
+    assert {row["state"] for row in rows} <= STATES
+    assert sum(row["state"] == "killed" for row in rows) == told["killed"]
+    assert 0 < told["score"] <= told["adjusted_score"] <= 1
+    assert f"{told['killed']} killed" in mu2("status", str(mu2.run))
+
+    result = json.loads(mu2("score", str(mu2.run), "--json"))
+    assert {r["id"] for r in result["mutants"]} == {r["id"] for r in rows}
+    killed = {r["id"] for r in result["mutants"] if r["state"] == "killed"}
+    assert killed == {r["id"] for r in rows if r["state"] == "killed"}, "the exact pass was exact"
+    assert result["score"] == pytest.approx(told["score"])
+    text = mu2("score", str(mu2.run), "--survivors")
+    assert "increments" in text
+    assert "prog.py" in text
+
+
+def test_the_score_of_any_corpus_and_of_a_zest_run(home):
+    zest = home.file.read_text()
+    assert 'kind = "zest"' in zest
+    home(str(home.file), "--headless", "--set", "campaign.budget=300 trials")
+    corpus = home.path / "corpus"
+    corpus.mkdir()
+    (corpus / "one").write_text("a = 1\n")
+    result = json.loads(home("score", str(home.run), "--corpus", str(corpus), "--json"))
+    assert result["inputs"] == 1
+    few = result["killed"]
+    assert 0 < few < result["total"]
+    (corpus / "two").write_text("[a]\nb = [1.5, 'x', 1979-05-27]\n")
+    result = json.loads(home("score", str(home.run), "--corpus", str(corpus), "--json"))
+    assert result["killed"] > few
+    home("score", str(home.run), "--corpus", str(home.path / "nowhere"), code=2)
+    assert "there is no such directory" in home.stderr
+    (home.path / "empty").mkdir()
+    home("score", str(home.run), "--corpus", str(home.path / "empty"), code=1)
+    assert "no input there to score" in home.stderr
+
+
+def test_a_score_that_is_interrupted_leaves_nothing(home):
+    home(str(home.file), "--headless", "--set", "campaign.budget=2000 trials")
+    (home.path / "slow.py").write_text(
+        "import time\ndef parse(data: bytes):\n    time.sleep(0.3)\n"
+    )
+    process = subprocess.Popen(
+        [FUZZTUI, "score", str(home.run), "--set", "target.function=slow:parse",
+         "--set", 'target.include=["slow"]', "--set", f'target.path=["{home.path}"]'],
+        cwd=home.path, env={**home.env, "TMPDIR": str(home.path)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    line = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, (line, out, err)
+    assert "Traceback" not in line + err
+    assert not list(home.path.glob("fuzztui-*"))

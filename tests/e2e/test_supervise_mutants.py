@@ -1,0 +1,73 @@
+"""Supervising engines that analyse mutants: steering all of them, and letting them finish."""
+
+from __future__ import annotations
+
+import pytest
+from supervised import rack
+
+from fuzztui.wire.commands import ExactPass, PromoteMutants, SkipMutants, Stop
+from fuzztui.wire.events import CampaignState, Message, MutantState
+
+
+@pytest.fixture
+def made(tmp_path):
+    with rack(tmp_path) as make:
+        yield make
+
+
+ABLE = ["pause", "resume", "skip-mutants", "promote-mutants", "exact-pass"]
+
+
+def test_a_command_goes_to_all_instances_and_comes_back_as_one(made):
+    s = made(kind="mu2", mutants=3, killed_by="main", capabilities=ABLE)
+    s.start(instances=2)
+    s.until(lambda st: st.mutant_counts.get("killed") == 3)
+    s.until(lambda st: all(i.engine for i in st.instances.values()))
+    result = s.send(SkipMutants("m1"))
+    assert (result.ok, result.detail) == (True, "1 mutant skipped (2 instances)")
+    state = s.state()
+    assert state.mutants["m1"].state == "skipped"
+    assert state.mutant_counts["killed"] == 2
+    said = [e.instance for e in s.events(MutantState) if e.state == "skipped"]
+    assert sorted(said) == ["main", "s1"]
+    result = s.send(SkipMutants("m2", "s1"))
+    assert (result.ok, result.instance, result.detail) == (True, "s1", "1 mutant skipped")
+    result = s.send(PromoteMutants("absent"))
+    assert (result.ok, result.detail) == (False, "no such entry (2 instances)")
+    assert s.send(ExactPass()).ok
+
+
+def test_what_an_engine_cannot_do_to_mutants_is_said(made):
+    s = made(capabilities=["pause", "resume"])
+    s.start()
+    s.until(lambda st: st.entries)
+    assert s.send(SkipMutants("m1")).detail == "fake cannot skip-mutants"
+
+
+def test_an_engine_whose_budget_is_used_up_may_finish_its_work(made):
+    s = made(kind="mu2", mutants=2, finish_s=0.5)
+    s.start("campaign.budget=0.3s")
+    s.until(lambda st: "main" in st.mutation)
+    state = s.over()
+    assert (state.state, state.reason) == ("finished", "the budget of 0.3 s is used up")
+    assert "exact pass done" in [e.text for e in s.events(Message)]
+    assert state.instances["main"].reason == "the budget of 0.3 s is used up"
+
+
+def test_who_stops_it_meanwhile_need_not_wait(made):
+    s = made(kind="mu2", mutants=2, finish_s=1000)
+    s.start("campaign.budget=0.3s", instances=2)
+    s.until(lambda st: len(st.mutation) == 2)
+    assert s.state().state == "stopping"
+    assert s.send(Stop()).ok
+    state = s.over()
+    assert state.state == "finished"
+    assert s.marked() == []
+    assert "exact pass done" not in [e.text for e in s.events(Message)]
+    assert [e.state for e in s.events(CampaignState)].count("stopping") == 1
+
+
+def test_zest_has_nothing_to_finish(made):
+    s = made(finish_s=1000)
+    s.start("campaign.budget=0.3s")
+    assert s.over().state == "finished"

@@ -1,0 +1,494 @@
+"""The mutants screen: figures, rows, the change, steering one and many, live and in replay."""
+
+import pytest
+from fakes import CAPABILITIES, running, started
+from mutated import PROGRAM, STEERING, analysis, found, killed, mutated
+from textual.widgets import Input
+
+from fuzztui.tui.screens.scope import ScopeScreen
+from fuzztui.tui.widgets.filterbar import FilterBar
+from fuzztui.tui.widgets.mutantstrip import MutantStrip
+from fuzztui.wire import events as ev
+from fuzztui.wire.commands import (
+    ExactPass,
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    SkipMutants,
+)
+
+FIRST = "tests.program:is_digit:boundary:0:x"
+
+
+def small(count=20):
+    """A campaign whose mutants are all pending."""
+    log = started("small", engine="mu2")
+    log.add(
+        ev.InstanceState("main", "running", 1),
+        ev.InstanceHello("main", "mu2", "0.1", "3.11", 1, CAPABILITIES + STEERING),
+        ev.CampaignState("running"),
+    )
+    return log, found(log, count)
+
+
+def commands(d):
+    return d.world.supervisor.commands
+
+
+# -------------------------------------------------------------------- looking
+
+
+async def test_score_states_time_pairs_and_rows(drive):
+    async with drive(mutated()) as d:
+        await d.press("4")
+        text = d.text()
+        for words in (
+            "score 83.2%", "252 of 303 killed", "(of those left: 86.6%)", "killed 252",
+            "alive 33", "pending 6", "skipped 6", "equivalent 6", "invalid 6", "(7 static)",
+            "last kill 2m ago", "program 41%", "mutants 22%", "compile 3.0%", "rest 34%",
+            "schedule 12% of trials", "backlog 340", "126k run", "dead 56%", "not executed 27%",
+            "not infected 12%", "put off 3.2%", "✓ 7,200 audits", "✓ killed", "▲ promoted",
+            '"0" [<= → <] ch <= "9"', "tests/program.py:5", "main/10", "0:00:11",
+        ):  # fmt: skip
+            assert words in text, words
+        assert len(d.table.source) == 309
+
+
+async def test_the_bar_has_a_cell_for_every_state(drive):
+    async with drive(mutated()) as d:
+        await d.press("4")
+        (bar,) = [line for line in d.lines() if line.startswith(" ████")]
+        assert set(bar) == set(" █▓░╱≡×")
+
+
+async def test_an_audit_that_killed_is_an_alarm_at_any_width(drive):
+    log = mutated()
+    log.add(analysis("main", 600, audit_kills=1))
+    for size in ((120, 40), (80, 24)):
+        async with drive(log, size=size) as d:
+            await d.press("4")
+            assert "✗ PRUNING IS NOT SOUND: 1 of 7,200 audits killed" in d.text()
+            await d.press("1")
+            assert "✗ PRUNING IS NOT SOUND" in d.text()
+
+
+async def test_the_exact_pass_is_said(drive):
+    log = mutated()
+    log.add(analysis("main", 600, phase="exact"))
+    async with drive(log) as d:
+        for key in "41":
+            await d.press(key)
+            assert "exact pass…" in d.text()
+
+
+async def test_figures_of_all_instances_are_summed(drive):
+    log = mutated()
+    log.add(analysis("second", 600))
+    async with drive(log) as d:
+        await d.press("4")
+        assert "✓ 14,400 audits" in d.text()
+
+
+async def test_the_change_is_shown_in_its_lines(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", *"jjjj")
+        await d.until(lambda: "def number(self):" in d.text())
+        text = d.text()
+        assert "-    18 │     while self.pos < len(self.text) and" in text
+        assert "+    18 │     while self.pos <= len(self.text) and" in text
+        spans = [span for line in d.screen.pane.lines for span in line]
+        assert ("self.pos < len(self.text)", "strike removed", "") in spans
+        assert ("self.pos <= len(self.text)", "bold added", "") in spans
+        assert "killed     0:00:31 at trial 27,900 by main/30: its process died" in text
+        assert "reached ×94  infected ×44  run ×16" in text
+
+
+async def test_the_story_of_each_state(drive):
+    stories = {
+        "equivalent": "both ways give the same  (says main)",
+        "skipped": "asked for by me@here",
+        "invalid": "free variables differ",
+        "alive": "and no input tells it from the program",
+        "pending": "not run yet on any input of the corpus",
+    }
+    async with drive(mutated(), size=(120, 50)) as d:
+        await d.press("4", "slash")
+        for state, words in stories.items():
+            d.screen.query_one(Input).value = f"state={state}"
+            await d.until(lambda state=state: d.table.current.state == state)
+            await d.until(lambda words=words: words in d.text())
+
+
+async def test_a_file_that_is_not_as_it_was_is_not_shown(drive, tmp_path):
+    other = tmp_path / "other.py"
+    other.write_text("secret = 1\n" * 50)
+    log = started("m", engine="mu2")
+    mutant = {"id": "a:f:math:0:-", "line": 3, "function": "f", "operator": "math",
+              "before": "a + b", "after": "a - b"}  # fmt: skip
+    log.add(ev.MutantsFound("main", "a", "a.py", str(other), [mutant]))
+    async with drive(log) as d:
+        await d.press("4")
+        await d.until(lambda: "source not shown" in d.text())
+        assert "secret" not in d.text()
+        assert "a + b" in d.text()
+        assert "a - b" in d.text()
+
+
+async def test_without_mutants_it_says_why_and_what_to_do(drive):
+    async with drive(running()) as d:
+        await d.press("4")
+        text = d.text()
+        assert "This campaign makes no mutants: its engine is zest." in text
+        assert 'kind = "mu2"' in text
+        assert "fuzztui score RUN" in text
+        assert not d.screen.query_one(MutantStrip).display
+        await d.press("d", "E", "f", "m", "backspace")
+        assert commands(d) == []
+    log = started("m", engine="mu2")
+    async with drive(log) as d:
+        await d.press("4")
+        assert "when it has loaded the program" in d.text()
+        found(log, 5)
+        await d.until(lambda: len(d.table.source) == 5)
+        assert d.screen.query_one(MutantStrip).display
+
+
+async def test_kills_come_in_while_one_looks(drive):
+    log, ids = small()
+    async with drive(log) as d:
+        await d.press("4", *"jjj")
+        key = d.table.cursor
+        assert "score 0.0%" in d.text()
+        log.add(killed("main", ids[0], 7, 99), killed("main", ids[3], 8, 100))
+        await d.until(lambda: "score 10.0%" in d.text())
+        assert d.table.cursor == key == ids[3]
+        await d.until(lambda: "at trial 100 by main/8" in d.text())
+        assert "last kill 0s ago" in d.text()
+
+
+async def test_sorting_survivors_first(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", "s")
+        states = [d.table.source.row(d.table.source.key(i)).state for i in range(309)]
+        assert states[0] == "alive"
+        assert [s for i, s in enumerate(states) if i == 0 or s != states[i - 1]][:3] == [
+            "alive", "pending", "killed",
+        ]  # fmt: skip
+        await d.press("S")
+        assert d.table.source.row(d.table.source.key(308)).state == "alive"
+
+
+# --------------------------------------------------------------------- filter
+
+
+async def test_one_state_after_the_other(drive):
+    async with drive(mutated()) as d:
+        await d.press("4")
+        for state, n in (("killed", 252), ("alive", 33), ("pending", 6), ("skipped", 6),
+                         ("equivalent", 6), ("invalid", 6), ("", 309)):  # fmt: skip
+            await d.press("f")
+            await d.until(lambda n=n: len(d.table.source) == n)
+            assert (f"{state}: {n} of 309" in d.text()) == bool(state)
+
+
+async def test_a_mutant_leaves_the_filter_when_it_is_killed(drive):
+    log, ids = small()
+    async with drive(log) as d:
+        await d.press("4", "f")
+        assert len(d.table.source) == 20
+        log.add(killed("main", ids[5], 1, 9))
+        await d.until(lambda: len(d.table.source) == 19)
+        await d.press("escape")
+        await d.until(lambda: len(d.table.source) == 20)
+
+
+async def test_clicking_a_state_in_the_legend(drive):
+    async with drive(mutated()) as d:
+        await d.press("4")
+        y, line = next((i, t) for i, t in enumerate(d.lines()) if "alive 33" in t)
+        await d.pilot.click(offset=(line.index("alive"), y))
+        await d.until(lambda: len(d.table.source) == 33)
+        await d.pilot.click(offset=(line.index("alive"), y))
+        await d.until(lambda: len(d.table.source) == 309)
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("operator=math", lambda m: m.operator == "math"),
+        ("operator=math,state=killed", lambda m: m.operator == "math" and m.state == "killed"),
+        ("state=alive items", lambda m: m.state == "alive" and "items" in m.function.lower()),
+        ("function=Parser.num* line=19", lambda m: m.line == 19),
+        ("operator=", lambda m: True),
+        ("NOT is_digit(self", lambda m: m.after.startswith("not is_digit(self")),
+        (FIRST, lambda m: m.id == FIRST),
+        ("static", lambda m: m.static),
+        ("free variables", lambda m: m.state == "invalid"),
+    ],
+)
+async def test_words_and_conditions(drive, text, passes):
+    async with drive(mutated()) as d:
+        await d.press("4", "slash")
+        d.screen.query_one(Input).value = text
+        wanted = [m.id for m in d.app.campaign.mutants.values() if passes(m)]
+        assert wanted
+        await d.until(lambda: len(d.table.source) == len(wanted))
+        await d.until(lambda: f"{len(wanted)} of 309" in d.text())
+        assert [d.table.source.key(i) for i in range(len(wanted))] == wanted
+
+
+# ------------------------------------------------------------------- steering
+
+
+@pytest.mark.parametrize(
+    ("key", "command"),
+    [
+        ("u", PromoteMutants(FIRST)),
+        ("d", SkipMutants(FIRST)),
+        ("r", RequeueMutants(FIRST)),
+        ("less_than_sign", MoveMutants(FIRST, "first")),
+        ("greater_than_sign", MoveMutants(FIRST, "last")),
+    ],
+)
+async def test_keys_steer_the_mutant_under_the_cursor(drive, key, command):
+    log, _ = small()
+    async with drive(log) as d:
+        await d.press("4", key)
+        await d.until(lambda: commands(d))
+        assert commands(d) == [command]
+        await d.until(lambda: any("done at trial 1,234 (so many mutants)" in n
+                                  for n in d.notices()))  # fmt: skip
+
+
+async def test_what_is_killed_is_only_requeued(drive):
+    async with drive(mutated()) as d:
+        await d.press("4")
+        assert "(d Skip)" in d.text()
+        await d.press("d")
+        assert d.notices() == ["Skip: it is killed: r tries it anew"]
+        await d.press("m")
+        assert "(Skip: it is killed: r tries it anew)" in d.text()
+        await d.press(*["down"] * 4)  # all of the file: some of them live
+        assert "(Skip:" not in d.text()
+        await d.press("escape", "r")
+        await d.until(lambda: commands(d))
+        assert commands(d) == [RequeueMutants("tests.program:is_digit:boundary:0:x")]
+
+
+async def test_a_verdict_wants_its_reason(drive):
+    log, _ = small()
+    async with drive(log) as d:
+        await d.press("4", "e")
+        assert "The reason is kept in the" in d.text()
+        await d.press("enter")  # without a reason nothing is sent
+        await d.press("escape")
+        await d.press("e", *"same", "space", *"both", "enter")
+        await d.until(lambda: commands(d))
+        assert commands(d) == [MarkEquivalent(FIRST, "same both")]
+
+
+async def test_pending_at_once_and_then_what_the_engine_says(drive):
+    log, ids = small()
+    async with drive(log) as d:
+        d.world.supervisor.silent = True
+        await d.press("4", "d")
+        await d.until(lambda: "skip…" in d.text())
+        assert "1 pending" in d.text()
+        log.add(ev.CommandApplied("c1", "main", 9, "1 mutant skipped"))
+        log.add(ev.MutantState("main", ids[0], "skipped", reason="asked for"))
+        await d.until(lambda: "⊘ skipped" in d.text())
+        assert "skip…" not in d.text()
+        await d.until(lambda: "applied 1 mutant skipped" in d.text())  # in its story
+
+
+async def test_a_pending_selection_marks_all_that_it_means(drive):
+    log, _ = small()
+    log.add(ev.CommandIssued("c9", {"c": "promote-mutants", "select": "operator=math"}, "ctl"))
+    async with drive(log) as d:
+        await d.press("4")
+        assert d.text().count("promote…") == 3
+
+
+async def test_many_at_once(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", *"jjj", "m")
+        assert isinstance(d.app.screen, ScopeScreen)
+        text = d.text()
+        for words in (
+            "this mutant",
+            "math in Parser.__init__",
+            "all in Parser.__init__",
+            "math in tests/program.py",
+            "all in tests/program.py",
+            "math everywhere",
+        ):
+            assert words in text, words
+        await d.press("down", "down", "down", "d")
+        await d.until(lambda: commands(d))
+        assert commands(d) == [SkipMutants("file=tests/program.py,operator=math")]
+        assert any(n.startswith("skip 51 mutants (file=tests/program.py,") for n in d.notices())
+
+
+async def test_many_by_mouse(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", "m")
+        lines = d.lines()
+        y = next(i for i, t in enumerate(lines) if "boundary everywhere" in t)
+        await d.pilot.click(offset=(lines[y].index("boundary every"), y))
+        lines = d.lines()
+        y = next(i for i, t in enumerate(lines) if "Promote  " in t and "│" in t)
+        await d.pilot.click(offset=(lines[y].index("Promote"), y))
+        await d.until(lambda: commands(d))
+        assert commands(d) == [PromoteMutants("operator=boundary")]
+
+
+async def test_many_as_the_table_is_narrowed(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", "slash", *"operator", "equals_sign", *"math", "enter", "f", "f")
+        await d.until(lambda: d.table.current.state == "alive")
+        n = len(d.table.source)
+        await d.press("m")
+        assert "all that the table shows" in d.text()
+        await d.press("up", "e", *"why", "enter")
+        await d.until(lambda: commands(d))
+        assert commands(d) == [MarkEquivalent("operator=math,state=alive", "why")]
+        assert any(f"equivalent {n} mutants" in note for note in d.notices())
+
+
+async def test_leaving_the_menu_does_nothing(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", "m", "down", "escape")
+        assert d.screen.TAB == "mutants"
+        assert commands(d) == []
+
+
+async def test_the_exact_pass_asks_first(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", "E")
+        assert "Run 39 living mutants" in d.text()
+        await d.press("n")
+        await d.press("E", "y")
+        await d.until(lambda: commands(d))
+        assert commands(d) == [ExactPass()]
+
+
+async def test_what_the_engine_cannot_is_grey_with_the_reason(drive):
+    log = started("m", engine="mu2")
+    log.add(ev.CampaignState("running"))
+    found(log, 3)
+    async with drive(log) as d:
+        await d.press("4", "d")
+        assert d.notices() == ["Skip: the engine has not said yet what it can do"]
+        log.add(ev.InstanceHello("main", "mu2", capabilities=["pause", "skip-mutants"]))
+        await d.until(lambda: "(d Skip)" not in d.text())
+        assert "(u Promote)" in d.text()
+        await d.press("u")
+        assert d.notices()[-1] == "Promote: this campaign's engine cannot promote mutants"
+        await d.press("m", "u")
+        assert "(Promote: this campaign's engine cannot promote mutants)" in d.text()
+        await d.press("d")
+        await d.until(lambda: commands(d))
+        assert [c.name for c in commands(d)] == ["skip-mutants"]
+
+
+async def test_over_looked_at_and_replayed_campaigns_cannot_be_steered(drive):
+    log = mutated()
+    async with drive(log, control=False) as d:
+        await d.press("4", "d")
+        assert d.notices() == ["Skip: opened to look only"]
+    async with drive(log, replay_at=300.0) as d:
+        await d.press("4", "d")
+        assert "d Skip" not in d.text()
+        assert "killed 24" in d.text()
+    log.add(ev.CampaignEnded("finished"))
+    async with drive(log) as d:
+        await d.press("4", "r")
+        assert d.notices() == ["Requeue: the campaign is over (finished)"]
+
+
+async def test_a_replay_goes_back_before_the_kills(drive):
+    async with drive(mutated(), replay_at=600.0) as d:
+        await d.press("4")
+        await d.until(lambda: "killed 252" in d.text())
+        await d.press("ctrl+home")
+        await d.until(lambda: "This campaign makes no mutants" not in d.text())
+        for _ in range(3):
+            await d.press("right")
+        await d.until(lambda: "last kill 0s ago" in d.text())
+        assert "killed 252" not in d.text()
+
+
+async def test_an_id_that_reads_as_a_selection_is_not_sent(drive):
+    log, _ = small(0)
+    log.add(ev.MutantsFound("main", "m", "m.py", "", [{"id": "operator=math", "line": 1}]))
+    async with drive(log) as d:
+        await d.press("4", "d")
+        assert any("reads as a selection" in n for n in d.notices())
+        assert commands(d) == []
+
+
+# ------------------------------------------------------------- going and copying
+
+
+async def test_to_the_entry_that_killed_it(drive):
+    async with drive(mutated()) as d:
+        await d.press("4")
+        killer = d.table.current.killer
+        await d.press("backspace")
+        await d.until(lambda: d.app.current_mode == "corpus" and d.table.cursor == killer)
+        assert "── killed" in d.text()
+        assert "mutants first" in d.text()
+        await d.press("4", "f", "f", "backspace")
+        await d.until(lambda: "Nothing has killed this mutant." in d.notices())
+
+
+async def test_a_killer_that_the_corpus_does_not_know(drive):
+    log, ids = small()
+    log.add(killed("main", ids[0], 77, 5))
+    async with drive(log) as d:
+        await d.press("4", "backspace")
+        await d.until(lambda: "main/77 is not known here." in d.notices())
+
+
+async def test_copying_id_and_place(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", "c")
+        assert d.app.clipboard == FIRST
+        await d.press("C")
+        assert d.app.clipboard == f"{PROGRAM}:5"
+
+
+async def test_keys_typed_into_a_reason_do_nothing_else(drive):
+    log, _ = small()
+    async with drive(log) as d:
+        await d.press("4", "e", *"udxq1", "escape")
+        assert d.screen.TAB == "mutants"
+        assert commands(d) == []
+
+
+async def test_every_size_of_terminal(drive):
+    async with drive(mutated(), size=(200, 60)) as d:
+        await d.press("4")
+        assert "infected" in d.text()
+        for size in ((120, 40), (80, 24), (60, 18), (30, 10), (8, 3)):
+            await d.pilot.resize_terminal(*size)
+            await d.until(lambda size=size: len(d.lines()) == size[1])
+            for key in ("m", "down", "escape", "j", "enter", "escape", "e", "escape", "f"):
+                await d.pilot.press(key)
+        assert commands(d) == []
+
+
+async def test_eight_thousand_mutants(drive):
+    log = mutated(8000, 60)
+    async with drive(log) as d:
+        await d.press("4", "G")
+        assert d.table.cursor.split(":")[3] == "7999"
+        await d.press("f", "f")
+        alive = d.app.campaign.mutant_counts["alive"]
+        await d.until(lambda: len(d.table.source) == alive)
+        await d.press("m", "up")
+        assert f"{alive:,}" in d.text()
+        await d.press("escape", "slash", *"9:x")
+        await d.until(lambda: 0 < len(d.table.source) < alive)
+        assert isinstance(d.screen.query_one(FilterBar).text, str)

@@ -1,0 +1,198 @@
+"""What events about mutants mean for the state."""
+
+import json
+
+import pytest
+
+from fuzztui.model import selectors
+from fuzztui.model.checkpoint import Mark, from_json, to_json
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.wire.events import (
+    EntryDescribed,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
+    MutationStats,
+    Record,
+)
+
+FOUND = MutantsFound(
+    "main", "lib", "lib/__init__.py", "/p/lib/__init__.py",
+    [
+        {"id": "a", "line": 3, "function": "f", "operator": "math", "before": "x+1",
+         "after": "x-1"},
+        {"id": "b", "line": 9, "function": "<module>", "operator": "returns", "static": True},
+        {"id": "c", "line": 4, "function": "f", "operator": "negate"},
+        {"id": "d", "line": 5, "function": "f", "operator": "negate"},
+    ],
+)  # fmt: skip
+
+
+def fold(*events, state=None):
+    """A state after these events, one a second."""
+    state = state or State()
+    for event in events:
+        apply(state, [Record(state.seq + 1, state.seq + 1.0, event)])
+    return state
+
+
+def says(instance, word, key="a", **fields):
+    return MutantState(instance, key, word, **fields)
+
+
+def test_found_once_told_twice():
+    state = fold(FOUND)
+    a, b, *_ = state.mutants.values()
+    assert (a.id, a.module, a.file, a.path) == ("a", "lib", "lib/__init__.py", "/p/lib/__init__.py")
+    assert (a.line, a.function, a.operator, a.before, a.after) == (3, "f", "math", "x+1", "x-1")
+    assert (a.state, a.t, a.seq, a.static, b.static) == ("pending", 1.0, 1, False, True)
+    again = apply(state, [Record(2, 2.0, FOUND)])
+    assert again.mutants == frozenset()
+    assert state.mutant_counts == {"pending": 4}
+    assert state.static_mutants == 1
+
+
+def test_a_program_that_was_edited_shows_where_mutants_are_now():
+    state = fold(FOUND, says("main", "killed"))
+    moved = [{"id": "a", "line": 30, "function": "f", "operator": "math"}]
+    changes = apply(state, [Record(3, 3.0, MutantsFound("s1", "lib", "l.py", "/l.py", moved))])
+    a = state.mutants["a"]
+    assert (a.line, a.file, a.state, a.t) == (30, "l.py", "killed", 1.0)
+    assert changes.mutants == {"a"}
+
+
+def test_a_word_may_come_before_the_mutant():
+    state = fold(says("main", "alive"), MutantRuns("main", {"b": [1, 1, 1]}), FOUND)
+    assert (state.mutants["a"].line, state.mutants["a"].state) == (3, "alive")
+    assert (state.mutants["b"].line, state.mutants["b"].runs) == (9, 1)
+    assert state.mutant_counts == {"alive": 1, "pending": 3}
+
+
+def test_a_kill():
+    word = says("main", "killed", killer="main/7", oracle="value", trial=99, detail="3, not 4")
+    state = fold(FOUND, word)
+    a = state.mutants["a"]
+    assert (a.state, a.killer, a.oracle, a.trial, a.killed_t) == (
+        "killed", "main/7", "value", 99, 2.0,
+    )  # fmt: skip
+    assert list(zip(state.series["killed"].times, state.series["killed"].values, strict=True)) == [
+        (1.0, 0),
+        (2.0, 1),
+    ]
+    fold(says("main", "killed", killer="main/7", oracle="exception"), state=state)
+    assert (state.mutants["a"].oracle, state.mutants["a"].killed_t) == ("exception", 2.0)
+
+
+@pytest.mark.parametrize("word", ["pending", "alive", "invalid", "killed", "nonsense"])
+def test_killed_by_one_is_killed(word):
+    state = fold(FOUND, says("main", "killed", killer="main/7"), says("s1", word, killer="s1/2"))
+    a = state.mutants["a"]
+    assert (a.state, a.killer, a.killed_t) == ("killed", "main/7", 2.0)
+
+
+def test_a_requeue_takes_a_kill_back():
+    state = fold(FOUND, says("main", "killed"), says("s1", "killed"))
+    fold(says("s1", "pending"), says("main", "pending"), state=state)
+    assert (state.mutants["a"].state, state.mutants["a"].killed_t) == ("pending", -1.0)
+    assert state.series["killed"].last == 0
+    fold(says("s1", "killed", killer="s1/3"), state=state)
+    assert (state.mutants["a"].killer, state.mutants["a"].killed_t) == ("s1/3", 6.0)
+
+
+@pytest.mark.parametrize("verdict", ["skipped", "equivalent"])
+def test_a_persons_word_counts_until_the_next(verdict):
+    state = fold(FOUND, says("main", "killed"), says("s1", verdict, reason="because"))
+    assert (state.mutants["a"].state, state.mutants["a"].reason) == (verdict, "because")
+    assert state.series["killed"].last == 0
+    fold(says("main", "alive", steer="promoted"), state=state)
+    a = state.mutants["a"]
+    assert (a.state, a.reason, a.steer) == ("alive", "", "promoted")
+
+
+def test_counts_are_of_each_instance():
+    state = fold(
+        FOUND,
+        MutantRuns("main", {"a": [10, 5, 2], "b": [1, 0, 0]}),
+        MutantRuns("s1", {"a": [7, 7, 7], "c": [-4, 2**80, 1], "d": "x", "": [1, 1, 1]}),
+        MutantRuns("main", {"a": [20, 6, 2]}),
+    )
+    a = state.mutants["a"]
+    assert a.counts == {"main": [20, 6, 2], "s1": [7, 7, 7]}
+    assert (a.reached, a.infected, a.runs) == (27, 13, 9)
+    assert state.mutants["c"].counts == {"s1": [0, 0, 1]}
+    assert state.mutants["d"].counts == {}
+
+
+def test_what_is_no_mutant_is_passed_over():
+    hostile = [3, {}, {"id": 7}, {"id": ""}, {"id": "a", "line": "x", "before": [1], "static": 1}]
+    state = fold(MutantsFound("main", mutants=hostile))
+    (a,) = state.mutants.values()
+    assert (a.line, a.before, a.static) == (-1, "", False)
+
+
+def test_the_event_list_has_kills_and_no_lists():
+    runs, stats = MutantRuns("main", {"a": [1, 1, 1]}), MutationStats("main")
+    state = fold(FOUND, runs, stats, says("main", "alive"), says("main", "killed"))
+    assert [r.seq for r in state.recent] == [5]
+
+
+def test_a_list_of_mutants_is_much_work():
+    many = MutantsFound("main", mutants=[{"id": str(n)} for n in range(300)])
+    assert fold(many).cost > 50
+    assert fold(FOUND, FOUND).cost < 5
+
+
+def test_an_entry_says_how_many_it_killed():
+    assert fold(EntryDescribed("main", 3, ["kill"], kills=4)).entries["main/3"].kills == 4
+
+
+def test_a_checkpoint_holds_of_a_mutant_what_changed():
+    state = fold(FOUND)
+    mark = Mark.of(state)
+    fold(MutantRuns("s1", {"a": [1, 2, 3]}), says("main", "alive", key="c"), state=state)
+    data = json.loads(json.dumps(to_json(state, mark)))
+    assert data["mutants"] == [
+        ["a", {"counts": {"s1": [1, 2, 3]}}],
+        ["c", {"state": "alive", "instance": "main"}],
+    ]
+    assert from_json(json.loads(json.dumps(to_json(state)))) == state
+
+
+def test_the_score():
+    state = fold(FOUND, says("main", "killed"), says("main", "skipped", "c"))
+    summary = selectors.mutants_summary(state)
+    assert (summary.total, summary.killed, summary.pending, summary.skipped) == (4, 1, 2, 1)
+    assert (summary.score, summary.static) == (0.25, 1)
+    assert summary.adjusted == pytest.approx(1 / 3)
+    fold(says("main", "invalid", "d"), says("main", "equivalent", "b"), state=state)
+    summary = selectors.mutants_summary(state)
+    assert (summary.score, summary.adjusted) == (pytest.approx(1 / 3), 1.0)
+    assert selectors.mutants_summary(State()).score is None
+
+
+def test_the_status_object_adds_instances_up():
+    nan = float("nan")
+    state = fold(
+        FOUND,
+        says("main", "killed"),
+        MutationStats("main", 1.0, 2.0, 0.5, 0.25, runs=10, unexecuted=5, share=0.5, backlog=3),
+        MutationStats("s1", 3.0, nan, 0.5, 0.25, runs=-4, unexecuted=5, phase="exact"),
+        MutationStats("s2", share=0.25),
+    )
+    mutants = selectors.status_dict(state)["mutants"]
+    assert (mutants["total"], mutants["killed"], mutants["score"]) == (4, 1, 0.25)
+    assert mutants["time"] == {
+        "original_s": 4.0, "mutants_s": 2.0, "compile_s": 1.0, "rest_s": 0.5,
+    }  # fmt: skip
+    assert (mutants["pairs"]["runs"], mutants["pairs"]["unexecuted"]) == (10, 10)
+    assert (mutants["share"], mutants["backlog"], mutants["phase"]) == (0.375, 3, "exact")
+    assert selectors.status_dict(State())["mutants"] is None
+
+
+def test_sorting_and_filtering():
+    state = fold(FOUND, MutantRuns("main", {"c": [9, 9, 9], "a": [3, 3, 3]}))
+    by_runs = selectors.mutants(state, by="runs", descending=True)
+    assert [m.id for m in by_runs] == ["c", "a", "b", "d"]
+    assert [m.id for m in selectors.mutants(state, text="X-1")] == ["a"]
+    assert [m.id for m in selectors.mutants(state, where=lambda m: m.static)] == ["b"]
