@@ -44,6 +44,18 @@ def parse_and_print(text: str) -> None:
         raise AssertionError("printing and parsing again changes the program")
 
 
+def parse(text: str) -> tuple[object, str]:
+    """The tree as plain tuples, with where each node began, and the program printed from it."""
+    tree = c_parser.CParser().parse(text)
+    return _plain(tree), c_generator.CGenerator().visit(tree)
+
+
+def _plain(node) -> tuple:
+    attributes = [getattr(node, name) for name in node.attr_names]
+    children = [(name, _plain(child)) for name, child in node.children()]
+    return type(node).__name__, str(node.coord), attributes, children
+
+
 def program(r) -> str:
     return "\n".join(external(r) for _ in r.more(1, 4, continues=0.5))
 

@@ -41,8 +41,8 @@ class Execution:
     """What the target returned, on SUCCESS."""
     error: BaseException | None = None
     """What it raised, on FAILURE and INVALID."""
-    spent: int = 0
-    """Periods of fuel (:mod:`~fuzztui.engines.core.guard`) that it took."""
+    turns: int = 0
+    """Turns of loops and calls that were counted (:mod:`~fuzztui.engines.core.guard`)."""
 
 
 class Observer(Protocol):
@@ -117,7 +117,7 @@ class Executor:
             guard.stop()
         if guard.expired:
             outcome, error, value = Outcome.TIMEOUT, None, None
-        return Execution(outcome, form.used(data), 0, value, error, guard.spent)
+        return Execution(outcome, form.used(data), 0, value, error, guard.turns)
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]

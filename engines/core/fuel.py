@@ -109,8 +109,17 @@ def add_fuel(root: _Function | ast.Lambda) -> None:
 
 
 def _enter(function: _Function, *, counting: bool) -> None:
+    """An entry is a turn: what ``Guard.tick`` does, without a call except each so many."""
     first = function.body[0]
-    head: list[ast.stmt] = [placed(ast.Expr(_tick()), first)]
+    turns = (
+        ast.Attribute(marker("guard"), "_turns", ast.Store()),
+        ast.Attribute(marker("guard"), "_turns", ast.Load()),
+    )
+    full = ast.Compare(turns[1], [ast.GtE()], [ast.Constant(FUEL_PERIOD)])
+    head: list[ast.stmt] = [
+        placed(ast.AugAssign(turns[0], ast.Add(), ast.Constant(1)), first),
+        placed(ast.If(full, [ast.Expr(_tick())], []), first),
+    ]
     if counting:
         head.append(begin_count(first))
     after_docstring = int(

@@ -68,6 +68,7 @@ class Application:
             "arm": coverage.arms.add,
             "fuel": guard.spend,
             "tick": guard.tick,
+            "guard": guard,
         }
         """What the markers in compiled code stand for (see ``core/markers.py``)."""
 

@@ -21,7 +21,7 @@ _TINY: Final = 5e-324
 MARKERS: Final[Mapping[str, complex]] = {
     name: complex(0.0, _TINY * (i + 3))
     for i, name in enumerate(
-        ("cells", "next", "arm", "fuel", "tick", "hit", "watches", "nobody", "empty")
+        ("cells", "next", "arm", "fuel", "tick", "guard", "hit", "watches", "nobody", "empty")
     )
 }
 

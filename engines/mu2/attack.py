@@ -54,10 +54,10 @@ class Attack:
         ``turns``: what the program takes for this input (:meth:`measure`), if known. The
         caller must make sure that the program still :meth:`repeats` itself.
         """
-        taken = -(-turns // FUEL_PERIOD)
+        taken = _periods(turns)
         fuel = taken * _FUEL_TIMES + _FUEL_PLUS
         if not turns:
-            fuel = original.spent * _FUEL_TIMES + _FUEL_BLIND
+            fuel = _periods(original.turns) * _FUEL_TIMES + _FUEL_BLIND
         self._program.enter(mutant)
         mutated, first = self._run(original, mutant.index, fuel)
         if first is None:
@@ -66,10 +66,10 @@ class Attack:
             # With ten times the fuel that all its loops and calls deserve.
             if not turns:
                 self._program.enter_base(mutant)
-                _, other = self._run(original, mutant.index, 0)
+                base, other = self._run(original, mutant.index, 0)
                 if other is not None:
                     raise Unstable
-                taken = -(-self._executor.guard.turns // FUEL_PERIOD)
+                taken = _periods(base.turns)
             fuel = (taken * _FUEL_TIMES + _FUEL_PLUS) * _AGAIN_TIMES
         self._program.enter(mutant)
         _, second = self._run(original, mutant.index, fuel)
@@ -78,9 +78,8 @@ class Attack:
     def once(self, original: Execution, mutant: Mutant) -> Verdict | None:
         """A verdict that somebody else must confirm. Raises ``CannotSwap``."""
         self._program.enter_base(mutant)
-        self._run(original, mutant.index, 0)
-        taken = -(-self._executor.guard.turns // FUEL_PERIOD)
-        fuel = (taken * _FUEL_TIMES + _FUEL_PLUS) * _AGAIN_TIMES
+        base, _ = self._run(original, mutant.index, 0)
+        fuel = (_periods(base.turns) * _FUEL_TIMES + _FUEL_PLUS) * _AGAIN_TIMES
         self._program.enter(mutant)
         return self._run(original, mutant.index, fuel)[1]
 
@@ -91,10 +90,10 @@ class Attack:
         """
         self._program.quiet(self._program.units_of(original.observed))
         try:
-            _, other = self._run(original, -1, 0)
+            measured, other = self._run(original, -1, 0)
             if other is not None:
                 raise Unstable
-            return max(1, self._executor.guard.turns)
+            return max(1, measured.turns)
         finally:
             self._program.loud()
 
@@ -127,8 +126,12 @@ class Attack:
             finally:
                 self._program.leave()
             if mutated.outcome is Outcome.TIMEOUT:
-                self.fuel += mutated.spent
+                self.fuel += _periods(mutated.turns)
             # Comparing may run the target's code: still within begin and end.
             return mutated, self._oracle.verdict(original, mutated)
         finally:
             self._end()
+
+
+def _periods(turns: int) -> int:
+    return -(-turns // FUEL_PERIOD)

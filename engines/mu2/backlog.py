@@ -33,7 +33,6 @@ __all__ = ["Backlog"]
 
 _CHUNK: Final = 32
 """Mutants run before the loop gets its turn: commands wait no longer."""
-_AUDITS: Final = 2
 _OUTSIDE_INPUTS: Final = 16
 _OUTSIDE_COST: Final = 500_000
 """Turns: a tenth of a second's worth."""
@@ -150,7 +149,7 @@ class Backlog:
         schedule = _EXACT if self.exact else self._schedule
         chosen = self._pipeline.todo(seen, schedule, saved=True, settled=settled)
         self._settled[entry.id] |= table.mask & ~_bits(seen.infected)
-        audits = self._pipeline.audit(seen, most=_AUDITS)
+        audits = self._pipeline.audit(seen, runs=self._runner.runs, everything=schedule.everything)
         left = deque([*(row.mutant.index for row in chosen), *audits])
         if any(row.promoted and self._table.favour(row.mutant.index) for row in chosen):
             self._scheduler.promote(entry.id)
@@ -175,7 +174,12 @@ class Backlog:
                 kills = self._in_children(part, [job.entry])
             else:
                 kills = self._runner.kills(
-                    job.original, part, turns=job.turns, known=True, verify=not job.left
+                    job.original,
+                    part,
+                    audits=job.audits,
+                    turns=job.turns,
+                    known=True,
+                    verify=not job.left,
                 )
             self._journal.end()
             self._settled[job.entry.id] |= _bits(part)

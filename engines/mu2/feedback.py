@@ -26,6 +26,8 @@ _SHRINK_AT_MOST: Final = 8
 """An input that kills more than this at once is not made smaller: each try would run them all."""
 
 
+_WIDE_EVERY: Final = 16
+"""Epochs, of which one watches all survivors and not only the warm."""
 _SAMPLE_EVERY: Final = 256
 _DEARER: Final = 2
 """Inputs that infect cost about so many times what trials cost on average."""
@@ -66,10 +68,10 @@ class KillFeedback:
         else:
             trial = self._words[j.TRIAL]
             probed = self._schedule.probes(trial, waiting=len(self._backlog) > 0)
-            if probed and self._schedule.everything:
+            if probed and (self._schedule.everything or trial // EPOCH % _WIDE_EVERY == 0):
                 self._watch.everyone()
             elif probed or self._table.promoted:
-                self._watch.known(renew=trial % EPOCH == 0)
+                self._watch.warm(renew=trial % EPOCH == 0)
             else:
                 self._watch.install(None)
         self._started = time.perf_counter_ns()
@@ -93,11 +95,13 @@ class KillFeedback:
             rows = [row for row in rows if row.promoted]
         if not rows:
             return ()
-        audits = self._pipeline.audit(seen, most=1)
+        audits = self._pipeline.audit(
+            seen, runs=self._runner.runs, everything=self._schedule.everything
+        )
         cost = self._runner.cost
         todo = [*(row.mutant.index for row in rows), *audits]
         turns = int(self._schedule.trial_turns) * _DEARER
-        self._kills = self._runner.kills(execution, todo, turns=turns)
+        self._kills = self._runner.kills(execution, todo, audits=audits, turns=turns)
         self._schedule.spent(self._runner.cost - cost, len(self._kills), saved=False)
         self._pipeline.audited(self._kills, audits)
         if self._kills:

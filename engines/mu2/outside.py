@@ -165,7 +165,7 @@ class Outside:
             return
         for at, original in enumerate(originals):
             tell({"begin": at})
-            fuel = original.spent * 10 + 64
+            fuel = original.turns // 256 * 10 + 64
             found = self._oracle.verdict(original, other.call(original.data, fuel))
             if found is not None:
                 same = self._reload(None).call(original.data)

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from fuzztui.engines.mutants.program import Probing, Unit
-
 from fuzztui.engines.mu2.runner import Kill
 from fuzztui.engines.mu2.schedule import Schedule
 from fuzztui.engines.mu2.table import Row, Table
+from fuzztui.engines.mutants.program import Probing, Unit
 
 __all__ = ["Pipeline", "Tally", "Watched"]
 
@@ -104,8 +103,14 @@ class Pipeline:
                 f"unsound pruning: {', '.join(wrong)} was pruned and kills; please report this",
             )
 
-    def audit(self, seen: Watched, *, most: int) -> list[int]:
-        """About 1% of the soundly pruned, drawn at random: to be run all the same."""
+    def audit(self, seen: Watched, *, runs: int, everything: bool) -> list[int]:
+        """About 1% of the soundly pruned, drawn at random: to be run all the same.
+
+        Unless ``everything`` is analysed anyway, no more than 5% of all ``runs`` so far.
+        """
+        most = len(self._table.rows) if everything else runs // 20 + 1 - self.tally.audits
+        if most <= 0:
+            return []
         pruned = len(seen.watched) - len(seen.infected)
         share, rest = divmod(pruned, _AUDIT_ONE_IN)
         wanted = min(most, share + (self._rng.randrange(_AUDIT_ONE_IN) < rest))

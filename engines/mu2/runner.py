@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from fuzztui.engines.core.executor import Execution, Executor
@@ -21,6 +21,9 @@ Kill = tuple[int, Verdict]
 """A mutant's index and how its death showed."""
 
 _VERIFY_EVERY: Final = 64
+_BESIDES: Final = 2
+"""A run of a mutant takes so many times what the program takes: it is compiled, swapped
+in, compared."""
 
 
 class Runner:
@@ -60,14 +63,16 @@ class Runner:
         todo: Sequence[int],
         *,
         turns: int,
+        audits: Collection[int] = (),
         known: bool = False,
         verify: bool = False,
     ) -> list[Kill]:
         """Run those mutants on the input of ``original``, which has just run; confirmed kills.
 
-        ``turns``: what a run of it costs, by estimate unless ``known``. ``verify``: look in
-        any case whether the program is still as it was, and not only every so often or
-        when there was a kill. If it is not, raises ``Afresh``: a clean worker must go on.
+        ``turns``: what a run of it costs, by estimate unless ``known``. ``audits``: those
+        among the mutants that run only to check the pruning. ``verify``: look in any case
+        whether the program is still as it was, not only every so often and after kills.
+        If it is not, raises ``Afresh``: a clean worker must go on.
         """
         began, compiled = time.perf_counter_ns(), self._program.compile_ns
         found: list[Kill] = []
@@ -84,7 +89,8 @@ class Runner:
                 except CannotSwap as e:
                     self._table.invalidate(at, str(e))
                     continue
-                self._table.ran(at)
+                if at not in audits:
+                    self._table.ran(at)
                 if verdict is not None:
                     found.append((at, verdict))
             due = verify or found or self._unverified >= _VERIFY_EVERY
@@ -95,7 +101,7 @@ class Runner:
             found = []
         finally:
             self._journal.judging()
-            self.cost += (self._attack.runs - runs) * turns
+            self.cost += (self._attack.runs - runs) * turns * _BESIDES
             self.cost += (self._attack.fuel - fuel) * FUEL_PERIOD
             self.ns += time.perf_counter_ns() - began
             self.compile_ns += self._program.compile_ns - compiled

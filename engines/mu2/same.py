@@ -14,7 +14,9 @@ values are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+import io
+import pickle
+from collections.abc import Callable, Collection, Hashable
 from typing import Any, Final
 
 from fuzztui.engines.core.guard import TrialTimeout
@@ -29,6 +31,9 @@ _NESTED: Final = 30
 """How deep unordered things are tried out within such things."""
 
 
+_STRINGS: Final = frozenset({str})
+
+
 def same(a: object, b: object) -> bool:
     """Compare; raises nothing but :class:`TrialTimeout`, however hostile the values.
 
@@ -36,11 +41,36 @@ def same(a: object, b: object) -> bool:
     under the guard, and with the program unmutated. Consumes no iterator.
     """
     try:
-        return _Comparison().settle([(a, b)])
+        return a is b or _look_the_same(a, b) or _Comparison().settle([(a, b)])
     except TrialTimeout:
         raise
     except BaseException:  # beyond all care that was taken: out of memory, say
         return True
+
+
+class _Other(Exception):
+    """There is more to the value than plain data."""
+
+
+class _Plain(pickle.Pickler):
+    """Writes exactly the builtin types down, in C and with every type told apart."""
+
+    def reducer_override(self, value: object) -> Any:
+        """Called for all other types."""
+        raise _Other
+
+
+def _look_the_same(a: object, b: object) -> bool:
+    """The usual case, plain data that is the same, five times faster; False says nothing."""
+    written = []
+    for value in (a, b):
+        file = io.BytesIO()
+        try:
+            _Plain(file, 4).dump(value)
+        except Exception:
+            return False
+        written.append(file.getvalue())
+    return written[0] == written[1]
 
 
 class _Comparison:
@@ -68,14 +98,21 @@ class _Comparison:
 
     def _pair(self, a: Any, b: Any) -> bool:
         """False if they differ at first sight; their parts go onto the stack."""
-        atom = ATOMS.get(id(type(a)))
-        if atom is not None and type(a) is type(b):
+        t = type(a)
+        alike = type(b) is t
+        atom = ATOMS.get(id(t))
+        if atom is not None and alike:
             return atom(a, b)
         key = (id(a), id(b))
         if key in self._assumed:
             return True
         self._assumed[key] = (a, b)
-        shape, other = shape_of(type(a)), shape_of(type(b))
+        if alike:  # the most frequent ones by a shorter way
+            if t is dict:
+                return self._mapping(a, b)
+            if t is list or t is tuple:
+                return self._sequence(a, b)
+        shape, other = shape_of(t), shape_of(type(b))
         if shape.name != other.name or shape.kind is not other.kind:
             return False
         if shape.eq is not None and _says_equal(shape.eq, a, b):
@@ -91,8 +128,6 @@ class _Comparison:
             return False
         if kind is Kind.SEQUENCE:
             return self._sequence(a.items, b.items)
-        if len(a.items) != len(b.items):
-            return False
         if kind is Kind.MAPPING:
             return self._mapping(a.items, b.items)
         return self._unordered([(x, None) for x in a.items], [(x, None) for x in b.items])
@@ -108,13 +143,18 @@ class _Comparison:
             if t is str or t is int:  # most of them: not worth the stack
                 if type(y) is not t or x != y:
                     return False
+            elif t is float:
+                if type(y) is not t or x.hex() != y.hex():
+                    return False
             else:
                 push((x, y))
         return True
 
     def _mapping(self, a: dict[Any, Any], b: dict[Any, Any]) -> bool:
         """Exact dicts, whatever the order. Keys that are all strings need no care."""
-        if _only_strings(a) and _only_strings(b):
+        if len(a) != len(b):
+            return False
+        if _STRINGS.issuperset(map(type, a)) and _STRINGS.issuperset(map(type, b)):
             try:
                 return self._sequence(a.values(), [b[key] for key in a])
             except KeyError:
@@ -127,6 +167,8 @@ class _Comparison:
         Keys of plain values are found by what they are made of; the others (objects, which
         may be hashed by identity) are tried out against each other.
         """
+        if len(a) != len(b):
+            return False
         ours, rest_a = _by_key(a)
         theirs, rest_b = _by_key(b)
         if len(rest_a) != len(rest_b) or len(ours) != len(theirs):
@@ -176,10 +218,6 @@ def _says_equal(eq: Callable[[Any, Any], object], a: object, b: object) -> bool:
         return eq(a, b) is True
     except Exception:
         return False
-
-
-def _only_strings(keys: Iterable[object]) -> bool:
-    return all(type(key) is str for key in keys)
 
 
 def _by_key(

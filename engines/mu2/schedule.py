@@ -101,22 +101,21 @@ class Adaptive:
     """Fruitless runs after which a mutant is run less and less."""
     SAVED_AT_MOST = 16
     """Mutants that have run before are run on a saved input: so many at most."""
-    SAVED_RATE = 0.2, 2.0
+    SAVED_RATE = 0.05, 2.0
     """What a trial pays into the account for saved inputs, as a part of its own cost:
     while coverage grows, and when it is dry."""
     LEAST, MOST = 0.05, 2.0
     """Bounds of the same for the inputs of trials."""
     FRUITLESS = 200
     """So many trials' worth without a kill lower the rate."""
-    ADVANCE = 1_000_000
-    """What is in the account at the start, a fifth of a second's worth: the first kills
-    come at once."""
+    ADVANCE = 200
+    """Trials' worth that is in the account at the start: the first kills come at once."""
     PROBED = 0.25, 1.0
     """The part of trials that is probed, once no saved input waits: likewise."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
-        self._saved = float(self.ADVANCE)
+        self._saved = 0.0
         self._account = 0.0
         self._rate = 0.5
         self._barren = 0.0
@@ -153,11 +152,11 @@ class Adaptive:
         return self._probing and not waiting
 
     def choose(self, rows: Iterable[Row], *, saved: bool) -> list[Row]:
-        """Promoted ones always; of the others what back-off and the account allow."""
+        """Promoted and never run ones always; others as back-off and the account allow."""
         chosen: list[Row] = []
         room = self.SAVED_AT_MOST if saved else int(self._account / self.trial_turns)
         for row in sorted(rows, key=_rank):
-            if row.promoted or (saved and not row.runs):
+            if row.promoted or not row.runs:
                 chosen.append(row)
             elif room > 0 and (
                 row.runs <= self.PATIENCE or self._rng.random() * row.runs < self.PATIENCE
@@ -172,6 +171,8 @@ class Adaptive:
 
     def sample(self, turns: int) -> None:
         """A mean that forgets slowly: inputs grow."""
+        if not self._samples:
+            self._saved += self.ADVANCE * turns
         self._samples = min(64, self._samples + 1)
         self.trial_turns += (turns - self.trial_turns) / self._samples
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 __all__ = ["ATOMS", "Kind", "Shape", "Value", "shape_of", "type_name", "without_addresses"]
 
@@ -60,8 +60,7 @@ class Kind(Enum):
     SET = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """The parts of one value: ``state`` in order, ``items`` as the kind says."""
 
     state: Collection[Any]
@@ -173,6 +172,7 @@ _PAYLOADS: Final[dict[int, tuple[Kind, Callable[[Any], Any]]]] = {
     id(base): (kind, payload)
     for base, kind, payload in (
         (collections.OrderedDict, Kind.SEQUENCE, _ordered),
+        (collections.Counter, Kind.MAPPING, lambda v: dict(dict.items(v))),
         (dict, Kind.MAPPING, lambda v: v if type(v) is dict else dict(dict.items(v))),
         (list, Kind.SEQUENCE, lambda v: v if type(v) is list else list(list.__iter__(v))),
         (tuple, Kind.SEQUENCE, lambda v: v if type(v) is tuple else tuple(tuple.__iter__(v))),
@@ -213,6 +213,8 @@ def _payload_and_state(
 def _own_eq(mro: tuple[type, ...]) -> Callable[[Any, Any], object] | None:
     """The ``__eq__`` that the class has from a user (or a library), not from C."""
     for base in mro:
+        if id(base) in _PAYLOADS:
+            return None
         found = _SPACE(base).get("__eq__", _ABSENT)
         if found is not _ABSENT:
             return found if type(found) is types.FunctionType else None

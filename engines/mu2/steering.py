@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzztui.engines.core.corpus import SteerError
 from fuzztui.engines.mu2.backlog import Backlog
-from fuzztui.engines.mu2.table import Row, Table
+from fuzztui.engines.mu2.table import ALIVE, PENDING, Row, Table
 from fuzztui.wire.commands import (
     Command,
     ExactPass,
@@ -32,21 +32,21 @@ class MutantSteering:
         rows = self._table.select(getattr(command, "select", ""))
         match command:
             case SkipMutants():
+                rows = _living(rows)
                 self._table.judge(rows, "skipped")
                 return f"{_many(rows)} skipped"
             case MarkEquivalent():
+                rows = _living(rows)
                 self._table.judge(rows, "equivalent", command.because)
                 because = f", because {command.because}" if command.because else ""
                 return f"{_many(rows)} marked equivalent{because}"
             case PromoteMutants():
-                dead = [row for row in rows if row.base == "killed"]
-                rows = [row for row in rows if row.base in ("pending", "alive")]
-                if not rows:
-                    raise SteerError(f"{_many(dead)} killed already: requeue to try again")
+                rows = _living(rows)
                 self._table.promote(rows)
             case MoveMutants():
                 if command.to not in ("first", "last"):
                     raise SteerError(f"to = {command.to!r}: it is first or last")
+                rows = _living(rows)
                 self._table.move(rows, command.to)
                 return f"{_many(rows)} moved to be {command.to}"
             case RequeueMutants():
@@ -56,6 +56,15 @@ class MutantSteering:
         self._backlog.again(row.mutant.index for row in rows)
         done = "promoted" if isinstance(command, PromoteMutants) else "queued again"
         return f"{_many(rows)} {done}"
+
+
+def _living(rows: list[Row]) -> list[Row]:
+    """Those that a verdict can still concern: a kill is a fact. Raises :class:`SteerError`."""
+    living = [row for row in rows if row.base in (PENDING, ALIVE)]
+    if not living:
+        what = "it is" if len(rows) == 1 else "all are"
+        raise SteerError(f"{_many(rows)}: {what} killed or invalid; requeue to try again")
+    return living
 
 
 def _many(rows: list[Row]) -> str:

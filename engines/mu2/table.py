@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fuzztui.engines.mu2.oracle import Verdict
-from fuzztui.engines.mutants.program import Mutant
-
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.corpus import SteerError
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog, Told
+from fuzztui.engines.mu2.oracle import Verdict
+from fuzztui.engines.mutants.program import Mutant
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection
 
@@ -29,6 +28,7 @@ _SKIPPED: Final = "skipped"
 _EQUIVALENT: Final = "equivalent"
 
 _FOUND_A_LINE: Final = 200
+_RUNS_A_LINE: Final = 500
 _FAVOURS: Final = 4
 
 
@@ -251,13 +251,15 @@ class Table:
         """Tell the counts that have about doubled."""
         if not self._changed_runs:
             return
-        figures = {}
-        for at in sorted(self._changed_runs):
-            row = self.rows[at]
-            row.told_runs = max(1, row.runs)
-            figures[row.id] = [row.reached, row.infected, row.runs]
+        changed = sorted(self._changed_runs)
         self._changed_runs.clear()
-        self._log.write(MutantRuns(self._log.instance, figures))
+        for start in range(0, len(changed), _RUNS_A_LINE):
+            figures = {}
+            for at in changed[start : start + _RUNS_A_LINE]:
+                row = self.rows[at]
+                row.told_runs = max(1, row.runs)
+                figures[row.id] = [row.reached, row.infected, row.runs]
+            self._log.write(MutantRuns(self._log.instance, figures))
 
     # ---------------------------------------------------------- what a person says
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from fuzztui.engines.core.executor import Execution
-from fuzztui.engines.mu2.table import ALIVE, Table
+from fuzztui.engines.mu2.table import Table
 from fuzztui.engines.mutants.program import Probing, Program
 
 __all__ = ["Watch"]
 
-_STALE_PART: Final = 16
+_STALE: Final = 4
+_STALE_PART: Final = 8
+_COLD: Final = 24
+"""Runs that a mutant has survived when it is no longer watched in every trial."""
 
 
 class Watch:
@@ -25,6 +28,7 @@ class Watch:
         self._program, self._table = program, table
         self._all, self._some = program.probing(), program.probing()
         self._all_wanted: frozenset[int] = frozenset()
+        self._some_wanted: frozenset[int] = frozenset()
         self._all_of = self._some_of = -1
         self._entered = 0
         self._covered = {id(self._all): -1, id(self._some): -1}
@@ -62,22 +66,32 @@ class Watch:
         self.install(self._all)
         return self._all
 
-    def known(self, *, renew: bool) -> Probing:
-        """Watch those that the corpus reaches, and has not killed: what trials are probed for.
+    def warm(self, *, renew: bool) -> Probing:
+        """Watch the survivors that have not survived much yet: those are rarely infected.
 
-        ``renew``: this is a moment to look whether the set has become stale.
+        The others' probes are the expensive ones, in code that every input runs, and
+        tell that yet another input infects what is hardly ever run any more. ``renew``:
+        this is a moment to look whether the set has become stale.
         """
         table = self._table
-        many = table.changes - self._some_of > len(table.survivors) // _STALE_PART
-        if self._some_of < 0 or (renew and many):
+        if self._some_of < 0 or (renew and self._stale()):
             self._some_of = table.changes
-            rows = table.rows
-            alive = {at for at in table.survivors if rows[at].base == ALIVE}
-            self._some.want(alive | (table.promoted & table.survivors))
+            self._some_wanted = frozenset(self._warm())
+            self._some.want(self._some_wanted)
             self._covered[id(self._some)] = -1
         self._cover(self._some)
         self.install(self._some)
         return self._some
+
+    def _warm(self) -> set[int]:
+        table, rows = self._table, self._table.rows
+        warm = {at for at in table.survivors if rows[at].runs < _COLD}
+        return warm | (table.promoted & table.survivors)
+
+    def _stale(self) -> bool:
+        warm = self._warm()
+        off = len(warm ^ self._some_wanted)
+        return off > max(_STALE, len(self._some_wanted) // _STALE_PART)
 
     def forget(self) -> None:
         """Somebody was promoted or queued again: the set is stale."""

@@ -16,8 +16,9 @@ from typing import Any, Final
 
 from fuzztui.engines.core.markers import marker
 from fuzztui.engines.mutants import watches
+from fuzztui.engines.mutants.kinds import empty_literal, is_boolean, is_empty, is_sequence
 from fuzztui.engines.mutants.text import Cut, Text
-from fuzztui.engines.mutants.watches import WatchMaker
+from fuzztui.engines.mutants.watches import Watch
 
 __all__ = ["DEFAULT_OPERATORS", "OPERATORS", "PREDICATE", "TEST", "VALUE", "Change", "Operator"]
 
@@ -41,7 +42,7 @@ class Change:
     variant: str
     make: Callable[[], ast.AST]
     cuts: Callable[[Text], Sequence[Cut]]
-    watch: WatchMaker | None = None
+    watch: Watch | None = None
     site: int = 0
 
 
@@ -82,17 +83,13 @@ _CALCULATED: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     **{ast.FloorDiv: op.floordiv, ast.Mod: op.mod},
     **{ast.BitAnd: op.and_, ast.BitOr: op.or_, ast.BitXor: op.xor},
 }
-_DISPLAYS: Final = (ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.Set)
-_PREDICATES: Final = frozenset(
-    {"isinstance", "issubclass", "hasattr", "callable", "bool", "any", "all"}
-)
 
 
 # ------------------------------------------------------------------ comparisons
 
 
 def _comparisons(
-    node: ast.AST, table: dict[type[ast.cmpop], type[ast.cmpop]], watch: WatchMaker | None
+    node: ast.AST, table: dict[type[ast.cmpop], type[ast.cmpop]], watch: Watch | None
 ) -> Iterator[Change]:
     if not isinstance(node, ast.Compare):
         return
@@ -194,34 +191,14 @@ def _negatives(node: ast.AST, role: str) -> Iterator[Change]:
     yield Change("drop", lambda: node.operand, cuts, None if constant else watches.not_zero)
 
 
-def is_sequence(node: ast.AST) -> bool:
-    """Is it text, bytes or a list for sure: nothing that one calculates with?"""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str | bytes)
-    if isinstance(node, ast.BinOp):
-        if isinstance(node.op, ast.Add | ast.Mult):
-            return is_sequence(node.left) or is_sequence(node.right)
-        return isinstance(node.op, ast.Mod) and is_sequence(node.left)
-    return isinstance(
-        node, ast.JoinedStr | ast.List | ast.ListComp | ast.Tuple | ast.Dict | ast.Set
-    )
-
-
 def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
     """Two small constants, and the result is no other: the mutant would be equivalent."""
     a, b = getattr(node.left, "value", None), getattr(node.right, "value", None)
     if not all(isinstance(n, ast.Constant) for n in (node.left, node.right)):
         return False
-    same = True
-
-    def differs() -> None:
-        nonlocal same
-        same = False
-
     if type(node.op) not in _CALCULATED or new not in _CALCULATED:
         return False
-    watches.arithmetic(_CALCULATED[type(node.op)], _CALCULATED[new])(differs)(a, b)
-    return same
+    return not watches.arithmetic(_CALCULATED[type(node.op)], _CALCULATED[new])(a, b)
 
 
 # --------------------------------------------------------------- returns, calls
@@ -236,7 +213,7 @@ def _returns(node: ast.AST, role: str) -> Iterator[Change]:
         return
     value = node.value
     constant = isinstance(value, ast.Constant)
-    if role == PREDICATE or _is_boolean(value):
+    if role == PREDICATE or is_boolean(value):
         for other in (True, False):
             if not constant or value.value is not other:  # type: ignore[attr-defined]
                 watch = None if constant else watches.not_this(other)
@@ -245,8 +222,8 @@ def _returns(node: ast.AST, role: str) -> Iterator[Change]:
     if constant and value.value is None:  # type: ignore[attr-defined]
         return
     yield _returning(node, None, "none", None if constant else watches.not_this(None))
-    literal = _empty_literal(value)
-    if literal is None or _is_empty(value):
+    literal = empty_literal(value)
+    if literal is None or is_empty(value):
         return
 
     def make() -> ast.AST:
@@ -260,7 +237,7 @@ def _returns(node: ast.AST, role: str) -> Iterator[Change]:
 
 
 def _returning(
-    node: ast.Return, constant: bool | None, variant: str, watch: WatchMaker | None
+    node: ast.Return, constant: bool | None, variant: str, watch: Watch | None
 ) -> Change:
     def make() -> ast.AST:
         both = ast.Tuple([node.value, ast.Constant(constant)], ast.Load())  # type: ignore[list-item]
@@ -271,42 +248,6 @@ def _returning(
         return [Cut(*text.span(node.value), str(constant))]
 
     return Change(variant, make, cuts, watch)
-
-
-def _is_boolean(node: ast.expr) -> bool:
-    if isinstance(node, ast.BoolOp):
-        return all(_is_boolean(v) for v in node.values)
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in _PREDICATES
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.Not)
-    return isinstance(node, ast.Compare) or (
-        isinstance(node, ast.Constant) and isinstance(node.value, bool)
-    )
-
-
-def _empty_literal(node: ast.expr) -> str | None:
-    """How its type's empty value is written; "" if the type is not known, None if it has none."""
-    if isinstance(node, ast.Constant):
-        empty = watches.empty_of(node.value)
-        return None if empty is None else repr(empty)
-    if isinstance(node, ast.Lambda | ast.GeneratorExp):
-        return None
-    if isinstance(node, ast.Name) and node.id in ("self", "cls"):
-        return None
-    displays: dict[type[ast.expr], str] = {
-        **{ast.JoinedStr: "''", ast.List: "[]", ast.ListComp: "[]", ast.Tuple: "()"},
-        **{ast.Dict: "{}", ast.DictComp: "{}", ast.Set: "set()", ast.SetComp: "set()"},
-    }
-    return displays.get(type(node), "")
-
-
-def _is_empty(node: ast.expr) -> bool:
-    if isinstance(node, ast.Constant):
-        return not node.value
-    return (isinstance(node, ast.List | ast.Tuple) and not node.elts) or (
-        isinstance(node, ast.Dict) and not node.keys
-    )
 
 
 def _void_call(node: ast.AST, role: str) -> Iterator[Change]:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from fuzztui.engines.core.spec import TargetSpec
 from fuzztui.engines.core.target import Target, load_target
-from fuzztui.engines.mutants.program import Mutant, Program, made
+from fuzztui.engines.mutants.mutant import made
+from fuzztui.engines.mutants.program import Mutant, Program
 from fuzztui.engines.mutants.recompile import Slots
 
 __all__ = ["reload"]

@@ -10,13 +10,13 @@ the changes that operators offer there. Left alone: annotations, assertions, pat
 from __future__ import annotations
 
 import ast
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fuzztui.engines.core.fuel import loops_of
-from fuzztui.engines.mutants.operators import PREDICATE, TEST, VALUE, Change, Operator, is_sequence
+from fuzztui.engines.mutants.naming import digest, headers, import_name, lambda_name
+from fuzztui.engines.mutants.operators import PREDICATE, TEST, VALUE, Change, Operator
 
 __all__ = ["Function", "Point", "Scope", "Shell", "find_scopes", "find_unit"]
 
@@ -78,32 +78,6 @@ def find_unit(node: Function | ast.Lambda, operators: Sequence[Operator]) -> Sco
     return finder.scopes[0]
 
 
-def digest(nodes: Sequence[ast.AST]) -> str:
-    """12 hex digits of what the nodes say, wherever they stand."""
-    parts: list[str] = []
-    for node in nodes:
-        _write(node, parts)
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:12]
-
-
-def _write(node: ast.AST, parts: list[str]) -> None:
-    parts.append(type(node).__name__)
-    for name in node._fields:
-        value = getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            _write(value, parts)
-        elif isinstance(value, list):
-            if value or name != "type_params":  # not a field before Python 3.12
-                parts.append("[")
-            for item in value:
-                if isinstance(item, ast.AST):
-                    _write(item, parts)
-                else:
-                    parts.append(repr(item))
-        elif value is not None or name == "value":
-            parts.append(repr(value))
-
-
 class _Finder(ast.NodeVisitor):
     def __init__(self, operators: Sequence[Operator]) -> None:
         self.scopes: list[Scope] = []
@@ -133,16 +107,14 @@ class _Finder(ast.NodeVisitor):
         self.scopes.append(scope)
         self.visit(statement)
         if scope.points:
-            headers = list(_headers(statement))
-            scope.hash = digest(headers)
-            label = _label(statement) or f"{type(statement).__name__.lower()}-{scope.hash[:4]}"
-            scope.name = ".".join([*self._names, label])
+            scope.hash = digest(list(headers(statement)))
+            scope.name = ".".join([*self._names, import_name(statement, scope.hash)])
         self._scope = outer
 
     def unit(self, node: Function | ast.Lambda, known_hash: str | None = None) -> None:
         """An outermost function: its body, without defaults and decorators."""
         unit_hash = digest([node]) if known_hash is None else known_hash
-        name = f"<lambda-{unit_hash[:4]}>" if isinstance(node, ast.Lambda) else node.name
+        name = lambda_name(unit_hash) if isinstance(node, ast.Lambda) else node.name
         scope = Scope(node, ".".join([*self._names, name]), True, self._shells, unit_hash)
         self.scopes.append(scope)
         outer = self._scope, self._in_unit
@@ -339,8 +311,6 @@ class _Finder(ast.NodeVisitor):
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         self.generic_visit(node)
-        if is_sequence(node):
-            return
         self._point(node, VALUE)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
@@ -356,37 +326,6 @@ class _Finder(ast.NodeVisitor):
             function = ".".join(self._names) or "<module>"
             point = Point(node, changes, function, self._temporaries, self._text)
             self._scope.points.append(point)
-
-
-def _headers(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The part of a statement that is its scope: what nested statements are not in."""
-    if isinstance(statement, Function):
-        yield from statement.decorator_list
-        yield statement.args
-    elif isinstance(statement, ast.ClassDef):
-        yield from (*statement.decorator_list, *statement.bases, *statement.keywords)
-    elif hasattr(statement, "body"):
-        for name, value in ast.iter_fields(statement):
-            if isinstance(value, ast.AST):
-                yield value
-            elif name == "items":
-                yield from value
-            elif name == "cases":
-                yield from (case.guard for case in value if case.guard is not None)
-            elif name == "handlers":
-                yield from (handler.type for handler in value if handler.type is not None)
-    else:
-        yield statement
-
-
-def _label(statement: ast.stmt) -> str:
-    """A name for code that runs at import that lasts when other code is added."""
-    if isinstance(statement, Function | ast.ClassDef):
-        return f"{statement.name}.<header>"
-    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-    if isinstance(targets[0], ast.Name):
-        return targets[0].id
-    return ""
 
 
 def _is_special(test: ast.expr) -> bool:

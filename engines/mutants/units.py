@@ -8,6 +8,7 @@ imported) are matched by their place in the tree of code objects.
 from __future__ import annotations
 
 import ast
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from fuzztui.engines.mutants.operators import Operator
 from fuzztui.engines.mutants.recompile import (
     Place,
     Slots,
+    flatten,
     only_unit,
     parse_unit,
     shelled,
@@ -30,7 +32,7 @@ from fuzztui.engines.mutants.recompile import (
 from fuzztui.engines.mutants.sites import Point, find_unit
 from fuzztui.engines.mutants.text import Text
 
-__all__ = ["CannotSwap", "Code", "Prepared", "Source", "Unit", "Workshop"]
+__all__ = ["CannotSwap", "Code", "Prepared", "Source", "Unit", "Workshop", "size_of"]
 
 _KEPT: Final = 64
 
@@ -74,10 +76,13 @@ class Unit:
     plain: Code = field(default_factory=list)
     """As imported."""
     rest: Code = field(default_factory=list)
-    """What is installed between mutants."""
+    """What is installed between mutants: ``plain`` or that with probes."""
     base: Code | None = None
     """Compiled as mutants are, but unmutated."""
     ran_at_import: bool = False
+
+    def __post_init__(self) -> None:
+        self.rest = self.plain
 
     def run(self, code: Code) -> None:
         """Have the functions run this."""
@@ -103,6 +108,15 @@ class Prepared:
     module: ast.Module
     points: list[Point]
     slots: Slots
+
+
+def size_of(code: Code) -> int:
+    """About how many bytes of memory a unit's compiled code takes."""
+    parts = [part for _, root in code for part in flatten(root)]
+    return sum(
+        sys.getsizeof(c) + len(c.co_linetable) + 8 * (len(c.co_consts) + len(c.co_names))
+        for c in parts
+    )
 
 
 class Workshop:

@@ -1,11 +1,11 @@
 """Infection: may a mutated expression have another value than the original?
 
-A *watch* sees the operands of an expression each time that the program evaluates it, and
-calls ``infect`` unless it is certain that the mutated expression would have had the very
-same value (paper, section IV-B2). It decides for exact ``int``, ``float``, ``str``,
-``bytes``, ``bool`` and ``None`` only: nothing of the program's is ever called, compared
-or hashed, and no exception gets out. Where neither is possible a mutant has no watch:
-whoever evaluates the expression is infected.
+A *watch* is given the operands of an expression each time that the program evaluates it, and
+says False only if it is certain that the mutated expression would have had the very same
+value (paper, section IV-B2). It decides for exact ``int``, ``float``, ``str``, ``bytes``,
+``bool`` and ``None`` only: nothing of the program's is ever called, compared or hashed, and
+no exception gets out. Where neither is possible a mutant has no watch: whoever evaluates
+the expression is infected.
 """
 
 from __future__ import annotations
@@ -13,20 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = [
-    "Watch",
-    "WatchMaker",
-    "arithmetic",
-    "empty_of",
-    "not_empty",
-    "not_this",
-    "not_zero",
-    "ordering",
-]
+__all__ = ["Watch", "arithmetic", "empty_of", "not_empty", "not_this", "not_zero", "ordering"]
 
-Watch = Callable[..., None]
-WatchMaker = Callable[[Callable[[], None]], Watch]
-"""Makes a watch that calls the given ``infect()``."""
+Watch = Callable[[Any, Any], bool]
+"""Takes both operands; the second is None where there is one only."""
 
 _HAVE_EMPTY: Final = (
     *(bool, int, float, complex, str, bytes, tuple, frozenset),
@@ -35,48 +25,37 @@ _HAVE_EMPTY: Final = (
 _LARGEST: Final = 1 << 64  # products and quotients up to here cost nothing worth mentioning
 
 
-def ordering(infect: Callable[[], None]) -> Watch:
+def ordering(a: Any, b: Any) -> bool:
     """``a < b`` against ``a <= b``, and ``>`` likewise: they differ where a equals b.
 
     Where the comparison raises, the words of the exception differ.
     """
-
-    def watch(a: object, b: object) -> None:
-        x, y = type(a), type(b)
-        if x is y:
-            plain = x is int or x is str or x is float or x is bytes or x is bool
-        else:
-            plain = (x is int or x is float or x is bool) and (y is int or y is float or y is bool)
-        if not plain or a == b:
-            infect()
-
-    return watch
+    x, y = type(a), type(b)
+    if x is y:
+        plain = x is int or x is str or x is float or x is bytes or x is bool
+    else:
+        plain = (x is int or x is float or x is bool) and (y is int or y is float or y is bool)
+    return not plain or a == b
 
 
-def arithmetic(
-    original: Callable[[Any, Any], Any], mutated: Callable[[Any, Any], Any]
-) -> WatchMaker:
+def arithmetic(original: Callable[[Any, Any], Any], mutated: Callable[[Any, Any], Any]) -> Watch:
     """Both operations are carried out on numbers of moderate size and compared."""
 
-    def make(infect: Callable[[], None]) -> Watch:
-        def watch(a: Any, b: Any) -> None:
-            x, y = type(a), type(b)
-            if (
-                (x is int or x is float or x is bool)
-                and (y is int or y is float or y is bool)
-                and -_LARGEST < a < _LARGEST
-                and -_LARGEST < b < _LARGEST
-            ):
-                try:
-                    if _same(original(a, b), mutated(a, b)):
-                        return
-                except (ArithmeticError, TypeError, ValueError):
-                    pass
-            infect()
+    def watch(a: Any, b: Any) -> bool:
+        x, y = type(a), type(b)
+        if (
+            (x is int or x is float or x is bool)
+            and (y is int or y is float or y is bool)
+            and -_LARGEST < a < _LARGEST
+            and -_LARGEST < b < _LARGEST
+        ):
+            try:
+                return not _same(original(a, b), mutated(a, b))
+            except (ArithmeticError, TypeError, ValueError):
+                pass
+        return True
 
-        return watch
-
-    return make
+    return watch
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -84,43 +63,28 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b and (type(a) is not float or a != 0.0 or str(a) == str(b))
 
 
-def not_zero(infect: Callable[[], None]) -> Watch:
+def not_zero(a: Any, _: None) -> bool:
     """``-a`` against ``a``."""
-
-    def watch(a: object) -> None:
-        if type(a) is not int or a != 0:
-            infect()
-
-    return watch
+    return type(a) is not int or a != 0
 
 
-def not_this(constant: bool | None) -> WatchMaker:
+def not_this(constant: bool | None) -> Watch:
     """A returned value against ``None``, ``True`` or ``False``."""
 
-    def make(infect: Callable[[], None]) -> Watch:
-        def watch(value: object) -> None:
-            if value is not constant:
-                infect()
-
-        return watch
-
-    return make
-
-
-def not_empty(infect: Callable[[], None]) -> Watch:
-    """A returned value against the empty one of its type (:func:`empty_of`)."""
-
-    def watch(value: object) -> None:
-        kind = type(value)
-        if value is None or value is False:
-            return
-        if (kind is int or kind is str or kind is bytes or kind is tuple) and not value:
-            return
-        if kind is float and str(value) == "0.0":
-            return
-        infect()
+    def watch(value: Any, _: None) -> bool:
+        return value is not constant
 
     return watch
+
+
+def not_empty(value: Any, _: None) -> bool:
+    """A returned value against the empty one of its type (:func:`empty_of`)."""
+    kind = type(value)
+    if value is None or value is False:
+        return False
+    if kind is int or kind is str or kind is bytes or kind is tuple:
+        return bool(value)
+    return kind is not float or str(value) != "0.0"
 
 
 def empty_of(value: object) -> object:

@@ -16,7 +16,7 @@ from fuzztui.engines.core.importer import Application
 from fuzztui.engines.mutants.operators import OPERATORS
 from fuzztui.engines.mutants.program import Program
 
-pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the compiler, about random code
 
 UNRELATED = (
     "",

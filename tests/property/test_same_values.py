@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.engines.mu2 import same as module
 from fuzztui.engines.mu2.same import same
 
 
@@ -86,6 +87,17 @@ def test_a_copy_is_the_same(value: Any) -> None:
     assert same(value, copy.deepcopy(value))
 
 
+@given(values)
+def test_the_short_way_and_the_long_one_agree(value: Any) -> None:
+    assert module._Comparison().settle([(value, copy.deepcopy(value))])
+
+
+@given(values, values)
+def test_the_short_way_finds_no_more(a: Any, b: Any) -> None:
+    if module._look_the_same(a, b):
+        assert module._Comparison().settle([(a, b)])
+
+
 @given(values, values)
 def test_symmetric(a: Any, b: Any) -> None:
     assert same(a, b) == same(b, a)
@@ -98,9 +110,6 @@ def test_order_counts_in_lists_only(value: Any, order: list[int]) -> None:
     theirs = {keys[n]: copy.deepcopy(value) for n in order}
     assert same(ours, theirs)
     assert same(OrderedDict(ours), OrderedDict(theirs)) == (list(order) == sorted(order))
-
-
-LEAF = object()
 
 
 def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

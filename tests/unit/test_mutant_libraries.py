@@ -19,7 +19,8 @@ from fuzztui.engines.mutants.program import CannotSwap, Program
 LIBRARIES: dict[str, tuple[str, str, Callable[[Any, str], object]]] = {
     "tomllib": (
         "tomllib",
-        'a = [1, -2.5, "x"]\n[t.u]\nk = {b = true}\nd = 1979-05-27T07:32:00Z\n[[n]]\ne = """\ny"""\n',
+        'a = [1, -2.5, "x"]\n[t.u]\nk = {b = true}\nd = 1979-05-27T07:32:00Z\n'
+        '[[n]]\ne = """\ny"""\n',
         lambda m, text: m.loads(text),
     ),
     "yaml": (
@@ -51,9 +52,7 @@ def inputs(seed: str, count: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "name", ["tomllib", *(pytest.param(n, marks=pytest.mark.slow) for n in [*LIBRARIES][1:])]
-)
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_pruned_mutants_do_as_the_program_does(name: str) -> None:
     module_name, seed, call = LIBRARIES[name]
     coverage, guard = CoverageMap(), Guard(2.0)

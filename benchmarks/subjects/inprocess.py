@@ -1,0 +1,143 @@
+"""A subject loaded into this process, with its mutants, for benchmarks that look inside."""
+
+from __future__ import annotations
+
+import random
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuzztui.engines.core.corpus import Entry
+from fuzztui.engines.core.edges import CoverageMap, EdgeTable
+from fuzztui.engines.core.executor import Execution, Executor
+from fuzztui.engines.core.fixture import Fixture
+from fuzztui.engines.core.guard import Guard
+from fuzztui.engines.core.importer import Application
+from fuzztui.engines.core.inputs import GeneratedInput, InputForm, TextInput
+from fuzztui.engines.core.mutate import ChoiceMutator, Havoc, Mutator
+from fuzztui.engines.core.spec import Spec, read_spec
+from fuzztui.engines.core.target import Target, load_target
+from fuzztui.engines.mu2.attack import Attack
+from fuzztui.engines.mu2.engine import prepare
+from fuzztui.engines.mu2.oracle import Oracle
+from fuzztui.engines.mutants.program import CannotSwap, Mutant, Probing, Program
+from subjects import Subject
+from subjects.runs import Instance
+
+__all__ = ["Loaded", "Seen", "load"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One run of the program with probes: the run, and indices of mutants."""
+
+    original: Execution
+    reached: list[int]
+    infected: list[int]
+
+
+@dataclass
+class Loaded:
+    """The program twice: ``plain`` as it is, and instrumented, with mutants to swap in."""
+
+    subject: Subject
+    plain: Callable[[Any], Any]
+    form: InputForm
+    program: Program
+    executor: Executor
+    attack: Attack
+    oracle: Oracle
+
+    @property
+    def mutants(self) -> list[Mutant]:
+        """Those that can be swapped in."""
+        return [m for m in self.program.mutants if not m.static]
+
+    def watch(self, probing: Probing, data: bytes) -> Seen:
+        """Run P with the probes in every unit that the input enters."""
+        self.program.install(None)
+        entered = self.program.units_of(self.executor.run(data).observed)
+        probing.cover(entered)
+        return self.look(probing, data)
+
+    def look(self, probing: Probing, data: bytes) -> Seen:
+        """Run P with the probes that there are."""
+        self.program.install(probing)
+        probing.clear()
+        original = self.executor.run(data)
+        return Seen(original, probing.reached(), probing.infected())
+
+    def kills(self, original: Execution, mutants: Iterable[int]) -> list[int]:
+        """Who of them dies of that input; mutants that cannot be made do not."""
+        found = []
+        for at in mutants:
+            try:
+                verdict = self.attack.verdict(original, self.program.mutants[at])
+            except CannotSwap:
+                continue
+            if verdict is not None:
+                found.append(at)
+        return found
+
+    def inputs(self, corpus: Sequence[bytes], count: int) -> list[bytes]:
+        """What zest would try next: mutations of inputs of the corpus."""
+        rng = random.Random(1)
+        choices = isinstance(self.form, GeneratedInput)
+        mutator: Mutator = ChoiceMutator(rng) if choices else Havoc(rng, 10240, text=True)
+        entries = [Entry(i, "", data, 1) for i, data in enumerate(corpus)]
+        return [mutator.mutate(rng.choice(entries)).data for _ in range(count)]
+
+
+def load(subject: Subject) -> Loaded:
+    """Load it here, under 2 GiB of address space; once a process."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, hard))
+    folder = Path(tempfile.mkdtemp(prefix="mu2-bench-")).resolve()
+    spec = read_spec(Instance(subject, "mu2", folder).spec())
+    plain = _plain(spec)
+    guard, coverage, table = Guard(spec.target.timeout_s), CoverageMap(), EdgeTable()
+    application = Application(subject.include, (), table, coverage, guard)
+    program = prepare(spec, application)
+    fixture = Fixture(folder)
+    target = load_target(spec.target, application)
+    fixture.loaded()
+    coverage.grow(table.size)
+    form: InputForm = TextInput()
+    if target.generator is not None:
+        form = GeneratedInput(target.generator, spec.engine.max_size, random.Random(0).randbytes)
+    executor = Executor(
+        target.function, form, target.expected, coverage=coverage, guard=guard, fixture=fixture
+    )
+    program.scan()
+    guard.arm()
+    oracle = Oracle("differential", target.compare, executor.guarded)
+    return Loaded(
+        subject=subject,
+        plain=plain.function,
+        form=form,
+        program=program,
+        executor=executor,
+        attack=Attack(executor, program, oracle),
+        oracle=oracle,
+    )
+
+
+def _plain(spec: Spec) -> Target:
+    """The target as anybody imports it; afterwards its modules are forgotten."""
+    before = set(sys.modules)
+    target = load_target(spec.target, None)
+    for name in set(sys.modules) - before:
+        # Standard library modules may stay, unless they are the subject.
+        if name.partition(".")[0] in _tops(spec) or getattr(sys.modules[name], "__file__", "") in (
+            spec.target.function.rpartition(":")[0],
+        ):
+            del sys.modules[name]
+    return target
+
+
+def _tops(spec: Spec) -> set[str]:
+    return {name.partition(".")[0] for name in spec.target.include}

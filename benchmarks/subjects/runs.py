@@ -1,0 +1,168 @@
+"""Engine instances run as the supervisor runs them, without one; and what they leave."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from subjects import Subject
+
+__all__ = ["Instance", "RunFailed", "Score", "call", "environment", "queue_of", "score", "stop"]
+
+_REPOSITORY = Path(__file__).resolve().parent.parent.parent
+_LIVE: set[subprocess.Popen[bytes]] = set()
+
+
+class RunFailed(Exception):
+    """An engine did not do what was asked; the message holds what it said."""
+
+
+def stop() -> None:
+    """End all engines that run now (for Ctrl-C: they have sessions of their own)."""
+    for process in list(_LIVE):
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGTERM)
+
+
+def call(argv: list[str], root: Path, said: Path, *, limit_s: float) -> str:
+    """Run to the end, what it prints into the file ``said``; returns that text.
+
+    Raises :class:`RunFailed` on any other exit status than 0, or when it takes too long.
+    """
+    with said.open("wb") as out:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=environment(root),
+            start_new_session=True,
+        )
+        _LIVE.add(process)
+        try:
+            status = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            raise RunFailed(f"{' '.join(argv)}: did not end within {limit_s:g} s") from None
+        finally:
+            _LIVE.discard(process)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    text = said.read_text(errors="replace")
+    if status:
+        raise RunFailed(f"{' '.join(argv)}: exit status {status}\n{text[-2000:]}")
+    return text
+
+
+def environment(root: Path) -> dict[str, str]:
+    package = root / "pkg"
+    package.mkdir(parents=True, exist_ok=True)
+    link = package / "fuzztui"
+    if not link.is_symlink():
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(_REPOSITORY / "fuzztui")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    return kept | {"PYTHONPATH": str(package), "FUZZTUI_RUN": str(root), "PYTHONHASHSEED": "0"}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One engine on one subject, in a directory of its own below ``root``."""
+
+    subject: Subject
+    kind: str
+    root: Path
+    seed: int = 0
+    python: str = sys.executable
+
+    @property
+    def directory(self) -> Path:
+        return self.root / f"{self.kind}-{self.subject.name}-{self.seed}"
+
+    @property
+    def queue(self) -> Path:
+        return self.directory / "queue"
+
+    def spec(self, engine: dict[str, Any] | None = None, **top: Any) -> Path:
+        """Write ``spec.json``; ``engine`` and ``top`` add keys to what the subject says."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        data = {"proto": 1, "instance": "main", "dir": str(self.directory),
+                "sync_dir": str(self.directory / "alone"), "seed": self.seed,
+                "engine": self.subject.engine(self.kind, **(engine or {})),
+                "target": self.subject.target(), **top}  # fmt: skip
+        file = self.directory / "spec.json"
+        file.write_text(json.dumps(data))
+        return file
+
+    def run(self, spec: Path, *, limit_s: float) -> None:
+        """Run the engine to its budget; raises :class:`RunFailed`."""
+        argv = [self.python, "-P", "-m", "fuzztui.engines", str(spec)]
+        call(argv, self.root, self.directory / "worker.log", limit_s=limit_s)
+
+    def stats(self) -> dict[str, str]:
+        """``fuzzer_stats``, by key."""
+        text = (self.directory / "fuzzer_stats").read_text()
+        pairs = (line.partition(":") for line in text.splitlines())
+        return {key.strip(): value.strip() for key, _, value in pairs}
+
+    def events(self, kind: str) -> Iterator[dict[str, Any]]:
+        """The engine's own events of that kind."""
+        with (self.directory / "events.jsonl").open() as lines:
+            for line in lines:
+                event = json.loads(line)
+                if event.get("k") == kind:
+                    yield event
+
+
+@dataclass(frozen=True)
+class Score:
+    """The exact mutation score of a corpus: ``total`` mutants, and those killed, with how."""
+
+    total: int
+    invalid: int
+    inputs: int
+    killed: dict[str, tuple[str, str]]
+    """By mutant id: the oracle that told, and the input that did it."""
+
+    @property
+    def score(self) -> float:
+        """Killed mutants to all that can be made."""
+        return len(self.killed) / max(1, self.total - self.invalid)
+
+
+def score(instance: Instance, *queues: Path, limit_s: float = 7200) -> Score:
+    """Run every mutant of the subject on every input of ``queues``, until one kills it.
+
+    Raises :class:`RunFailed`.
+    """
+    judge = Instance(instance.subject, "mu2", instance.directory / "score", instance.seed)
+    spec = judge.spec()
+    argv = [instance.python, "-P", "-m", "fuzztui.engines", str(spec), "--score", *map(str, queues)]
+    text = call(argv, instance.root, instance.directory / "score.jsonl", limit_s=limit_s)
+    lines = [line for line in text.splitlines() if line.startswith('{"result"')]
+    if not lines:
+        raise RunFailed(f"{' '.join(argv)}: no result\n{text[-2000:]}")
+    found = json.loads(lines[-1])["result"]
+    killed = {
+        m["id"]: (m["oracle"], Path(m["killer"]).name)
+        for m in found["mutants"]
+        if m["state"] == "killed"
+    }
+    return Score(found["total"], found["invalid"], found["inputs"], killed)
+
+
+def queue_of(subject: Subject, trials: int) -> list[bytes]:
+    """The queue of a zest run of so many trials, in order."""
+    with tempfile.TemporaryDirectory(prefix="mu2-bench-") as folder:
+        instance = Instance(subject, "zest", Path(folder), 1)
+        instance.run(instance.spec(budget_trials=trials), limit_s=1200)
+        return [file.read_bytes() for file in sorted(instance.queue.glob("id:*"))]
