@@ -312,7 +312,8 @@ def test_a_flaky_target_kills_nobody_by_chance(lab: Lab) -> None:
 def test_what_cannot_be_swapped_runs_in_children(lab: Lab) -> None:
     lab.write(
         "prog.py",
-        "LIMIT = 2 * 3\n\ndef parse(data: bytes, most=LIMIT - 1):\n    return len(data) + most, LIMIT\n",
+        "LIMIT = 2 * 3\n\n"
+        "def parse(data: bytes, most=LIMIT - 1):\n    return len(data) + most, LIMIT\n",
     )
     spec = mu2(lab, budget_trials=300)
     assert lab.run(spec) == 0, reason(spec.parent)

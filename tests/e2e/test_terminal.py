@@ -23,7 +23,7 @@ def test_start_look_leave_rejoin_stop(home, terminal):
     again = terminal("attach", str(home.run), columns=80, rows=24)
     again.wait("running")
     eventually(lambda: home.status()["execs"] > before)
-    for key, word in (("2", "id"), ("3", "rash"), ("4", "og"), ("1", "exec")):
+    for key, word in (("2", "id"), ("3", "rash"), ("4", "utants"), ("5", "og"), ("1", "exec")):
         again.keys(key)
         again.wait(word)
     again.keys("x")
