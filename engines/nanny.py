@@ -27,6 +27,7 @@ from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import AFRESH, CANNOT_START, RECYCLE, Refusal, Stopping
 from fuzztui.engines.core.failures import Failure, printable
 from fuzztui.engines.core.findings import Description, Findings
+from fuzztui.engines.core.forks import how_it_ended
 from fuzztui.engines.core.isolation import Isolation, read_index
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog, read_told
@@ -243,16 +244,14 @@ class Nanny:
         """Draw the consequences of a death that was not wanted. Raises :class:`Refusal`."""
         words = self._words
         phase, trial, label = words[j.PHASE], words[j.TRIAL], self._journal.label()
-        how = _how(status)
+        how = how_it_ended(status)
         outside = status < 0 and -status in _FROM_OUTSIDE and not self._hung
         explained = False
         if phase == j.RUNNING and words[j.MUTANT]:
             explained = self._quarantine(how, outside=outside)
             if label != j.ANALYSE:
                 self._patiently_rescue()
-        elif label == j.ANALYSE:
-            pass  # between two mutants, on an input that is in the queue already
-        elif phase == j.RUNNING and label == j.REBUILD:
+        elif phase == j.RUNNING and label in (j.REBUILD, j.ANALYSE):
             if not outside:
                 with contextlib.suppress(OSError):
                     Unsafe(self._spec.dir).add(words[j.SRC])
@@ -260,7 +259,7 @@ class Nanny:
                     "warning", f"queue entry {words[j.SRC]} {how} when run again: left out"
                 )
                 explained = True
-        elif phase in (j.RUNNING, j.SAVING):
+        elif phase in (j.RUNNING, j.SAVING) and label != j.ANALYSE:
             if words[j.SUSPECT_TRIAL] != trial:
                 words[j.SUSPECT_TRIAL], words[j.SUSPECT_KILLS] = trial, 0
             words[j.SUSPECT_KILLS] += 1
@@ -410,16 +409,6 @@ class _Watch:
             return self._stat.read_text().rpartition(")")[2].split()[0] in ("T", "t")
         except (OSError, IndexError):
             return False
-
-
-def _how(status: int) -> str:
-    """How a process ended, in words that follow a subject."""
-    if status >= 0:
-        return f"exited with status {status}"
-    try:
-        return f"was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"was killed by signal {-status}"
 
 
 def _lock(directory: Path) -> int:

@@ -140,10 +140,11 @@ class Backlog:
         everyone = self._watch.everyone()
         self._mark(entry)
         original = self._executor.run(entry.data)
-        self._journal.end()
+        self._journal.judging()
         self._watch.install(before)
         if not self._oracle.judges(original.outcome) or self._isolation.distrusts(original.data):
             self._settled[entry.id] = _NEVER
+            self._journal.end()
             return None
         seen = self._pipeline.watch(everyone, self._program.units_of(original.observed))
         schedule = _EXACT if self.exact else self._schedule
@@ -153,7 +154,6 @@ class Backlog:
         left = deque([*(row.mutant.index for row in chosen), *audits])
         if any(row.promoted and self._table.favour(row.mutant.index) for row in chosen):
             self._scheduler.promote(entry.id)
-        self._mark(entry)
         turns = self._runner.measure(original) if left else 0
         self._journal.end()
         if left and not turns:
@@ -170,6 +170,7 @@ class Backlog:
         kills: list[Kill] = []
         if part:
             self._mark(job.entry)
+            self._journal.judging()
             if self._isolation.all_outside:
                 kills = self._in_children(part, [job.entry])
             else:
@@ -193,7 +194,6 @@ class Backlog:
         """Should the process die: it was no trial."""
         candidate = Candidate(entry.data, j.ANALYSE, entry.id)
         self._journal.begin(time.monotonic_ns(), candidate, counts=False)
-        self._journal.judging()
 
     def _credit(self, entry: Entry, kills: list[Kill]) -> None:
         if self.commit(entry, kills):
