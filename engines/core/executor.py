@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from fuzztui.engines.core.edges import CoverageMap
 from fuzztui.engines.core.fixture import Fixture
@@ -18,6 +18,9 @@ from fuzztui.engines.core.source import Rejected
 __all__ = ["Execution", "Executor", "Observer", "Outcome"]
 
 _T = TypeVar("_T")
+
+_LASTING: Final = (str, bytes)
+"""Arguments that no run can change."""
 
 
 class Outcome(StrEnum):
@@ -80,6 +83,10 @@ class Executor:
         self.observers = list(observers)
         self._pid = os.getpid()
         self._exit = os._exit  # before a target replaces it
+        # The last argument, for the same bytes again (mutants run on one input many times).
+        self._built_of: bytes | None = None
+        self._argument: object = None
+        self._used = b""
 
     def run(self, data: bytes) -> Execution:
         """Execute one input under the observers."""
@@ -103,7 +110,12 @@ class Executor:
         try:
             try:
                 guard.start(fuel)
-                value = self.function(form.build(data))
+                if data is not self._built_of:
+                    self._built_of = None  # until it is built
+                    self._argument = form.build(data)
+                    if type(self._argument) in _LASTING:
+                        self._built_of, self._used = data, form.used(data)
+                value = self.function(self._argument)
             except self.expected as e:
                 # Without its traceback: that leads to this frame, and the frame to the error.
                 outcome, error = Outcome.INVALID, BaseException.with_traceback(e, None)
@@ -117,7 +129,8 @@ class Executor:
             guard.stop()
         if guard.expired:
             outcome, error, value = Outcome.TIMEOUT, None, None
-        return Execution(outcome, form.used(data), 0, value, error, guard.turns)
+        used = self._used if data is self._built_of else form.used(data)
+        return Execution(outcome, used, 0, value, error, guard.turns)
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]

@@ -56,6 +56,7 @@ def in_child(
     silence_s: float,
     memory_bytes: int = 0,
     meanwhile: Callable[[], None] = lambda: None,
+    patient: bool = True,
 ) -> Iterator[Any | Death]:
     """Call ``work(tell)`` in a forked child; yields each value told, then one :class:`Death`.
 
@@ -65,7 +66,9 @@ def in_child(
     not inherited: work that needs its guard arms it (``Executor.in_child``).
     ``memory_bytes`` lowers the limit of the child's address space (0: as it is).
     ``meanwhile`` is called at least every 50 ms while this waits; what it raises ends the
-    child. Raises OSError if there is no process to be had.
+    child. Not ``patient``: None is yielded, at once, whenever there is nothing to hear, so
+    that the caller can do something else before the next ``next()``. Raises OSError if
+    there is no process to be had.
     """
     pipe = Pipe()
     try:
@@ -78,7 +81,7 @@ def in_child(
             _be_child(work, pipe, partial(_settle_in, parent, chance, memory_bytes, prctl))
         child = _Child(pid)
         try:
-            yield from _listen(child, pipe, silence_s, meanwhile)
+            yield from _listen(child, pipe, silence_s, meanwhile, patient=patient)
         finally:
             child.end()
     finally:
@@ -99,7 +102,12 @@ def how_it_ended(status: int) -> str:
 
 
 def _listen(
-    child: _Child, pipe: Pipe, silence_s: float, meanwhile: Callable[[], None]
+    child: _Child,
+    pipe: Pipe,
+    silence_s: float,
+    meanwhile: Callable[[], None],
+    *,
+    patient: bool,
 ) -> Iterator[Any | Death]:
     poll = select.poll()
     poll.register(pipe.reading, select.POLLIN)
@@ -108,7 +116,7 @@ def _listen(
     last: str | None = None
     silent_s, looked = 0.0, time.monotonic()
     while True:
-        poll.poll(_POLL_S * 1000)
+        poll.poll(_POLL_S * 1000 if patient else 0)
         ended = child.has_ended()
         heard = False
         for word, value in pipe.heard():
@@ -129,6 +137,8 @@ def _listen(
             return
         meanwhile()
         looked = time.monotonic()
+        if not patient and not heard:
+            yield None
 
 
 def _death(status: int, last: str | None) -> Death:

@@ -97,7 +97,8 @@ class Application:
             return spec
         source = spec.origin
         if not source.endswith(".py"):
-            source = str(Path(source).parent / (name.rpartition(".")[2] + ".py"))
+            stem = "__init__" if spec.submodule_search_locations else name.rpartition(".")[2]
+            source = str(Path(source).parent / (stem + ".py"))
             if not Path(source).is_file():
                 self.compiled_only.append(name)
                 return spec

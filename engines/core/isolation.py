@@ -15,11 +15,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from fuzztui.engines.core.errors import Afresh
 
 __all__ = ["Isolation", "Suspects", "digest", "read_index", "write_index"]
+
+
+_FLAKY_AT_MOST: Final = 5000
+"""Of a target that is hardly ever the same, nearly every input is flaky."""
 
 
 def digest(data: bytes) -> str:
@@ -42,8 +46,8 @@ class Isolation:
     path: Path
     outside: dict[str, str] = field(default_factory=dict)
     """Mutant ids, and why."""
-    flaky: set[str] = field(default_factory=set)
-    """Digests of inputs that do not always end alike."""
+    flaky: dict[str, None] = field(default_factory=dict)
+    """Digests of inputs that do not always end alike: the latest, in their order."""
     unexplained: int = 0
     """Times that the program's behaviour changed and no mutant was found guilty."""
     suspects: Suspects | None = None
@@ -59,7 +63,9 @@ class Isolation:
 
     def distrust(self, data: bytes) -> None:
         """This input does not always end alike: no mutant is judged by it any more."""
-        self.flaky.add(digest(data))
+        self.flaky[digest(data)] = None
+        while len(self.flaky) > _FLAKY_AT_MOST:
+            del self.flaky[next(iter(self.flaky))]
         self.save()
 
     def accuse(self, data: bytes, ids: list[str]) -> NoReturn:
@@ -75,7 +81,7 @@ class Isolation:
         try:
             read = json.loads(made.path.read_bytes())
             made.outside = {str(k): str(v) for k, v in read["outside"].items()}
-            made.flaky = set(map(str, read["flaky"]))
+            made.flaky = dict.fromkeys(map(str, read["flaky"]))
             made.unexplained = int(read["unexplained"])
             told = read["suspects"]
             if told is not None:
@@ -91,7 +97,7 @@ class Isolation:
             told = {**asdict(self.suspects), "data": self.suspects.data.hex()}
         content = {
             "outside": self.outside,
-            "flaky": sorted(self.flaky),
+            "flaky": list(self.flaky),
             "unexplained": self.unexplained,
             "suspects": told,
         }

@@ -8,7 +8,8 @@ times the fuel, and the program still does what it did.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from fuzztui.engines.core.executor import Execution, Executor, Outcome
@@ -88,23 +89,35 @@ class Attack:
 
         A deterministic measure of what running it costs. Raises :class:`Unstable`.
         """
-        self._program.quiet(self._program.units_of(original.observed))
-        try:
+        with self._quiet(original):
+            self._program.clear_caches()  # as before each mutant: what is cached takes no turns
             measured, other = self._run(original, -1, 0)
-            if other is not None:
-                raise Unstable
-            return max(1, measured.turns)
-        finally:
-            self._program.loud()
+        if other is not None:
+            raise Unstable
+        return max(1, measured.turns)
 
     def varies(self, original: Execution) -> bool:
-        """Does the program differ between two runs that follow each other at once?"""
+        """Does the program differ between runs that follow each other at once?
+
+        Also if it does only with all turns counted: an input near the time limit.
+        """
         try:
             self._begin(-1)
             runs = [self._executor.call(original.data) for _ in range(_LOOKS)]
+            with self._quiet(original):
+                runs.append(self._executor.call(original.data))
             return any(self._oracle.verdict(runs[0], run) is not None for run in runs[1:])
         finally:
             self._end()
+
+    @contextlib.contextmanager
+    def _quiet(self, original: Execution) -> Iterator[None]:
+        """The program runs as its mutants do, unmutated."""
+        self._program.quiet(self._program.units_of(original.observed))
+        try:
+            yield
+        finally:
+            self._program.loud()
 
     def repeats(self, original: Execution) -> bool:
         """Does the program still do on this input what it did?"""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,7 +21,7 @@ from fuzztui.engines.core.executor import Execution, Executor
 from fuzztui.engines.core.isolation import Isolation
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.mu2.oracle import Oracle
-from fuzztui.engines.mu2.outside import Outside
+from fuzztui.engines.mu2.outside import Outside, Told
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.runner import Kill, Runner
 from fuzztui.engines.mu2.schedule import Full, Schedule
@@ -32,10 +32,15 @@ from fuzztui.engines.mutants.program import Program
 __all__ = ["Backlog"]
 
 _CHUNK: Final = 32
-"""Mutants run before the loop gets its turn: commands wait no longer."""
+_CHUNK_TRIALS: Final = 12
+"""So many mutants, and so many trials' worth, are run before the loop gets its turn:
+commands wait no longer."""
 _OUTSIDE_INPUTS: Final = 16
-_OUTSIDE_COST: Final = 500_000
-"""Turns: a tenth of a second's worth."""
+_OUTSIDE_EXACT: Final = 256
+"""Inputs that a mutant is run on in one child process; in the exact pass."""
+_OUTSIDE_COST: Final = 1000
+"""Trials' worth that a job in a child process is charged with."""
+_WAIT_S: Final = 0.005
 _NEVER: Final = -1
 """All bits: nothing is ever to be run on that input."""
 _EXACT: Final = Full()
@@ -84,6 +89,9 @@ class Backlog:
         self._queue: deque[Entry] = deque()
         self._job: _Job | None = None
         self._outside_turn = 0
+        self._passed: dict[int, int] = {}
+        """For mutants outside: so many entries at the corpus' beginning need no look any more."""
+        self._outsiders: Iterator[Told | None] | None = None
         self.exact = False
         """Work without a budget until everything is settled."""
         self.on_kills: Callable[[Entry], None] = lambda entry: None
@@ -120,14 +128,22 @@ class Backlog:
     def _bit(self) -> None:
         if not (self.exact or self._schedule.may_work()):
             return
+        if not (len(self) or self._table.outside or self._outsiders):
+            self.exact = False
+            return
         cost = self._runner.cost
         kills = 0
-        if self._job is None and self._queue:
-            self._job = self._begin(self._queue.popleft())
-        if self._job is not None:
-            kills = self._go_on(self._job)
-        elif not self._queue:
-            kills = self._work_outside()
+        with self._runner.timed():
+            if self._job is None and self._queue:
+                self._job = self._begin(self._queue.popleft())
+            if self._job is not None:
+                kills = self._go_on(self._job)
+            elif self._outsiders is not None:
+                if self.exact:
+                    time.sleep(_WAIT_S)
+                    self.attend()
+            elif not self._queue:
+                self._send_outside()
         self._schedule.spent(self._runner.cost - cost, kills, saved=True)
 
     def _begin(self, entry: Entry) -> _Job | None:
@@ -163,7 +179,9 @@ class Backlog:
 
     def _go_on(self, job: _Job) -> int:
         part: list[int] = []
-        while job.left and len(part) < _CHUNK:
+        fits = int(_CHUNK_TRIALS * self._schedule.trial_turns / max(1, job.turns))
+        most = max(1, min(_CHUNK, fits))
+        while job.left and len(part) < most:
             at = job.left.popleft()
             if at in self._table.survivors:
                 part.append(at)
@@ -172,7 +190,7 @@ class Backlog:
             self._mark(job.entry)
             self._journal.judging()
             if self._isolation.all_outside:
-                kills = self._in_children(part, [job.entry])
+                kills = self._in_child(part, job.entry)
             else:
                 kills = self._runner.kills(
                     job.original,
@@ -186,6 +204,9 @@ class Backlog:
             self._settled[job.entry.id] |= _bits(part)
             self._pipeline.audited(kills, job.audits.intersection(part))
             self._credit(job.entry, kills)
+            if self._isolation.distrusts(job.original.data):
+                self._settled[job.entry.id] = _NEVER
+                job.left.clear()
         if not job.left:
             self._job = None
         return len(kills)
@@ -201,40 +222,66 @@ class Backlog:
 
     # ------------------------------------------------------------ child processes
 
-    def _work_outside(self) -> int:
-        """One mutant that cannot run in here, on some inputs it has not seen."""
-        waiting = sorted(self._table.outside)
-        waiting = [at for at in waiting if any(self._open(e, at) for e in self._corpus.entries)]
+    def _send_outside(self) -> None:
+        """Start on one mutant that cannot run in here, with some inputs it has not seen."""
+        waiting = [at for at in sorted(self._table.outside) if self._waits(at)]
         if not waiting:
             self.exact = False
-            return 0
+            return
         at = waiting[self._outside_turn % len(waiting)]
         self._outside_turn += 1
-        inputs = [e for e in self._corpus.entries if self._open(e, at)]
-        if not self.exact:
-            inputs = inputs[:_OUTSIDE_INPUTS]
-        self._runner.cost += _OUTSIDE_COST
-        kills = self._in_children([at], inputs)
+        inputs = [e for e in self._corpus.entries[self._passed[at] :] if self._open(e, at)]
+        del inputs[_OUTSIDE_EXACT if self.exact else _OUTSIDE_INPUTS :]
         for entry in inputs:
             self._settled[entry.id] |= 1 << at
-        return len(kills)
+        mutant = self._table.rows[at].mutant
+        self._outsiders = self._outside.run([(mutant, e.id, e.data) for e in inputs])
+        self._runner.cost += int(_OUTSIDE_COST * self._schedule.trial_turns)
+
+    def attend(self) -> None:
+        """Hear what the child process has to tell, if there is one, without waiting for it."""
+        if self._outsiders is None:
+            return
+        for told in self._outsiders:
+            if told is None:
+                return
+            self._hear(told)
+        self._outsiders = None
+
+    def _hear(self, told: Told) -> list[Kill]:
+        if told.wrong:
+            self._table.invalidate(told.index, told.wrong)
+            return []
+        if told.flaky:
+            self._isolation.distrust(self._corpus.by_id[told.key].data)
+            return []
+        self._table.ran(told.index)
+        if told.verdict is None:
+            return []
+        kills = [(told.index, told.verdict)]
+        self._credit(self._corpus.by_id[told.key], kills)
+        return kills
+
+    def _waits(self, at: int) -> bool:
+        """Is there an input that the mutant is not settled with?"""
+        entries, passed = self._corpus.entries, self._passed.get(at, 0)
+        while passed < len(entries) and not self._open(entries[passed], at):
+            passed += 1
+        self._passed[at] = passed
+        return passed < len(entries)
 
     def _open(self, entry: Entry, at: int) -> bool:
         return not self._settled.get(entry.id, _NEVER) >> at & 1
 
-    def _in_children(self, mutants: list[int], entries: list[Entry]) -> list[Kill]:
-        kills: list[Kill] = []
-        by_id = {entry.id: entry for entry in entries}
+    def _in_child(self, mutants: list[int], entry: Entry) -> list[Kill]:
+        """Where no mutant is to run in this process: those, on one input; waits for it."""
         rows = self._table.rows
-        pairs = [(rows[at].mutant, entry.id, entry.data) for at in mutants for entry in entries]
-        for told in self._outside.run(pairs):
-            if told.wrong:
-                self._table.invalidate(told.index, told.wrong)
-                continue
-            self._table.ran(told.index)
-            if told.verdict is not None:
-                kills.append((told.index, told.verdict))
-                self._credit(by_id[told.key], kills[-1:])
+        kills: list[Kill] = []
+        for told in self._outside.run([(rows[at].mutant, entry.id, entry.data) for at in mutants]):
+            if told is None:
+                time.sleep(_WAIT_S)
+            else:
+                kills += self._hear(told)
         return kills
 
     # ------------------------------------------------------------------ steering
@@ -245,6 +292,7 @@ class Backlog:
         for number, settled in self._settled.items():
             if settled != _NEVER:
                 self._settled[number] = settled & ~asked
+        self._passed.clear()
         self._requeue(asked)
         self._watch.forget()
 

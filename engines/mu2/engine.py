@@ -6,6 +6,7 @@ that no kept input has killed. So these are zest's parts, a feedback and a stage
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -82,6 +83,9 @@ def build(context: Context) -> Parts:
         if journal.words[j.STOP] == j.STOP_NOW:
             raise Stopping
 
+    def still_loading() -> None:
+        journal.words[j.STARTED] = time.monotonic_ns()  # or the parent takes it for a hang
+
     runner = Runner(
         executor=executor,
         program=program,
@@ -152,13 +156,16 @@ def build(context: Context) -> Parts:
         if fresh:
             table.add(fresh, {m.id for m in fresh if known.get(m.id, m.hash) != m.hash})
             table.send_outside(isolation.outside)
-            write_index(spec.dir, [(m.id, m.hash) for m in program.mutants])
+            ids = [(m.id, m.hash) for m in program.mutants]
+            # What is imported late must find its hashes, also if the next worker dies before.
+            late = [pair for pair in known.items() if pair[0] not in program.by_id]
+            write_index(spec.dir, ids + late)
 
     def connect(describe: Callable[[Entry], None]) -> None:
         backlog.on_kills = describe
 
     found()
-    Inquest(executor, program, oracle, silence_s).hold(isolation, log.say)
+    Inquest(executor, program, oracle, silence_s, still_loading).hold(isolation, log.say)
     table.send_outside(isolation.outside)
     first, *others = base.stages
     return replace(

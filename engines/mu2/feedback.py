@@ -28,6 +28,7 @@ _SHRINK_AT_MOST: Final = 8
 
 _WIDE_EVERY: Final = 16
 """Epochs, of which one watches all survivors and not only the warm."""
+_AT_MOST: Final = 32
 _SAMPLE_EVERY: Final = 256
 _DEARER: Final = 2
 """Inputs that infect cost about so many times what trials cost on average."""
@@ -55,6 +56,9 @@ class KillFeedback:
         self._backlog, self._oracle, self._isolation = backlog, oracle, isolation
         self._words = journal.words
         self._kills: list[Kill] = []
+        self._favoured: set[int] = set()
+        """Promoted mutants for whose infection alone the input is to be kept."""
+        self._sampled = False
         self._started = 0
         self.original_ns = 0
         """Time that trials took to run the program, in nanoseconds."""
@@ -82,8 +86,9 @@ class KillFeedback:
         covers = bool(self._coverage.judge(execution))
         self._schedule.trial(covered=covers)
         self._kills = []
-        if self._words[j.TRIAL] % _SAMPLE_EVERY == 1:
-            self._schedule.sample(self._runner.measure(execution))
+        self._favoured.clear()
+        if not self._sampled or self._words[j.TRIAL] % _SAMPLE_EVERY == 1:
+            self._sample(execution)
         if not self._oracle.judges(execution.outcome) or self._isolation.distrusts(execution.data):
             return ()
         if self._watch.installed is None:
@@ -92,7 +97,9 @@ class KillFeedback:
         seen = self._pipeline.watch(self._watch.installed)
         rows = self._pipeline.todo(seen, self._schedule, saved=False)
         if covers:  # it is kept anyway, made smaller first, and then the backlog's
-            rows = [row for row in rows if row.promoted]
+            rows = self._pipeline.put_off(rows, [row for row in rows if row.promoted])
+        if not self._schedule.everything:  # of many promoted ones the others take their turn next
+            rows = self._pipeline.put_off(rows, rows[:_AT_MOST])
         if not rows:
             return ()
         audits = self._pipeline.audit(
@@ -106,11 +113,21 @@ class KillFeedback:
         self._pipeline.audited(self._kills, audits)
         if self._kills:
             return ("kill",)
-        favoured = [r for r in rows if r.promoted and self._table.favour(r.mutant.index)]
-        return ("infection",) if favoured else ()
+        promoted = [row.mutant.index for row in rows if row.promoted]
+        self._favoured.update(at for at in promoted if self._table.favour(at))
+        return ("infection",) if self._favoured else ()
+
+    def _sample(self, execution: Execution) -> None:
+        turns = self._runner.measure(execution)
+        if turns:  # else it is flaky
+            self._sampled = True
+            self._schedule.sample(turns)
 
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
-        """All kills."""
+        """All kills, or the infections that it is kept for."""
+        watched = self._watch.installed
+        if self._favoured and not (watched and self._favoured.issubset(watched.infected())):
+            return False
         if len(self._kills) > _SHRINK_AT_MOST:
             return False
         turns = int(self._schedule.trial_turns)

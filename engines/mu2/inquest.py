@@ -13,7 +13,7 @@ from typing import Any
 
 from fuzztui.engines.core.executor import Executor
 from fuzztui.engines.core.forks import Death, in_child
-from fuzztui.engines.core.isolation import Isolation, digest
+from fuzztui.engines.core.isolation import Isolation
 from fuzztui.engines.mu2.attack import Attack, Unstable
 from fuzztui.engines.mu2.oracle import Oracle
 from fuzztui.engines.mutants.program import CannotSwap, Mutant, Program
@@ -27,10 +27,16 @@ class Inquest:
     """Names the guilty in :class:`Isolation`."""
 
     def __init__(
-        self, executor: Executor, program: Program, oracle: Oracle, silence_s: float
+        self,
+        executor: Executor,
+        program: Program,
+        oracle: Oracle,
+        silence_s: float,
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
+        """``meanwhile`` is called at least every 50 ms."""
         self._executor, self._program, self._oracle = executor, program, oracle
-        self._silence_s = silence_s
+        self._silence_s, self._meanwhile = silence_s, meanwhile
 
     def hold(self, isolation: Isolation, say: Callable[[str, str], None]) -> None:
         """Look into what the last worker noted, if it did."""
@@ -39,7 +45,7 @@ class Inquest:
             return
         data = suspects.data
         if not self._in_child(partial(self._repeats, data)):
-            isolation.flaky.add(digest(data))
+            isolation.distrust(data)
             say("warning", "an input does not always end alike: no mutant is judged by it")
         else:
             guilty = self._guilty(data, filter(None, map(self._program.by_id.get, suspects.ids)))
@@ -50,7 +56,7 @@ class Inquest:
             if not guilty:
                 isolation.unexplained += 1
                 # Not twice for the same input, whatever it is.
-                isolation.flaky.add(digest(data))
+                isolation.distrust(data)
                 what = (
                     "mutants run in child processes from now on"
                     if isolation.all_outside
@@ -64,7 +70,8 @@ class Inquest:
 
     def _in_child(self, work: Callable[[Callable[[Any], None]], None]) -> bool:
         """The one answer that the child gives; a child that dies or hangs says no."""
-        answers = [m for m in in_child(work, silence_s=self._silence_s) if not isinstance(m, Death)]
+        told = in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
+        answers = [m for m in told if not isinstance(m, Death)]
         return bool(answers) and answers[0] is True
 
     def _repeats(self, data: bytes, tell: Callable[[Any], None]) -> None:

@@ -8,11 +8,12 @@ mutant that it had announced did it: a kill, if it happens again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Executor
 from fuzztui.engines.core.forks import Death, Tell, in_child
 from fuzztui.engines.mu2.attack import Attack
@@ -32,14 +33,15 @@ Reload = Callable[[Mutant | None], Executor]
 class Told:
     """One pair that was run; ``verdict`` None: the mutant survived.
 
-    ``wrong``: why it could not be run ("" if it was): the mutant cannot be made, or the
-    program did not repeat itself.
+    ``wrong``: why it could not be run ("" if it was): the mutant cannot be made.
+    ``flaky``: nothing is known, since the program itself did not repeat itself on the input.
     """
 
     index: int
     key: int
     verdict: Verdict | None
     wrong: str = ""
+    flaky: bool = False
 
 
 class Outside:
@@ -53,17 +55,22 @@ class Outside:
         reload: Reload,
         *,
         silence_s: float,
+        memory_bytes: int = 0,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """``silence_s``: longer than any single run may take. ``meanwhile`` is called while
-        a child runs; what it raises ends the child.
+        """``silence_s``: longer than any single run, or an import, may take. ``memory_bytes``:
+        a limit for the children (0: this process' own). ``meanwhile`` is called while a
+        child runs; what it raises ends the child.
         """
-        self._meanwhile = meanwhile
+        self._meanwhile, self._memory_bytes = meanwhile, memory_bytes
         self._executor, self._program, self._oracle = executor, program, oracle
         self._reload, self._silence_s = reload, silence_s
 
-    def run(self, pairs: Sequence[Pair]) -> Iterator[Told]:
-        """Run the pairs in order; those of a mutant that was killed are passed over."""
+    def run(self, pairs: Sequence[Pair]) -> Iterator[Told | None]:
+        """Run the pairs in order; those of a mutant that was killed are passed over.
+
+        Yields None, at once, while there is nothing to tell.
+        """
         static: dict[int, list[Pair]] = {}
         for pair in pairs:
             if pair[0].static:
@@ -74,49 +81,70 @@ class Outside:
 
     def _children(
         self, pairs: list[Pair], work: Callable[[Sequence[Pair], Tell], None]
-    ) -> Iterator[Told]:
+    ) -> Iterator[Told | None]:
         while pairs:
-            at = -1
+            at, entered = 0, False
             over: set[int] = set()
             death: Death | None = None
             for message in self._in_child(partial(work, pairs)):
-                if isinstance(message, Death):
+                if message is None:
+                    yield None
+                elif isinstance(message, Death):
                     death = message
-                elif "begin" in message:
-                    at = int(message["begin"])
+                elif "original" in message or "begin" in message:
+                    entered = "begin" in message
+                    at = int(message["begin" if entered else "original"])
                 else:
-                    told = self._judged(_told(pairs[at], message), pairs[at], work)
+                    told = yield from self._judged(_told(pairs[at], message), pairs[at], work)
                     if told.verdict is not None or told.wrong:
                         over.add(told.index)
                     yield told
             if death is None or death.how == "exited":
                 return
-            mutant, key, _ = pairs[max(at, 0)]
-            if at < 0 or death.how == "raised":  # not the mutant's doing
+            mutant, key, _ = pairs[at]
+            if death.how == "raised":  # not the mutant's doing
                 yield Told(mutant.index, key, None, f"its child process {death.words}")
                 over.add(mutant.index)
+            elif not entered:  # the program itself did it: the others have not run yet
+                yield Told(mutant.index, key, None, flaky=True)
+                if mutant.static:  # the inputs before it were not run on the mutant yet
+                    del pairs[at]
+                    continue
             else:
                 words = "hung" if death.how == "hung" else death.words
                 oracle = "timeout" if death.how == "hung" else "died"
                 told = Told(mutant.index, key, Verdict(oracle, f"the mutant {words}"))
-                yield (told := self._judged(told, pairs[at], work))
+                told = yield from self._judged(told, pairs[at], work)
+                yield told
                 if told.verdict is not None:
                     over.add(mutant.index)
-            pairs = [p for p in pairs[max(at, 0) + 1 :] if p[0].index not in over]
+            pairs = [p for p in pairs[at + 1 :] if p[0].index not in over]
 
     def _in_child(self, work: Callable[[Tell], None]) -> Iterator[Any]:
-        return in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
+        return in_child(
+            work,
+            silence_s=self._silence_s,
+            memory_bytes=self._memory_bytes,
+            meanwhile=self._meanwhile,
+            patient=False,
+        )
 
-    def _judged(self, told: Told, pair: Pair, work: Callable[[Sequence[Pair], Tell], None]) -> Told:
+    def _judged(
+        self, told: Told, pair: Pair, work: Callable[[Sequence[Pair], Tell], None]
+    ) -> Generator[None, None, Told]:
         """A kill must happen again, in a child that has run nothing else."""
         if told.verdict is None:
             return told
         again = ""
         for message in self._in_child(partial(work, [pair])):
-            if isinstance(message, Death):
+            if message is None:
+                yield None
+            elif isinstance(message, Death):
                 again = {"hung": "timeout", "died": "died"}.get(message.how, again)
             elif message.get("wrong"):
                 return Told(told.index, told.key, None, str(message["wrong"]))
+            elif message.get("flaky"):
+                return Told(told.index, told.key, None, flaky=True)
             elif message.get("verdict"):
                 again = str(message["verdict"][0])
         return told if again == told.verdict.oracle else Told(told.index, told.key, None)
@@ -130,11 +158,12 @@ class Outside:
         for at, (mutant, _, data) in enumerate(pairs):
             if mutant.index in killed:
                 continue
-            tell({"begin": at})
+            tell({"original": at})
             original = self._executor.call(data)
             if len(pairs) == 1 and not attack.repeats(original):
-                tell({"wrong": "the program does not repeat itself"})
+                tell({"flaky": True})
                 return
+            tell({"begin": at})
             try:
                 found = attack.once(original, mutant)
             except CannotSwap as e:
@@ -148,11 +177,21 @@ class Outside:
     def _reloaded(self, pairs: Sequence[Pair], tell: Tell) -> None:
         """All pairs are of one static mutant.
 
-        Confirmed: the program imported anew without the mutant does what it did.
+        Confirmed: the program imported anew without the mutant does what it did. A single
+        pair is the confirmation: can it be imported anew at all?
         """
         self._executor.in_child()
         mutant = pairs[0][0]
-        originals = [self._executor.call(data) for _, _, data in pairs]
+        originals = []
+        for at, (_, _, data) in enumerate(pairs):
+            tell({"original": at})
+            originals.append(self._executor.call(data))
+        if len(pairs) == 1:
+            try:
+                self._reload(None)
+            except BaseException as e:
+                tell({"wrong": f"the program cannot be imported anew: {_cause(e)}"})
+                return
         tell({"begin": 0})
         try:
             other = self._reload(mutant)
@@ -160,7 +199,7 @@ class Outside:
             tell({"wrong": str(e)})
             return
         except BaseException as e:
-            detail = f"importing the program with the mutant raised {type(e).__name__}"
+            detail = f"importing the program with the mutant raised {_cause(e)}"
             tell({"verdict": ["exception", detail]})
             return
         for at, original in enumerate(originals):
@@ -180,4 +219,11 @@ class Outside:
 def _told(pair: Pair, message: dict[str, Any]) -> Told:
     verdict = message.get("verdict")
     found = None if verdict is None else Verdict(str(verdict[0]), str(verdict[1]))
-    return Told(pair[0].index, pair[1], found, str(message.get("wrong", "")))
+    wrong, flaky = str(message.get("wrong", "")), bool(message.get("flaky"))
+    return Told(pair[0].index, pair[1], found, wrong, flaky)
+
+
+def _cause(error: BaseException) -> str:
+    """The class of what the import raised: ``load_target`` puts that into words."""
+    inner = error.__context__
+    return type(inner if isinstance(error, Refusal) and inner is not None else error).__name__

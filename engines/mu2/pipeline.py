@@ -44,6 +44,8 @@ class Watched:
     """Who was looked out for; all others are not known to be reached or not."""
     infected: tuple[int, ...]
     reached: int
+    blind: int = 0
+    """How many of the infected were not watched, and so not seen to be reached."""
 
 
 class Pipeline:
@@ -63,15 +65,15 @@ class Pipeline:
         rows = table.rows
         reached = [at for at in probing.reached() if at in watched]
         infected = [at for at in probing.infected() if at in watched]
+        blind: list[int] = []
         if entered := set(entered):
-            blind = table.survivors - watched
-            infected += [at for at in blind if rows[at].mutant.unit in entered]
-            infected.sort()
+            blind = [at for at in table.survivors - watched if rows[at].mutant.unit in entered]
+            infected = sorted(infected + blind)
         for at in reached:
             rows[at].reached += 1
         for at in infected:
             rows[at].infected += 1
-        return Watched(watched, tuple(infected), len(reached))
+        return Watched(watched, tuple(infected), len(reached), len(blind))
 
     def todo(
         self, seen: Watched, schedule: Schedule, *, saved: bool, settled: int = 0
@@ -84,9 +86,15 @@ class Pipeline:
         tally.dead += dead
         tally.skipped += len(table.rows) - dead - len(table.survivors) - len(table.outside)
         tally.unexecuted += len(seen.watched) - seen.reached
-        tally.uninfected += seen.reached - len(seen.infected)
-        tally.put_off += len(table.survivors) - len(seen.watched) + len(infected) - len(chosen)
+        tally.uninfected += seen.reached + seen.blind - len(seen.infected)
+        unknown = len(table.survivors) - len(seen.watched) - seen.blind
+        tally.put_off += unknown + len(infected) - len(chosen)
         return chosen
+
+    def put_off(self, chosen: list[Row], now: list[Row]) -> list[Row]:
+        """Of the chosen only these are to run now, the others in time."""
+        self.tally.put_off += len(chosen) - len(now)
+        return now
 
     def unseen(self) -> None:
         """A trial ran without probes: every survivor was put off."""

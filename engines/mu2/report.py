@@ -5,19 +5,18 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from fuzztui.engines.mu2.oracle import Oracle
-from fuzztui.engines.mutants.program import Program
-
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.isolation import Isolation
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
+from fuzztui.engines.mu2.oracle import Oracle
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.runner import Runner
 from fuzztui.engines.mu2.schedule import Schedule
 from fuzztui.engines.mu2.table import INVALID, Table
+from fuzztui.engines.mutants.program import Program
 from fuzztui.wire.events import MutationStats
 
 __all__ = ["MutationReport"]
@@ -57,6 +56,7 @@ class MutationReport:
 
     def tick(self) -> None:
         """Between trials."""
+        self._backlog.attend()
         now = time.monotonic()
         if self._was_exact and not self._backlog.exact:
             self._say_score()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from fuzztui.engines.core.executor import Execution, Executor
@@ -50,7 +51,10 @@ class Runner:
         )
         self.since: set[int] = set()
         """Mutants that ran since the program was last seen to be as it should."""
+        self._before: Execution | None = None
+        """A run of the program from before the first of those."""
         self._unverified = 0
+        self._timing = False
         self.runs = 0
         self.cost = 0
         """What was spent so far, in turns of loops and calls: deterministic, unlike time."""
@@ -74,9 +78,23 @@ class Runner:
         whether the program is still as it was, not only every so often and after kills.
         If it is not, raises ``Afresh``: a clean worker must go on.
         """
-        began, compiled = time.perf_counter_ns(), self._program.compile_ns
+        with self.timed():
+            return self._kills(original, todo, turns, audits, known=known, verify=verify)
+
+    def _kills(
+        self,
+        original: Execution,
+        todo: Sequence[int],
+        turns: int,
+        audits: Collection[int],
+        *,
+        known: bool,
+        verify: bool,
+    ) -> list[Kill]:
         found: list[Kill] = []
         runs, fuel = self._attack.runs, self._attack.fuel
+        if not self.since:
+            self._before = original
         try:
             for at in todo:
                 self.runs += 1
@@ -103,23 +121,35 @@ class Runner:
             self._journal.judging()
             self.cost += (self._attack.runs - runs) * turns * _BESIDES
             self.cost += (self._attack.fuel - fuel) * FUEL_PERIOD
-            self.ns += time.perf_counter_ns() - began
-            self.compile_ns += self._program.compile_ns - compiled
         return found
 
     def measure(self, original: Execution) -> int:
         """What a run of this input costs, in turns; 0 for a flaky one. Raises ``Afresh``."""
-        began = time.perf_counter_ns()
         turns = 0
-        try:
-            turns = self._attack.measure(original)
-        except Unstable:
-            self._look_into(original)
-        finally:
-            self._journal.judging()
-            self.ns += time.perf_counter_ns() - began
+        with self.timed():
+            try:
+                turns = self._attack.measure(original)
+            except Unstable:
+                self._look_into(original)
+            finally:
+                self._journal.judging()
         self.cost += 2 * turns
         return turns
+
+    @contextlib.contextmanager
+    def timed(self) -> Iterator[None]:
+        """What is done meanwhile is work on mutants; may be nested."""
+        if self._timing:
+            yield
+            return
+        self._timing = True
+        began, compiled = time.perf_counter_ns(), self._program.compile_ns
+        try:
+            yield
+        finally:
+            self._timing = False
+            self.ns += time.perf_counter_ns() - began
+            self.compile_ns += self._program.compile_ns - compiled
 
     def _look_into(self, original: Execution) -> None:
         """The program did not repeat itself: is it flaky, or has it changed for good?"""
@@ -129,6 +159,10 @@ class Runner:
         self._isolation.distrust(original.data)
 
     def _verify(self, original: Execution) -> None:
+        """This input alone would not show what a mutant had left behind before it ran."""
+        before = self._before
+        if before is not None and before is not original and not self._attack.repeats(before):
+            self._look_into(before)
         if not self._attack.repeats(original):
             raise Unstable
         self.since.clear()

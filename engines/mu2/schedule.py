@@ -51,7 +51,7 @@ class Schedule(Protocol):
         """Is there something in the account for saved inputs?"""
 
     def sample(self, turns: int) -> None:
-        """A trial, taken at random, has cost so much."""
+        """A trial, taken at random, has cost so much, which is more than nothing."""
 
     def trial(self, *, covered: bool) -> None:
         """A trial has ended; ``covered``: it was kept for its coverage."""
@@ -139,7 +139,7 @@ class Adaptive:
     def _between(self, flowing: float, dry: float) -> float:
         """Coverage counts as dry when a tenth of all trials has brought none."""
         since = (self._trials - self._dry_since) / (0.1 * self._trials + 1000)
-        return flowing + (dry - flowing) * min(1.0, since)
+        return flowing + (dry - flowing) * min(1.0, since) ** 3  # late, but then decidedly
 
     def probes(self, trial: int, *, waiting: bool) -> bool:
         """Decided once an epoch."""

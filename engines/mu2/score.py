@@ -38,6 +38,7 @@ from fuzztui.engines.mutants.reimport import reload
 __all__ = ["score"]
 
 _PROGRESS_S: Final = 0.5
+_WAIT_S: Final = 0.005
 _LARGEST: Final = 16 << 20
 
 
@@ -46,14 +47,18 @@ def score(spec: Spec, folders: Sequence[Path]) -> int:
     inputs = list(_inputs(folders))
     if not inputs:
         raise Refusal(f"{', '.join(map(str, folders))}: no input there to score")
-    out = os.dup(1)  # the target may close, replace or print to stdout
+    out, err = os.dup(1), os.dup(2)  # the target may close, replace or print to its own
 
     def say(what: dict[str, Any]) -> None:
         os.write(out, json.dumps(what).encode() + b"\n")
 
     say({"progress": {"done": 0, "total": len(inputs), "killed": 0, "what": "loading the target"}})
-    scorer = _Scorer(spec, inputs, say)
-    scorer.run()
+    try:
+        scorer = _Scorer(spec, inputs, say)
+        scorer.run()
+    except Refusal as e:
+        os.dup2(err, 2)
+        raise e from None
     say({"result": scorer.result()})
     return 0
 
@@ -119,7 +124,15 @@ class _Scorer:
             fresh = reload(program, spec.target, mutant)
             return executor.like(fresh.function, fresh.expected)
 
-        self._outside = Outside(executor, program, self._oracle, anew, silence_s=self._silence_s)
+        self._memory_bytes = spec.target.memory_bytes
+        self._outside = Outside(
+            executor,
+            program,
+            self._oracle,
+            anew,
+            silence_s=self._silence_s,
+            memory_bytes=self._memory_bytes,
+        )
         told = read_told(spec.dir / "events.jsonl").mutants
         self._said = {m.index: told[m.id] for m in program.mutants if m.id in told}
         verdicts = {
@@ -145,8 +158,12 @@ class _Scorer:
             self._progress(done, len(outside), "mutants of module-level code")
             pairs = [(mutants[a], key, data) for key, (_, data) in enumerate(self._inputs)]
             for told in self._outside.run(pairs):
-                if told.wrong:
+                if told is None:
+                    time.sleep(_WAIT_S)
+                elif told.wrong:
                     self._invalid(a, told.wrong)
+                elif told.flaky:
+                    continue
                 elif told.verdict is not None:
                     self._killed(a, told.key, told.verdict)
                 else:
@@ -158,7 +175,11 @@ class _Scorer:
         """A child from input ``start`` on; returns where the next has to start."""
         at, mutant = start, -1
         death: Death | None = None
-        for message in in_child(lambda tell: self._work(start, tell), silence_s=self._silence_s):
+        for message in in_child(
+            lambda tell: self._work(start, tell),
+            silence_s=self._silence_s,
+            memory_bytes=self._memory_bytes,
+        ):
             if isinstance(message, Death):
                 death = message
             elif "input" in message:

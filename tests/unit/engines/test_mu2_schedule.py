@@ -1,0 +1,142 @@
+"""How much goes to mutants, and which come first."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from mu2_lab import Lab
+
+from fuzztui.engines.mu2.schedule import EPOCH, Adaptive, Full
+from fuzztui.engines.mu2.table import Row
+
+SOURCE = "def run(data):\n" + "".join(f"    a{i} = len(data) + {i}\n" for i in range(40))
+
+
+@pytest.fixture
+def rows(tmp_path: Any) -> list[Row]:
+    lab = Lab(SOURCE, tmp_path)
+    lab.close()
+    return lab.table.rows
+
+
+def adaptive(turns: int = 100, dry: bool = False) -> Adaptive:
+    schedule = Adaptive(random.Random(1))
+    schedule.sample(turns)
+    if dry:
+        for _ in range(5000):
+            schedule.trial(covered=False)
+    return schedule
+
+
+def epochs(schedule: Adaptive, n: int, *, waiting: bool = False) -> list[bool]:
+    return [schedule.probes(i * EPOCH, waiting=waiting) for i in range(n)]
+
+
+def test_full_takes_everything_promoted_first_then_moved_then_least_run(rows: list[Row]) -> None:
+    for i, row in enumerate(rows):
+        row.runs = 40 - i
+    rows[3].promoted = True
+    rows[5].order, rows[7].order = -1, 1
+    chosen = Full().choose(rows, saved=True)
+    assert chosen[:2] == [rows[3], rows[5]]
+    assert chosen[-1] is rows[7]
+    assert sorted(r.mutant.index for r in chosen) == list(range(len(rows)))
+    runs = [row.runs for row in chosen[2:-1]]
+    assert runs == sorted(runs)
+
+
+def test_those_never_run_and_the_promoted_need_no_account(rows: list[Row]) -> None:
+    schedule = adaptive()
+    for row in rows[10:]:
+        row.runs = 10_000
+    rows[30].promoted = True
+    chosen = schedule.choose(rows, saved=False)  # the account of trials is empty
+    assert {r.mutant.index for r in chosen} == {*range(10), 30}
+    assert chosen[0] is rows[30]
+
+
+def test_a_saved_input_runs_so_many_that_have_run_before_at_most(rows: list[Row]) -> None:
+    for row in rows:
+        row.runs = 1
+    chosen = adaptive().choose(rows, saved=True)
+    assert len(chosen) == Adaptive.SAVED_AT_MOST
+
+
+def test_back_off_runs_a_survivor_of_n_runs_with_probability_patience_by_n(
+    rows: list[Row],
+) -> None:
+    schedule = adaptive()
+    row = rows[0]
+    row.runs = 10 * Adaptive.PATIENCE
+    ran = sum(bool(schedule.choose([row], saved=True)) for _ in range(2000))
+    assert 120 < ran < 280
+    row.runs = Adaptive.PATIENCE
+    assert all(schedule.choose([row], saved=True) for _ in range(50))
+
+
+def test_the_first_sample_advances_the_account_for_saved_inputs() -> None:
+    schedule = Adaptive(random.Random(1))
+    assert not schedule.may_work()
+    schedule.sample(500)
+    assert schedule.trial_turns == 500
+    assert schedule.may_work()
+    schedule.spent(Adaptive.ADVANCE * 500, 0, saved=True)
+    assert not schedule.may_work()
+
+
+def test_trials_fill_the_account_for_saved_inputs_only_while_some_wait() -> None:
+    schedule = adaptive()
+    schedule.spent(Adaptive.ADVANCE * 100 + 1, 0, saved=True)
+    schedule.probes(0, waiting=False)
+    for _ in range(1000):
+        schedule.trial(covered=False)
+    assert not schedule.may_work()
+    schedule.probes(0, waiting=True)
+    schedule.trial(covered=False)
+    assert schedule.may_work()
+
+
+def test_hand_over_from_coverage_to_kills() -> None:
+    flowing, dry = adaptive(), adaptive(dry=True)
+    assert sum(epochs(flowing, 100)) < sum(epochs(dry, 100)) == 100
+    assert flowing.share < dry.share
+    shares = []
+    for _ in range(20):
+        shares.append(dry.share)
+        dry.trial(covered=True)  # coverage grows again
+    assert shares[1] < shares[0]
+
+
+def test_nothing_is_probed_while_saved_inputs_wait() -> None:
+    assert not any(epochs(adaptive(dry=True), 50, waiting=True))
+
+
+def test_within_an_epoch_the_decision_stands() -> None:
+    schedule = adaptive()
+    for epoch in range(20):
+        at = [schedule.probes(epoch * EPOCH + i, waiting=False) for i in range(EPOCH)]
+        assert len(set(at)) == 1
+
+
+def test_kills_raise_the_rate_and_fruitless_work_lowers_it_within_bounds() -> None:
+    schedule = adaptive(dry=True)
+    schedule.probes(0, waiting=False)
+    shares = [schedule.share]
+    for _ in range(20):
+        schedule.spent(100, 1, saved=False)
+        shares.append(schedule.share)
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(Adaptive.MOST / (1 + Adaptive.MOST))
+    for _ in range(100):
+        schedule.spent(100 * Adaptive.FRUITLESS, 0, saved=False)
+    assert schedule.share == pytest.approx(Adaptive.LEAST / (1 + Adaptive.LEAST))
+
+
+def test_the_same_seed_chooses_the_same(rows: list[Row]) -> None:
+    for row in rows:
+        row.runs = 50
+    one, other = adaptive(), adaptive()
+    for _ in range(50):
+        assert one.choose(rows, saved=True) == other.choose(reversed(rows), saved=True)

@@ -1,0 +1,64 @@
+"""``--score`` of targets that are not easily imported twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import fuzztui
+
+
+def score(directory: Path, program: str) -> dict[str, dict[str, Any]]:
+    """The mutants of ``prog:parse`` by id."""
+    (directory / "prog.py").write_text(program)
+    (directory / "corpus").mkdir()
+    (directory / "corpus" / "a").write_bytes(b"abc")
+    target = {"function": "prog:parse", "path": [str(directory)], "include": ["prog"]}
+    spec = {
+        "proto": 1, "instance": "main", "dir": str(directory), "sync_dir": str(directory),
+        "seed": 7, "budget_trials": 0, "budget_s": 0, "engine": {"kind": "mu2"}, "target": target,
+    }  # fmt: skip
+    (directory / "spec.json").write_text(json.dumps(spec))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-P", "-m", "fuzztui.engines", str(directory / "spec.json")),
+            *("--score", str(directory / "corpus")),
+        ],
+        env={**os.environ, "PYTHONPATH": str(Path(fuzztui.__file__).parent.parent)},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    result = json.loads(done.stdout.splitlines()[-1])["result"]
+    return {m["id"]: m for m in result["mutants"]}
+
+
+def test_a_program_that_cannot_be_imported_twice_kills_none_of_its_static_mutants(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "registry.py").write_text(
+        "names = []\ndef register(name):\n"
+        "    if name in names: raise RuntimeError('registered twice')\n    names.append(name)\n"
+    )
+    found = score(
+        tmp_path,
+        "import registry\nregistry.register('prog')\nUNUSED = 10 + 5\n"
+        "def parse(data):\n    return len(data) > 2\n",
+    )
+    assert found["prog:UNUSED:math:0:-"]["state"] == "invalid"
+    assert "RuntimeError" in found["prog:UNUSED:math:0:-"]["detail"]
+    assert found["prog:parse:negate:0:<="]["state"] == "killed"
+
+
+def test_an_import_that_the_mutant_breaks_is_a_kill(tmp_path: Path) -> None:
+    found = score(
+        tmp_path,
+        "SIZE = 10 + 5\nassert SIZE == 15\ndef parse(data):\n    return len(data) > 2\n",
+    )
+    broken = found["prog:SIZE:math:0:-"]
+    assert (broken["state"], broken["oracle"]) == ("killed", "exception")
+    assert "AssertionError" in broken["detail"]
