@@ -46,6 +46,7 @@ _LOAD_LIMIT_S: Final = 120.0
 _STOP_GRACE_S: Final = 3.0
 _DEATHS_ALLOWED: Final = 3
 _KILLS_ALLOWED: Final = 10
+_AFRESH_ALLOWED: Final = 20
 _RECYCLED_SAID_S: Final = 60.0
 _SUSPICIONS: Final = 3
 """Deaths that may have come from outside before the input is blamed."""
@@ -85,7 +86,7 @@ class Nanny:
         self._last_poll = time.monotonic()
         self._hung = False
         self._stop_at = 0.0
-        self._deaths = 0
+        self._deaths = self._afresh = 0
         self._say_recycled_at = 0.0
 
     def _wait(self, seconds: float) -> None:
@@ -120,12 +121,12 @@ class Nanny:
                 if status == 0 and (phase == j.ENDED or self._words[j.STOP]):
                     break
                 if status == AFRESH:
-                    self._keep_rescue()  # it has noted why, and another input or mutant is left out
+                    self._start_afresh(trial)
                 elif status == RECYCLE and phase != j.RUNNING and self._words[j.TRIAL] > trial:
                     self._recycle()
                 else:
                     self._bury(status, trial)
-                if self._words[j.STOP]:
+                if self._words[j.STOP] == j.STOP_NOW:
                     break
         except Stopping:
             pass
@@ -227,6 +228,16 @@ class Nanny:
                 return self._rescue.save(self._journal.candidate())
             except OSError:
                 self._wait(1.0)
+
+    def _start_afresh(self, trial_at_start: int) -> None:
+        """The worker has noted why: another input or mutant will be left out. Raises Refusal."""
+        self._keep_rescue()
+        self._afresh = 0 if self._words[j.TRIAL] != trial_at_start else self._afresh + 1
+        if self._afresh >= _AFRESH_ALLOWED:
+            raise Refusal(
+                "the program's behaviour changes while its mutants run, whichever are left out:"
+                " does the target depend on what ran before? events.jsonl tells more"
+            )
 
     def _recycle(self) -> None:
         """The worker left because its memory was used up, and had got further: go on."""

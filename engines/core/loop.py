@@ -100,8 +100,8 @@ class Parts:
     """What remains to be done once the budget is used up."""
     on_modules: Callable[[], None] = lambda: None
     """Called between trials when modules were imported late."""
-    connect: Callable[[Callable[[Entry], None]], None] = lambda describe: None
-    """Is given what tells anew of an entry whose merits have changed."""
+    connect: Callable[[Callable[[Entry], None], Callable[[], bool]], None] = lambda tell, go: None
+    """Is given what tells anew of an entry whose merits have changed, and :meth:`Loop.pulse`."""
     obey: Callable[[Command], str] | None = None
     """Carries out commands that only this engine knows; raises ``SteerError``."""
 
@@ -134,10 +134,11 @@ class Loop:
         self._files = edges.files()
         self._modules = len(edges.modules)
         self._on_modules = on_modules
+        self._due = 0
         self._fresh_until = journal.words[j.TRIAL] + _FRESH_TRIALS
         self._cycle_of_find = 0
         self._variable = 0
-        parts.connect(self.describe)
+        parts.connect(self.describe, self.pulse)
         parts.scheduler.on_change = lambda entry: self.describe(parts.corpus.by_id[entry])
 
     # -------------------------------------------------------------------- trials
@@ -149,22 +150,28 @@ class Loop:
         """
         words, clock = self.journal.words, time.monotonic_ns
         modules = self.edges.modules
-        due = 0
         while words[j.TRIAL] < self._budget:
             if len(modules) != self._modules:  # by trial, not by the clock: tokens are chance
                 self._imported_late()
             now = clock()
-            if now >= due:
+            if now >= self._due:
                 if not self._tick():
                     break
                 now = clock()
-                due = now + _TICK_NS
+                self._due = now + _TICK_NS
             self.trial(self._propose(), now)
         self._tick()
         if words[j.STOP] != j.STOP_NOW and not self.steering.stop:
             self.parts.finish()
             self._tick()
         self.findings.recount(final=True)
+
+    def pulse(self) -> bool:
+        """For parts that work long without a trial: the tick, when due. False: stop at once."""
+        if time.monotonic_ns() >= self._due:
+            self._tick()
+            self._due = time.monotonic_ns() + _TICK_NS
+        return self.journal.words[j.STOP] != j.STOP_NOW and not self.steering.stop
 
     def _propose(self) -> Candidate:
         for stage in self.parts.stages:
@@ -380,7 +387,7 @@ class Loop:
             self.parts.tick()
             if self.steering.stop or words[j.STOP]:
                 return False
-            if self._budget_cpu_s and time.process_time() >= self._budget_cpu_s:
+            if self._budget_cpu_s and _cpu_s() >= self._budget_cpu_s:
                 return False
             if not self.steering.paused:
                 return True
@@ -448,13 +455,19 @@ class Loop:
             if time.monotonic() - said > _SLOW_REBUILD_S:
                 said = time.monotonic()
                 self.log.say("info", f"running the queue again: {at + 1} of {len(names)}")
-            if words[j.STOP]:
+            if words[j.STOP] == j.STOP_NOW:
                 break
         if changed:
             self.log.say("warning", f"{changed} queue entries fail now; they did not when saved")
         if names and time.monotonic() - began > _SLOW_REBUILD_S:
             self.log.say("info", f"{len(names)} queue entries were run again; going on")
         words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+
+
+def _cpu_s() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _source_of(name: str) -> int:

@@ -38,8 +38,8 @@ commands wait no longer."""
 _OUTSIDE_INPUTS: Final = 16
 _OUTSIDE_EXACT: Final = 256
 """Inputs that a mutant is run on in one child process; in the exact pass."""
-_OUTSIDE_COST: Final = 1000
-"""Trials' worth that a job in a child process is charged with."""
+_OUTSIDE_EVERY: Final = 1024
+"""Trials from the start of one job in a child process to the next, at least."""
 _WAIT_S: Final = 0.005
 _NEVER: Final = -1
 """All bits: nothing is ever to be run on that input."""
@@ -88,7 +88,7 @@ class Backlog:
         self._settled: dict[int, int] = {}
         self._queue: deque[Entry] = deque()
         self._job: _Job | None = None
-        self._outside_turn = 0
+        self._outside_turn = self._outside_due = 0
         self._passed: dict[int, int] = {}
         """For mutants outside: so many entries at the corpus' beginning need no look any more."""
         self._outsiders: Iterator[Told | None] | None = None
@@ -96,6 +96,8 @@ class Backlog:
         """Work without a budget until everything is settled."""
         self.on_kills: Callable[[Entry], None] = lambda entry: None
         """Called when an entry that is in the corpus already has killed."""
+        self.pulse: Callable[[], bool] = lambda: True
+        """To be called in long work (:meth:`Loop.pulse`); False: stop at once."""
 
     def __len__(self) -> int:
         """How many saved inputs wait."""
@@ -121,8 +123,13 @@ class Backlog:
 
     def work(self) -> None:
         """A bit of it, if the schedule allows; all of it if that wants everything."""
+        words = self._journal.words
+        if self._outsiders is None and not self.exact and words[j.TRIAL] >= self._outside_due:
+            # By trial, not by account: what children take, others pay.
+            self._outside_due = words[j.TRIAL] + _OUTSIDE_EVERY
+            self._send_outside()
         self._bit()
-        while self._schedule.everything and len(self) and not self._journal.words[j.STOP]:
+        while self._schedule.everything and len(self) and not words[j.STOP] and self.pulse():
             self._bit()
 
     def _bit(self) -> None:
@@ -138,12 +145,11 @@ class Backlog:
                 self._job = self._begin(self._queue.popleft())
             if self._job is not None:
                 kills = self._go_on(self._job)
-            elif self._outsiders is not None:
-                if self.exact:
-                    time.sleep(_WAIT_S)
-                    self.attend()
-            elif not self._queue:
-                self._send_outside()
+            elif self.exact and self._outsiders is not None:
+                time.sleep(_WAIT_S)
+                self.attend()
+            elif self.exact and not self._queue:
+                self.exact = self._send_outside()
         self._schedule.spent(self._runner.cost - cost, kills, saved=True)
 
     def _begin(self, entry: Entry) -> _Job | None:
@@ -222,12 +228,16 @@ class Backlog:
 
     # ------------------------------------------------------------ child processes
 
-    def _send_outside(self) -> None:
-        """Start on one mutant that cannot run in here, with some inputs it has not seen."""
+    def _send_outside(self) -> bool:
+        """Start on one mutant that cannot run in here, with some inputs it has not seen.
+
+        False: there is none.
+        """
+        rows = self._table.rows
         waiting = [at for at in sorted(self._table.outside) if self._waits(at)]
+        waiting = [at for at in waiting if rows[at].promoted] or waiting
         if not waiting:
-            self.exact = False
-            return
+            return False
         at = waiting[self._outside_turn % len(waiting)]
         self._outside_turn += 1
         inputs = [e for e in self._corpus.entries[self._passed[at] :] if self._open(e, at)]
@@ -236,7 +246,7 @@ class Backlog:
             self._settled[entry.id] |= 1 << at
         mutant = self._table.rows[at].mutant
         self._outsiders = self._outside.run([(mutant, e.id, e.data) for e in inputs])
-        self._runner.cost += int(_OUTSIDE_COST * self._schedule.trial_turns)
+        return True
 
     def attend(self) -> None:
         """Hear what the child process has to tell, if there is one, without waiting for it."""

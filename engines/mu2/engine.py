@@ -161,8 +161,8 @@ def build(context: Context) -> Parts:
             late = [pair for pair in known.items() if pair[0] not in program.by_id]
             write_index(spec.dir, ids + late)
 
-    def connect(describe: Callable[[Entry], None]) -> None:
-        backlog.on_kills = describe
+    def connect(describe: Callable[[Entry], None], pulse: Callable[[], bool]) -> None:
+        backlog.on_kills, backlog.pulse = describe, pulse
 
     found()
     Inquest(executor, program, oracle, silence_s, still_loading).hold(isolation, log.say)

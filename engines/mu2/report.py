@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.isolation import Isolation
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog
@@ -74,9 +73,8 @@ class MutationReport:
         if self._exact_at_end:
             self._backlog.begin_exact()
             self._was_exact = True
-            while self._backlog.exact and self._words[j.STOP] != j.STOP_NOW:
+            while self._backlog.exact and self._backlog.pulse():
                 self._backlog.work()
-                self.tick()
         self.tick()
         self._table.tell_runs()
         self._tell()

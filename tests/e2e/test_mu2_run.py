@@ -208,11 +208,14 @@ def test_commands(lab: Lab) -> None:
     spec = mu2(lab)
     engine = lab.start(spec)
     wait_for(lambda: len(killed(spec.parent)) > 20)
-    command(spec, "c1", c="skip-mutants", select="function=total,operator=increments")
+    command(spec, "c0", c="skip-mutants", select=min(killed(spec.parent)))
+    assert "requeue" in answer(spec.parent, "c0")["reason"]  # a kill is a fact
+    # "n < low" and "n <= low" are the same here, as are "n > high" and "n >= high".
+    command(spec, "c1", c="skip-mutants", select="function=clamp,operator=boundary")
     done = answer(spec.parent, "c1")
     assert done["k"] == "command_applied" and done["trial"] > 0
     skipped = {i for i, m in states(spec.parent).items() if m["state"] == "skipped"}
-    assert skipped and all(":total:increments:" in i for i in skipped)
+    assert len(skipped) == 2 and all(":clamp:boundary:" in i for i in skipped)
     command(spec, "c2", c="mark-equivalent", select=min(skipped), because="[/x] it is")
     answer(spec.parent, "c2")
     assert states(spec.parent)[min(skipped)]["reason"] == "[/x] it is"
