@@ -12,6 +12,11 @@ and ``--report`` shows what is there. Six subjects, ten times, take about 100 mi
 a third of them for scoring sqlglot's queues.
 
 Goal: mean mutation score +4% at equal time, and no subject lower.
+
+The subjects' generators were being written while the two engines were first compared, so
+they are no blind choice; since then they are frozen, and the seeds counted here begin at
+101, which no comparison before had used. PyYAML takes text because half of it is valid;
+the subject PyYAML-generated, not among the six, has a generator instead.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ from subjects.figures import mann_whitney, relative, table
 from subjects.runs import Instance, RunFailed, score, stop
 
 KINDS = ("zest", "mu2")
+_FIRST_SEED = 101
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,7 @@ def run(subjects: Sequence[Subject], args: argparse.Namespace) -> bool:
     done = {(r.subject, r.kind, r.seed) for r in load(args)}
     missing = [
         (subject, kind, seed)
-        for seed in range(1, args.repeat + 1)
+        for seed in range(_FIRST_SEED, _FIRST_SEED + args.repeat)
         for subject in subjects
         for kind in KINDS
         if (subject.name, kind, seed) not in done

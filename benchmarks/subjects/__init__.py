@@ -115,6 +115,15 @@ SIX = (
 
 SPARES = (
     Subject(
+        "PyYAML-generated",
+        "Jackson",
+        _sample("pyyaml_harness.py:load"),
+        ("yaml",),
+        ("yaml.YAMLError",),
+        _own("yaml_generator.py:stream"),
+        mutate=tuple(f"yaml.{part}" for part in _LOADING),
+    ),
+    Subject(
         "tinycss2",
         "Tomcat WebXML",
         _own("tinycss2_harness.py:read"),

@@ -32,10 +32,10 @@ import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.core import journal as j
+from fuzztui.engines.core import memory
 from fuzztui.engines.core.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.core.corpus import Corpus, Entry, Steerable
 from fuzztui.engines.core.edges import EdgeTable
@@ -69,8 +69,6 @@ _TICK_NS: Final = 50_000_000
 _SLOW_REBUILD_S: Final = 5.0
 _FRESH_TRIALS: Final = 100
 """So long a worker counts as clean: running out of memory is then the input's own fault."""
-_MEMORY_LEFT: Final = 1 / 8
-"""With less of the address space than this left, the target has leaked it away."""
 _TALLY: Final = {
     Outcome.SUCCESS: j.VALID,
     Outcome.INVALID: j.INVALID,
@@ -262,11 +260,7 @@ class Loop:
         if error is None or not self._out_of_memory(execution):
             return False
         BaseException.with_traceback(error, None)  # its frames hold what the trial had allocated
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit == resource.RLIM_INFINITY:
-            return False
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        return limit - pages * resource.getpagesize() < limit * _MEMORY_LEFT
+        return memory.used_up()
 
     def _out_of_memory(self, execution: Execution) -> bool:
         used = self.journal.words[j.TRIAL] > self._fresh_until

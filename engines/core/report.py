@@ -6,6 +6,7 @@ import os
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from fuzztui.wire.codec import CodecError, decode_event, encode_event
 from fuzztui.wire.events import (
@@ -15,6 +16,8 @@ from fuzztui.wire.events import (
     Event,
     FindingDescribed,
     Message,
+    MutantRuns,
+    MutantsFound,
     MutantState,
 )
 
@@ -81,6 +84,10 @@ class Told:
     """The last word on each mutant that there was one on."""
     killed: dict[str, MutantState] = field(default_factory=dict)
     """The kills that were not taken back."""
+    found: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """How each mutant was last described."""
+    runs: dict[str, list[int]] = field(default_factory=dict)
+    """How often each was reached, infected, run."""
 
 
 def read_told(file: Path) -> Told:
@@ -106,6 +113,10 @@ def _note(told: Told, event: Event) -> None:
             told.findings[event.signature] = event
         case EntryDescribed():
             told.entries[event.id] = tuple(map(str, event.reasons))
+        case MutantsFound():
+            told.found.update({str(m.get("id")): m for m in event.mutants if isinstance(m, dict)})
+        case MutantRuns():
+            told.runs.update({k: v for k, v in event.runs.items() if isinstance(v, list)})
         case MutantState():
             told.mutants[event.id] = event
             if event.state == "killed":

@@ -41,6 +41,7 @@ _OUTSIDE_EXACT: Final = 256
 _OUTSIDE_EVERY: Final = 1024
 """Trials from the start of one job in a child process to the next, at least."""
 _WAIT_S: Final = 0.005
+_STRIKES: Final = 3
 _NEVER: Final = -1
 """All bits: nothing is ever to be run on that input."""
 _EXACT: Final = Full()
@@ -86,6 +87,7 @@ class Backlog:
         self._corpus, self._scheduler, self._journal = corpus, scheduler, journal
         self._instance = instance
         self._settled: dict[int, int] = {}
+        self._strikes: dict[int, int] = {}
         self._queue: deque[Entry] = deque()
         self._job: _Job | None = None
         self._outside_turn = self._outside_due = 0
@@ -165,8 +167,8 @@ class Backlog:
         self._journal.judging()
         self._watch.install(before)
         if not self._oracle.judges(original.outcome) or self._isolation.distrusts(original.data):
-            self._settled[entry.id] = _NEVER
             self._journal.end()
+            self._strike(entry)
             return None
         seen = self._pipeline.watch(everyone, self._program.units_of(original.observed))
         schedule = _EXACT if self.exact else self._schedule
@@ -182,6 +184,15 @@ class Backlog:
             self._settled[entry.id] = _NEVER  # it is flaky
             return None
         return _Job(entry, original, left, frozenset(audits), turns)
+
+    def _strike(self, entry: Entry) -> None:
+        """It cannot be judged by now: a machine that was busy may be the reason, so once more."""
+        self._strikes[entry.id] = self._strikes.get(entry.id, 0) + 1
+        distrusted = self._isolation.distrusts(entry.data)
+        if distrusted or self._strikes[entry.id] >= _STRIKES:
+            self._settled[entry.id] = _NEVER
+        else:
+            self._queue.append(entry)
 
     def _go_on(self, job: _Job) -> int:
         part: list[int] = []
@@ -295,6 +306,15 @@ class Backlog:
         return kills
 
     # ------------------------------------------------------------------ steering
+
+    def uncredit(self, killers: Iterable[str]) -> None:
+        """These entries' kills are taken back, one for each time that they are named."""
+        for killer in killers:
+            instance, _, number = killer.rpartition("/")
+            entry = self._corpus.by_id.get(int(number)) if instance == self._instance else None
+            if entry is not None and entry.kills > 0:
+                entry.kills -= 1
+                self.on_kills(entry)
 
     def again(self, mutants: Iterable[int]) -> None:
         """These are to be tried on the whole corpus (again): promoted, or queued again."""

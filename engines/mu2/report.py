@@ -20,12 +20,14 @@ from fuzztui.wire.events import MutationStats
 
 __all__ = ["MutationReport"]
 
-_EVERY_S: Final = 2.0
+_EVERY_S: Final = 2.0, 15.0
+"""At first, and after :data:`_LATER_S`: a campaign may take weeks."""
+_LATER_S: Final = 600.0
 _RUNS_EVERY_S: Final = 10.0
 
 
 class MutationReport:
-    """Writes :class:`MutationStats` about every 2 seconds and :class:`MutantRuns` every 10."""
+    """Writes :class:`MutationStats` every few seconds, :class:`MutantRuns` less often."""
 
     def __init__(
         self,
@@ -49,6 +51,7 @@ class MutationReport:
         self._program, self._oracle, self._isolation = program, oracle, isolation
         self._words, self._log, self._exact_at_end = journal.words, log, exact
         self._began = time.perf_counter_ns()
+        self._started = time.monotonic()
         self._due = self._runs_due = 0.0
         self._problems = 0
         self._was_exact = False
@@ -62,7 +65,7 @@ class MutationReport:
         self._was_exact = self._backlog.exact
         if now < self._due:
             return
-        self._due = now + _EVERY_S
+        self._due = now + _EVERY_S[now - self._started > _LATER_S]
         if now >= self._runs_due:
             self._runs_due = now + _RUNS_EVERY_S
             self._table.tell_runs()

@@ -7,6 +7,8 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from fuzztui.engines.core import memory
+from fuzztui.engines.core.errors import Recycle
 from fuzztui.engines.core.executor import Execution, Executor
 from fuzztui.engines.core.instrument import FUEL_PERIOD
 from fuzztui.engines.core.isolation import Isolation
@@ -153,6 +155,8 @@ class Runner:
 
     def _look_into(self, original: Execution) -> None:
         """The program did not repeat itself: is it flaky, or has it changed for good?"""
+        if memory.used_up():
+            raise Recycle  # what it did without memory says nothing
         if not self._attack.varies(original):
             rows = self._table.rows
             self._isolation.accuse(original.data, [rows[at].id for at in sorted(self.since)])

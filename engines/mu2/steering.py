@@ -50,6 +50,7 @@ class MutantSteering:
                 self._table.move(rows, command.to)
                 return f"{_many(rows)} moved to be {command.to}"
             case RequeueMutants():
+                self._backlog.uncredit([row.killer for row in rows if row.killer])
                 self._table.requeue(rows)
             case _:
                 raise SteerError(f"mu2 does not know how to {command.name}")

@@ -134,6 +134,7 @@ class Table:
             if mutant.id in stale:
                 self._told.mutants.pop(mutant.id, None)
                 self._told.killed.pop(mutant.id, None)
+                self._told.runs.pop(mutant.id, None)
                 fresh.append(row)
             else:
                 self._take_up(row)
@@ -148,6 +149,10 @@ class Table:
             row.base, row.killer, row.oracle = DEAD, kill.killer, kill.oracle
             row.trial, row.detail = kill.trial, kill.detail
             self.dead += 1
+        counts = self._told.runs.get(row.id, [])
+        if len(counts) == 3 and all(type(n) is int for n in counts):
+            row.reached, row.infected, row.runs = counts
+            row.told_runs = row.runs
         if last is None:
             return
         if last.state in (_SKIPPED, _EQUIVALENT):
@@ -158,8 +163,11 @@ class Table:
         row.order = {"first": -1, "last": 1}.get(last.steer, 0)
 
     def _announce(self, mutants: Sequence[Mutant]) -> None:
+        """Tell of them, unless a worker before has told the same."""
         by_module: dict[str, list[Mutant]] = {}
         for mutant in mutants:
+            if self._told.found.get(mutant.id) == _described(mutant):
+                continue
             by_module.setdefault(mutant.module, []).append(mutant)
         for module, those in by_module.items():
             for at in range(0, len(those), _FOUND_A_LINE):

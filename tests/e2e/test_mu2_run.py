@@ -185,6 +185,8 @@ def test_a_killed_worker_goes_on_and_forgets_nothing(lab: Lab) -> None:
     # A kill is told once: the restart has not told them all again.
     told = [e["id"] for e in events(spec.parent, "mutant_state") if e["state"] == "killed"]
     assert len(told) == len(set(told))
+    found = [m["id"] for e in events(spec.parent, "mutants_found") for m in e["mutants"]]
+    assert len(found) == len(set(found))
 
 
 def test_a_changed_function_makes_its_kills_stale(lab: Lab) -> None:
