@@ -325,3 +325,22 @@ def test_what_cannot_be_swapped_runs_in_children(lab: Lab) -> None:
     found = {i: m for i, m in states(spec.parent).items() if m.get("static")}
     assert len(found) >= 2
     assert all(m["state"] == "killed" for m in found.values()), found
+
+
+def test_the_exact_pass_is_made_although_the_worker_dies_in_it(lab: Lab) -> None:
+    # Each static mutant takes an import, and an import takes a while.
+    constants = "".join(f"C{i} = {i} + 1\n" for i in range(8))
+    lab.write(
+        "prog.py",
+        f"import time\ntime.sleep(0.2)\n{constants}\n"
+        "def parse(data: bytes):\n    return [len(data), C0, C1, C2, C3]\n",
+    )
+    spec = mu2(lab)
+    engine = lab.start(spec)
+    wait_for(lambda: execs(spec.parent) > 50)
+    engine.send_signal(signal.SIGUSR2)  # as the supervisor does when the budget is used up
+    wait_for(lambda: any(e.get("phase") == "exact" for e in events(spec.parent, "mutation_stats")))
+    os.kill(worker_of(engine), signal.SIGKILL)
+    assert engine.wait(60) == 0
+    assert [e for e in events(spec.parent, "message") if "exact pass:" in e["text"]]
+    assert len(killed(spec.parent)) >= 4
