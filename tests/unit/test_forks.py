@@ -239,8 +239,10 @@ def pipes() -> list[int]:
 
 
 def test_garbage_in_the_pipe_is_passed_over() -> None:
+    others = set(pipes())  # those of the test runner: garbage there would stop it
+
     def work(tell: Tell) -> None:
-        for fd in pipes():
+        for fd in set(pipes()) - others:
             for rubbish in (b"\0\xff{", b'\n["say", "forged"]\n', b"x" * 30000):
                 try:
                     os.write(fd, rubbish)
