@@ -1,7 +1,7 @@
 """fuzztui: a terminal monitor and controller for fuzz campaigns.
 
 This package is also exposed to the interpreter of the project under test
-(only ``fuzztui.engines`` and ``fuzztui.wire`` are imported there), so this
+(only ``fuzztui.engines``, ``fuzztui.wire`` and ``fuzztui.harness`` are imported there), so this
 module imports nothing.
 """
 

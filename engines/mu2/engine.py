@@ -136,7 +136,7 @@ def build(context: Context) -> Parts:
     )
     report = MutationReport(
         backlog=backlog,
-        feedback=feedback,
+        watch=watch,
         schedule=schedule,
         table=table,
         pipeline=pipeline,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 from fuzztui.engines.core import journal as j
@@ -59,9 +58,6 @@ class KillFeedback:
         self._favoured: set[int] = set()
         """Promoted mutants for whose infection alone the input is to be kept."""
         self._sampled = False
-        self._started = 0
-        self.original_ns = 0
-        """Time that trials took to run the program, in nanoseconds."""
 
     def before(self, candidate: Candidate) -> None:
         """A trial is about to run: with which probes?"""
@@ -78,11 +74,10 @@ class KillFeedback:
                 self._watch.warm(renew=trial % EPOCH == 0)
             else:
                 self._watch.install(None)
-        self._started = time.perf_counter_ns()
+        self._watch.in_trial = True
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
         """``kill``; ``infection`` for one of the first inputs that infect a promoted mutant."""
-        self.original_ns += time.perf_counter_ns() - self._started
         covers = bool(self._coverage.judge(execution))
         self._schedule.trial(covered=covers)
         self._kills = []

@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from typing import Final
 
+from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.isolation import Isolation
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog
 from fuzztui.engines.mu2.backlog import Backlog
-from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.oracle import Oracle
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.runner import Runner
 from fuzztui.engines.mu2.schedule import Schedule
 from fuzztui.engines.mu2.table import INVALID, Table
+from fuzztui.engines.mu2.watch import Watch
 from fuzztui.engines.mutants.program import Program
 from fuzztui.wire.events import MutationStats
 
@@ -33,7 +34,7 @@ class MutationReport:
         self,
         *,
         backlog: Backlog,
-        feedback: KillFeedback,
+        watch: Watch,
         schedule: Schedule,
         table: Table,
         pipeline: Pipeline,
@@ -46,11 +47,11 @@ class MutationReport:
         exact: bool,
     ) -> None:
         """``exact``: is there to be an exact pass at the end?"""
-        self._backlog, self._feedback, self._schedule = backlog, feedback, schedule
+        self._backlog, self._watch, self._schedule = backlog, watch, schedule
         self._table, self._pipeline, self._runner = table, pipeline, runner
         self._program, self._oracle, self._isolation = program, oracle, isolation
         self._words, self._log, self._exact_at_end = journal.words, log, exact
-        self._began = time.perf_counter_ns()
+        self._began = self._ticked = time.perf_counter_ns()
         self._started = time.monotonic()
         self._due = self._runs_due = 0.0
         self._problems = 0
@@ -59,6 +60,10 @@ class MutationReport:
     def tick(self) -> None:
         """Between trials."""
         self._backlog.attend()
+        clock = time.perf_counter_ns()
+        if self._words[j.PAUSED]:
+            self._began += clock - self._ticked  # a pause is no time of the campaign's
+        self._ticked = clock
         now = time.monotonic()
         if self._was_exact and not self._backlog.exact:
             self._say_score()
@@ -99,7 +104,7 @@ class MutationReport:
 
     def _stats(self) -> MutationStats:
         total = time.perf_counter_ns() - self._began
-        compiled, original = self._program.compile_ns, self._feedback.original_ns
+        compiled, original = self._program.compile_ns, self._watch.original_ns
         # What the runner compiled is in its own time too.
         mutants = self._runner.ns - self._runner.compile_ns
         tally = self._pipeline.tally

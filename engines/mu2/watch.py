@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 from fuzztui.engines.core.executor import Execution
@@ -33,14 +34,23 @@ class Watch:
         self._entered = 0
         self._covered = {id(self._all): -1, id(self._some): -1}
         self.installed: Probing | None = None
+        self.in_trial = False
+        """Is the next run a trial's, and not one more of an input that was kept?"""
+        self.original_ns = 0
+        """Time that trials took to run the program, in nanoseconds."""
+        self._began = 0
 
     def clear(self) -> None:
         """As an observer of the executor: a run is about to begin."""
         if self.installed is not None:
             self.installed.clear()
+        self._began = time.perf_counter_ns()
 
     def finish(self, execution: Execution) -> None:
         """The run has ended; the probes keep what they saw."""
+        if self.in_trial:
+            self.in_trial = False
+            self.original_ns += time.perf_counter_ns() - self._began
 
     def entered(self, observed: int) -> None:
         """The corpus covers this (an observation of the coverage map)."""
