@@ -120,7 +120,7 @@ class Nanny:
                     return CANNOT_START
                 if status == 0 and (phase == j.ENDED or self._words[j.STOP]):
                     break
-                if status == AFRESH:
+                if status == AFRESH and phase != j.LOADING:  # a target may exit so on import
                     self._start_afresh(trial)
                 elif status == RECYCLE and phase != j.RUNNING and self._words[j.TRIAL] > trial:
                     self._recycle()

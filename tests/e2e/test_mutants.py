@@ -94,13 +94,13 @@ def test_a_campaign_steered_from_a_script(mu2):
     mu2.detach()
     run = str(mu2.run)
     eventually(lambda: (mu2.status()["mutants"] or {}).get("killed", 0) >= 5)
-    said = mu2("ctl", run, "skip-mutants", "operator=math")
+    said = mu2("ctl", run, "skip-mutants", "function=clamp")
     assert said.startswith("applied by main at trial ")
     assert "skipped" in said
-    assert "operator=math names" in mu2.stderr
+    assert "function=clamp names" in mu2.stderr
     # What is killed stays killed: that is a fact, not an opinion.
     done = {"skipped", "killed"}
-    eventually(lambda: {r["state"] for r in mutants(mu2, run, "operator=math")} <= done, 5)
+    eventually(lambda: {r["state"] for r in mutants(mu2, run, "function=clamp")} <= done, 5)
     key = "prog:clamp:boundary:0:>="
     mu2("ctl", run, "mark-equivalent", key, "--because", "nobody [/looks]")
     row = eventually(lambda: [r for r in mutants(mu2, run, key) if r["state"] == "equivalent"], 5)[
