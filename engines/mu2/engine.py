@@ -40,7 +40,7 @@ from fuzztui.engines.zest import engine as zest
 
 __all__ = ["SILENCE_TIMES", "build", "prepare"]
 
-SILENCE_TIMES: Final = 12
+SILENCE_TIMES: Final = 5
 """A child may be silent for so many time limits: no single run of a mutant takes longer."""
 
 

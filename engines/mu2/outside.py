@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Executor
@@ -27,6 +27,12 @@ Pair = tuple[Mutant, int, bytes]
 
 Reload = Callable[[Mutant | None], Executor]
 """Import the application anew, with a static mutant or without: an executor of it (in a child)."""
+
+
+Work = Callable[[Sequence[Pair], Tell], None]
+
+_IMPORT_S: Final = 20.0
+"""Importing an application may take so much longer, and tells nothing meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class Outside:
         memory_bytes: int = 0,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """``silence_s``: longer than any single run, or an import, may take. ``memory_bytes``:
+        """``silence_s``: longer than any single run may take. ``memory_bytes``:
         a limit for the children (0: this process' own). ``meanwhile`` is called while a
         child runs; what it raises ends the child.
         """
@@ -79,14 +85,12 @@ class Outside:
         for those in static.values():
             yield from self._children(those, self._reloaded)
 
-    def _children(
-        self, pairs: list[Pair], work: Callable[[Sequence[Pair], Tell], None]
-    ) -> Iterator[Told | None]:
+    def _children(self, pairs: list[Pair], work: Work) -> Iterator[Told | None]:
         while pairs:
             at, entered = 0, False
             over: set[int] = set()
             death: Death | None = None
-            for message in self._in_child(partial(work, pairs)):
+            for message in self._in_child(work, pairs):
                 if message is None:
                     yield None
                 elif isinstance(message, Death):
@@ -120,23 +124,22 @@ class Outside:
                     over.add(mutant.index)
             pairs = [p for p in pairs[at + 1 :] if p[0].index not in over]
 
-    def _in_child(self, work: Callable[[Tell], None]) -> Iterator[Any]:
+    def _in_child(self, work: Work, pairs: Sequence[Pair]) -> Iterator[Any]:
+        importing = _IMPORT_S if pairs[0][0].static else 0.0
         return in_child(
-            work,
-            silence_s=self._silence_s,
+            partial(work, pairs),
+            silence_s=self._silence_s + importing,
             memory_bytes=self._memory_bytes,
             meanwhile=self._meanwhile,
             patient=False,
         )
 
-    def _judged(
-        self, told: Told, pair: Pair, work: Callable[[Sequence[Pair], Tell], None]
-    ) -> Generator[None, None, Told]:
+    def _judged(self, told: Told, pair: Pair, work: Work) -> Generator[None, None, Told]:
         """A kill must happen again, in a child that has run nothing else."""
         if told.verdict is None:
             return told
         again = ""
-        for message in self._in_child(partial(work, [pair])):
+        for message in self._in_child(work, [pair]):
             if message is None:
                 yield None
             elif isinstance(message, Death):

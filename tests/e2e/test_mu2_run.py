@@ -161,10 +161,12 @@ def test_a_seed_repeats_the_run(lab: Lab) -> None:
         other.write("prog.py", PROGRAM)
         spec = mu2(other, budget_trials=2000)
         assert other.run(spec) == 0, reason(spec.parent)
+        # Child processes run beside the loop: when they tell of a static mutant is chance.
+        static = {i for i, m in states(spec.parent).items() if m.get("static")}
         kills = [
             (e["id"], e["killer"], e["trial"])
             for e in events(spec.parent, "mutant_state")
-            if e["state"] == "killed"
+            if e["state"] == "killed" and e["id"] not in static
         ]
         runs.append((timeless(spec.parent), kills))
     assert runs[0] == runs[1]
@@ -257,7 +259,10 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(w, marks=pytest.mark.slow if w == "hangs in C" else ()) for w in HOSTILE],
+)
 def test_a_hostile_mutant_costs_no_result(lab: Lab, what: str) -> None:
     """``n`` is never negative but in a mutant of ``length``: then the process is in danger."""
     head, danger = HOSTILE[what]
