@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,16 @@ class EventLog:
         """Append; never raises OSError."""
         self._pending.append(encode_event(event).encode() + b"\n")
         self.flush()
+
+    def write_all(self, events: Iterable[Event]) -> None:
+        """Append many at once: those of one command are one write. Never raises OSError.
+
+        After a torn write the whole lot is written again, so they must bear being told twice.
+        """
+        lines = b"".join(encode_event(event).encode() + b"\n" for event in events)
+        if lines:
+            self._pending.append(lines)
+            self.flush()
 
     def say(self, level: str, text: str) -> None:
         """A message for people: ``level`` is info, warning or error."""

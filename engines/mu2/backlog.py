@@ -32,7 +32,7 @@ from fuzztui.engines.mutants.program import Program
 __all__ = ["Backlog"]
 
 _CHUNK: Final = 32
-_CHUNK_TRIALS: Final = 12
+_CHUNK_TRIALS: Final = 4
 """So many mutants, and so many trials' worth, are run before the loop gets its turn:
 commands wait no longer."""
 _OUTSIDE_INPUTS: Final = 16

@@ -27,7 +27,7 @@ _SHRINK_AT_MOST: Final = 8
 
 _WIDE_EVERY: Final = 16
 """Epochs, of which one watches all survivors and not only the warm."""
-_AT_MOST: Final = 32
+_AT_MOST: Final = 8
 _SAMPLE_EVERY: Final = 256
 _DEARER: Final = 2
 """Inputs that infect cost about so many times what trials cost on average."""

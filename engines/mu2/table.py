@@ -198,8 +198,8 @@ class Table:
             self.changes += 1
             self.mask ^= 1 << at
 
-    def _tell(self, row: Row) -> None:
-        self._log.write(
+    def _tell(self, *rows: Row) -> None:
+        self._log.write_all(
             MutantState(
                 self._log.instance,
                 row.id,
@@ -211,6 +211,7 @@ class Table:
                 row.reason,
                 row.steer,
             )
+            for row in rows
         )
 
     # --------------------------------------------------------- what running shows
@@ -291,30 +292,30 @@ class Table:
             raise SteerError(f"no mutant is named by {text!r}")
         return rows
 
-    def judge(self, rows: Iterable[Row], verdict: str, reason: str = "") -> None:
+    def judge(self, rows: Sequence[Row], verdict: str, reason: str = "") -> None:
         """skipped or equivalent."""
         for row in rows:
             row.verdict, row.reason, row.promoted = verdict, reason, False
             self._place(row)
-            self._tell(row)
+        self._tell(*rows)
 
-    def promote(self, rows: Iterable[Row]) -> None:
+    def promote(self, rows: Sequence[Row]) -> None:
         """Their turn is now, and always; undoes a skip or a verdict."""
         for row in rows:
             row.verdict = row.reason = ""
             row.promoted, row.order, row.favours = True, 0, 0
             self._place(row)
-            self._tell(row)
+        self._tell(*rows)
 
-    def move(self, rows: Iterable[Row], to: str) -> None:
+    def move(self, rows: Sequence[Row], to: str) -> None:
         """first or last among those that wait."""
         for row in rows:
             row.order = -1 if to == "first" else 1
             row.promoted = False
             self._place(row)
-            self._tell(row)
+        self._tell(*rows)
 
-    def requeue(self, rows: Iterable[Row]) -> None:
+    def requeue(self, rows: Sequence[Row]) -> None:
         """As if it had never been run or judged."""
         for row in rows:
             self.dead -= row.base == DEAD
@@ -322,7 +323,7 @@ class Table:
             row.base, row.trial, row.promoted, row.order = PENDING, -1, False, 0
             row.reached = row.infected = row.runs = row.told_runs = 0
             self._place(row)
-            self._tell(row)
+        self._tell(*rows)
 
 
 def _described(m: Mutant) -> dict[str, object]:
