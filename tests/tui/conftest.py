@@ -75,8 +75,10 @@ class Driver:
         raise AssertionError(f"it never happened; the screen shows\n{self.text()}")
 
     async def ready(self) -> None:
-        """The whole log was taken in."""
-        await self.until(lambda: self.world.session.state.seq == self.expected())
+        """The whole log was taken in, which happens in a thread, and has reached the screen."""
+        session = self.world.session  # a seek gives it another state
+        await self.until(lambda: session.state.seq == self.expected())
+        await self.until(lambda: session.state.state == "empty" or "EMPTY" not in self.text())
         await self.pilot.pause()
 
     async def still(self) -> None:
