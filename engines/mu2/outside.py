@@ -16,6 +16,7 @@ from typing import Any, Final
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Executor
 from fuzztui.engines.core.forks import Death, Tell, in_child
+from fuzztui.engines.core.instrument import FUEL_PERIOD
 from fuzztui.engines.mu2.attack import Attack
 from fuzztui.engines.mu2.oracle import Oracle, Verdict
 from fuzztui.engines.mutants.program import CannotSwap, Mutant, Program
@@ -207,7 +208,7 @@ class Outside:
             return
         for at, original in enumerate(originals):
             tell({"begin": at})
-            fuel = original.turns // 256 * 10 + 64
+            fuel = original.turns // FUEL_PERIOD * 10 + 64
             found = self._oracle.verdict(original, other.call(original.data, fuel))
             if found is not None:
                 same = self._reload(None).call(original.data)
