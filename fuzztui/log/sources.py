@@ -59,7 +59,7 @@ class RunLog:
 
     def refresh(self) -> None:
         """Tails first, then members: what was sealed in between is found as a member."""
-        present = dict(list_tails(self._directory)) if self._directory else {}
+        present = self._list()
         for first, path in present.items():
             tail = self._tails.get(first)
             if tail is None:
@@ -71,6 +71,21 @@ class RunLog:
             if self._tails[first].last <= sealed:
                 del self._tails[first]
         self._assemble(sealed)
+
+    def _list(self) -> dict[int, Path]:
+        """The tails by first record, with none missing before the last of them.
+
+        A directory that grows while it is listed (a crowded one takes many system calls)
+        may give a late tail and not an earlier one. What was there before a second
+        listing began is in that one, or was sealed.
+        """
+        if self._directory is None:
+            return {}
+        tails = list_tails(self._directory)
+        if tails and tails[-1][0] not in self._tails:
+            newest, _ = tails[-1]
+            tails = [tail for tail in list_tails(self._directory) if tail[0] <= newest]
+        return dict(tails)
 
     def _walk(self) -> None:
         try:

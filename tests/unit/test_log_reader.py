@@ -227,3 +227,24 @@ def test_a_file_cut_under_the_reader(run, tmp_path):
     reader.refresh()
     assert reader.last_seq == 5
     assert reader.problems
+
+
+def test_a_directory_that_grows_while_it_is_listed(tmp_path, monkeypatch):
+    """Its listing has the last of the new tails and not those before it."""
+    monkeypatch.setattr(writer_module, "TAIL_RECORDS", 10)
+    monkeypatch.setattr(writer_module._Sealer, "submit", lambda *_: None)  # a slow disk
+    writer = LogWriter(tmp_path)
+    reader = LogReader(tmp_path)
+    before = list_tails(tmp_path)
+    for n in range(45):
+        writer.append(Message("info", str(n)), n)
+    writer.flush()
+    listings = [before, [*before, *list_tails(tmp_path)[3:]]]
+    monkeypatch.setattr(
+        sources, "list_tails", lambda path: listings.pop(0) if listings else list_tails(path)
+    )
+    reader.refresh()
+    reader.refresh()
+    assert [r.seq for r in reader.records()] == list(range(1, 46))
+    assert reader.problems == []
+    writer.close()
