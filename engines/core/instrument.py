@@ -224,7 +224,10 @@ class Instrumenter(ast.NodeTransformer):
         self, node: ast.While | ast.For | ast.AsyncFor, at: ast.AST, *, endless: bool, exits: bool
     ) -> None:
         if not self._in_function:
-            node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+            # No coverage, but fuel: a mutant may make an import endless.
+            spent = turn("tick", node.body[0]) if endless else []
+            node.body = [*spent, *self._block(node.body)]
+            node.orelse = self._block(node.orelse)
             return
         spent = turn(self._fuel, node.body[0]) if endless else []
         node.body = self._opened("loop", node.body, spent)

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ class Target:
     """Does the function take ``str`` (else ``bytes``)?"""
     compare: Callable[[Any, Any], object] | None = None
     """When are two values of the function the same? (For engines that compare any.)"""
+    import_s: float = 0.0
+    """Seconds that importing it took."""
 
 
 def _split(reference: str, default: str) -> tuple[str, str]:
@@ -70,6 +73,7 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
 
     Everything that is wrong raises :class:`Refusal` with a sentence that names the key.
     """
+    began = time.monotonic()
     references = (spec.function, spec.generator, spec.compare)
     files = [_split(r, "")[0] for r in references if r]
     folders = [str(Path(f).parent) for f in files if _is_file(f)]
@@ -92,6 +96,7 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
         expected=tuple(_exception(name) for name in spec.expected),
         text=spec.input == "text" or (spec.input == "auto" and _takes_text(function)),
         compare=compare,
+        import_s=time.monotonic() - began,
     )
 
 

@@ -17,7 +17,7 @@ from fuzztui.engines.core.instrument import FUEL_PERIOD
 from fuzztui.engines.mu2.oracle import Oracle, Verdict
 from fuzztui.engines.mutants.program import Mutant, Program
 
-__all__ = ["Attack", "Unstable"]
+__all__ = ["Attack", "Unstable", "allowance"]
 
 _FUEL_TIMES: Final = 3
 _AGAIN_TIMES: Final = 10
@@ -58,7 +58,7 @@ class Attack:
         taken = _periods(turns)
         fuel = taken * _FUEL_TIMES + _FUEL_PLUS
         if not turns:
-            fuel = _periods(original.turns) * _FUEL_TIMES + _FUEL_BLIND
+            fuel = allowance(_periods(original.turns))
         self._program.enter(mutant)
         mutated, first = self._run(original, mutant.index, fuel)
         if first is None:
@@ -144,6 +144,12 @@ class Attack:
             return mutated, self._oracle.verdict(original, mutated)
         finally:
             self._end()
+
+
+def allowance(periods: int, *, again: bool = False) -> int:
+    """Fuel for a mutant where the plain program, which counts few loops, has spent so much."""
+    fuel = periods * _FUEL_TIMES + _FUEL_BLIND
+    return fuel * _AGAIN_TIMES if again else fuel
 
 
 def _periods(turns: int) -> int:

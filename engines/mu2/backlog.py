@@ -38,8 +38,9 @@ commands wait no longer."""
 _OUTSIDE_INPUTS: Final = 16
 _OUTSIDE_EXACT: Final = 256
 """Inputs that a mutant is run on in one child process; in the exact pass."""
-_OUTSIDE_EVERY: Final = 1024
-"""Trials from the start of one job in a child process to the next, at least."""
+_OUTSIDE_SHARE: Final = 0.05
+"""The part of the time in which a child process may be at work. By the clock, since no
+trial depends on what children tell."""
 _WAIT_S: Final = 0.005
 _STRIKES: Final = 3
 _NEVER: Final = -1
@@ -90,7 +91,8 @@ class Backlog:
         self._strikes: dict[int, int] = {}
         self._queue: deque[Entry] = deque()
         self._job: _Job | None = None
-        self._outside_turn = self._outside_due = 0
+        self._outside_turn = 0
+        self._outside_began = self._outside_due = 0.0
         self._passed: dict[int, int] = {}
         """For mutants outside: so many entries at the corpus' beginning need no look any more."""
         self._outsiders: Iterator[Told | None] | None = None
@@ -126,9 +128,7 @@ class Backlog:
     def work(self) -> None:
         """A bit of it, if the schedule allows; all of it if that wants everything."""
         words = self._journal.words
-        if self._outsiders is None and not self.exact and words[j.TRIAL] >= self._outside_due:
-            # By trial, not by account: what children take, others pay.
-            self._outside_due = words[j.TRIAL] + _OUTSIDE_EVERY
+        if self._outsiders is None and not self.exact and time.monotonic() >= self._outside_due:
             self._send_outside()
         self._bit()
         while self._schedule.everything and len(self) and not words[j.STOP] and self.pulse():
@@ -257,6 +257,7 @@ class Backlog:
             self._settled[entry.id] |= 1 << at
         mutant = self._table.rows[at].mutant
         self._outsiders = self._outside.run([(mutant, e.id, e.data) for e in inputs])
+        self._outside_began = time.monotonic()
         return True
 
     def attend(self) -> None:
@@ -268,6 +269,8 @@ class Backlog:
                 return
             self._hear(told)
         self._outsiders = None
+        now = time.monotonic()
+        self._outside_due = now + (now - self._outside_began) * (1 / _OUTSIDE_SHARE - 1)
 
     def _hear(self, told: Told) -> list[Kill]:
         if told.wrong:

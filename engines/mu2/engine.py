@@ -100,6 +100,8 @@ def build(context: Context) -> Parts:
         oracle,
         _reload(context, program),
         silence_s=silence_s,
+        import_s=context.target.import_s,
+        import_periods=executor.guard.spent,
         meanwhile=stopping,
     )
     schedule: Schedule = Full() if options.get("schedule") == "full" else Adaptive(rng)

@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, Final
 
 from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.executor import Executor
+from fuzztui.engines.core.executor import Execution, Executor
 from fuzztui.engines.core.forks import Death, Tell, in_child
 from fuzztui.engines.core.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.attack import Attack
+from fuzztui.engines.mu2.attack import Attack, allowance
 from fuzztui.engines.mu2.oracle import Oracle, Verdict
 from fuzztui.engines.mutants.program import CannotSwap, Mutant, Program
 
@@ -32,8 +32,8 @@ Reload = Callable[[Mutant | None], Executor]
 
 Work = Callable[[Sequence[Pair], Tell], None]
 
-_IMPORT_S: Final = 20.0
-"""Importing an application may take so much longer, and tells nothing meanwhile."""
+_IMPORT_TIMES: Final = 10
+"""With a mutant in it, importing may take so many times longer, and tells nothing meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,21 @@ class Outside:
         reload: Reload,
         *,
         silence_s: float,
+        import_s: float,
+        import_periods: int,
         memory_bytes: int = 0,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """``silence_s``: longer than any single run may take. ``memory_bytes``:
-        a limit for the children (0: this process' own). ``meanwhile`` is called while a
-        child runs; what it raises ends the child.
+        """``silence_s``: longer than any single run may take. ``import_s``, ``import_periods``:
+        the time and the fuel that importing the program took. ``memory_bytes``: a limit for
+        the children (0: this process' own). ``meanwhile`` is called while a child runs;
+        what it raises ends the child.
         """
         self._meanwhile, self._memory_bytes = meanwhile, memory_bytes
         self._executor, self._program, self._oracle = executor, program, oracle
         self._reload, self._silence_s = reload, silence_s
+        self._import_s = _IMPORT_TIMES * import_s
+        self._import_fuel = allowance(import_periods, again=True)
 
     def run(self, pairs: Sequence[Pair]) -> Iterator[Told | None]:
         """Run the pairs in order; those of a mutant that was killed are passed over.
@@ -126,10 +131,9 @@ class Outside:
             pairs = [p for p in pairs[at + 1 :] if p[0].index not in over]
 
     def _in_child(self, work: Work, pairs: Sequence[Pair]) -> Iterator[Any]:
-        importing = _IMPORT_S if pairs[0][0].static else 0.0
         return in_child(
             partial(work, pairs),
-            silence_s=self._silence_s + importing,
+            silence_s=self._silence_s + (self._import_s if pairs[0][0].static else 0.0),
             memory_bytes=self._memory_bytes,
             meanwhile=self._meanwhile,
             patient=False,
@@ -179,45 +183,69 @@ class Outside:
             tell({"verdict": found and [found.oracle, found.detail]})
 
     def _reloaded(self, pairs: Sequence[Pair], tell: Tell) -> None:
-        """All pairs are of one static mutant.
+        """All pairs are of one static mutant; a single pair is the confirmation.
 
-        Confirmed: the program imported anew without the mutant does what it did. A single
-        pair is the confirmation: can it be imported anew at all?
+        Confirmed: the program can be imported anew without the mutant, and does what it did.
         """
         self._executor.in_child()
-        mutant = pairs[0][0]
+        mutant, confirms = pairs[0][0], len(pairs) == 1
         originals = []
         for at, (_, _, data) in enumerate(pairs):
             tell({"original": at})
             originals.append(self._executor.call(data))
-        if len(pairs) == 1:
-            try:
-                self._reload(None)
-            except BaseException as e:
-                tell({"wrong": f"the program cannot be imported anew: {_cause(e)}"})
-                return
         tell({"begin": 0})
+        other, verdict = self._imported(mutant, tell)
+        if other is not None:
+            for at, original in enumerate(originals):
+                tell({"begin": at})
+                fuel = allowance(original.turns // FUEL_PERIOD, again=confirms)
+                verdict = self._oracle.verdict(original, other.call(original.data, fuel))
+                if verdict is not None:
+                    break
+                tell({"verdict": None})
+        if verdict is None:
+            return
+        if confirms and (wrong := self._differs(originals[0])):
+            tell({"wrong": wrong})
+        else:
+            tell({"verdict": [verdict.oracle, verdict.detail]})
+
+    def _imported(self, mutant: Mutant, tell: Tell) -> tuple[Executor | None, Verdict | None]:
+        """The program with the mutant in it, or what became of importing it."""
         try:
-            other = self._reload(mutant)
+            other = self._import(mutant)
         except CannotSwap as e:
             tell({"wrong": str(e)})
-            return
+            return None, None
         except BaseException as e:
-            detail = f"importing the program with the mutant raised {_cause(e)}"
-            tell({"verdict": ["exception", detail]})
-            return
-        for at, original in enumerate(originals):
-            tell({"begin": at})
-            fuel = original.turns // FUEL_PERIOD * 10 + 64
-            found = self._oracle.verdict(original, other.call(original.data, fuel))
-            if found is not None:
-                same = self._reload(None).call(original.data)
-                if self._oracle.verdict(original, same) is not None:
-                    tell({"wrong": "the program, imported anew, does something else"})
-                    return
-            tell({"verdict": found and [found.oracle, found.detail]})
-            if found is not None:
-                return
+            if not self._executor.guard.expired:
+                words = f"importing the program with the mutant raised {_cause(e)}"
+                return None, Verdict("exception", words)
+        else:
+            if not self._executor.guard.expired:
+                return other, None
+        return None, Verdict("timeout", "importing the program with the mutant did not end")
+
+    def _differs(self, original: Execution) -> str:
+        """What is wrong with the program imported anew, without any mutant; "" if nothing is."""
+        try:
+            same = self._import(None).call(original.data)
+        except BaseException as e:
+            return f"the program cannot be imported anew: {_cause(e)}"
+        if self._oracle.verdict(original, same) is not None:
+            return "the program, imported anew, does something else"
+        return ""
+
+    def _import(self, mutant: Mutant | None) -> Executor:
+        """By fuel alone: the clock is for trials, and an import takes what it takes."""
+        guard = self._executor.guard
+        guard.disarm()
+        guard.start(self._import_fuel)
+        try:
+            return self._reload(mutant)
+        finally:
+            guard.stop()
+            guard.arm()
 
 
 def _told(pair: Pair, message: dict[str, Any]) -> Told:

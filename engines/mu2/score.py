@@ -131,6 +131,8 @@ class _Scorer:
             self._oracle,
             anew,
             silence_s=self._silence_s,
+            import_s=target.import_s,
+            import_periods=executor.guard.spent,
             memory_bytes=self._memory_bytes,
         )
         told = read_told(spec.dir / "events.jsonl").mutants

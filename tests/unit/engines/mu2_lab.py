@@ -72,7 +72,15 @@ class Lab:
         self.executor.observers.append(self.watch)
         self.corpus = Corpus()
         self.scheduler = Steerable(ZestScheduler(self.corpus), self.corpus)
-        self.outside = Outside(self.executor, program, self.oracle, self._reload, silence_s=3.0)
+        self.outside = Outside(
+            self.executor,
+            program,
+            self.oracle,
+            self._reload,
+            silence_s=3.0,
+            import_s=0.1,
+            import_periods=0,
+        )
         self.backlog = Backlog(
             executor=self.executor,
             program=program,
