@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--mutants", action="store_true", help="print the mutants as JSON")
     parser.add_argument("--diff", metavar="ID", help="with --mutants: the diff of this one")
     parser.add_argument("--score", type=Path, nargs="+", metavar="DIR", help="score these inputs")
+    parser.add_argument("--jobs", type=int, default=1, help="with --score: processes at once")
     parser.add_argument("--worker", type=int, metavar="PARENT", help=argparse.SUPPRESS)
     args = parser.parse_args()
     try:
@@ -43,7 +44,7 @@ def main() -> int:
         if args.score:
             from fuzztui.engines.mu2.score import score
 
-            return score(spec, [folder.absolute() for folder in args.score])
+            return score(spec, [folder.absolute() for folder in args.score], args.jobs)
         from fuzztui.engines.nanny import Nanny
 
         return Nanny(spec, file).run()

@@ -11,7 +11,7 @@ from pathlib import Path
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.failures import title_of, traceback_text
 from fuzztui.engines.core.guard import Guard, TrialTimeout
-from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, TextInput
+from fuzztui.engines.core.loading import form_of
 from fuzztui.engines.core.source import Rejected
 from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.target import load_target
@@ -31,10 +31,7 @@ def reproduce(spec: Spec, file: Path) -> int:
     if spec.target.cwd:
         os.chdir(spec.target.cwd)
     target = load_target(spec.target, None)
-    form: InputForm = TextInput() if target.text else BytesInput()
-    if target.generator is not None:
-        rng = random.Random(0)
-        form = GeneratedInput(target.generator, spec.engine.max_size, rng.randbytes)
+    form = form_of(target, spec.engine.max_size, random.Random(0).randbytes)
     guard = Guard(spec.target.timeout_s)
     guard.arm()
     # A hang in C: print the stack and exit 1.

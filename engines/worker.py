@@ -15,14 +15,13 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TextIO
 
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.context import Context
 from fuzztui.engines.core.dictionary import Constants, read_dictionary, tokens_of
-from fuzztui.engines.core.edges import CoverageMap, EdgeTable
+from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import (
     AFRESH,
     CANNOT_START,
@@ -32,13 +31,10 @@ from fuzztui.engines.core.errors import (
     Refusal,
     Stopping,
 )
-from fuzztui.engines.core.executor import Executor
 from fuzztui.engines.core.findings import Findings
-from fuzztui.engines.core.fixture import Fixture
-from fuzztui.engines.core.guard import Guard
 from fuzztui.engines.core.importer import Application
-from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, TextInput
 from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.core.loading import load
 from fuzztui.engines.core.loop import Loop, Parts
 from fuzztui.engines.core.report import EventLog, read_told
 from fuzztui.engines.core.rescue import Rescue, Unsafe
@@ -46,7 +42,6 @@ from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import Store
-from fuzztui.engines.core.target import Target, application_packages, load_target
 
 __all__ = ["KINDS", "TRACE", "work"]
 
@@ -116,37 +111,33 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
 
     store = Store(spec.dir, log, wait)
     _limits(spec)
-    output = spec.dir / "target.log" if spec.target.output == "log" else None
-    fixture = Fixture(Path(spec.target.cwd) if spec.target.cwd else spec.dir / ".scratch", output)
-    fixture.open()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # the parent sets STOP; not SIG_IGN: it is inherited
     trace = _trace(spec.dir)
-
-    guard = Guard(spec.target.timeout_s)
-    coverage = CoverageMap("counts" if spec.engine.coverage == "counts" else "edges")
-    table = EdgeTable(spec.dir / "edges.json")
-    include = application_packages(spec.target)
-    application = Application(include, spec.target.exclude, table, coverage, guard)
     constants = Constants()
-    if spec.engine.constants:
-        application.on_source = constants.add
     engine = importlib.import_module(KINDS[spec.engine.kind])
-    prepared = engine.prepare(spec, application) if hasattr(engine, "prepare") else None
-    random.seed(0)  # the module's own generator, which targets may use
-    target = load_target(spec.target, application)
-    fixture.loaded()
-    coverage.grow(table.size)
-    for name in application.plain:
+
+    def prepare(application: Application) -> object:
+        if spec.engine.constants:
+            application.on_source = constants.add
+        return engine.prepare(spec, application) if hasattr(engine, "prepare") else None
+
+    rng = random.Random(f"{spec.seed}/{spec.instance}/{journal.words[j.TRIAL]}")
+    loaded = load(
+        spec,
+        folder=spec.dir / ".scratch",
+        table=EdgeTable(spec.dir / "edges.json"),
+        draw=rng.randbytes,
+        on_fresh=journal.extend,
+        prepare=prepare,
+        output=spec.dir / "target.log" if spec.target.output == "log" else None,
+    )
+    executor, table = loaded.executor, loaded.table
+    for name in loaded.application.plain:
         log.say("warning", f"module {name} is nested too deeply to be instrumented: not covered")
     table.save(store.write)
 
     told = read_told(spec.dir / "events.jsonl")
-    rng = random.Random(f"{spec.seed}/{spec.instance}/{journal.words[j.TRIAL]}")
-    form = _form(target, spec, rng, journal.extend)
-    executor = Executor(
-        target.function, form, target.expected, coverage=coverage, guard=guard, fixture=fixture
-    )
     listed = [t for file in spec.engine.dictionary for t in read_dictionary(Path(file))]
     tokens: list[bytes] = []
 
@@ -159,7 +150,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
     seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.say)
     if not seeds and spec.engine.seeds:
         log.say("warning", "engine.seeds holds no file: starting from built-in short inputs")
-    if not seeds and not form.choices:
+    if not seeds and not executor.form.choices:
         seeds = list(BUILTIN)
     context = Context(
         spec=spec,
@@ -167,14 +158,14 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         executor=executor,
         tokens=tokens,
         seeds=seeds,
-        text=target.text,
+        text=loaded.target.text,
         journal=journal,
         store=store,
         log=log,
         told=told,
-        target=target,
-        application=application,
-        prepared=prepared,
+        target=loaded.target,
+        application=loaded.application,
+        prepared=loaded.prepared,
     )
     parts: Parts = engine.build(context)
 
@@ -202,18 +193,10 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         budget_cpu_s=spec.budget_cpu_s,
         on_modules=on_modules,
     )
-    guard.arm()
+    executor.guard.arm()
     loop.rebuild(told, Unsafe(spec.dir).load())
     assert not trace.closed
     return loop
-
-
-def _form(
-    target: Target, spec: Spec, rng: random.Random, on_fresh: Callable[[bytes], None]
-) -> InputForm:
-    if target.generator is not None:
-        return GeneratedInput(target.generator, spec.engine.max_size, rng.randbytes, on_fresh)
-    return TextInput() if target.text else BytesInput()
 
 
 def _limits(spec: Spec) -> None:

@@ -1,9 +1,9 @@
 """The exact mutation score of any folder of inputs, whoever made them.
 
-No journal and no schedule: a child process runs every mutant that an input infects,
-input by input, and tells of each kill; when it dies, the mutant that it was running
-is tried once more alone, and the next child goes on. Prints JSON lines: ``progress``
-now and then, at the end ``result``.
+No journal and no schedule: child processes share the mutants out among them. Each runs
+those of its own that an input infects, input by input, and tells of each kill; when it
+dies, the mutant that it was running is tried once more alone, and the next child goes
+on. Prints JSON lines: ``progress`` now and then, at the end ``result``.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ import os
 import random
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.core.edges import CoverageMap, EdgeTable
+from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Executor
-from fuzztui.engines.core.fixture import Fixture
 from fuzztui.engines.core.forks import Death, in_child
-from fuzztui.engines.core.guard import Guard
-from fuzztui.engines.core.importer import Application
-from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, TextInput
+from fuzztui.engines.core.loading import load
 from fuzztui.engines.core.report import read_told
 from fuzztui.engines.core.spec import Spec
-from fuzztui.engines.core.target import application_packages, load_target
 from fuzztui.engines.mu2.attack import Attack, Unstable
 from fuzztui.engines.mu2.engine import SILENCE_TIMES, prepare
 from fuzztui.engines.mu2.oracle import Oracle, Verdict
@@ -42,8 +40,11 @@ _WAIT_S: Final = 0.005
 _LARGEST: Final = 16 << 20
 
 
-def score(spec: Spec, folders: Sequence[Path]) -> int:
-    """Score the files in ``folders`` (and below); returns the exit status."""
+def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
+    """Score the files in ``folders`` (and below) with so many processes at once.
+
+    Returns the exit status.
+    """
     inputs = list(_inputs(folders))
     if not inputs:
         raise Refusal(f"{', '.join(map(str, folders))}: no input there to score")
@@ -55,7 +56,7 @@ def score(spec: Spec, folders: Sequence[Path]) -> int:
     say({"progress": {"done": 0, "total": len(inputs), "killed": 0, "what": "loading the target"}})
     try:
         scorer = _Scorer(spec, inputs, say)
-        scorer.run()
+        scorer.run(max(1, jobs))
     except Refusal as e:
         os.dup2(err, 2)
         raise e from None
@@ -81,6 +82,18 @@ def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
                 yield str(file), data
 
 
+def _all_of(work: Iterable[Iterator[None]], jobs: int) -> None:
+    """Do all of it, with so many pieces under way at a time."""
+    waiting = iter(work)
+    running = list(islice(waiting, jobs))
+    while running:
+        for piece in list(running):
+            if next(piece, True):  # a piece yields None as long as it is not done
+                running.remove(piece)
+                running += islice(waiting, 1)
+        time.sleep(_WAIT_S)
+
+
 class _Scorer:
     """Holds who is alive; children do the rest."""
 
@@ -89,32 +102,16 @@ class _Scorer:
     ) -> None:
         self._inputs, self._say = inputs, say
         self._due = 0.0
-        guard = Guard(spec.target.timeout_s)
-        coverage = CoverageMap()
-        table = EdgeTable()
-        application = Application(
-            application_packages(spec.target), spec.target.exclude, table, coverage, guard
+        loaded = load(
+            spec,
+            folder=Path.cwd(),
+            table=EdgeTable(),
+            draw=random.Random(0).randbytes,  # what a recording lacks is the same in every run
+            prepare=partial(prepare, spec),
         )
-        program = self._program = prepare(spec, application)
-        fixture = Fixture(Path(spec.target.cwd) if spec.target.cwd else Path.cwd())
-        fixture.open()
-        random.seed(0)
-        target = load_target(spec.target, application)
-        fixture.loaded()
-        coverage.grow(table.size)
-        form: InputForm = TextInput() if target.text else BytesInput()
-        if target.generator is not None:
-            # What a shorter recording lacks is drawn, the same in every run.
-            draw = random.Random(0).randbytes
-            form = GeneratedInput(target.generator, spec.engine.max_size, draw)
-        executor = self._executor = Executor(
-            target.function,
-            form,
-            target.expected,
-            coverage=coverage,
-            guard=guard,
-            fixture=fixture,
-        )
+        executor = self._executor = loaded.executor
+        program = self._program = loaded.prepared
+        target = loaded.target
         mode = spec.engine.options.get("oracle", "differential")
         self._oracle = Oracle(mode, target.compare, executor.guarded)
         program.scan()
@@ -147,46 +144,62 @@ class _Scorer:
         self._kills: dict[int, tuple[str, Verdict]] = {}
         self._reasons: dict[int, str] = {}
         self._quarantine: set[int] = set()
-        self._flaky = 0
+        self._flaky: set[int] = set()
+        self._begin(0, "")
 
-    def run(self) -> None:
+    def run(self, jobs: int) -> None:
         """Everything."""
         mutants = self._program.mutants
-        at = 0
-        while at < len(self._inputs):
-            at = self._child(at)
+        # Neighbours are alike in what they cost: dealt out one by one.
+        shares = [frozenset(range(n, len(mutants), jobs)) for n in range(jobs)]
+        self._begin(jobs * len(self._inputs), "inputs", jobs)
+        _all_of(map(self._swapped, shares), jobs)
         outside = [a for a in sorted(self._alive) if mutants[a].static or a in self._quarantine]
-        for done, a in enumerate(outside):
-            self._progress(done, len(outside), "mutants of module-level code")
-            pairs = [(mutants[a], key, data) for key, (_, data) in enumerate(self._inputs)]
-            for told in self._outside.run(pairs):
-                if told is None:
-                    time.sleep(_WAIT_S)
-                elif told.wrong:
-                    self._invalid(a, told.wrong)
-                elif told.flaky:
-                    continue
-                elif told.verdict is not None:
-                    self._killed(a, told.key, told.verdict)
-                else:
-                    self._state[a] = "alive"
+        self._begin(len(outside), "mutants of module-level code")
+        _all_of(map(self._apart, outside), jobs)
 
     # --------------------------------------------------------------- the children
 
-    def _child(self, start: int) -> int:
+    def _apart(self, a: int) -> Iterator[None]:
+        """One mutant on all inputs, in children of its own; yields while it waits."""
+        mutant = self._program.mutants[a]
+        pairs = [(mutant, key, data) for key, (_, data) in enumerate(self._inputs)]
+        for told in self._outside.run(pairs):
+            if told is None:
+                yield
+            elif told.wrong:
+                self._invalid(a, told.wrong)
+            elif told.flaky:
+                continue
+            elif told.verdict is not None:
+                self._killed(a, told.key, told.verdict)
+            else:
+                self._state[a] = "alive"
+        self._step()
+
+    def _swapped(self, share: frozenset[int]) -> Iterator[None]:
+        """A share of the mutants on all inputs; yields while it waits."""
+        at = 0
+        while at < len(self._inputs):
+            at = yield from self._child(share, at)
+
+    def _child(self, share: frozenset[int], start: int) -> Generator[None, None, int]:
         """A child from input ``start`` on; returns where the next has to start."""
         at, mutant = start, -1
         death: Death | None = None
         for message in in_child(
-            lambda tell: self._work(start, tell),
+            lambda tell: self._work(share, start, tell),
             silence_s=self._silence_s,
             memory_bytes=self._memory_bytes,
+            patient=False,
         ):
-            if isinstance(message, Death):
+            if message is None:
+                yield
+            elif isinstance(message, Death):
                 death = message
             elif "input" in message:
+                self._step(int(message["input"]) - at)
                 at, mutant = int(message["input"]), -1
-                self._progress(at, len(self._inputs), "inputs")
             elif "begin" in message:
                 mutant = int(message["begin"])
                 if self._state[mutant] == "pending":
@@ -197,12 +210,13 @@ class _Scorer:
             elif "invalid" in message:
                 self._invalid(mutant, str(message["invalid"]))
             elif "flaky" in message:
-                self._flaky += 1
+                self._flaky.add(at)
                 return at + 1
             elif "leaked" in message:
                 self._quarantine.update(map(int, message["leaked"]))
                 return at
         if death is None or death.how == "exited":
+            self._step(len(self._inputs) - at)
             return len(self._inputs)
         if death.how == "raised":
             raise Refusal(f"scoring failed, please report this: the child process {death.words}")
@@ -212,12 +226,13 @@ class _Scorer:
             return at
         return at + 1  # the program itself dies on this input
 
-    def _work(self, start: int, tell: Callable[[Any], None]) -> None:
+    def _work(self, share: frozenset[int], start: int, tell: Callable[[Any], None]) -> None:
         executor, program = self._executor, self._program
         executor.in_child()
         attack = Attack(executor, program, self._oracle)
         mutants = program.mutants
-        alive = {a for a in self._alive if not mutants[a].static and a not in self._quarantine}
+        mine = self._alive & share - self._quarantine
+        alive = {a for a in mine if not mutants[a].static}
         probing = program.probing()
         probing.want(alive)
         for at in range(start, len(self._inputs)):
@@ -272,12 +287,25 @@ class _Scorer:
         self._alive.discard(mutant)
         self._state[mutant], self._reasons[mutant] = "invalid", why
 
-    def _progress(self, done: int, total: int, what: str) -> None:
+    def _begin(self, total: int, what: str, each: int = 1) -> None:
+        """The next part has so many steps; ``each`` of them are one in what is told."""
+        self._done, self._total, self._what, self._each = 0, total, what, each
+
+    def _step(self, steps: int = 1) -> None:
+        self._done += steps
         now = time.monotonic()
         if now >= self._due:
             self._due = now + _PROGRESS_S
-            killed = len(self._kills)
-            self._say({"progress": {"done": done, "total": total, "killed": killed, "what": what}})
+            self._say(
+                {
+                    "progress": {
+                        "done": self._done // self._each,
+                        "total": self._total // self._each,
+                        "killed": len(self._kills),
+                        "what": self._what,
+                    }
+                }
+            )
 
     def result(self) -> dict[str, Any]:
         """The object of the last line."""
@@ -293,7 +321,7 @@ class _Scorer:
             "static": sum(m.static for m in mutants),
             "score": counts["killed"] / valid if valid else None,
             "inputs": len(self._inputs),
-            "flaky": self._flaky,
+            "flaky": len(self._flaky),
             "mutants": [self._row(m) for m in mutants],
         }
 

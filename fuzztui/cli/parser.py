@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -128,6 +129,13 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         default=[],
         help="inputs to score, again for more; default: the queues of the run",
     )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=_count,
+        default=len(os.sched_getaffinity(0)),
+        help="processes at once (default: one for each CPU: %(default)s)",
+    )
     parser.add_argument("--survivors", action="store_true", help="list what nothing killed")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     _set(parser)
@@ -207,6 +215,16 @@ def _seconds(text: str) -> float:
         return parse_duration(float(text) if text.replace(".", "", 1).isdigit() else text)
     except ValueError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
+
+
+def _count(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
+    return number
 
 
 def _speed(text: str) -> float:

@@ -34,7 +34,7 @@ def score(options: argparse.Namespace) -> int:
     run = find_run(options.run)
     corpus = _corpus(run, options.corpus)
     campaign = python_campaign(run / "campaign.toml", options.overrides)
-    result = _ask(campaign, run / "out" / "main", corpus)
+    result = _ask(campaign, run / "out" / "main", corpus, options.jobs)
     if options.json:
         print(json.dumps({**result, "corpus": [str(folder) for folder in corpus]}, indent=1))
         return DONE
@@ -54,10 +54,10 @@ def _corpus(run: Path, given: Iterable[Path]) -> list[Path]:
     return folders
 
 
-def _ask(campaign: Campaign, directory: Path, corpus: list[Path]) -> dict[str, Any]:
+def _ask(campaign: Campaign, directory: Path, corpus: list[Path], jobs: int) -> dict[str, Any]:
     """The engine's result, with progress on stderr meanwhile. Raises :class:`Failure`."""
     progress = _Progress(sys.stderr.isatty())
-    question = ["--score", *map(str, corpus)]
+    question = ["--jobs", str(jobs), "--score", *map(str, corpus)]
     try:
         with closing(ask(campaign, question, directory)) as answers:
             for answer in answers:

@@ -12,8 +12,9 @@ from typing import Any
 import fuzztui
 
 
-def score(directory: Path, program: str) -> dict[str, dict[str, Any]]:
+def score(directory: Path, program: str, jobs: int = 1) -> dict[str, dict[str, Any]]:
     """The mutants of ``prog:parse`` by id."""
+    directory.mkdir(exist_ok=True)
     (directory / "prog.py").write_text(program)
     (directory / "corpus").mkdir()
     (directory / "corpus" / "a").write_bytes(b"abc")
@@ -26,7 +27,7 @@ def score(directory: Path, program: str) -> dict[str, dict[str, Any]]:
     done = subprocess.run(
         [
             *(sys.executable, "-P", "-m", "fuzztui.engines", str(directory / "spec.json")),
-            *("--score", str(directory / "corpus")),
+            *("--jobs", str(jobs), "--score", str(directory / "corpus")),
         ],
         env={**os.environ, "PYTHONPATH": str(Path(fuzztui.__file__).parent.parent)},
         capture_output=True,
@@ -62,3 +63,31 @@ def test_an_import_that_the_mutant_breaks_is_a_kill(tmp_path: Path) -> None:
     broken = found["prog:SIZE:math:0:-"]
     assert (broken["state"], broken["oracle"]) == ("killed", "exception")
     assert "AssertionError" in broken["detail"]
+
+
+def test_an_import_that_the_mutant_makes_endless_runs_out_of_fuel(tmp_path: Path) -> None:
+    found = score(
+        tmp_path,
+        "class Size:\n    most = 64.0\n    while most > 1:\n        most = most / 2\n"
+        "def parse(data):\n    return len(data) > Size.most\n",
+    )
+    endless = found["prog:Size.most:math:0:*"]
+    assert (endless["state"], endless["oracle"]) == ("killed", "timeout")
+    assert "did not end" in endless["detail"]
+
+
+def test_more_processes_come_to_the_same(tmp_path: Path) -> None:
+    program = (
+        "import os\nSIZE = 10 + 5\n"
+        "def parse(data):\n"
+        "    n = 0\n"
+        "    for c in data:\n"
+        "        if c > 50 and n < 7: n += c - 49\n"
+        "    if n < 0: os._exit(3)\n"
+        "    return n, len(data) > SIZE\n"
+    )
+    one = score(tmp_path / "one", program)
+    three = score(tmp_path / "three", program, jobs=3)
+    states = {id_: (m["state"], m["oracle"]) for id_, m in one.items()}
+    assert states == {id_: (m["state"], m["oracle"]) for id_, m in three.items()}
+    assert ("killed", "died") in states.values()

@@ -1,0 +1,82 @@
+"""From a spec to a target that can be called, instrumented and observed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuzztui.engines.core.edges import CoverageMap, EdgeTable
+from fuzztui.engines.core.executor import Executor
+from fuzztui.engines.core.fixture import Fixture
+from fuzztui.engines.core.guard import Guard
+from fuzztui.engines.core.importer import Application
+from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, TextInput
+from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.target import Target, application_packages, load_target
+
+__all__ = ["Loaded", "form_of", "load"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """``executor`` runs ``target``, which lies in ``application``, whose edges are in ``table``."""
+
+    target: Target
+    application: Application
+    table: EdgeTable
+    executor: Executor
+    prepared: Any
+    """What ``prepare`` returned."""
+
+
+def load(
+    spec: Spec,
+    *,
+    folder: Path,
+    table: EdgeTable,
+    draw: Callable[[int], bytes],
+    prepare: Callable[[Application], object] = lambda application: None,
+    on_fresh: Callable[[bytes], None] | None = None,
+    output: Path | None = None,
+) -> Loaded:
+    """Import the target under instrumentation. Raises :class:`Refusal`.
+
+    ``folder``: where it runs if the campaign does not say. ``prepare`` is called before
+    anything is imported. ``draw`` and ``on_fresh``: see :func:`form_of`. ``output``: the
+    file for what the target prints, if that is to be kept.
+    """
+    fixture = Fixture(Path(spec.target.cwd) if spec.target.cwd else folder, output)
+    fixture.open()
+    guard = Guard(spec.target.timeout_s)
+    coverage = CoverageMap("counts" if spec.engine.coverage == "counts" else "edges")
+    include = application_packages(spec.target)
+    application = Application(include, spec.target.exclude, table, coverage, guard)
+    prepared = prepare(application)
+    random.seed(0)  # the module's own generator, which targets may use
+    target = load_target(spec.target, application)
+    fixture.loaded()
+    coverage.grow(table.size)
+    form = form_of(target, spec.engine.max_size, draw, on_fresh)
+    executor = Executor(
+        target.function, form, target.expected, coverage=coverage, guard=guard, fixture=fixture
+    )
+    return Loaded(target, application, table, executor, prepared)
+
+
+def form_of(
+    target: Target,
+    max_size: int,
+    draw: Callable[[int], bytes],
+    on_fresh: Callable[[bytes], None] | None = None,
+) -> InputForm:
+    """How bytes become the target's argument.
+
+    A generator that needs more choices than there are has them drawn: ``draw(n)`` returns
+    n bytes, and ``on_fresh`` is told of them.
+    """
+    if target.generator is not None:
+        return GeneratedInput(target.generator, max_size, draw, on_fresh)
+    return TextInput() if target.text else BytesInput()
