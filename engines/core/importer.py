@@ -62,6 +62,10 @@ class Application:
         """Called with each module's plain tree before it is instrumented."""
         self.on_module: Callable[[Loaded], None] = lambda loaded: None
         """Called with each module that was instrumented, before it is executed."""
+        self.compiled: dict[str, CodeType] = {}
+        """The instrumented code of each module, as it was compiled first."""
+        self.fresh: Callable[[str], bool] = lambda name: True
+        """Is this module to be compiled again, though it has been before?"""
         self.constants: dict[str, object] = {
             "cells": coverage.cells,
             "next": _NEXT_COUNT,
@@ -124,6 +128,8 @@ class Application:
 
     def compile(self, name: str, file: str, source: bytes) -> CodeType:
         """The module's instrumented code; registers its cells."""
+        if name in self.compiled and not self.fresh(name):
+            return self.compiled[name]
         tree = ast.parse(source, file)
         self.on_source(name, tree)
         sha = hashlib.sha256(source).hexdigest()[:16]
@@ -134,7 +140,8 @@ class Application:
             code = compile_with(tree, file, self.constants)
         except RecursionError:
             self.plain.append(name)
-            return compile(source, file, "exec", dont_inherit=True)
+            return self.compiled.setdefault(name, compile(source, file, "exec", dont_inherit=True))
+        self.compiled.setdefault(name, code)
         self.table.add(ModuleEdges(name, file, sha, base, tuple(instrumenter.edges)))
         self.coverage.grow(self.table.size)
         self.on_module(Loaded(name, file, source, base, instrumenter.spans, code))

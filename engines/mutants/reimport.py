@@ -32,6 +32,7 @@ def reload(program: Program, target: TargetSpec, mutant: Mutant | None) -> Targe
             node, change, _ = program.locate(tree, mutant)
             Slots(tree).put(node, made(change, node))
 
+    application.fresh = lambda name: mutant is not None and name == mutant.module
     application.on_source = mutate
     application.on_module = lambda loaded: None
     program.install(None)
