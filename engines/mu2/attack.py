@@ -3,7 +3,8 @@
 The mutant is swapped into the running program, run under the guard with fuel of its
 own (3 times what the program took: the verdict "timeout" is deterministic), and taken
 out again. A kill counts when it is *confirmed*: it happens again, a timeout with ten
-times the fuel, and the program still does what it did.
+times the fuel (or :data:`_AGAIN_PLUS` more: nobody waits for minutes), and the program
+still does what it did.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ __all__ = ["Attack", "Unstable", "allowance"]
 
 _FUEL_TIMES: Final = 3
 _AGAIN_TIMES: Final = 10
+_AGAIN_PLUS: Final = 200
+"""In periods, about 50,000 turns."""
 _FUEL_PLUS: Final = 4
 _LOOKS: Final = 4
 _FUEL_BLIND: Final = 16
@@ -71,7 +74,7 @@ class Attack:
                 if other is not None:
                     raise Unstable
                 taken = _periods(base.turns)
-            fuel = (taken * _FUEL_TIMES + _FUEL_PLUS) * _AGAIN_TIMES
+            fuel = _more(taken * _FUEL_TIMES + _FUEL_PLUS)
         self._program.enter(mutant)
         _, second = self._run(original, mutant.index, fuel)
         return first if second is not None and second.oracle == first.oracle else None
@@ -80,7 +83,7 @@ class Attack:
         """A verdict that somebody else must confirm. Raises ``CannotSwap``."""
         self._program.enter_base(mutant)
         base, _ = self._run(original, mutant.index, 0)
-        fuel = (_periods(base.turns) * _FUEL_TIMES + _FUEL_PLUS) * _AGAIN_TIMES
+        fuel = _more(_periods(base.turns) * _FUEL_TIMES + _FUEL_PLUS)
         self._program.enter(mutant)
         return self._run(original, mutant.index, fuel)[1]
 
@@ -149,7 +152,11 @@ class Attack:
 def allowance(periods: int, *, again: bool = False) -> int:
     """Fuel for a mutant where the plain program, which counts few loops, has spent so much."""
     fuel = periods * _FUEL_TIMES + _FUEL_BLIND
-    return fuel * _AGAIN_TIMES if again else fuel
+    return _more(fuel) if again else fuel
+
+
+def _more(fuel: int) -> int:
+    return min(fuel * _AGAIN_TIMES, fuel + _AGAIN_PLUS)
 
 
 def _periods(turns: int) -> int:

@@ -32,7 +32,7 @@ from fuzztui.engines.mutants.program import Program
 __all__ = ["Backlog"]
 
 _CHUNK: Final = 32
-_CHUNK_TRIALS: Final = 4
+_CHUNK_TRIALS: Final = 2
 """So many mutants, and so many trials' worth, are run before the loop gets its turn:
 commands wait no longer."""
 _OUTSIDE_INPUTS: Final = 16
@@ -143,7 +143,7 @@ class Backlog:
         cost = self._runner.cost
         kills = 0
         with self._runner.timed():
-            if self._job is None and self._queue:
+            if self._job is None and self._queue and self._watch.ready():
                 self._job = self._begin(self._queue.popleft())
             if self._job is not None:
                 kills = self._go_on(self._job)

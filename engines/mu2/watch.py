@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Final
 
@@ -15,6 +16,8 @@ _STALE: Final = 4
 _STALE_PART: Final = 8
 _COLD: Final = 24
 """Runs that a mutant has survived when it is no longer watched in every trial."""
+_UNITS: Final = 4
+"""Units that are compiled at a time: commands wait no longer."""
 
 
 class Watch:
@@ -62,8 +65,17 @@ class Watch:
             self._program.install(probing)
             self.installed = probing
 
+    def ready(self) -> bool:
+        """Compile some of what :meth:`everyone` needs; is all of it there?"""
+        return self._all_covered(_UNITS)
+
     def everyone(self) -> Probing:
         """Watch every survivor in the units that the corpus enters."""
+        self._all_covered(sys.maxsize)
+        self.install(self._all)
+        return self._all
+
+    def _all_covered(self, at_most: int) -> bool:
         survivors = self._table.survivors
         if self._all_of != self._table.changes:
             self._all_of = self._table.changes
@@ -72,16 +84,15 @@ class Watch:
                 self._all_wanted = frozenset(survivors)
                 self._all.want(self._all_wanted)
                 self._covered[id(self._all)] = -1
-        self._cover(self._all)
-        self.install(self._all)
-        return self._all
+        return self._cover(self._all, at_most)
 
-    def warm(self, *, renew: bool) -> Probing:
+    def warm(self, *, renew: bool) -> None:
         """Watch the survivors that have not survived much yet: those are rarely infected.
 
         The others' probes are the expensive ones, in code that every input runs, and
         tell that yet another input infects what is hardly ever run any more. ``renew``:
-        this is a moment to look whether the set has become stale.
+        this is a moment to look whether the set has become stale. A new set is compiled
+        bit by bit, while trials run without probes.
         """
         table = self._table
         if self._some_of < 0 or (renew and self._stale()):
@@ -89,9 +100,7 @@ class Watch:
             self._some_wanted = frozenset(self._warm())
             self._some.want(self._some_wanted)
             self._covered[id(self._some)] = -1
-        self._cover(self._some)
-        self.install(self._some)
-        return self._some
+        self.install(self._some if self._cover(self._some, _UNITS) else None)
 
     def _warm(self) -> set[int]:
         table, rows = self._table, self._table.rows
@@ -107,7 +116,9 @@ class Watch:
         """Somebody was promoted or queued again: the set is stale."""
         self._some_of = -1
 
-    def _cover(self, probing: Probing) -> None:
+    def _cover(self, probing: Probing, at_most: int) -> bool:
         if self._covered[id(probing)] != self._entered:
+            if not probing.cover(self._program.units_of(self._entered), at_most):
+                return False
             self._covered[id(probing)] = self._entered
-            probing.cover(self._program.units_of(self._entered))
+        return True

@@ -7,6 +7,7 @@ Probes stand only where a wanted mutant is, so a campaign pays for its survivors
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -83,15 +84,20 @@ class Probing:
                 self._stale.add(id(unit))
         self.watched = {i for i in self.watched if i in wanted}
 
-    def cover(self, units: Iterable[Unit]) -> None:
+    def cover(self, units: Iterable[Unit], at_most: int = sys.maxsize) -> bool:
         """See to it that the wanted mutants of these units have probes.
 
-        A unit that cannot be probed stays as it is: its mutants are not ``watched``.
+        ``at_most`` so many units are compiled: then False, there are more. A unit that
+        cannot be probed stays as it is: its mutants are not ``watched``.
         """
         for unit in units:
             if id(unit) in self._stale:
+                if at_most <= 0:
+                    return False
+                at_most -= 1
                 self._stale.discard(id(unit))
                 self._build(unit)
+        return True
 
     def _build(self, unit: Unit) -> None:
         wanted = frozenset(p for p in unit.points if p in self._by_point)
