@@ -41,16 +41,6 @@ from fuzztui.engines.core.corpus import Corpus, Entry, Steerable
 from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import Recycle
 from fuzztui.engines.core.executor import Execution, Executor, Outcome
-from fuzztui.engines.core.failures import (
-    Failure,
-    Stack,
-    failure_of,
-    hang_of,
-    hang_text,
-    printable,
-    title_of,
-    traceback_text,
-)
 from fuzztui.engines.core.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.core.findings import Description, Findings
 from fuzztui.engines.core.journal import Journal
@@ -60,6 +50,7 @@ from fuzztui.engines.core.shrink import shrink
 from fuzztui.engines.core.stages import Stage
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import QUEUE, Store, candidate_tail, entry_ids
+from fuzztui.engines.core.triage import Triage
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed
 
@@ -129,7 +120,7 @@ class Loop:
         self.rescue = rescue
         self._budget = budget_trials or (1 << 62)
         self._budget_cpu_s = budget_cpu_s
-        self._files = edges.files()
+        self._triage = Triage(parts.executor, edges.files())
         self._modules = len(edges.modules)
         self._on_modules = on_modules
         self._due = 0
@@ -252,7 +243,9 @@ class Loop:
         Known causes are no news; without this exception an input that asks for too
         much each time it comes would cost a worker each time.
         """
-        return self._out_of_memory(execution) and self._classify(execution) not in self.findings
+        if not self._out_of_memory(execution):
+            return False
+        return self._triage.classify(execution) not in self.findings
 
     def _leaked(self, execution: Execution) -> bool:
         """Out of memory for a known cause, and it stays used up when the trial is over."""
@@ -329,42 +322,18 @@ class Loop:
 
     def _failed(self, candidate: Candidate, execution: Execution) -> None:
         words = self.journal.words
-        failure = self._classify(execution)
+        failure = self._triage.classify(execution)
         if self.findings.knows(failure):
             return
         stack = self.parts.executor.guard.where
         second = self._again(execution.data)
-        same = second.outcome is execution.outcome and self._classify(second) == failure
+        same = second.outcome is execution.outcome and self._triage.classify(second) == failure
         tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL])
 
         def describe() -> Description:
-            return self._description(execution, stack, flaky=not same)
+            return self._triage.describe(execution, stack, flaky=not same)
 
         self.findings.save(failure, execution.data, tail, describe)
-
-    def _classify(self, execution: Execution) -> Failure:
-        """Type and place; a timeout's place is where the guard struck."""
-        if execution.error is not None:
-            return failure_of(execution.error, self._files)
-        return hang_of(self.parts.executor.guard.where, self._files)
-
-    def _description(self, execution: Execution, stack: Stack, *, flaky: bool) -> Description:
-        executor, error = self.parts.executor, execution.error
-        if error is not None:
-            name = type(error).__name__
-            title = executor.guarded(lambda: title_of(error), name)
-            detail = executor.guarded(lambda: traceback_text(error), f"{name}, and no traceback")
-        else:
-            title = f"timeout: longer than {executor.guard.timeout_s:g} s"
-            detail = hang_text(stack)
-        if flaky:
-            detail = f"Flaky: the same input, run again at once, did not fail so.\n{detail}"
-        if executor.form.choices:
-            argument = executor.guarded(lambda: repr(executor.form.build(execution.data)), "")
-            shown = printable(argument.encode("utf-8", "backslashreplace"))
-        else:
-            shown = printable(execution.data)
-        return Description(title, detail, shown)
 
     # ----------------------------------------------------------------------- ticks
 
@@ -402,7 +371,7 @@ class Loop:
 
     def _imported_late(self) -> None:
         self._modules = len(self.edges.modules)
-        self._files = self.edges.files()
+        self._triage.files = self.edges.files()
         self.edges.save(self.store.write)
         self._on_modules()
 

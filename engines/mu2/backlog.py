@@ -17,17 +17,11 @@ from typing import Final
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.candidate import Candidate
 from fuzztui.engines.core.corpus import Corpus, Entry, Steerable
-from fuzztui.engines.core.executor import Execution, Executor
-from fuzztui.engines.core.isolation import Isolation
-from fuzztui.engines.core.journal import Journal
-from fuzztui.engines.mu2.oracle import Oracle
-from fuzztui.engines.mu2.outside import Outside, Told
-from fuzztui.engines.mu2.pipeline import Pipeline
-from fuzztui.engines.mu2.runner import Kill, Runner
-from fuzztui.engines.mu2.schedule import Full, Schedule
-from fuzztui.engines.mu2.table import Table
-from fuzztui.engines.mu2.watch import Watch
-from fuzztui.engines.mutants.program import Program
+from fuzztui.engines.core.executor import Execution
+from fuzztui.engines.mu2.analysis import Analysis
+from fuzztui.engines.mu2.outside import Told
+from fuzztui.engines.mu2.runner import Kill
+from fuzztui.engines.mu2.schedule import Full
 
 __all__ = ["Backlog"]
 
@@ -64,28 +58,13 @@ class Backlog:
     """The stage's work: :meth:`work`."""
 
     def __init__(
-        self,
-        *,
-        executor: Executor,
-        program: Program,
-        table: Table,
-        runner: Runner,
-        outside: Outside,
-        pipeline: Pipeline,
-        schedule: Schedule,
-        watch: Watch,
-        oracle: Oracle,
-        isolation: Isolation,
-        corpus: Corpus,
-        scheduler: Steerable,
-        journal: Journal,
-        instance: str,
+        self, parts: Analysis, *, corpus: Corpus, scheduler: Steerable, instance: str
     ) -> None:
-        self._executor, self._program, self._table = executor, program, table
-        self._runner, self._outside, self._pipeline = runner, outside, pipeline
-        self._schedule, self._watch = schedule, watch
-        self._oracle, self._isolation = oracle, isolation
-        self._corpus, self._scheduler, self._journal = corpus, scheduler, journal
+        self._executor, self._program, self._table = parts.executor, parts.program, parts.table
+        self._runner, self._outside, self._pipeline = parts.runner, parts.outside, parts.pipeline
+        self._schedule, self._watch = parts.schedule, parts.watch
+        self._oracle, self._isolation, self._journal = parts.oracle, parts.isolation, parts.journal
+        self._corpus, self._scheduler = corpus, scheduler
         self._instance = instance
         self._settled: dict[int, int] = {}
         self._strikes: dict[int, int] = {}

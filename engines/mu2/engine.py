@@ -21,6 +21,7 @@ from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.isolation import Isolation, read_index, write_index
 from fuzztui.engines.core.loop import Parts
 from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.inquest import Inquest
@@ -29,7 +30,7 @@ from fuzztui.engines.mu2.outside import Outside
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.report import MutationReport
 from fuzztui.engines.mu2.runner import Runner
-from fuzztui.engines.mu2.schedule import Adaptive, Full, Schedule
+from fuzztui.engines.mu2.schedule import Adaptive, Full
 from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.table import Table
 from fuzztui.engines.mu2.watch import Watch
@@ -104,52 +105,23 @@ def build(context: Context) -> Parts:
         import_periods=executor.guard.spent,
         meanwhile=stopping,
     )
-    schedule: Schedule = Full() if options.get("schedule") == "full" else Adaptive(rng)
-    pipeline = Pipeline(table, rng, log.say)
-    watch = Watch(program, table)
-    executor.observers.append(watch)
-    backlog = Backlog(
+    parts = Analysis(
         executor=executor,
         program=program,
         table=table,
         runner=runner,
         outside=outside,
-        pipeline=pipeline,
-        schedule=schedule,
-        watch=watch,
-        oracle=oracle,
-        isolation=isolation,
-        corpus=base.corpus,
-        scheduler=base.scheduler,
-        journal=journal,
-        instance=spec.instance,
-    )
-    feedback = KillFeedback(
-        coverage=base.coverage,
-        table=table,
-        runner=runner,
-        pipeline=pipeline,
-        schedule=schedule,
-        watch=watch,
-        backlog=backlog,
+        pipeline=Pipeline(table, rng, log.say),
+        schedule=Full() if options.get("schedule") == "full" else Adaptive(rng),
+        watch=Watch(program, table),
         oracle=oracle,
         isolation=isolation,
         journal=journal,
     )
-    report = MutationReport(
-        backlog=backlog,
-        watch=watch,
-        schedule=schedule,
-        table=table,
-        pipeline=pipeline,
-        runner=runner,
-        program=program,
-        oracle=oracle,
-        isolation=isolation,
-        journal=journal,
-        log=log,
-        exact=bool(options.get("exact", True)),
-    )
+    executor.observers.append(parts.watch)
+    backlog = Backlog(parts, corpus=base.corpus, scheduler=base.scheduler, instance=spec.instance)
+    feedback = KillFeedback(parts, base.coverage, backlog)
+    report = MutationReport(parts, backlog, log, exact=bool(options.get("exact", True)))
     known = dict(read_index(spec.dir))
 
     def found() -> None:

@@ -9,15 +9,10 @@ from fuzztui.engines.core.candidate import Candidate
 from fuzztui.engines.core.corpus import Entry
 from fuzztui.engines.core.executor import Execution
 from fuzztui.engines.core.feedback import CoverageFeedback
-from fuzztui.engines.core.isolation import Isolation
-from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
-from fuzztui.engines.mu2.oracle import Oracle
-from fuzztui.engines.mu2.pipeline import Pipeline
-from fuzztui.engines.mu2.runner import Kill, Runner
-from fuzztui.engines.mu2.schedule import EPOCH, Schedule
-from fuzztui.engines.mu2.table import Table
-from fuzztui.engines.mu2.watch import Watch
+from fuzztui.engines.mu2.runner import Kill
+from fuzztui.engines.mu2.schedule import EPOCH
 
 __all__ = ["KillFeedback"]
 
@@ -36,24 +31,13 @@ _DEARER: Final = 2
 class KillFeedback:
     """News is a mutant that no saved input had killed. Beside it stands the coverage feedback."""
 
-    def __init__(
-        self,
-        *,
-        coverage: CoverageFeedback,
-        table: Table,
-        runner: Runner,
-        pipeline: Pipeline,
-        schedule: Schedule,
-        watch: Watch,
-        backlog: Backlog,
-        oracle: Oracle,
-        isolation: Isolation,
-        journal: Journal,
-    ) -> None:
-        self._coverage, self._table, self._runner = coverage, table, runner
-        self._pipeline, self._schedule, self._watch = pipeline, schedule, watch
-        self._backlog, self._oracle, self._isolation = backlog, oracle, isolation
-        self._words = journal.words
+    def __init__(self, parts: Analysis, coverage: CoverageFeedback, backlog: Backlog) -> None:
+        self._coverage, self._backlog, self._table = coverage, backlog, parts.table
+        self._runner, self._pipeline, self._watch = parts.runner, parts.pipeline, parts.watch
+        self._schedule, self._oracle, self._isolation = (
+            parts.schedule, parts.oracle, parts.isolation,
+        )  # fmt: skip
+        self._words = parts.journal.words
         self._kills: list[Kill] = []
         self._favoured: set[int] = set()
         """Promoted mutants for whose infection alone the input is to be kept."""

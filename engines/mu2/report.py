@@ -6,17 +6,10 @@ import time
 from typing import Final
 
 from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.isolation import Isolation
-from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog
+from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
-from fuzztui.engines.mu2.oracle import Oracle
-from fuzztui.engines.mu2.pipeline import Pipeline
-from fuzztui.engines.mu2.runner import Runner
-from fuzztui.engines.mu2.schedule import Schedule
-from fuzztui.engines.mu2.table import INVALID, Table
-from fuzztui.engines.mu2.watch import Watch
-from fuzztui.engines.mutants.program import Program
+from fuzztui.engines.mu2.table import INVALID
 from fuzztui.wire.events import MutationStats
 
 __all__ = ["MutationReport"]
@@ -30,27 +23,13 @@ _RUNS_EVERY_S: Final = 10.0
 class MutationReport:
     """Writes :class:`MutationStats` every few seconds, :class:`MutantRuns` less often."""
 
-    def __init__(
-        self,
-        *,
-        backlog: Backlog,
-        watch: Watch,
-        schedule: Schedule,
-        table: Table,
-        pipeline: Pipeline,
-        runner: Runner,
-        program: Program,
-        oracle: Oracle,
-        isolation: Isolation,
-        journal: Journal,
-        log: EventLog,
-        exact: bool,
-    ) -> None:
+    def __init__(self, parts: Analysis, backlog: Backlog, log: EventLog, *, exact: bool) -> None:
         """``exact``: is there to be an exact pass at the end?"""
-        self._backlog, self._watch, self._schedule = backlog, watch, schedule
-        self._table, self._pipeline, self._runner = table, pipeline, runner
-        self._program, self._oracle, self._isolation = program, oracle, isolation
-        self._words, self._log, self._exact_at_end = journal.words, log, exact
+        self._backlog, self._log, self._exact_at_end = backlog, log, exact
+        self._watch, self._schedule, self._table = parts.watch, parts.schedule, parts.table
+        self._pipeline, self._runner, self._program = parts.pipeline, parts.runner, parts.program
+        self._oracle, self._isolation = parts.oracle, parts.isolation
+        self._words = parts.journal.words
         self._began = self._ticked = time.perf_counter_ns()
         self._started = time.monotonic()
         self._due = self._runs_due = 0.0

@@ -23,6 +23,7 @@ from fuzztui.engines.core.isolation import Isolation
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog, read_told
 from fuzztui.engines.core.shrink import shrink
+from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
 from fuzztui.engines.mu2.oracle import Oracle
@@ -81,7 +82,7 @@ class Lab:
             import_s=0.1,
             import_periods=0,
         )
-        self.backlog = Backlog(
+        parts = Analysis(
             executor=self.executor,
             program=program,
             table=self.table,
@@ -92,24 +93,11 @@ class Lab:
             watch=self.watch,
             oracle=self.oracle,
             isolation=self.isolation,
-            corpus=self.corpus,
-            scheduler=self.scheduler,
             journal=self.journal,
-            instance="main",
         )
+        self.backlog = Backlog(parts, corpus=self.corpus, scheduler=self.scheduler, instance="main")
         self.coverage = CoverageFeedback(self.subject.coverage)
-        self.feedback = KillFeedback(
-            coverage=self.coverage,
-            table=self.table,
-            runner=self.runner,
-            pipeline=self.pipeline,
-            schedule=self.schedule,
-            watch=self.watch,
-            backlog=self.backlog,
-            oracle=self.oracle,
-            isolation=self.isolation,
-            journal=self.journal,
-        )
+        self.feedback = KillFeedback(parts, self.coverage, self.backlog)
         self.table.add(program.mutants, set())
         self.subject.coverage.clear()
         self.subject.guard.arm()
