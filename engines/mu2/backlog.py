@@ -22,6 +22,7 @@ from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.outside import Told
 from fuzztui.engines.mu2.runner import Kill
 from fuzztui.engines.mu2.schedule import Full
+from fuzztui.engines.mu2.settled import NEVER, Settled, bits_of
 
 __all__ = ["Backlog"]
 
@@ -37,8 +38,6 @@ _OUTSIDE_SHARE: Final = 0.05
 trial depends on what children tell."""
 _WAIT_S: Final = 0.005
 _STRIKES: Final = 3
-_NEVER: Final = -1
-"""All bits: nothing is ever to be run on that input."""
 _EXACT: Final = Full()
 
 
@@ -58,7 +57,13 @@ class Backlog:
     """The stage's work: :meth:`work`."""
 
     def __init__(
-        self, parts: Analysis, *, corpus: Corpus, scheduler: Steerable, instance: str
+        self,
+        parts: Analysis,
+        *,
+        settled: Settled,
+        corpus: Corpus,
+        scheduler: Steerable,
+        instance: str,
     ) -> None:
         self._executor, self._program, self._table = parts.executor, parts.program, parts.table
         self._runner, self._outside, self._pipeline = parts.runner, parts.outside, parts.pipeline
@@ -66,7 +71,7 @@ class Backlog:
         self._oracle, self._isolation, self._journal = parts.oracle, parts.isolation, parts.journal
         self._corpus, self._scheduler = corpus, scheduler
         self._instance = instance
-        self._settled: dict[int, int] = {}
+        self._settled = settled
         self._strikes: dict[int, int] = {}
         self._queue: deque[Entry] = deque()
         self._job: _Job | None = None
@@ -89,7 +94,7 @@ class Backlog:
     def add(self, execution: Execution, entry: Entry, ran: Iterable[int]) -> None:
         """The input is in the corpus; these mutants were run on it already."""
         self._watch.entered(execution.observed)
-        self._settled[entry.id] = _bits(ran)
+        self._settled.begin(entry.id, bits_of(ran))
         self._queue.append(entry)
 
     def commit(self, entry: Entry, kills: Iterable[Kill]) -> int:
@@ -136,7 +141,7 @@ class Backlog:
     def _begin(self, entry: Entry) -> _Job | None:
         """Run the program on the input with all probes; who is left to be run?"""
         table = self._table
-        settled = self._settled.get(entry.id, _NEVER)
+        settled = self._settled[entry.id]
         if not table.mask & ~settled:
             return None
         before = self._watch.installed
@@ -152,7 +157,7 @@ class Backlog:
         seen = self._pipeline.watch(everyone, self._program.units_of(original.observed))
         schedule = _EXACT if self.exact else self._schedule
         chosen = self._pipeline.todo(seen, schedule, saved=True, settled=settled)
-        self._settled[entry.id] |= table.mask & ~_bits(seen.infected)
+        self._settled[entry.id] |= table.mask & ~bits_of(seen.infected)
         audits = self._pipeline.audit(seen, runs=self._runner.runs, everything=schedule.everything)
         left = deque([*(row.mutant.index for row in chosen), *audits])
         if any(row.promoted and self._table.favour(row.mutant.index) for row in chosen):
@@ -160,7 +165,7 @@ class Backlog:
         turns = self._runner.measure(original) if left else 0
         self._journal.end()
         if left and not turns:
-            self._settled[entry.id] = _NEVER  # it is flaky
+            self._settled[entry.id] = NEVER  # it is flaky
             return None
         return _Job(entry, original, left, frozenset(audits), turns)
 
@@ -169,7 +174,7 @@ class Backlog:
         self._strikes[entry.id] = self._strikes.get(entry.id, 0) + 1
         distrusted = self._isolation.distrusts(entry.data)
         if distrusted or self._strikes[entry.id] >= _STRIKES:
-            self._settled[entry.id] = _NEVER
+            self._settled[entry.id] = NEVER
         else:
             self._queue.append(entry)
 
@@ -197,11 +202,11 @@ class Backlog:
                     verify=not job.left,
                 )
             self._journal.end()
-            self._settled[job.entry.id] |= _bits(part)
+            self._settled[job.entry.id] |= bits_of(part)
             self._pipeline.audited(kills, job.audits.intersection(part))
             self._credit(job.entry, kills)
             if self._isolation.distrusts(job.original.data):
-                self._settled[job.entry.id] = _NEVER
+                self._settled[job.entry.id] = NEVER
                 job.left.clear()
         if not job.left:
             self._job = None
@@ -274,7 +279,7 @@ class Backlog:
         return passed < len(entries)
 
     def _open(self, entry: Entry, at: int) -> bool:
-        return not self._settled.get(entry.id, _NEVER) >> at & 1
+        return not self._settled[entry.id] >> at & 1
 
     def _in_child(self, mutants: list[int], entry: Entry) -> list[Kill]:
         """Where no mutant is to run in this process: those, on one input; waits for it."""
@@ -286,6 +291,13 @@ class Backlog:
             else:
                 kills += self._hear(told)
         return kills
+
+    def save(self) -> bool:
+        """For the next worker: what is settled. False: not now, some of it is not certain yet."""
+        certain = not self._runner.since and self._outsiders is None
+        if certain:
+            self._settled.save()
+        return certain
 
     # ------------------------------------------------------------------ steering
 
@@ -300,10 +312,8 @@ class Backlog:
 
     def again(self, mutants: Iterable[int]) -> None:
         """These are to be tried on the whole corpus (again): promoted, or queued again."""
-        asked = _bits(mutants)
-        for number, settled in self._settled.items():
-            if settled != _NEVER:
-                self._settled[number] = settled & ~asked
+        asked = bits_of(mutants)
+        self._settled.reopen(asked)
         self._passed.clear()
         self._requeue(asked)
         self._watch.forget()
@@ -316,13 +326,6 @@ class Backlog:
     def _requeue(self, mask: int) -> None:
         waiting = {entry.id for entry in self._queue}
         for entry in self._corpus.entries:
-            open_ = mask & ~self._settled.get(entry.id, _NEVER)
+            open_ = mask & ~self._settled[entry.id]
             if open_ and entry.id not in waiting:
                 self._queue.append(entry)
-
-
-def _bits(indices: Iterable[int]) -> int:
-    bits = 0
-    for at in indices:
-        bits |= 1 << at
-    return bits

@@ -31,6 +31,7 @@ from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.report import MutationReport
 from fuzztui.engines.mu2.runner import Runner
 from fuzztui.engines.mu2.schedule import Adaptive, Full
+from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
 from fuzztui.engines.mu2.table import Table
 from fuzztui.engines.mu2.watch import Watch
@@ -119,7 +120,14 @@ def build(context: Context) -> Parts:
         journal=journal,
     )
     executor.observers.append(parts.watch)
-    backlog = Backlog(parts, corpus=base.corpus, scheduler=base.scheduler, instance=spec.instance)
+    settled = Settled(spec.dir)
+    backlog = Backlog(
+        parts,
+        settled=settled,
+        corpus=base.corpus,
+        scheduler=base.scheduler,
+        instance=spec.instance,
+    )
     feedback = KillFeedback(parts, base.coverage, backlog)
     report = MutationReport(parts, backlog, log, exact=bool(options.get("exact", True)))
     known = dict(read_index(spec.dir))
@@ -139,6 +147,7 @@ def build(context: Context) -> Parts:
         backlog.on_kills, backlog.pulse = describe, pulse
 
     found()
+    settled.load(f"{m.id} {m.hash}" for m in program.mutants)
     Inquest(executor, program, oracle, silence_s, still_loading).hold(isolation, log.say)
     table.send_outside(isolation.outside)
     first, *others = base.stages

@@ -18,6 +18,7 @@ _EVERY_S: Final = 2.0, 15.0
 """At first, and after :data:`_LATER_S`: a campaign may take weeks."""
 _LATER_S: Final = 600.0
 _RUNS_EVERY_S: Final = 10.0
+_SAVE_EVERY_S: Final = 2.0
 
 
 class MutationReport:
@@ -32,7 +33,7 @@ class MutationReport:
         self._words = parts.journal.words
         self._began = self._ticked = time.perf_counter_ns()
         self._started = time.monotonic()
-        self._due = self._runs_due = 0.0
+        self._due = self._runs_due = self._save_due = 0.0
         self._problems = 0
         self._was_exact = False
 
@@ -47,6 +48,10 @@ class MutationReport:
         if self._was_exact and not self._backlog.exact:
             self._say_score()
         self._was_exact = self._backlog.exact
+        if now >= self._save_due:
+            self._log.flush()  # its kills first: a pair that is settled is not run again
+            if self._backlog.save():
+                self._save_due = now + _SAVE_EVERY_S
         if now < self._due:
             return
         self._due = now + _EVERY_S[now - self._started > _LATER_S]

@@ -42,7 +42,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         parser = argparse.ArgumentParser(prog=f"fuzztui {name}")
         command = _COMMANDS[name](parser)
         parser.set_defaults(command=command)
-        return parser.parse_args(rest)
+        return parser.parse_intermixed_args(rest)
     parser = argparse.ArgumentParser(
         prog="fuzztui",
         description="A terminal monitor and controller for fuzz campaigns.",
@@ -112,6 +112,7 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
         "selections",
         metavar="SELECTION",
         nargs="*",
+        default=[],
         help="an id, or such as operator=math,file=_parser.py; with list: several are all listed",
     )
     parser.add_argument("--json", action="store_true", help="a list of objects; show: one")

@@ -256,3 +256,9 @@ def test_parsing_score_and_mutants():
     assert options.corpus == [Path("a"), Path("b")]
     options = parse(["mutants", "list", "f.toml", "operator=math", "file=x", "--json"])
     assert (options.what, options.selections) == ("list", ["operator=math", "file=x"])
+
+
+def test_selections_may_follow_options() -> None:
+    options = parse(["mutants", "list", "--json", "f.toml", "operator=math", "--set", "a=1", "m1"])
+    assert (options.path, options.json) == (Path("f.toml"), True)
+    assert options.selections == ["operator=math", "m1"]

@@ -31,6 +31,7 @@ from fuzztui.engines.mu2.outside import Outside
 from fuzztui.engines.mu2.pipeline import Pipeline
 from fuzztui.engines.mu2.runner import Runner
 from fuzztui.engines.mu2.schedule import Full, Schedule
+from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.table import Table
 from fuzztui.engines.mu2.watch import Watch
 
@@ -95,10 +96,18 @@ class Lab:
             isolation=self.isolation,
             journal=self.journal,
         )
-        self.backlog = Backlog(parts, corpus=self.corpus, scheduler=self.scheduler, instance="main")
+        self.settled = Settled(directory)
+        self.backlog = Backlog(
+            parts,
+            settled=self.settled,
+            corpus=self.corpus,
+            scheduler=self.scheduler,
+            instance="main",
+        )
         self.coverage = CoverageFeedback(self.subject.coverage)
         self.feedback = KillFeedback(parts, self.coverage, self.backlog)
         self.table.add(program.mutants, set())
+        self.settled.load(f"{m.id} {m.hash}" for m in program.mutants)
         self.subject.coverage.clear()
         self.subject.guard.arm()
 

@@ -154,6 +154,21 @@ def test_what_trials_kill_the_corpus_shows(make: Any, name: str) -> None:
     assert len(kept) < 30
 
 
+def test_the_next_worker_runs_no_pair_again(make: Any) -> None:
+    data = inputs(3)
+    first: Lab = make(NUMBERS)
+    first.fill(data)
+    first.exact()
+    assert first.runner.runs > 0
+    first.log.flush()
+    assert first.backlog.save()
+    second: Lab = make(NUMBERS)
+    second.fill(data)
+    second.exact()
+    assert second.runner.runs == 0
+    assert second.dead() == first.dead()
+
+
 def settled(lab: Lab, entry: int, at: int) -> bool:
     return bool(lab.backlog._settled[entry] >> at & 1)
 

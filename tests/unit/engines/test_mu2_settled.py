@@ -1,0 +1,83 @@
+"""What a worker leaves to its successor about pairs that need not be run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzztui.engines.mu2 import settled as module
+from fuzztui.engines.mu2.settled import NEVER, Settled, bits_of
+
+MUTANTS = ["a 1", "b 2"]
+
+
+def loaded(directory: Path, mutants: list[str] = MUTANTS) -> Settled:
+    settled = Settled(directory)
+    settled.load(mutants)
+    return settled
+
+
+_CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.integers(0, 9), st.sets(st.integers(0, 200))),
+        st.tuples(st.integers(0, 9), st.none()),
+        st.just("save"),
+        st.just("successor"),
+    ),
+    max_size=60,
+)
+
+
+@given(_CHANGES)
+def test_a_successor_knows_what_was_saved(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[object]
+) -> None:
+    directory = tmp_path_factory.mktemp("run")
+    settled = loaded(directory)
+    now: dict[int, int] = {}
+    saved: dict[int, int] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_LINES_PLUS", 5)  # so that it is written anew, too
+        for change in changes:
+            if change == "save":
+                settled.save()
+                saved = dict(now)
+            elif change == "successor":
+                settled, now = loaded(directory), dict(saved)
+            else:
+                assert isinstance(change, tuple)
+                entry, at = change
+                now[entry] = settled[entry] = NEVER if at is None else bits_of(at)
+            assert {e: settled[e] for e in now} == now
+    assert loaded(directory)._bits == saved
+
+
+def test_other_mutants_another_parent_and_a_torn_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled = loaded(tmp_path)
+    settled.begin(1, 0b101)
+    settled.begin(2, 0b1)
+    settled.save()
+    text = (tmp_path / ".settled").read_text()
+    (tmp_path / ".settled").write_text(text[:-2])
+    torn = loaded(tmp_path)
+    assert (torn[1], torn[2]) == (0b101, NEVER)
+    torn.begin(1, 0b10)
+    torn.reopen(0b1)
+    assert torn[1] == 0b110
+    assert loaded(tmp_path, [*MUTANTS, "c 3"])[1] == NEVER
+    loaded(tmp_path).begin(1, 1)
+    (tmp_path / ".settled").write_text(text)
+    monkeypatch.setattr("os.getppid", lambda: 1)
+    assert loaded(tmp_path)[1] == NEVER
+
+
+def test_nothing_is_saved_where_nothing_can_be(tmp_path: Path) -> None:
+    settled = loaded(tmp_path / "gone")
+    settled.begin(1, 1)
+    settled.save()
+    assert settled[1] == 1
