@@ -290,7 +290,7 @@ async def test_a_verdict_wants_its_reason(drive):
 
 async def test_pending_at_once_and_then_what_the_engine_says(drive):
     log, ids = small()
-    async with drive(log) as d:
+    async with drive(log, size=(120, 60)) as d:  # room for the whole story
         d.world.supervisor.silent = True
         await d.press("4", "d")
         await d.until(lambda: "skip…" in d.text())
