@@ -9,6 +9,7 @@ supervisor's alone: a line that outlives its engine would stop the next one.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -195,6 +196,19 @@ class Steering:
         for life in targets:
             if not (again and _was_handed(self._control(life), command_id)):
                 self._hand(life, command_id, entry.command)
+        if isinstance(entry.command, _OF_MUTANTS) and not entry.command.instance:
+            self._leave(command_id, entry.command)
+
+    def _leave(self, command_id: str, command: Command) -> None:
+        """To instances that have ended: they obey when they are resumed; nobody waits for it."""
+        for life in self._helm.lives.values():
+            instance = self._helm.state.instances.get(life.name)
+            if not life.over or instance is None or command.name not in instance.capabilities:
+                continue
+            control = self._control(life)
+            if not _was_handed(control, command_id):
+                with contextlib.suppress(OSError):
+                    _append(control, command_id, command)
 
     def _targets(self, command: Command) -> list[Life] | str:
         """The instances a command is for, or why there are none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from supervised import rack
 
@@ -35,6 +37,22 @@ def test_a_command_goes_to_all_instances_and_comes_back_as_one(made):
     result = s.send(PromoteMutants("absent"))
     assert (result.ok, result.detail) == (False, "no such entry (2 instances)")
     assert s.send(ExactPass()).ok
+
+
+def test_an_instance_that_has_ended_finds_the_command_when_it_is_resumed(made):
+    s = made(kind="mu2", mutants=3, capabilities=ABLE)
+    s.start(instances=2)
+    s.until(lambda st: all(i.engine for i in st.instances.values()) and st.mutants)
+    assert s.send(Stop("s1")).ok
+    s.until(lambda st: st.instances["s1"].state == "stopped")
+    result = s.send(SkipMutants("m1"))
+    assert (result.ok, result.instance) == (True, "main")
+    assert s.send(ExactPass()).ok
+    left = [
+        json.loads(line)["command"]
+        for line in (s.run / "out/s1/control.jsonl").read_text().splitlines()
+    ]
+    assert left == [{"c": "skip-mutants", "select": "m1"}]
 
 
 def test_what_an_engine_cannot_do_to_mutants_is_said(made):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -214,3 +216,34 @@ def test_seeds_are_listed_in_order(tmp_path: Path) -> None:
     assert [f.name for f in files] == ["a", "10", "2", "e"]
     assert files[0].read(100) == b"a"
     assert not said
+
+
+def test_compiled_modules_are_loaded_from_their_source(tmp_path: Path) -> None:
+    """As wheels that mypyc made have them: the package's own module is compiled too."""
+    suffix = EXTENSION_SUFFIXES[0]
+    package = tmp_path / "lt_mypyc"
+    package.mkdir()
+    (package / "__init__.py").write_text("from lt_mypyc.inner import parse\n")
+    (package / "inner.py").write_text("def parse(d):\n    return d and 1\n")
+    for name in ("__init__", "inner", "lonely"):
+        (package / f"{name}{suffix}").write_bytes(b"not even an ELF file")
+    target, application = load(tmp_path, "lt_mypyc:parse")
+    assert target.function(b"x") == 1
+    assert set(application.table.modules) == {"lt_mypyc", "lt_mypyc.inner"}
+    with pytest.raises(ImportError):
+        importlib.import_module("lt_mypyc.lonely")
+    assert application.compiled_only == ["lt_mypyc.lonely"]
+
+
+def test_what_was_compiled_is_executed_again(tmp_path: Path) -> None:
+    (tmp_path / "lt_twice.py").write_text(
+        "seen = []\ndef f(x): return seen.append(x) or len(seen)\n"
+    )
+    target, application = load(tmp_path, "lt_twice:f")
+    sources: list[str] = []
+    application.on_source = lambda name, tree: sources.append(name)
+    application.fresh = lambda name: False
+    again = load_target(TargetSpec("lt_twice:f", path=(str(tmp_path),)), application)
+    assert (target.function(b""), target.function(b""), again.function(b"")) == (1, 2, 1)
+    assert sources == []
+    assert again.function.__code__ is target.function.__code__
