@@ -110,9 +110,13 @@ class Guard:
         """Turns of loops and calls that were counted: exact where all are (see ``quiet``)."""
         return self.spent * FUEL_PERIOD + self._turns
 
-    def start(self, periods: int = 0) -> None:
-        """A trial begins; ``periods`` of fuel instead of what the time limit allows."""
-        self._given = self._left = min(periods, self._tank) if periods else self._tank
+    def start(self, periods: int = 0, *, capped: bool = True) -> None:
+        """A trial begins; ``periods`` of fuel instead of what the time limit allows.
+
+        Not ``capped``: also if they are more than that.
+        """
+        given = periods or self._tank
+        self._given = self._left = min(given, self._tank) if capped else given
         self._turns = 0
         self._alarms = 0
         self.expired = False

@@ -11,7 +11,8 @@ makes a probe cost about 15 ns and leaves the module's names alone.
 
 *Fuel*: a loop that can turn for ever (``while``, ``for`` over ``range``, ``count``
 and the like) counts its turns in a local and reports each 256 to the guard, which
-ends a run that turns too often: a deterministic verdict, unlike a clock's.
+ends a run that turns too often: a deterministic verdict, unlike a clock's. In modules
+and class bodies, where a local would be an attribute, each turn is a call.
 
 Only code in functions is probed: what runs at import does not depend on the input.
 Inserted nodes take the place (line and columns) of the block that they open, so
@@ -156,7 +157,7 @@ class Instrumenter(ast.NodeTransformer):
         """A class body: its methods count; a loop in it has no local to count in."""
         node.decorator_list = [self._expr(d) for d in node.decorator_list]
         node.bases = [self._expr(b) for b in node.bases]
-        outer, self._fuel = self._fuel, ""
+        outer, self._fuel = self._fuel, "tick"
         self._names.append(node.name)
         node.body = self._block(node.body)
         self._names.pop()

@@ -59,14 +59,15 @@ class EventLog:
         """A message for people: ``level`` is info, warning or error."""
         self.write(Message(level, text, self.instance))
 
-    def flush(self) -> None:
-        """Try again to write what could not be written."""
+    def flush(self) -> bool:
+        """Try again to write what could not be written. Is all of it written now?"""
         try:
             while self._pending:
                 self._append(self._pending[0])
                 self._pending.popleft()
         except OSError:
-            pass
+            return False
+        return True
 
     def _append(self, line: bytes) -> None:
         if self._torn:

@@ -15,7 +15,7 @@ from typing import Final
 
 from fuzztui.engines.core.executor import Execution, Executor, Outcome
 from fuzztui.engines.core.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.oracle import Oracle, Verdict
+from fuzztui.engines.mu2.oracle import TIMEOUT, Oracle, Verdict
 from fuzztui.engines.mutants.program import Mutant, Program
 
 __all__ = ["Attack", "Unstable", "allowance"]
@@ -77,6 +77,10 @@ class Attack:
             fuel = _more(taken * _FUEL_TIMES + _FUEL_PLUS)
         self._program.enter(mutant)
         _, second = self._run(original, mutant.index, fuel)
+        if second is not None and first.oracle == TIMEOUT != second.oracle:
+            # Slow, not endless, and at its end something else than the program.
+            self._program.enter(mutant)
+            first, (_, second) = second, self._run(original, mutant.index, fuel)
         return first if second is not None and second.oracle == first.oracle else None
 
     def once(self, original: Execution, mutant: Mutant) -> Verdict | None:

@@ -6,9 +6,12 @@ that no kept input has killed. So these are zest's parts, a feedback and a stage
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.core import journal as j
@@ -147,7 +150,7 @@ def build(context: Context) -> Parts:
         backlog.on_kills, backlog.pulse = describe, pulse
 
     found()
-    settled.load(f"{m.id} {m.hash}" for m in program.mutants)
+    settled.load((f"{m.id} {m.hash}" for m in program.mutants), _code_of(context))
     Inquest(executor, program, oracle, silence_s, still_loading).hold(isolation, log.say)
     table.send_outside(isolation.outside)
     first, *others = base.stages
@@ -162,6 +165,18 @@ def build(context: Context) -> Parts:
         connect=connect,
         obey=MutantSteering(table, backlog).obey,
     )
+
+
+def _code_of(context: Context) -> Iterator[str]:
+    """Words that change when the code under test does, or the harness."""
+    for name, module in sorted(context.application.table.modules.items()):
+        yield f"{name} {module.sha}"
+    target = context.spec.target
+    for reference in (target.function, target.generator, target.compare):
+        file = Path(reference.rpartition(":")[0] or reference)
+        if file.suffix == ".py":
+            with contextlib.suppress(OSError):
+                yield f"{file} {hashlib.sha256(file.read_bytes()).hexdigest()}"
 
 
 def _reload(context: Context, program: Program) -> Callable[[Mutant | None], Executor]:

@@ -21,7 +21,7 @@ from fuzztui.engines.mu2.same import same
 from fuzztui.engines.mu2.shape import type_name, without_addresses
 from fuzztui.wire.text import visible
 
-__all__ = ["Compare", "Guarded", "Mode", "Oracle", "Verdict"]
+__all__ = ["TIMEOUT", "Compare", "Guarded", "Mode", "Oracle", "Verdict"]
 
 _T = TypeVar("_T")
 
@@ -40,6 +40,10 @@ class Guarded(Protocol):
 
     def __call__(self, call: Callable[[], _T], otherwise: _T, /) -> _T:
         """What ``call()`` returns; ``otherwise`` if it raises or does not end."""
+
+
+TIMEOUT: Final = "timeout"
+"""The oracle of what did not end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +86,8 @@ class Oracle:
         if original.outcome is mutated.outcome:
             return None
         if original.outcome is Outcome.TIMEOUT:
-            return Verdict("timeout", "did not end, the mutant did")
-        return Verdict("timeout", "the mutant did not end")
+            return Verdict(TIMEOUT, "did not end, the mutant did")
+        return Verdict(TIMEOUT, "the mutant did not end")
 
     # --------------------------------------------------------------------- exceptions
 

@@ -8,17 +8,18 @@ mutant that it had announced did it: a kill, if it happens again.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.executor import Execution, Executor
+from fuzztui.engines.core.executor import Executor
 from fuzztui.engines.core.forks import Death, Tell, in_child
 from fuzztui.engines.core.instrument import FUEL_PERIOD
 from fuzztui.engines.mu2.attack import Attack, allowance
-from fuzztui.engines.mu2.oracle import Oracle, Verdict
+from fuzztui.engines.mu2.oracle import TIMEOUT, Oracle, Verdict
 from fuzztui.engines.mutants.program import CannotSwap, Mutant, Program
 
 __all__ = ["Outside", "Pair", "Told"]
@@ -30,10 +31,12 @@ Reload = Callable[[Mutant | None], Executor]
 """Import the application anew, with a static mutant or without: an executor of it (in a child)."""
 
 
-Work = Callable[[Sequence[Pair], Tell], None]
+Work = Callable[[Sequence[Pair], bool, Tell], None]
+"""Run the pairs, in the child; is it to confirm the kill of a single one?"""
 
 _IMPORT_TIMES: Final = 10
 """With a mutant in it, importing may take so many times longer, and tells nothing meanwhile."""
+_DEEPER: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,8 @@ class Outside:
         while pairs:
             at, entered = 0, False
             over: set[int] = set()
+            left: set[int] = set()
+            """The places of pairs that have not been run."""
             death: Death | None = None
             for message in self._in_child(work, pairs):
                 if message is None:
@@ -108,31 +113,33 @@ class Outside:
                     told = yield from self._judged(_told(pairs[at], message), pairs[at], work)
                     if told.verdict is not None or told.wrong:
                         over.add(told.index)
+                    elif message.get("verdict"):  # the child believes the mutant to be dead
+                        behind = range(at + 1, len(pairs))
+                        left.update(n for n in behind if pairs[n][0].index == told.index)
                     yield told
-            if death is None or death.how == "exited":
-                return
-            mutant, key, _ = pairs[at]
-            if death.how == "raised":  # not the mutant's doing
-                yield Told(mutant.index, key, None, f"its child process {death.words}")
-                over.add(mutant.index)
-            elif not entered:  # the program itself did it: the others have not run yet
-                yield Told(mutant.index, key, None, flaky=True)
-                if mutant.static:  # the inputs before it were not run on the mutant yet
-                    del pairs[at]
-                    continue
-            else:
-                words = "hung" if death.how == "hung" else death.words
-                oracle = "timeout" if death.how == "hung" else "died"
-                told = Told(mutant.index, key, Verdict(oracle, f"the mutant {words}"))
-                told = yield from self._judged(told, pairs[at], work)
-                yield told
-                if told.verdict is not None:
+            if death is not None and death.how != "exited":
+                mutant, key, _ = pairs[at]
+                left.update(range(at + 1, len(pairs)))
+                if death.how == "raised":  # not the mutant's doing
+                    yield Told(mutant.index, key, None, f"its child process {death.words}")
                     over.add(mutant.index)
-            pairs = [p for p in pairs[at + 1 :] if p[0].index not in over]
+                elif not entered:  # the program itself did it: the others have not run yet
+                    yield Told(mutant.index, key, None, flaky=True)
+                    if mutant.static:  # the inputs before it were not run on the mutant yet
+                        left.update(range(at))
+                else:
+                    told = Told(mutant.index, key, _of_death(death))
+                    told = yield from self._judged(told, pairs[at], work)
+                    yield told
+                    if told.verdict is not None:
+                        over.add(mutant.index)
+            pairs = [pairs[n] for n in sorted(left) if pairs[n][0].index not in over]
 
-    def _in_child(self, work: Work, pairs: Sequence[Pair]) -> Iterator[Any]:
+    def _in_child(
+        self, work: Work, pairs: Sequence[Pair], *, confirms: bool = False
+    ) -> Iterator[Any]:
         return in_child(
-            partial(work, pairs),
+            partial(work, pairs, confirms),
             silence_s=self._silence_s + (self._import_s if pairs[0][0].static else 0.0),
             memory_bytes=self._memory_bytes,
             meanwhile=self._meanwhile,
@@ -143,23 +150,27 @@ class Outside:
         """A kill must happen again, in a child that has run nothing else."""
         if told.verdict is None:
             return told
-        again = ""
-        for message in self._in_child(work, [pair]):
+        again: Verdict | None = None
+        for message in self._in_child(work, [pair], confirms=True):
             if message is None:
                 yield None
             elif isinstance(message, Death):
-                again = {"hung": "timeout", "died": "died"}.get(message.how, again)
+                again = _of_death(message) or again
             elif message.get("wrong"):
                 return Told(told.index, told.key, None, str(message["wrong"]))
             elif message.get("flaky"):
                 return Told(told.index, told.key, None, flaky=True)
             elif message.get("verdict"):
-                again = str(message["verdict"][0])
-        return told if again == told.verdict.oracle else Told(told.index, told.key, None)
+                again = _verdict(message)
+        if again is not None and told.verdict.oracle == TIMEOUT != again.oracle:
+            # Slow, not endless, and at its end something else than the program.
+            return (yield from self._judged(Told(told.index, told.key, again), pair, work))
+        same = again is not None and again.oracle == told.verdict.oracle
+        return told if same else Told(told.index, told.key, None)
 
     # ------------------------------------------------------------- in the child
 
-    def _swapped(self, pairs: Sequence[Pair], tell: Tell) -> None:
+    def _swapped(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
         self._executor.in_child()
         attack = Attack(self._executor, self._program, self._oracle)
         killed: set[int] = set()
@@ -168,7 +179,7 @@ class Outside:
                 continue
             tell({"original": at})
             original = self._executor.call(data)
-            if len(pairs) == 1 and not attack.repeats(original):
+            if confirms and not attack.repeats(original):
                 tell({"flaky": True})
                 return
             tell({"begin": at})
@@ -182,17 +193,28 @@ class Outside:
                 killed.add(mutant.index)
             tell({"verdict": found and [found.oracle, found.detail]})
 
-    def _reloaded(self, pairs: Sequence[Pair], tell: Tell) -> None:
-        """All pairs are of one static mutant; a single pair is the confirmation.
+    def _reloaded(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
+        """All pairs are of one static mutant, imported anew; so is the program beside it.
 
-        Confirmed: the program can be imported anew without the mutant, and does what it did.
+        Both run the inputs in the same order: what the first run of a fresh process does
+        besides is no difference. Confirming, the program anew must do what it always did.
         """
         self._executor.in_child()
-        mutant, confirms = pairs[0][0], len(pairs) == 1
+        mutant = pairs[0][0]
+        tell({"original": 0})
+        usual = self._executor.call(pairs[0][2]) if confirms else None
+        try:
+            plain = self._import(None)
+        except BaseException as e:
+            tell({"wrong": f"the program cannot be imported anew: {_cause(e)}"})
+            return
         originals = []
         for at, (_, _, data) in enumerate(pairs):
             tell({"original": at})
-            originals.append(self._executor.call(data))
+            originals.append(plain.call(data))
+        if usual is not None and self._oracle.verdict(usual, originals[0]) is not None:
+            tell({"wrong": "the program, imported anew, does something else"})
+            return
         tell({"begin": 0})
         other, verdict = self._imported(mutant, tell)
         if other is not None:
@@ -203,11 +225,7 @@ class Outside:
                 if verdict is not None:
                     break
                 tell({"verdict": None})
-        if verdict is None:
-            return
-        if confirms and (wrong := self._differs(originals[0])):
-            tell({"wrong": wrong})
-        else:
+        if verdict is not None:
             tell({"verdict": [verdict.oracle, verdict.detail]})
 
     def _imported(self, mutant: Mutant, tell: Tell) -> tuple[Executor | None, Verdict | None]:
@@ -224,35 +242,38 @@ class Outside:
         else:
             if not self._executor.guard.expired:
                 return other, None
-        return None, Verdict("timeout", "importing the program with the mutant did not end")
-
-    def _differs(self, original: Execution) -> str:
-        """What is wrong with the program imported anew, without any mutant; "" if nothing is."""
-        try:
-            same = self._import(None).call(original.data)
-        except BaseException as e:
-            return f"the program cannot be imported anew: {_cause(e)}"
-        if self._oracle.verdict(original, same) is not None:
-            return "the program, imported anew, does something else"
-        return ""
+        return None, Verdict(TIMEOUT, "importing the program with the mutant did not end")
 
     def _import(self, mutant: Mutant | None) -> Executor:
         """By fuel alone: the clock is for trials, and an import takes what it takes."""
         guard = self._executor.guard
         guard.disarm()
-        guard.start(self._import_fuel)
+        guard.start(self._import_fuel, capped=False)
+        depth = sys.getrecursionlimit()
+        sys.setrecursionlimit(depth + _DEEPER)  # than the stack was at the first import
         try:
             return self._reload(mutant)
         finally:
+            sys.setrecursionlimit(depth)
             guard.stop()
             guard.arm()
 
 
 def _told(pair: Pair, message: dict[str, Any]) -> Told:
-    verdict = message.get("verdict")
-    found = None if verdict is None else Verdict(str(verdict[0]), str(verdict[1]))
     wrong, flaky = str(message.get("wrong", "")), bool(message.get("flaky"))
-    return Told(pair[0].index, pair[1], found, wrong, flaky)
+    return Told(pair[0].index, pair[1], _verdict(message), wrong, flaky)
+
+
+def _verdict(message: dict[str, Any]) -> Verdict | None:
+    verdict = message.get("verdict")
+    return None if verdict is None else Verdict(str(verdict[0]), str(verdict[1]))
+
+
+def _of_death(death: Death) -> Verdict | None:
+    """How a mutant is killed whose process ended so."""
+    if death.how == "hung":
+        return Verdict(TIMEOUT, "the mutant hung")
+    return Verdict("died", f"the mutant {death.words}") if death.how == "died" else None
 
 
 def _cause(error: BaseException) -> str:

@@ -48,10 +48,9 @@ class MutationReport:
         if self._was_exact and not self._backlog.exact:
             self._say_score()
         self._was_exact = self._backlog.exact
-        if now >= self._save_due:
-            self._log.flush()  # its kills first: a pair that is settled is not run again
-            if self._backlog.save():
-                self._save_due = now + _SAVE_EVERY_S
+        # Kills first: a pair that is settled is not run again.
+        if now >= self._save_due and self._log.flush() and self._backlog.save():
+            self._save_due = now + _SAVE_EVERY_S
         if now < self._due:
             return
         self._due = now + _EVERY_S[now - self._started > _LATER_S]

@@ -154,6 +154,8 @@ class _Scorer:
         shares = [frozenset(range(n, len(mutants), jobs)) for n in range(jobs)]
         self._begin(jobs * len(self._inputs), "inputs", jobs)
         _all_of(map(self._swapped, shares), jobs)
+        while doubtful := self._acquit():
+            _all_of([self._swapped(doubtful)], jobs)
         outside = [a for a in sorted(self._alive) if mutants[a].static or a in self._quarantine]
         self._begin(len(outside), "mutants of module-level code")
         _all_of(map(self._apart, outside), jobs)
@@ -163,7 +165,8 @@ class _Scorer:
     def _apart(self, a: int) -> Iterator[None]:
         """One mutant on all inputs, in children of its own; yields while it waits."""
         mutant = self._program.mutants[a]
-        pairs = [(mutant, key, data) for key, (_, data) in enumerate(self._inputs)]
+        inputs = enumerate(data for _, data in self._inputs)
+        pairs = [(mutant, key, data) for key, data in inputs if key not in self._flaky]
         for told in self._outside.run(pairs):
             if told is None:
                 yield
@@ -176,6 +179,16 @@ class _Scorer:
             else:
                 self._state[a] = "alive"
         self._step()
+
+    def _acquit(self) -> frozenset[int]:
+        """Take back what an input killed that another share then found to be flaky."""
+        flaky = {self._inputs[at][0] for at in self._flaky}
+        taken = frozenset(a for a, (killer, _) in self._kills.items() if killer in flaky)
+        for a in taken:
+            del self._kills[a]
+            self._state[a] = "alive"
+        self._alive |= taken
+        return taken
 
     def _swapped(self, share: frozenset[int]) -> Iterator[None]:
         """A share of the mutants on all inputs; yields while it waits."""
@@ -211,6 +224,7 @@ class _Scorer:
                 self._invalid(mutant, str(message["invalid"]))
             elif "flaky" in message:
                 self._flaky.add(at)
+                self._step()
                 return at + 1
             elif "leaked" in message:
                 self._quarantine.update(map(int, message["leaked"]))
@@ -224,6 +238,7 @@ class _Scorer:
             # Alone in a child of its own: then its death is the mutant's doing.
             self._quarantine.add(mutant)
             return at
+        self._step()
         return at + 1  # the program itself dies on this input
 
     def _work(self, share: frozenset[int], start: int, tell: Callable[[Any], None]) -> None:
@@ -237,6 +252,8 @@ class _Scorer:
         probing.want(alive)
         for at in range(start, len(self._inputs)):
             tell({"input": at})
+            if at in self._flaky:
+                continue
             data = self._inputs[at][1]
             program.clear_caches()  # or what an earlier input has cached would not be covered
             plain = executor.run(data)
@@ -299,7 +316,7 @@ class _Scorer:
             self._say(
                 {
                     "progress": {
-                        "done": self._done // self._each,
+                        "done": min(self._done, self._total) // self._each,
                         "total": self._total // self._each,
                         "killed": len(self._kills),
                         "what": self._what,

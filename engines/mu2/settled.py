@@ -47,6 +47,9 @@ class Settled:
     def __init__(self, directory: Path) -> None:
         self._file = directory / _FILE
         self._bits: dict[int, int] = {}
+        self._left: dict[int, int] = {}
+        """What an earlier worker has left, of entries that are not in the corpus yet."""
+        self._mask = 0
         self._changed: set[int] = set()
         self._head = ""
         self._lines = 0
@@ -61,20 +64,31 @@ class Settled:
             self._changed.add(entry)
 
     def begin(self, entry: int, bits: int) -> None:
-        """The entry is in the corpus, (again) with these bits beside what is known of it."""
-        self[entry] = self._bits.get(entry, 0) | bits
+        """The entry is in the corpus, with these bits beside what is known of it."""
+        self[entry] = self._bits.get(entry, 0) | self._left.pop(entry, 0) | bits
 
     def reopen(self, bits: int) -> None:
         """These mutants are settled with nothing any more."""
         for entry, settled in self._bits.items():
             if settled != NEVER:
                 self[entry] = settled & ~bits
+        self._left.clear()
+        # A worker that dies before the next save must not leave the old bits behind.
+        self._lines = sys.maxsize
+        with contextlib.suppress(OSError):
+            self._file.unlink()
 
     # ------------------------------------------------------------------- restarts
 
-    def load(self, mutants: Iterable[str]) -> None:
-        """Take over what a worker of the same parent has left, if its mutants were these."""
-        self._head = _head(mutants)
+    def load(self, mutants: Iterable[str], program: Iterable[str] = ()) -> None:
+        """Take over what a worker of the same parent has left, if all these are as they were.
+
+        ``mutants``: a word for each, by index; those that are found later are not kept.
+        ``program``: words that change when the program does.
+        """
+        words = list(mutants)
+        self._mask = (1 << len(words)) - 1
+        self._head = _head([*words, *program])
         try:
             head, *lines = self._file.read_text("ascii").split("\n")
         except (OSError, ValueError):
@@ -83,7 +97,7 @@ class Settled:
             for line in lines[:-1]:  # the last one is empty, or torn
                 entry, _, bits = line.partition(" ")
                 try:
-                    self._bits[int(entry)] = int(bits, 16)
+                    self._left[int(entry)] = int(bits, 16)
                 except ValueError:
                     continue
         self._rewrite()
@@ -106,23 +120,28 @@ class Settled:
     def _rewrite(self) -> None:
         part = self._file.with_name(_FILE + "-part")
         with contextlib.suppress(OSError):
-            lines = self._told(self._bits)
+            lines = self._told({**self._left, **self._bits})
             part.write_text("".join([f"{self._head}\n", *lines]), encoding="ascii")
             part.replace(self._file)
             self._lines = len(lines)
             self._changed.clear()
 
     def _told(self, entries: Iterable[int]) -> list[str]:
-        return [f"{entry} {self._bits[entry]:x}\n" for entry in sorted(entries)]
+        lines = []
+        for entry in sorted(entries):
+            bits = self._bits.get(entry, self._left.get(entry, 0))
+            lines.append(f"{entry} {bits if bits == NEVER else bits & self._mask:x}\n")
+        return lines
 
 
-def _head(mutants: Iterable[str]) -> str:
-    """The parent process and the mutants; empty where there is no /proc to tell."""
+def _head(words: Iterable[str]) -> str:
+    """The parent process and the words; empty where there is no /proc to tell."""
     parent = os.getppid()
     try:
         stat = Path(f"/proc/{parent}/stat").read_text(errors="replace")
         started = stat.rpartition(")")[2].split()[_STARTED]
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except (OSError, IndexError):
         return ""
-    digest = hashlib.sha256("\n".join(mutants).encode("utf-8", "backslashreplace")).hexdigest()
-    return f"{parent} {started} {digest}"
+    digest = hashlib.sha256("\n".join(words).encode("utf-8", "backslashreplace")).hexdigest()
+    return f"{boot} {parent} {started} {digest}"

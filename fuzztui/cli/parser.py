@@ -134,7 +134,7 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         "--jobs",
         metavar="N",
         type=_count,
-        default=len(os.sched_getaffinity(0)),
+        default=_cpus(),
         help="processes at once (default: one for each CPU: %(default)s)",
     )
     parser.add_argument("--survivors", action="store_true", help="list what nothing killed")
@@ -216,6 +216,16 @@ def _seconds(text: str) -> float:
         return parse_duration(float(text) if text.replace(".", "", 1).isdigit() else text)
     except ValueError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
+
+
+def _cpus() -> int:
+    """How many this process may use: a container may have fewer than its host."""
+    cpus = len(os.sched_getaffinity(0))
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return max(1, min(cpus, int(quota) // int(period)))
+    except (OSError, ValueError, ZeroDivisionError):  # "max": no limit
+        return cpus
 
 
 def _count(text: str) -> int:

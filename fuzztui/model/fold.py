@@ -21,6 +21,7 @@ from fuzztui.model.figures import count, finite
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.touched import Touched, instance
 from fuzztui.wire.codec import encode_record
+from fuzztui.wire.commands import MUTANT_COMMANDS
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -50,8 +51,10 @@ from fuzztui.wire.events import (
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 2
+FOLD_VERSION = 3
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
+
+_BY_ANY = frozenset(command.name for command in MUTANT_COMMANDS)
 
 MOST_UNKNOWN_KINDS = 100
 """How many unknown kinds are counted by name; the rest are counted as "(others)"."""
@@ -207,6 +210,8 @@ def _command_applied(state: State, e: CommandApplied, touched: Touched) -> None:
 
 def _command_rejected(state: State, e: CommandRejected, touched: Touched) -> None:
     command = _answer(state, e.id, touched)
+    if command.state == "applied" and command.command.get("c") in _BY_ANY:
+        return  # another instance could
     command.state, command.text, command.instance = "rejected", e.reason, e.instance
 
 

@@ -25,15 +25,11 @@ from fuzztui.supervise.files import open_regular, read_regular
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.wire.commands import (
+    MUTANT_COMMANDS,
     Command,
     ExactPass,
-    MarkEquivalent,
-    MoveMutants,
     Pause,
-    PromoteMutants,
-    RequeueMutants,
     Resume,
-    SkipMutants,
     Stop,
 )
 from fuzztui.wire.events import CommandApplied, CommandIssued, CommandRejected, Event
@@ -43,10 +39,7 @@ __all__ = ["Steering"]
 OURSELVES = "fuzztui"
 """``by`` of what the supervisor itself asks of an engine."""
 
-_OF_MUTANTS = (SkipMutants, PromoteMutants, MoveMutants, MarkEquivalent, RequeueMutants)
-"""Each instance has its own opinion of a mutant: what one cannot do another may."""
-
-_WHOLE = (Pause, Resume, Stop, ExactPass, *_OF_MUTANTS)
+_WHOLE = (Pause, Resume, Stop, ExactPass, *MUTANT_COMMANDS)
 """Commands that mean all instances when they name none."""
 
 _MAX_CONTROL = 64 << 20
@@ -196,7 +189,7 @@ class Steering:
         for life in targets:
             if not (again and _was_handed(self._control(life), command_id)):
                 self._hand(life, command_id, entry.command)
-        if isinstance(entry.command, _OF_MUTANTS) and not entry.command.instance:
+        if isinstance(entry.command, MUTANT_COMMANDS) and not entry.command.instance:
             self._leave(command_id, entry.command)
 
     def _leave(self, command_id: str, command: Command) -> None:
@@ -288,7 +281,7 @@ def _together(answers: list[Answer], command: Command) -> Answer:
     if len(answers) == 1:
         return answers[0]
     applied = [a for a in answers if a.result == APPLIED]
-    if applied and (len(applied) == len(answers) or isinstance(command, _OF_MUTANTS)):
+    if applied and (len(applied) == len(answers) or isinstance(command, MUTANT_COMMANDS)):
         return Answer(APPLIED, _in_words(answers))
     return Answer(REJECTED, _in_words([a for a in answers if a.result != APPLIED]))
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 __all__ = [
     "COMMAND_NAMES",
+    "MUTANT_COMMANDS",
     "Command",
     "ExactPass",
     "MarkEquivalent",
@@ -145,6 +146,10 @@ class ExactPass(Command):
     name: ClassVar[str] = "exact-pass"
     instance: str = ""
 
+
+MUTANT_COMMANDS = (SkipMutants, PromoteMutants, MoveMutants, MarkEquivalent, RequeueMutants)
+"""Each instance has its own opinion of a mutant: what one cannot do another may. Such a
+command was applied if any instance did it."""
 
 COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in Command.__subclasses__()}
 """Every known command, by its name on the wire."""

@@ -12,12 +12,15 @@ from typing import Any
 import fuzztui
 
 
-def score(directory: Path, program: str, jobs: int = 1) -> dict[str, dict[str, Any]]:
+def score(
+    directory: Path, program: str, jobs: int = 1, inputs: tuple[bytes, ...] = (b"abc",)
+) -> dict[str, dict[str, Any]]:
     """The mutants of ``prog:parse`` by id."""
     directory.mkdir(exist_ok=True)
     (directory / "prog.py").write_text(program)
     (directory / "corpus").mkdir()
-    (directory / "corpus" / "a").write_bytes(b"abc")
+    for n, data in enumerate(inputs):
+        (directory / "corpus" / str(n)).write_bytes(data)
     target = {"function": "prog:parse", "path": [str(directory)], "include": ["prog"]}
     spec = {
         "proto": 1, "instance": "main", "dir": str(directory), "sync_dir": str(directory),
@@ -86,8 +89,34 @@ def test_more_processes_come_to_the_same(tmp_path: Path) -> None:
         "    if n < 0: os._exit(3)\n"
         "    return n, len(data) > SIZE\n"
     )
-    one = score(tmp_path / "one", program)
-    three = score(tmp_path / "three", program, jobs=3)
+    inputs = (b"", b"1", b"2" * 5, b"ab", b"x" * 20)
+    one = score(tmp_path / "one", program, 1, inputs)
+    three = score(tmp_path / "three", program, 3, inputs)
     states = {id_: (m["state"], m["oracle"]) for id_, m in one.items()}
     assert states == {id_: (m["state"], m["oracle"]) for id_, m in three.items()}
     assert ("killed", "died") in states.values()
+
+
+def test_a_kill_that_does_not_happen_again_costs_no_other_input_its_turn(tmp_path: Path) -> None:
+    """The first input makes the mutant slow, not endless; the second tells it apart."""
+    program = (
+        "SLOW = 1 - 1\n"
+        "def parse(data):\n"
+        "    n = 0\n"
+        "    while n < SLOW * 5000: n += 1\n"
+        "    return data == b'b' and n\n"
+    )
+    found = score(tmp_path, program, 1, (b"a", b"b"))
+    assert found["prog:SLOW:math:0:+"]["oracle"] == "value"
+
+
+def test_what_a_fresh_program_does_once_is_no_difference(tmp_path: Path) -> None:
+    program = (
+        "UNUSED = 10 + 5\n"
+        "TABLE = []\n"
+        "def parse(data):\n"
+        "    while len(TABLE) < 100_000: TABLE.append(len(TABLE))\n"
+        "    return TABLE[len(data)]\n"
+    )
+    found = score(tmp_path, program, 1, (b"a", b"bb", b"ccc"))
+    assert found["prog:UNUSED:math:0:-"]["state"] == "alive"

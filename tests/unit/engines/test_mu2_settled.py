@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fuzztui.engines.mu2 import settled as module
 from fuzztui.engines.mu2.settled import NEVER, Settled, bits_of
 
-MUTANTS = ["a 1", "b 2"]
+MUTANTS = [f"mutant {n}" for n in range(201)]
 
 
 def loaded(directory: Path, mutants: list[str] = MUTANTS) -> Settled:
@@ -47,12 +47,24 @@ def test_a_successor_knows_what_was_saved(
                 saved = dict(now)
             elif change == "successor":
                 settled, now = loaded(directory), dict(saved)
+                for entry in now:
+                    assert settled[entry] == NEVER  # not in the corpus yet
+                    settled.begin(entry, 0)
             else:
                 assert isinstance(change, tuple)
                 entry, at = change
                 now[entry] = settled[entry] = NEVER if at is None else bits_of(at)
             assert {e: settled[e] for e in now} == now
-    assert loaded(directory)._bits == saved
+    last = loaded(directory)
+    for entry in range(10):
+        last.begin(entry, 0)
+    assert {e: last[e] for e in range(10) if last[e]} == {e: b for e, b in saved.items() if b}
+
+
+def again(directory: Path, entry: int, mutants: list[str] = MUTANTS) -> int:
+    settled = loaded(directory, mutants)
+    settled.begin(entry, 0)
+    return settled[entry]
 
 
 def test_other_mutants_another_parent_and_a_torn_file(
@@ -64,16 +76,31 @@ def test_other_mutants_another_parent_and_a_torn_file(
     settled.save()
     text = (tmp_path / ".settled").read_text()
     (tmp_path / ".settled").write_text(text[:-2])
-    torn = loaded(tmp_path)
-    assert (torn[1], torn[2]) == (0b101, NEVER)
-    torn.begin(1, 0b10)
-    torn.reopen(0b1)
-    assert torn[1] == 0b110
-    assert loaded(tmp_path, [*MUTANTS, "c 3"])[1] == NEVER
-    loaded(tmp_path).begin(1, 1)
+    assert again(tmp_path, 1) == 0b101
+    assert again(tmp_path, 2) == 0
+    assert again(tmp_path, 1, [*MUTANTS, "c 3"]) == 0
     (tmp_path / ".settled").write_text(text)
+    assert again(tmp_path, 2) == 1
     monkeypatch.setattr("os.getppid", lambda: 1)
-    assert loaded(tmp_path)[1] == NEVER
+    assert again(tmp_path, 1) == 0
+
+
+def test_late_mutants_are_not_kept_since_their_places_may_change(tmp_path: Path) -> None:
+    settled = loaded(tmp_path, MUTANTS[:3])
+    settled.begin(1, 0b11101)
+    settled.save()
+    assert again(tmp_path, 1, MUTANTS[:3]) == 0b101
+
+
+def test_what_was_asked_for_again_is_not_settled_for_the_next_worker(tmp_path: Path) -> None:
+    settled = loaded(tmp_path)
+    settled.begin(1, 0b111)
+    settled.save()
+    settled.reopen(0b10)
+    assert settled[1] == 0b101
+    assert again(tmp_path, 1) == 0  # it was not saved since
+    settled.save()
+    assert again(tmp_path, 1) == 0b101
 
 
 def test_nothing_is_saved_where_nothing_can_be(tmp_path: Path) -> None:
