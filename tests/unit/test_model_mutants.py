@@ -9,6 +9,9 @@ from fuzztui.model.checkpoint import Mark, from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import (
+    CommandApplied,
+    CommandIssued,
+    CommandRejected,
     EntryDescribed,
     MutantRuns,
     MutantsFound,
@@ -196,3 +199,13 @@ def test_sorting_and_filtering():
     assert [m.id for m in by_runs] == ["c", "a", "b", "d"]
     assert [m.id for m in selectors.mutants(state, text="X-1")] == ["a"]
     assert [m.id for m in selectors.mutants(state, where=lambda m: m.static)] == ["b"]
+
+
+@pytest.mark.parametrize(("command", "ends"), [("skip-mutants", "applied"), ("pause", "rejected")])
+def test_what_one_instance_did_to_mutants_is_done(command, ends):
+    issued = CommandIssued("c1", {"c": command, "select": "a"}, "somebody")
+    did = CommandApplied("c1", "main", 9, "1 mutant skipped")
+    did_not = CommandRejected("c1", "s1", "it is killed")
+    for answers in ((did, did_not), (did_not, did)):
+        state = fold(FOUND, issued, *answers).commands["c1"].state
+        assert state == (ends if answers[-1] is did_not else "applied")
