@@ -8,6 +8,7 @@ on. Prints JSON lines: ``progress`` now and then, at the end ``result``.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -56,6 +57,8 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
     say({"progress": {"done": 0, "total": len(inputs), "killed": 0, "what": "loading the target"}})
     try:
         scorer = _Scorer(spec, inputs, say)
+        gc.collect()
+        gc.freeze()  # children that collect would copy what is loaded
         scorer.run(max(1, jobs))
     except Refusal as e:
         os.dup2(err, 2)
