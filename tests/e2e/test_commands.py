@@ -176,16 +176,16 @@ def test_survives_sigkill_of_everything(home):
 
 
 def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
-    home.detach("--set", "campaign.budget=2s")
+    home.detach("--set", "campaign.budget=5s")
     eventually(lambda: home.status()["execs"] > 0)
     home("ctl", str(home.run), "pause")
-    time.sleep(4)
+    time.sleep(5)
     home("ctl", str(home.run), "resume")
     eventually(lambda: home.status()["state"] == "finished")
     before = home.status()["execs"]
-    home(str(home.file), "--headless", "--set", "campaign.budget=3s")
+    home(str(home.file), "--headless", "--set", "campaign.budget=6s")
     assert home.status()["execs"] > before
-    assert home.status()["reason"] == "the budget of 3 s is used up"
+    assert home.status()["reason"] == "the budget of 6 s is used up"
 
 
 def test_a_moved_run_goes_on_by_its_own_file(home):

@@ -171,7 +171,9 @@ def test_a_score_that_is_interrupted_leaves_nothing(home):
         "import time\ndef parse(data: bytes):\n    time.sleep(0.3)\n"
     )
     process = subprocess.Popen(
-        [FUZZTUI, "score", str(home.run), "--set", "target.function=slow:parse",
+        # Shells have what runs in the background ignore SIGINT, and that is inherited.
+        ["env", "--default-signal=INT", FUZZTUI,
+         "score", str(home.run), "--set", "target.function=slow:parse",
          "--set", 'target.include=["slow"]', "--set", f'target.path=["{home.path}"]'],
         cwd=home.path, env={**home.env, "TMPDIR": str(home.path)}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
