@@ -18,11 +18,12 @@ __all__ = ["KillFeedback"]
 
 _SHRINK_AT_MOST: Final = 8
 """An input that kills more than this at once is not made smaller: each try would run them all."""
-
-
 _WIDE_EVERY: Final = 16
 """Epochs, of which one watches all survivors and not only the warm."""
 _AT_MOST: Final = 8
+"""Mutants that are run on one trial's input, unless everything is to be."""
+_TURNS_AT_MOST: Final = 20_000
+"""And so many turns, by estimate: commands wait no longer. Fewer than two mutants it never is."""
 _SAMPLE_EVERY: Final = 256
 _DEARER: Final = 2
 """Inputs that infect cost about so many times what trials cost on average."""
@@ -78,7 +79,8 @@ class KillFeedback:
         if covers:  # it is kept anyway, made smaller first, and then the backlog's
             rows = self._pipeline.put_off(rows, [row for row in rows if row.promoted])
         if not self._schedule.everything:  # of many promoted ones the others take their turn next
-            rows = self._pipeline.put_off(rows, rows[:_AT_MOST])
+            fits = max(2, int(_TURNS_AT_MOST / self._schedule.trial_turns))
+            rows = self._pipeline.put_off(rows, rows[: min(fits, _AT_MOST)])
         if not rows:
             return ()
         audits = self._pipeline.audit(
