@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,19 +110,6 @@ def inputs(seed: int, n: int = 12) -> list[bytes]:
     alphabet = b"0123 59az\x00\x80\xff"
     made = {bytes(rng.choices(alphabet, k=rng.randrange(1, 9))) for _ in range(n)}
     return sorted(made)
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Any]:
-    labs: list[Lab] = []
-
-    def made(source: str, schedule: Any = None) -> Lab:
-        labs.append(Lab(source, tmp_path, schedule))
-        return labs[-1]
-
-    yield made
-    for lab in labs:
-        lab.close()
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from mu2_lab import Lab
 
 from fuzztui.engines.core.candidate import Candidate
@@ -22,19 +19,6 @@ def run(data):
     return None
 """
 THRESHOLD = "def run(data):\n    return sum(data) > 1000\n"
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Any]:
-    labs: list[Lab] = []
-
-    def made(source: str, schedule: Any = None) -> Lab:
-        labs.append(Lab(source, tmp_path, schedule))
-        return labs[-1]
-
-    yield made
-    for lab in labs:
-        lab.close()
 
 
 def test_an_input_is_kept_for_a_kill_alone_and_stays_a_killer_when_made_smaller(make: Any) -> None:
