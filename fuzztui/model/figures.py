@@ -14,7 +14,7 @@ from __future__ import annotations
 from fuzztui.model.series import Series
 from fuzztui.model.state import Instance, State
 from fuzztui.model.touched import Touched, instance
-from fuzztui.wire.events import InstanceHello, InstanceState, Resources, Stats
+from fuzztui.wire.events import InstanceHello, InstanceState, Resources, Stats, Synced
 
 __all__ = [
     "count",
@@ -25,6 +25,7 @@ __all__ = [
     "series",
     "shift",
     "stats",
+    "synced",
 ]
 
 IDLE_STATES = frozenset({"paused", "restarting", "stopped", "finished", "failed"})
@@ -103,6 +104,8 @@ def instance_hello(state: State, e: InstanceHello, touched: Touched) -> None:
     i = instance(state, e.instance, touched)
     i.engine, i.version, i.python = e.engine, e.version, e.python
     i.capabilities = [str(c) for c in e.capabilities]
+    i.unable = {str(k): str(v) for k, v in e.unable.items()}
+    i.directory = e.directory or i.directory
     if e.pid:
         i.pid = e.pid
 
@@ -135,6 +138,14 @@ def stats(state: State, e: Stats, touched: Touched) -> None:
     i.max_depth = count(e.max_depth)
     i.stability = finite(e.stability, -1.0)
     i.stats_t = max(0.0, t - finite(e.age))
+    i.slow_t = -1.0 if e.slow_age < 0 else max(0.0, t - finite(e.slow_age))
+
+
+def synced(state: State, e: Synced, touched: Touched) -> None:
+    """Whose queues it imports from."""
+    i = instance(state, e.instance, touched)
+    whole = {k: v for k, v in e.peers.items() if type(v) is int}
+    i.peers = {str(k): count(v) for k, v in whole.items()}
 
 
 def resources(state: State, e: Resources, touched: Touched) -> None:

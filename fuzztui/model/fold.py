@@ -29,6 +29,7 @@ from fuzztui.wire.events import (
     CampaignState,
     CommandApplied,
     CommandIssued,
+    CommandProgress,
     CommandRejected,
     EntryDescribed,
     EntrySaved,
@@ -46,12 +47,13 @@ from fuzztui.wire.events import (
     Resources,
     Stats,
     SupervisorStarted,
+    Synced,
     Unknown,
 )
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 3
+FOLD_VERSION = 4
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
 
 _BY_ANY = frozenset(command.name for command in MUTANT_COMMANDS)
@@ -208,6 +210,13 @@ def _command_applied(state: State, e: CommandApplied, touched: Touched) -> None:
     command.instance, command.trial = e.instance, e.trial
 
 
+def _command_progress(state: State, e: CommandProgress, touched: Touched) -> None:
+    command = state.commands.get(e.id)
+    if command is not None and command.state == "pending":
+        command.text, command.part = e.text, finite(e.part, -1.0)
+        touched.commands.add(e.id)
+
+
 def _command_rejected(state: State, e: CommandRejected, touched: Touched) -> None:
     command = _answer(state, e.id, touched)
     if command.state == "applied" and command.command.get("c") in _BY_ANY:
@@ -244,6 +253,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     InstanceState: figures.instance_state,
     InstanceHello: figures.instance_hello,
     Stats: figures.stats,
+    Synced: figures.synced,
     Resources: figures.resources,
     EntrySaved: finds.entry_saved,
     EntryDescribed: finds.entry_described,
@@ -256,11 +266,12 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     CommandIssued: _command_issued,
     CommandApplied: _command_applied,
     CommandRejected: _command_rejected,
+    CommandProgress: _command_progress,
     Message: _message,
     Unknown: _unknown,
 }
 
-_FIGURES = frozenset({Stats, Resources, MutationStats})
+_FIGURES = frozenset({Stats, Synced, Resources, MutationStats, CommandProgress})
 _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantsFound: attrgetter("mutants"),
     MutantRuns: attrgetter("runs"),
@@ -279,7 +290,6 @@ _HARMLESS = frozenset(
         CommandApplied,
         CommandRejected,
         InstanceState,
-        InstanceHello,
         Message,
     }
 )

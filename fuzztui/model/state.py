@@ -40,6 +40,12 @@ class Instance:
     version: str = ""
     python: str = ""
     capabilities: list[str] = field(default_factory=list)
+    unable: dict[str, str] = field(default_factory=dict)
+    """Why it cannot obey a command, by the command's name."""
+    directory: str = ""
+    """Where it is, "" for ``out/ID`` of the run."""
+    peers: dict[str, int] = field(default_factory=dict)
+    """The next id that it will import from each sibling or stranger."""
     execs: int = 0
     execs_per_sec: float = 0.0
     corpus: int = 0
@@ -58,6 +64,8 @@ class Instance:
     stability: float = -1.0
     stats_t: float = -1.0
     """Campaign time that the figures are of (arrival less their age), -1 before the first."""
+    slow_t: float = -1.0
+    """The same of ``stability`` and ``edges_total`` where those are older, else -1."""
     cpu: float = 0.0
     rss: int = 0
     processes: int = 0
@@ -183,7 +191,9 @@ class CommandStatus:
     instance: str = ""
     trial: int = -1
     text: str = ""
-    """What was done, or why not."""
+    """What was done, or why not; while it is pending: how far it has come."""
+    part: float = -1.0
+    """How much of it is done, 0 to 1, -1 where nobody knows."""
     done_t: float = -1.0
 
 

@@ -1,66 +1,53 @@
-"""How each kind of engine is started: the seam behind which AFL++ will stand beside ours."""
+"""The launchers: how each kind of engine is started."""
 
 from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from fuzztui.campaign import Campaign
+from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.files import replace_text
+from fuzztui.supervise.launcher import Launch, Launcher, instance_names, trials_share
+from fuzztui.supervise.processes import last_reason
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.wire.events import InstanceHello
 
-__all__ = [
-    "Launch",
-    "Launcher",
-    "instance_names",
-    "launcher_for",
-    "trials_share",
-    "write_spec",
-]
+__all__ = ["launcher_for", "write_spec"]
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """A command line, and the environment variables that it adds to ours."""
-
-    argv: list[str]
-    env: Mapping[str, str] = field(default_factory=dict)
-
-
-class Launcher(Protocol):
-    """What the supervisor must know of a kind of engine."""
-
-    says_hello: bool
-    """Whether it writes ``events.jsonl`` and obeys ``control.jsonl``.
-
-    Of one that does not, the supervisor pauses, resumes and stops the process by
-    signals, and nothing else can be asked of it.
-    """
-    stall_s: float
-    """Seconds without a new execution in the figures after which something is wrong."""
-    finish_signal: int
-    """Sent when a budget is used up: it does what remains to be done and then ends.
-
-    0: nothing remains, SIGTERM will do.
-    """
-
-    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
-        """Write what instance ``index`` needs into its directory. Raises OSError."""
-        ...
+CANNOT_START = 3
+"""Exit status of an engine of ours that must not be started again (docs/house.md)."""
 
 
 class InProcess:
     """Our own engines: run by the interpreter of the project under test."""
 
     says_hello = True
+    signals: Mapping[str, int] = {}
     stall_s = 30.0
 
     def __init__(self, finish_signal: int = 0) -> None:
         self.finish_signal = finish_signal
+
+    def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
+        """There is nothing to make."""
+
+    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
+        """It says hello itself."""
+        raise NotImplementedError
+
+    def refusal(self, directory: Path, status: int | None) -> str:
+        """The last ``fuzztui: `` line of ``worker.log``, with exit status 3."""
+        if status != CANNOT_START:
+            return ""
+        return last_reason(directory) or f"it cannot start: see {directory.name}/worker.log"
+
+    def figures(self, home: RunDir, name: str) -> FiguresSource:
+        """``fuzzer_stats``, which it replaces about once a second."""
+        return FileFigures(home.instance(name), name)
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Write ``spec.json`` (docs/house.md).
@@ -105,14 +92,3 @@ def launcher_for(kind: str) -> Launcher:
     except KeyError:
         known = ", ".join(_LAUNCHERS)
         raise SupervisorError(f"engine.kind = {kind!r}: this version can start {known}") from None
-
-
-def instance_names(campaign: Campaign) -> list[str]:
-    """The instances of a campaign: ``main``, ``s1``, ``s2``, ... as AFL's users name them."""
-    return ["main", *(f"s{i}" for i in range(1, campaign.instances))]
-
-
-def trials_share(campaign: Campaign, index: int) -> int:
-    """An instance's part of a budget of trials; the parts add up to it. 0 is no budget."""
-    share, rest = divmod(campaign.budget_trials, campaign.instances)
-    return share + (index < rest)

@@ -11,23 +11,19 @@ import asyncio
 import errno
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fuzztui.campaign import Campaign
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
-from fuzztui.supervise.engines import Launcher, instance_names, trials_share
-from fuzztui.supervise.processes import EngineProcess, last_reason
+from fuzztui.supervise.launcher import Launcher, instance_names, trials_share
+from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.relay import end_torn_line
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.commands import Pause, Resume, Stop
-from fuzztui.wire.events import Event, InstanceHello, InstanceState, Stats
+from fuzztui.wire.events import Event, InstanceState, Stats
 
 __all__ = ["Desk", "Ending", "Life"]
-
-CANNOT_START = 3
-"""Exit status of an engine that must not be started again (docs/house.md)."""
 
 SILENT_ENDS = 5
 """An engine that ends so often without ever having said hello will not do so the next time."""
@@ -224,9 +220,17 @@ class Life:
         """Raise the alarm when nothing has been executed for too long. Call now and then."""
         idle = time.monotonic() - self._progress_at
         patience = max(self.launcher.stall_s, 3 * self._campaign.target.get("timeout_s", 0))
-        if self.state in ("starting", "running") and idle > patience:
+        if self.state in ("starting", "running") and idle > patience and not self._talks(patience):
             since = "the start" if self.state == "starting" else "the last execution"
             self._to("stalled", f"{idle:.0f} s since {since}")
+
+    def _talks(self, patience: float) -> bool:
+        """Whether it has printed something of late: AFL tries all its seeds before it counts."""
+        try:
+            printed = (self.directory / "worker.log").stat().st_mtime
+        except OSError:
+            return False
+        return abs(time.time() - printed) < patience
 
     def set_paused(self, paused: bool) -> None:
         """It has been paused, or resumed."""
@@ -272,10 +276,8 @@ class Life:
         """Say hello for an engine that does not, and knows nothing of an old pause either."""
         if self.paused:
             self.signal(signal.SIGSTOP)
-        able = [command.name for command in (Pause, Resume, Stop)]
-        self._desk.record(
-            InstanceHello(self.name, self._campaign.kind, pid=self.pid, capabilities=able)
-        )
+        hello = self.launcher.hello(self._campaign, self._home, self._index)
+        self._desk.record(replace(hello, pid=self.pid))
 
     async def _prepare(self) -> None:
         """Leave nothing of an earlier process unseen or alive, then make the ground firm."""
@@ -307,9 +309,8 @@ class Life:
             return Ending("finished", f"its budget of {self._share} trials is used up")
         if status == 0:
             return Ending("finished", "it ended by itself (exit status 0)")
-        if status == CANNOT_START:
-            reason = last_reason(self.directory)
-            return Ending("failed", reason or f"it cannot start: see {self.name}/worker.log")
+        if reason := self.launcher.refusal(self.directory, status):
+            return Ending("failed", reason)
         return None
 
     def _to(self, state: str, reason: str = "") -> None:

@@ -16,20 +16,18 @@ from itertools import chain
 from pathlib import Path
 
 from fuzztui.model.state import Entry, Finding, State
-from fuzztui.supervise.files import read_regular, status
+from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.names import parse_name
 from fuzztui.supervise.relay import Offsets, Relay
 from fuzztui.supervise.scan import Find, Listing
-from fuzztui.supervise.stats import MAX_SIZE, parse_stats, to_stats
 from fuzztui.supervise.watch import Watcher
-from fuzztui.wire.events import EntrySaved, Event, FindingSaved, Message, Stats
+from fuzztui.wire.events import EntrySaved, Event, FindingSaved, Message
 
 __all__ = ["Batch", "Observer"]
 
 FINDS_AT_ONCE = 2000
 """Of one directory in one poll: what is more comes with the next."""
 
-STATS_EVERY_S = 0.5
 WARN_EVERY_S = 10.0
 
 _CATEGORIES = {"crashes": "crash", "hangs": "hang"}
@@ -74,8 +72,11 @@ class Observer:
         self._instances: dict[str, _Instance] = {}
         self._listings: dict[Path, tuple[_Instance, Listing]] = {}
 
-    def add(self, name: str) -> list[Message]:
-        """Observe an instance whose directory is there. Says so where inotify cannot help."""
+    def add(self, name: str, figures: FiguresSource | None = None) -> list[Message]:
+        """Observe an instance whose directory is there. Says so where inotify cannot help.
+
+        ``figures``: where they come from, if not from ``fuzzer_stats`` alone.
+        """
         if name in self._instances:
             return []
         path = self._out / name
@@ -89,6 +90,7 @@ class Observer:
                 self._offsets.bytes.get(name, 0),
                 self._done.get(name, deque()),
             ),
+            figures or FileFigures(path, name),
             self._lowest.get(name, 0),
         )
         self._instances[name] = instance
@@ -116,9 +118,16 @@ class Observer:
             return self._batch([], False)
         return self._batch(self._told() + self._instances[name].look(last=True), False)
 
+    def interrupted(self, name: str) -> None:
+        """The instance did not run for a while."""
+        if name in self._instances:
+            self._instances[name].figures.interrupted()
+
     def close(self) -> None:
         """Stop watching."""
         self._watcher.close()
+        for instance in self._instances.values():
+            instance.figures.close()
 
     def _told(self) -> list[Event]:
         files, lost = self._watcher.take()
@@ -149,11 +158,9 @@ class _Instance:
     path: Path
     listings: dict[str, Listing]
     relay: Relay
+    figures: FiguresSource
     lowest: int
     """The lowest id of an entry so far: odd names get ids below it."""
-    stats: Stats | None = None
-    stats_gate: tuple[int, int, int] = (0, 0, 0)
-    stats_due: float = 0.0
     warn_due: float = 0.0
 
     def look(self, *, last: bool = False) -> list[Event]:
@@ -168,11 +175,11 @@ class _Instance:
             if warning:
                 self.warn_due = now + WARN_EVERY_S
                 events.append(warning)
-        if last or now >= self.stats_due:
-            stats = self._read_stats(always=last)
-            if stats:
-                self.stats_due = now + STATS_EVERY_S
-                events.append(stats)
+        if stats := self.figures.look(last=last):
+            # Files do not lie: AFL counts its crashes from 0 again when it is resumed.
+            crashes = max(stats.crashes, len(self.listings["crashes"].known))
+            hangs = max(stats.hangs, len(self.listings["hangs"].known))
+            events.append(replace(stats, crashes=crashes, hangs=hangs))
         return events
 
     def event(self, directory: str, find: Find) -> Event:
@@ -205,33 +212,6 @@ class _Instance:
             size=find.size,
             cov=name.cov,
         )
-
-    def _read_stats(self, *, always: bool) -> Stats | None:
-        path = self.path / "fuzzer_stats"
-        found = status(path)
-        if found is None:
-            return None
-        gate = (found.st_mtime_ns, found.st_size, found.st_ino)
-        if gate == self.stats_gate and not always:
-            return None
-        try:
-            values = parse_stats(read_regular(path, MAX_SIZE))
-        except OSError:
-            return None
-        if values is None:
-            return None  # being rewritten: the old figures stand, the next look tells
-        self.stats_gate = gate
-        read = to_stats(self.name, values, time.time() - found.st_mtime)
-        # Files do not lie: AFL counts its crashes from 0 again when it is resumed.
-        stats = replace(
-            read,
-            crashes=max(read.crashes, len(self.listings["crashes"].known)),
-            hangs=max(read.hangs, len(self.listings["hangs"].known)),
-        )
-        if self.stats is not None and replace(stats, age=self.stats.age) == self.stats:
-            return None
-        self.stats = stats
-        return stats
 
 
 def _known_names(state: State) -> dict[tuple[str, str], set[str]]:

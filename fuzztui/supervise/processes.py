@@ -10,7 +10,6 @@ import signal
 import subprocess
 from pathlib import Path
 
-from fuzztui.supervise.engines import Launch
 from fuzztui.supervise.files import open_regular, read_json, read_regular, replace_text
 from fuzztui.supervise.identity import (
     MARK_INSTANCE,
@@ -19,6 +18,7 @@ from fuzztui.supervise.identity import (
     descendants,
     kill_marked,
 )
+from fuzztui.supervise.launcher import Launch
 
 __all__ = ["EngineProcess", "last_reason"]
 
@@ -53,7 +53,7 @@ class EngineProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=directory,
+                cwd=launch.cwd or directory,
                 env={
                     **os.environ,
                     **launch.env,

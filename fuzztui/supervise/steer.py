@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +23,7 @@ from fuzztui.remote.protocol import APPLIED, REJECTED, Answer
 from fuzztui.remote.server import Ticket
 from fuzztui.supervise.files import open_regular, read_regular
 from fuzztui.supervise.life import Ending, Life
+from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.wire.commands import (
     MUTANT_COMMANDS,
@@ -30,16 +31,32 @@ from fuzztui.wire.commands import (
     ExactPass,
     Pause,
     Resume,
+    SkipCurrent,
     Stop,
 )
-from fuzztui.wire.events import CommandApplied, CommandIssued, CommandRejected, Event
+from fuzztui.wire.events import (
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
+    Event,
+)
 
-__all__ = ["Steering"]
+__all__ = ["Deed", "Steering"]
 
 OURSELVES = "fuzztui"
 """``by`` of what the supervisor itself asks of an engine."""
 
-_WHOLE = (Pause, Resume, Stop, ExactPass, *MUTANT_COMMANDS)
+Progress = Callable[[str, float], None]
+"""Told how far a deed has come: words, and the part of it that is done (-1: unknown)."""
+
+Deed = Callable[[Command, Progress], Awaitable[str]]
+"""What the supervisor itself carries out; gives words for the answer.
+
+Raises :class:`~fuzztui.supervise.rundir.SupervisorError` with the reason why not.
+"""
+
+_WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, *MUTANT_COMMANDS)
 """Commands that mean all instances when they name none."""
 
 _MAX_CONTROL = 64 << 20
@@ -55,6 +72,10 @@ class Helm(Protocol):
     @property
     def lives(self) -> Mapping[str, Life]:
         """The instances by name."""
+
+    @property
+    def deeds(self) -> Mapping[str, Deed]:
+        """What is no engine's to do, by the command's name."""
 
     def record(self, *events: Event) -> None:
         """Log events."""
@@ -90,6 +111,7 @@ class Steering:
         self._open: dict[str, _Open] = {}
         self._held: list[tuple[str, str]] = []
         """Commands (id) that wait for an instance's first hello."""
+        self._jobs: set[asyncio.Future[None]] = set()
 
     def submit(self, command: Command, by: str) -> Ticket:
         """Log a command and set about it. The ticket's answer always comes in the end."""
@@ -169,11 +191,19 @@ class Steering:
 
     def close(self) -> None:
         """The campaign ends: so does everything that is still open."""
+        for job in self._jobs:
+            job.cancel()
         for command_id, entry in list(self._open.items()):
             for name in sorted(entry.waiting):
                 self._refuse(command_id, name, "the campaign ended before it was answered")
 
     def _set_about(self, command_id: str, entry: _Open, by: str, *, again: bool = False) -> None:
+        if deed := self._helm.deeds.get(entry.command.name):
+            entry.waiting = {""}
+            job = asyncio.ensure_future(self._do(command_id, entry.command, deed))
+            self._jobs.add(job)
+            job.add_done_callback(self._jobs.discard)
+            return
         targets = self._targets(entry.command)
         if isinstance(targets, str):
             self._refuse(command_id, "", targets)
@@ -191,6 +221,20 @@ class Steering:
                 self._hand(life, command_id, entry.command)
         if isinstance(entry.command, MUTANT_COMMANDS) and not entry.command.instance:
             self._leave(command_id, entry.command)
+
+    async def _do(self, command_id: str, command: Command, deed: Deed) -> None:
+        def progress(words: str, part: float) -> None:
+            self._helm.record(CommandProgress(command_id, words, part))
+
+        try:
+            detail = await deed(command, progress)
+        except SupervisorError as e:
+            self._refuse(command_id, "", str(e))
+        except Exception as e:
+            self._refuse(command_id, "", f"internal error: {e!r}")
+            raise
+        else:
+            self._helm.record(CommandApplied(command_id, "", detail=detail))
 
     def _leave(self, command_id: str, command: Command) -> None:
         """To instances that have ended: they obey when they are resumed; nobody waits for it."""
@@ -217,12 +261,16 @@ class Steering:
         return [life] if not life.over else f"{life.name} has ended ({life.state})"
 
     def _hand(self, life: Life, command_id: str, command: Command) -> None:
-        """Give a command to one instance, by file if it can obey, else by signal."""
+        """Give a command to one instance: by signal, or by file if it can obey."""
         instance = self._helm.state.instances.get(life.name)
         able = instance.capabilities if instance else []
-        if life.launcher.says_hello and not life.greeted:
+        number = life.launcher.signals.get(command.name)
+        if number is not None:
+            life.signal(number)
+            self._helm.record(CommandApplied(command_id, life.name, detail="by signal"))
+        elif life.launcher.says_hello and not life.greeted:
             self._held.append((command_id, life.name))
-        elif life.launcher.says_hello and command.name in able:
+        elif command.name in able:
             try:
                 _append(self._control(life), command_id, command)
             except OSError as e:
@@ -233,7 +281,9 @@ class Steering:
             self._helm.record(CommandApplied(command_id, life.name, detail="by signal"))
         else:
             engine = (instance.engine if instance else "") or "its engine"
-            self._refuse(command_id, life.name, f"{engine} cannot {command.name}")
+            why = instance.unable.get(command.name, "") if instance else ""
+            reason = f"{engine} cannot {command.name}" + (f": {why}" if why else "")
+            self._refuse(command_id, life.name, reason)
 
     def _control(self, life: Life) -> Path:
         return life.directory / "control.jsonl"

@@ -22,9 +22,10 @@ from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import socket_path
 from fuzztui.remote.server import ControlServer
-from fuzztui.supervise.engines import instance_names, launcher_for
+from fuzztui.supervise.engines import launcher_for
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.journal import Journal
+from fuzztui.supervise.launcher import instance_names
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.limits import Limits, spent
 from fuzztui.supervise.observe import Batch, Observer
@@ -32,7 +33,7 @@ from fuzztui.supervise.orphans import Reaper
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.supervise.steer import Steering
+from fuzztui.supervise.steer import Deed, Steering
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -78,7 +79,8 @@ class Supervisor:
     def __init__(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
         self._campaign = campaign
         self._home = home
-        launcher = launcher_for(campaign.kind)
+        self._launcher = launcher = launcher_for(campaign.kind)
+        self._progress = progress
         progress("opening the campaign log")
         self._journal = Journal(home, self._react)
         self.state: State = self._journal.state
@@ -109,6 +111,7 @@ class Supervisor:
             )
             for index, name in enumerate(instance_names(campaign))
         }
+        self.deeds: Mapping[str, Deed] = {}
         self._steering = Steering(self)
         self._server = ControlServer(home.path, self._steering.submit)
         self._observer = self._make_observer()
@@ -122,6 +125,8 @@ class Supervisor:
             socket_path(self._home.path)
         except OSError as e:
             raise SupervisorError(str(e)) from None
+        if not any(EngineProcess.adopt(self._home.instance(name)) for name in self.lives):
+            self._launcher.setup(self._campaign, self._home, self._progress)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._told_to_end, signal.Signals(number).name)
@@ -165,7 +170,7 @@ class Supervisor:
         try:
             for name in self.lives:
                 self._home.instance(name).mkdir(mode=0o700, exist_ok=True)
-                notes += self._observer.add(name)
+                notes += self._observer.add(name, self._launcher.figures(self._home, name))
         except OSError as e:
             raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
         fresh = state.state == "empty"
@@ -238,6 +243,8 @@ class Supervisor:
         """An instance came to another state: the campaign may have too."""
         if life.over:
             self._steering.gone(life)
+        if life.state != "running":
+            self._observer.interrupted(life.name)
         if life.state == "running" and self.state.state == "starting":
             self.record(CampaignState("running"))
         self.pauses_changed()

@@ -14,9 +14,11 @@ from typing import ClassVar
 __all__ = [
     "COMMAND_NAMES",
     "MUTANT_COMMANDS",
+    "AddSeed",
     "Command",
     "ExactPass",
     "MarkEquivalent",
+    "Minimise",
     "MoveMutants",
     "Pause",
     "PromoteEntry",
@@ -24,6 +26,7 @@ __all__ = [
     "RequeueMutants",
     "ResetEntry",
     "Resume",
+    "SkipCurrent",
     "SkipEntry",
     "SkipMutants",
     "Stop",
@@ -85,6 +88,35 @@ class ResetEntry(Command):
 
     name: ClassVar[str] = "reset"
     entry: int
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SkipCurrent(Command):
+    """Leave the queue entry that is being fuzzed now, and go on with another."""
+
+    name: ClassVar[str] = "skip-current"
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AddSeed(Command):
+    """Give the campaign another input to start from: ``file``, absolute, on its machine.
+
+    Instances take it over as they take over their siblings' finds: if it covers
+    something new.
+    """
+
+    name: ClassVar[str] = "add-seed"
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Minimise(Command):
+    """Make a smaller input with the same outcome of ``file`` (``crashes/NAME``)."""
+
+    name: ClassVar[str] = "minimise"
+    file: str
     instance: str = ""
 
 

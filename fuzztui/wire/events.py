@@ -24,6 +24,7 @@ __all__ = [
     "CampaignState",
     "CommandApplied",
     "CommandIssued",
+    "CommandProgress",
     "CommandRejected",
     "EntryDescribed",
     "EntrySaved",
@@ -37,6 +38,7 @@ __all__ = [
     "Resources",
     "Stats",
     "SupervisorStarted",
+    "Synced",
     "Unknown",
 ]
 
@@ -155,7 +157,9 @@ class InstanceHello(Event):
     """An engine introduces itself and says which commands it can obey.
 
     ``capabilities`` are command names (see :mod:`fuzztui.wire.commands`);
-    what is not among them is greyed out on the screen.
+    what is not among them is greyed out on the screen, with the reason that ``unable``
+    gives for it. ``directory``: where the instance is, if not in ``out/`` of the run (a
+    watched campaign of somebody else).
     """
 
     kind: ClassVar[str] = "instance_hello"
@@ -165,13 +169,30 @@ class InstanceHello(Event):
     python: str = ""
     pid: int = 0
     capabilities: list[str] = field(default_factory=list)
+    unable: dict[str, Any] = field(default_factory=dict)
+    """Why a command cannot be obeyed, in words, by its name."""
+    directory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Synced(Event):
+    """Whose queues an instance imports from: ``{peer: next id}`` of its ``.synced/``.
+
+    A peer that is no instance of the campaign is a stranger's, and named as such.
+    """
+
+    kind: ClassVar[str] = "synced"
+    instance: str
+    peers: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Stats(Event):
     """An instance's figures, cumulative over restarts, at most a few times a second.
 
-    ``age`` is how old the figures were (seconds) when they were read.
+    ``age`` is how old the figures were (seconds) when they were read; ``slow_age`` the
+    same of ``stability`` and ``edges_total``, where they are told more rarely than the
+    others (AFL's StatsD has not got them), else -1.
     ``-1`` means that the engine does not report the figure.
     """
 
@@ -194,6 +215,7 @@ class Stats(Event):
     max_depth: int = -1
     stability: float = -1.0
     age: float = 0.0
+    slow_age: float = -1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,6 +422,16 @@ class CommandIssued(Event):
     id: str
     command: dict[str, Any] = field(default_factory=dict)
     by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandProgress(Event):
+    """How far a command that takes long has come: ``part`` 0 to 1, -1 where nobody knows."""
+
+    kind: ClassVar[str] = "command_progress"
+    id: str
+    text: str = ""
+    part: float = -1.0
 
 
 @dataclass(frozen=True, slots=True)

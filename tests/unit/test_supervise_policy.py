@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
+from typing import ClassVar
 
 import psutil
 import pytest
@@ -11,8 +13,8 @@ from test_supervise_run import campaign
 
 from fuzztui.model.state import Instance, State
 from fuzztui.supervise import life as life_module
-from fuzztui.supervise.engines import Launch
 from fuzztui.supervise.identity import kill_marked
+from fuzztui.supervise.launcher import Launch, instance_names
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.limits import Limits, spent
 from fuzztui.supervise.rundir import RunDir
@@ -44,6 +46,7 @@ class Launcher:
     """An engine as AFL++ will be: a program that knows nothing of our files."""
 
     says_hello = False
+    signals: ClassVar = {"pause": signal.SIGSTOP, "resume": signal.SIGCONT}
     stall_s = 30.0
 
     def __init__(self, code: str = "import time; time.sleep(1000)") -> None:
@@ -54,6 +57,14 @@ class Launcher:
         if self.errors:
             raise self.errors.pop()
         return Launch([sys.executable, "-c", self.code])
+
+    def hello(self, campaign, home, index) -> InstanceHello:
+        return InstanceHello(
+            instance_names(campaign)[index], "test", capabilities=["pause", "resume", "stop"]
+        )
+
+    def refusal(self, directory, status) -> str:
+        return ""
 
 
 @pytest.fixture
@@ -87,7 +98,7 @@ async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, mon
     task = asyncio.ensure_future(life.run())
     await reach(life, desk, "starting")
     (hello,) = [e for e in desk.log if isinstance(e, InstanceHello)]
-    assert (hello.engine, hello.pid) == ("zest", life.pid)
+    assert (hello.engine, hello.pid) == ("test", life.pid)
     assert hello.capabilities == ["pause", "resume", "stop"]
     life.note(Stats("main", execs=0))
     assert life.state == "starting"

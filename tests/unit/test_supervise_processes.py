@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from fuzztui.supervise import processes
-from fuzztui.supervise.engines import Launch
 from fuzztui.supervise.identity import MARK_INSTANCE, MARK_RUN, ProcessId, descendants, kill_marked
+from fuzztui.supervise.launcher import Launch
 from fuzztui.supervise.orphans import Reaper
 from fuzztui.supervise.processes import EngineProcess, last_reason
 from fuzztui.supervise.resources import ResourceMeter

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import fuzztui
 from fuzztui.campaign import Campaign
 from fuzztui.supervise.clock import CampaignClock
-from fuzztui.supervise.engines import instance_names, launcher_for, trials_share
+from fuzztui.supervise.engines import launcher_for
 from fuzztui.supervise.files import read_json, replace_text
+from fuzztui.supervise.launcher import instance_names, trials_share
 from fuzztui.supervise.rundir import RunDir, SupervisorError, prepare_run
 
 

@@ -1,0 +1,81 @@
+"""What the supervisor must know of a kind of engine: the seam where AFL++ stands beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fuzztui.campaign import Campaign
+from fuzztui.supervise.figures import FiguresSource
+from fuzztui.supervise.rundir import RunDir
+from fuzztui.wire.events import InstanceHello
+
+__all__ = ["Launch", "Launcher", "instance_names", "trials_share"]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command line, the environment variables that it adds to ours, and where it runs.
+
+    ``cwd`` None: in the instance's directory.
+    """
+
+    argv: list[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+
+
+class Launcher(Protocol):
+    """What the supervisor must know of a kind of engine."""
+
+    says_hello: bool
+    """Whether it introduces itself in ``events.jsonl``, and obeys what it lists there.
+
+    For one that does not, the supervisor says :meth:`hello`.
+    """
+    signals: Mapping[str, int]
+    """Commands, by name, that are a signal to its process instead of a line in
+    ``control.jsonl``."""
+    stall_s: float
+    """Seconds without a new execution in the figures after which something is wrong."""
+    finish_signal: int
+    """Sent when a budget is used up: it does what remains to be done and then ends.
+
+    0: nothing remains, SIGTERM will do.
+    """
+
+    def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
+        """Make what all instances need (build the target), telling of what takes time.
+
+        Called before each start of a campaign none of whose engines runs. Raises
+        :class:`SupervisorError`.
+        """
+
+    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
+        """Write what instance ``index`` needs into its directory. Raises OSError."""
+        ...
+
+    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
+        """The introduction of an engine that does not say hello."""
+        ...
+
+    def refusal(self, directory: Path, status: int | None) -> str:
+        """Why it ended with ``status`` and will never start, in words; "" for a crash."""
+        ...
+
+    def figures(self, home: RunDir, name: str) -> FiguresSource:
+        """Where the figures of instance ``name`` come from."""
+        ...
+
+
+def instance_names(campaign: Campaign) -> list[str]:
+    """The instances of a campaign: ``main``, ``s1``, ``s2``, ... as AFL's users name them."""
+    return ["main", *(f"s{i}" for i in range(1, campaign.instances))]
+
+
+def trials_share(campaign: Campaign, index: int) -> int:
+    """An instance's part of a budget of trials; the parts add up to it. 0 is no budget."""
+    share, rest = divmod(campaign.budget_trials, campaign.instances)
+    return share + (index < rest)
