@@ -1,0 +1,201 @@
+"""Figures of a supervised afl-fuzz: about a second old, where its files are up to a minute.
+
+afl-fuzz sends its gauges by StatsD (UDP) about once a second; the packets of 4.04c do not
+say which instance they are of, so each instance has a port of its own on the loopback
+interface. What StatsD lacks (stability, the size of the map) comes from ``fuzzer_stats``,
+with its own age. Any local process may send packets: they are figures, and never more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import time
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+from fuzztui.supervise.figures import StatsFile
+from fuzztui.supervise.files import read_json, replace_text
+from fuzztui.supervise.rundir import RunDir
+from fuzztui.supervise.stats import to_stats
+from fuzztui.wire.events import Stats
+
+__all__ = ["Gauges", "parse_gauges", "statsd_port"]
+
+MAX_PACKET = 4096
+PACKETS_AT_ONCE = 64
+EVERY_S = 0.9
+WINDOW_S = 5.0
+"""A rate is that of the last so many seconds."""
+
+_GAUGE = re.compile(rb"fuzzing\.([a-z_]{1,40}):([0-9]{1,20}(?:\.[0-9]{1,20})?)\|g(?:\|#.*)?")
+
+_NAMES = {"cycle_done": "cycles_done"}
+"""Gauges that fuzzer_stats has by another name."""
+
+_LIVE = (
+    "execs", "corpus", "favored", "pending", "crashes", "hangs", "edges", "cycles", "cur_item",
+    "max_depth",
+)  # fmt: skip
+"""The fields of Stats that gauges are newer for."""
+
+
+def parse_gauges(packet: bytes) -> dict[str, str]:
+    """The gauges of one packet under fuzzer_stats' names; what is no gauge is left out."""
+    found = (_GAUGE.fullmatch(line) for line in packet.splitlines())
+    gauges = {match[1].decode(): match[2].decode() for match in found if match}
+    return {_NAMES.get(name, name): value for name, value in gauges.items()}
+
+
+def statsd_port(home: RunDir, name: str) -> int:
+    """The port that the instance sends its gauges to, 0 for none (:class:`Gauges` chose it)."""
+    port = (read_json(_memory(home, name)) or {}).get("port")
+    return port if isinstance(port, int) and 0 < port < 65536 else 0
+
+
+def _memory(home: RunDir, name: str) -> Path:
+    return home.supervisor / f"statsd-{name}.json"
+
+
+class Gauges:
+    """The figures of one instance; a :class:`~fuzztui.supervise.figures.FiguresSource`.
+
+    The port is kept in ``supervisor/``: an engine that outlives its supervisor goes on
+    sending there, and the next supervisor listens again.
+    """
+
+    def __init__(self, home: RunDir, name: str) -> None:
+        self._name = name
+        self._memory = _memory(home, name)
+        self._file = StatsFile(home.instance(name) / "fuzzer_stats", name)
+        self._slow: Stats | None = None
+        self._slow_at = 0.0
+        self._live: Stats | None = None
+        self._live_at = 0.0
+        self._told: Stats | None = None
+        self._due = 0.0
+        self._rate = -1.0
+        self._samples: deque[tuple[float, int]] = deque()
+        lost = (read_json(self._memory) or {}).get("lost")
+        self._lost = lost if isinstance(lost, int) and lost > 0 else 0
+        """Executions that afl-fuzz has forgotten: one that is killed and resumed counts on
+        from its last fuzzer_stats, which may be a minute old."""
+        self._socket = _listen(statsd_port(home, name))
+        self._save()
+
+    def look(self, *, last: bool = False) -> Stats | None:
+        """The newest figures, at most about once a second."""
+        now = time.monotonic()
+        self._drain(now)
+        if not last and now < self._due:
+            return None
+        if (slow := self._file.read(always=last)) is not None:
+            self._slow, self._slow_at = slow, now - slow.age
+        stats = self._together(now)
+        if stats is None or self._same(stats):
+            return None
+        self._due = now + EVERY_S
+        self._told = stats
+        return stats
+
+    def interrupted(self) -> None:
+        """No rate spans a pause or a restart."""
+        self._samples.clear()
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _drain(self, now: float) -> None:
+        for _ in range(PACKETS_AT_ONCE if self._socket else 0):
+            assert self._socket is not None
+            try:
+                gauges = parse_gauges(self._socket.recv(MAX_PACKET))
+            except OSError:  # nothing there
+                return
+            if "execs_done" not in gauges:
+                continue
+            live = to_stats(self._name, gauges, 0.0)
+            live = replace(live, execs=self._whole(live.execs))
+            self._live, self._live_at = live, now
+            self._measure(now, live)
+
+    def _measure(self, now: float, live: Stats) -> None:
+        samples = self._samples
+        if samples and now - samples[-1][0] < EVERY_S / 2:
+            samples.pop()  # several packets at once: the supervisor was busy
+        samples.append((now, live.execs))
+        while len(samples) > 2 and now - samples[0][0] > WINDOW_S:
+            samples.popleft()
+        (since, before), (until, after) = samples[0], samples[-1]
+        if until > since:
+            self._rate = (after - before) / (until - since)
+        elif self._rate < 0:
+            self._rate = live.execs_per_sec  # its own average, for the first second
+
+    def _whole(self, execs: int) -> int:
+        """With the executions that it has forgotten: the count never goes back."""
+        before = max(s.execs for s in (self._live, self._told) if s) if self._told else 0
+        if execs + self._lost < before:
+            self._lost = before - execs
+            self._save()
+        return execs + self._lost
+
+    def _together(self, now: float) -> Stats | None:
+        live, slow = self._live, self._slow
+        if slow is not None:
+            slow = replace(slow, execs=slow.execs + self._lost)
+        # At the end of its process the file is written once more, after the last packet.
+        if live is None or (slow is not None and self._slow_at > self._live_at):
+            if slow is None:
+                return None
+            rate = slow.execs_per_sec if self._rate < 0 else self._rate
+            execs = max(slow.execs, self._told.execs if self._told else 0)
+            return replace(
+                slow, execs=execs, execs_per_sec=round(rate, 2), age=_age(now, self._slow_at)
+            )
+        merged = replace(live, execs_per_sec=round(self._rate, 2), age=_age(now, self._live_at))
+        if slow is not None:
+            fresh = {name: value for name in _LIVE if (value := getattr(live, name)) >= 0}
+            merged = replace(
+                slow,
+                **fresh,
+                execs_per_sec=merged.execs_per_sec,
+                age=merged.age,
+                slow_age=_age(now, self._slow_at),
+            )
+        return merged
+
+    def _same(self, stats: Stats) -> bool:
+        told = self._told
+        if told is None:
+            return False
+        ageless = replace(stats, age=told.age, slow_age=told.slow_age)
+        return ageless == told and self._live_at <= self._due - EVERY_S
+
+    def _save(self) -> None:
+        port = self._socket.getsockname()[1] if self._socket else 0
+        with contextlib.suppress(OSError):  # disk full: only what outlives us is worse off
+            replace_text(self._memory, json.dumps({"port": port, "lost": self._lost}))
+
+
+def _age(now: float, at: float) -> float:
+    return round(max(0.0, now - at), 2)
+
+
+def _listen(port: int) -> socket.socket | None:
+    """A socket on the old port, or on another if somebody has that now; None without any."""
+    for wanted in dict.fromkeys((port, 0)):
+        listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        try:
+            listening.bind(("127.0.0.1", wanted))
+        except OSError:
+            listening.close()
+            continue
+        return listening
+    return None
