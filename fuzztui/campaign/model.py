@@ -29,3 +29,8 @@ class Campaign:
     instances: int
     target: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        """What is fuzzed, in a few words: the function, or the command line."""
+        return str(self.target.get("function") or " ".join(self.target.get("command", ())))

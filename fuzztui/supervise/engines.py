@@ -8,12 +8,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
+from fuzztui.model.state import State
 from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.files import replace_text
-from fuzztui.supervise.launcher import Launch, Launcher, instance_names, trials_share
+from fuzztui.supervise.launcher import (
+    Deed,
+    Launch,
+    Launcher,
+    Triage,
+    instance_names,
+    trials_share,
+)
 from fuzztui.supervise.processes import last_reason
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.wire.events import InstanceHello
+from fuzztui.wire.events import Event, InstanceHello
 
 __all__ = ["launcher_for", "write_spec"]
 
@@ -48,6 +56,16 @@ class InProcess:
     def figures(self, home: RunDir, name: str) -> FiguresSource:
         """``fuzzer_stats``, which it replaces about once a second."""
         return FileFigures(home.instance(name), name)
+
+    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
+        """None of their own."""
+        return {}
+
+    def triage(
+        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+    ) -> Triage | None:
+        """They describe what they find themselves."""
+        return None
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Write ``spec.json`` (docs/house.md).

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from fuzztui.campaign import Campaign
+from fuzztui.model.state import State
 from fuzztui.supervise.figures import FiguresSource
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.events import InstanceHello
+from fuzztui.wire.events import Event, FindingSaved, InstanceHello
 
-__all__ = ["Launch", "Launcher", "instance_names", "trials_share"]
+__all__ = ["Deed", "Launch", "Launcher", "Progress", "Triage", "instance_names", "trials_share"]
+
+Progress = Callable[[str, float], None]
+"""Told how far a deed has come: words, and the part of it that is done (-1: unknown)."""
+
+Deed = Callable[[Any, Progress], Awaitable[str]]
+"""What the supervisor itself carries out for a command; gives words for the answer.
+
+Raises :class:`~fuzztui.supervise.rundir.SupervisorError` with the reason why not.
+"""
+
+
+class Triage(Protocol):
+    """Finds out what is behind the findings of an engine that cannot say so itself."""
+
+    def saw(self, event: FindingSaved) -> None:
+        """There is another one."""
+
+    async def run(self) -> None:
+        """Describe findings, until cancelled."""
+
+    async def finish(self) -> None:
+        """Describe what is left; may be given up at any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +90,16 @@ class Launcher(Protocol):
 
     def figures(self, home: RunDir, name: str) -> FiguresSource:
         """Where the figures of instance ``name`` come from."""
+        ...
+
+    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
+        """What the supervisor can do for campaigns of this kind, by the command's name."""
+        ...
+
+    def triage(
+        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+    ) -> Triage | None:
+        """Who describes its findings; None where the engine does."""
         ...
 
 

@@ -26,7 +26,7 @@ from fuzztui.wire.events import Event, InstanceState, Stats
 __all__ = ["Desk", "Ending", "Life"]
 
 SILENT_ENDS = 5
-"""An engine that ends so often without ever having said hello will not do so the next time."""
+"""An engine that ends so often without having shown any life will not do so the next time."""
 
 FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
 TERM_GRACE_S = 5.0
@@ -137,7 +137,7 @@ class Life:
             if ending is not None:
                 self._to(ending.state, ending.reason)
                 return
-            self._silent_ends += self.launcher.says_hello
+            self._silent_ends += 1
             if self._silent_ends > SILENT_ENDS:
                 again = f"{_words(status)}, {self._silent_ends} times without having begun"
                 self._to("failed", f"{again}: see {self.directory / 'worker.log'}")
@@ -188,11 +188,11 @@ class Life:
     def hello(self) -> None:
         """It introduced itself: what it can do is known from now on."""
         self.greeted = True
-        self._silent_ends = 0
         self.signs_of_life()
 
     def signs_of_life(self) -> None:
         """It has something to say, or figures: it runs."""
+        self._silent_ends = 0
         if self.state in ("starting", "restarting") and self._process:
             self._progress_at = time.monotonic()
             self._to("paused" if self.paused else "running")

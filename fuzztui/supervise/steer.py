@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,7 @@ from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, Answer
 from fuzztui.remote.server import Ticket
 from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.supervise.launcher import Deed
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
@@ -42,19 +43,10 @@ from fuzztui.wire.events import (
     Event,
 )
 
-__all__ = ["Deed", "Steering"]
+__all__ = ["Steering"]
 
 OURSELVES = "fuzztui"
 """``by`` of what the supervisor itself asks of an engine."""
-
-Progress = Callable[[str, float], None]
-"""Told how far a deed has come: words, and the part of it that is done (-1: unknown)."""
-
-Deed = Callable[[Command, Progress], Awaitable[str]]
-"""What the supervisor itself carries out; gives words for the answer.
-
-Raises :class:`~fuzztui.supervise.rundir.SupervisorError` with the reason why not.
-"""
 
 _WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, *MUTANT_COMMANDS)
 """Commands that mean all instances when they name none."""

@@ -25,7 +25,7 @@ from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.engines import launcher_for
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.journal import Journal
-from fuzztui.supervise.launcher import instance_names
+from fuzztui.supervise.launcher import Deed, instance_names
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.limits import Limits, spent
 from fuzztui.supervise.observe import Batch, Observer
@@ -33,7 +33,7 @@ from fuzztui.supervise.orphans import Reaper
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.supervise.steer import Deed, Steering
+from fuzztui.supervise.steer import Steering
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -44,6 +44,7 @@ from fuzztui.wire.events import (
     EntryDescribed,
     EntrySaved,
     Event,
+    FindingSaved,
     InstanceHello,
     InstanceState,
     Message,
@@ -62,6 +63,8 @@ OBSERVE_S, AT_LEAST_S = 0.1, 0.05
 RESOURCES_S = 3.0
 SOCKET_S = 1.0
 LAST_FLUSH_S = 60.0
+TRIAGE_S = 20.0
+"""At the end of the campaign findings are described for so long."""
 MAX_TROUBLES = 20
 
 _SIGNS = (EntrySaved, EntryDescribed, Message, MutantsFound, MutantState, MutationStats)
@@ -111,7 +114,8 @@ class Supervisor:
             )
             for index, name in enumerate(instance_names(campaign))
         }
-        self.deeds: Mapping[str, Deed] = {}
+        self._triage = launcher.triage(campaign, home, self.record, self.state)
+        self.deeds: Mapping[str, Deed] = launcher.deeds(campaign, home)
         self._steering = Steering(self)
         self._server = ControlServer(home.path, self._steering.submit)
         self._observer = self._make_observer()
@@ -146,7 +150,13 @@ class Supervisor:
                 (self._server.listen, SOCKET_S),
             )
         ]
+        if self._triage:
+            jobs.append(asyncio.ensure_future(self._again_and_again(self._triage.run, RESOURCES_S)))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
+        if self._triage:  # what was found last is often what the campaign ended for
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TRIAGE_S):
+                    await self._triage.finish()
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, *self._tasks, return_exceptions=True)
@@ -214,7 +224,7 @@ class Supervisor:
         return CampaignStarted(
             name=campaign.name,
             engine=campaign.kind,
-            target=str(campaign.target.get("function", "")),
+            target=campaign.subject,
             seed=campaign.seed,
             budget_s=campaign.budget_s,
             budget_trials=campaign.budget_trials,
@@ -284,6 +294,8 @@ class Supervisor:
         """Something was recorded and is in the state."""
         life = self.lives.get(getattr(event, "instance", ""))
         self._limits.saw(event, self._running())
+        if self._triage and isinstance(event, FindingSaved):
+            self._triage.saw(event)
         if isinstance(event, (CommandApplied, CommandRejected)):
             self._steering.answered(event)
         elif life is not None and isinstance(event, _SIGNS):
