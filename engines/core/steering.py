@@ -26,7 +26,7 @@ from fuzztui.wire.events import CommandApplied, CommandRejected
 
 __all__ = ["CAPABILITIES", "Steering"]
 
-_BASE: Final = ["pause", "resume", "stop", "skip", "promote", "reset"]
+_BASE: Final = ["pause", "resume", "stop", "skip", "promote", "reset", "add-seed"]
 CAPABILITIES: Final = {
     "zest": _BASE,
     "mu2": [
@@ -39,7 +39,7 @@ CAPABILITIES: Final = {
         "exact-pass",
     ],
 }
-"""The commands that each kind of engine obeys."""
+"""The commands that each kind of engine obeys; a seed is added as a sibling's find."""
 
 _READ_LIMIT: Final = 1 << 20
 

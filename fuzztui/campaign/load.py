@@ -16,10 +16,11 @@ from fuzztui.campaign.errors import CampaignError, Problem
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.model import Campaign
 from fuzztui.campaign.schema import COMMON, ENGINE, ENGINES, TABLES, Key, tables_for
-from fuzztui.campaign.values import check
+from fuzztui.campaign.values import absolute, check, program
 
 MAX_FILE_SIZE = 1 << 20
 LEAST_MEMORY = 64 << 20
+MOST_DICTIONARIES = 4
 
 Tables = dict[str, dict[str, Any]]
 
@@ -181,11 +182,11 @@ class _Loader:
         if "timeout" in target:
             target["timeout_s"] = target.pop("timeout")
             target["memory_bytes"] = target.pop("memory")
-        if "python" in target:
-            target["python"] = target["python"] or sys.executable
-            target["cwd"] = target["cwd"] or str(self._file_dir())
-            frozen["target"] |= {"python": target["python"], "cwd": target["cwd"]}
-        return Campaign(
+        here = str(self._file_dir())
+        for key_name, default in (("python", sys.executable), ("cwd", here), ("source", here)):
+            if key_name in target:
+                frozen["target"][key_name] = target[key_name] = target[key_name] or default
+        found = Campaign(
             file=self.path.absolute(),
             name=name,
             output=Path(output),
@@ -199,6 +200,34 @@ class _Loader:
             target=target,
             engine=engine,
         )
+        if "command" in target:
+            self._programs(found, frozen["target"])
+        return found
+
+    def _programs(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
+        """Find what an AFL++ target runs. What is yet to be built is taken on trust.
+
+        That stays relative in the frozen copy: a run may be moved, and its build with it.
+        """
+        target = campaign.target
+
+        def find(key: str, name: str) -> str:
+            if target["build"]:
+                return str(absolute(name, campaign.build_directory))
+            try:
+                return program(name, self._base(f"target.{key}"))
+            except ValueError as e:
+                self._problem(f"target.{key}", str(e))
+                return name
+
+        name, *arguments = target["command"]
+        target["command"] = [find("command", name), *arguments]
+        if target["cmplog"] not in ("", "0"):
+            target["cmplog"] = find("cmplog", target["cmplog"])
+        if not target["build"]:
+            frozen["command"] = target["command"]
+            if target["cmplog"]:
+                frozen["cmplog"] = target["cmplog"]
 
     def _combinations(self, campaign: Campaign) -> None:
         target, engine = campaign.target, campaign.engine
@@ -222,10 +251,15 @@ class _Loader:
             )
         if target.get("timeout_s") == 0:
             self._problem("target.timeout", "is 0: a hanging trial would never end; say how long")
-        if 0 < target.get("memory_bytes", 0) < LEAST_MEMORY:
+        if "python" in target and 0 < target["memory_bytes"] < LEAST_MEMORY:
             self._problem(
                 "target.memory",
                 "is less than an interpreter needs: 64MiB or more, or 0 for no limit",
+            )
+        if "command" in target and len(engine["dictionary"]) > MOST_DICTIONARIES:
+            self._problem(
+                "engine.dictionary",
+                f"names more than {MOST_DICTIONARIES} files, which AFL++ does not take: join some",
             )
         if 0 < campaign.budget_trials < campaign.instances:
             self._problem(

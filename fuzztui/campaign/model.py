@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,4 +34,12 @@ class Campaign:
     @property
     def subject(self) -> str:
         """What is fuzzed, in a few words: the function, or the command line."""
-        return str(self.target.get("function") or " ".join(self.target.get("command", ())))
+        if "command" not in self.target:
+            return str(self.target.get("function", ""))
+        program, *arguments = self.target["command"]
+        return shlex.join([Path(program).name, *arguments])
+
+    @property
+    def build_directory(self) -> Path:
+        """Where a target that is given as source is built."""
+        return self.output / "build"

@@ -10,6 +10,7 @@ from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
     "directory", "file", "paths", "files", "directories", "callable", "python", "output", "choice",
+    "command", "program", "arguments", "options",
 ]  # fmt: skip
 
 
@@ -46,6 +47,10 @@ KIND_HELP: dict[str, str] = {
     "python": "a Python interpreter: a path or a command on PATH",
     "output": "a path; it is created",
     "choice": "one of a few words",
+    "command": "a list of strings, or one string that is split as a shell would",
+    "program": "a program: a path or a command on PATH",
+    "arguments": "a list of strings",
+    "options": 'a table of lists such as { s1 = ["-p", "rare"] }, by instance',
 }
 
 CAMPAIGN = (
@@ -126,7 +131,7 @@ PYTHON_TARGET = (
 )
 
 ENGINE = (
-    Key("kind", "choice", "Which engine.", required=True, choices=("zest", "mu2")),
+    Key("kind", "choice", "Which engine.", required=True, choices=("zest", "mu2", "afl")),
     Key(
         "instances",
         "integer",
@@ -215,6 +220,79 @@ MU2_ENGINE = (
     ),
 )
 
+AFL_TARGET = (
+    Key(
+        "command",
+        "command",
+        "The program to fuzz and its arguments; `@@` stands for the input file, without it the "
+        "program reads stdin. The program is relative to the campaign file or, with `build`, to "
+        "the directory where that is run; a mere name may also be on PATH.",
+        required=True,
+    ),
+    Key(
+        "build",
+        "string",
+        "A shell command that makes the program. It is run in an empty directory of the run's, "
+        "with CC and CXX set to AFL++'s compilers and SOURCE to `source`.",
+        default="",
+    ),
+    Key(
+        "source",
+        "directory",
+        "Where `build` finds what it builds, as $SOURCE. Default: the campaign file's directory.",
+    ),
+    Key(
+        "cmplog",
+        "program",
+        'The same program, compiled with AFL_LLVM_CMPLOG=1; "0" if `command` is. Found as '
+        "`command` is; a third of the secondaries use it, or main if it is alone.",
+        default="",
+    ),
+    Key(
+        "timeout",
+        "duration",
+        "The longest that one execution may take. AFL++ calibrates a shorter limit below it, and "
+        "skips slower seeds (its `-t MS+`).",
+        default="1s",
+    ),
+    Key(
+        "memory",
+        "size",
+        "Memory limit of the program; 0 is none, which sanitizers need.",
+        default=0,
+    ),
+    Key("env", "table", "Environment variables for afl-fuzz and the program.", default={}),
+    Key("cwd", "directory", "Where the program runs. Default: the campaign file's directory."),
+)
+
+AFL_ENGINE = (
+    Key(
+        "seeds",
+        "paths",
+        "Files, or directories of files, to start from. Default: one small made-up seed.",
+        default=[],
+    ),
+    Key("dictionary", "files", "AFL dictionaries of tokens, four at most.", default=[]),
+    Key(
+        "extra_args",
+        "arguments",
+        "More options for every afl-fuzz; they replace fuzztui's own.",
+        default=[],
+    ),
+    Key(
+        "options",
+        "options",
+        "Options for single instances, in place of the spread that fuzztui makes; NAME=VALUE "
+        "in front is put into the environment. An empty list: AFL++'s defaults.",
+        default={},
+    ),
+    Key(
+        "afl_path",
+        "directory",
+        "The directory of another AFL++'s programs. Default: those on PATH.",
+    ),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class EngineSchema:
@@ -227,6 +305,7 @@ class EngineSchema:
 ENGINES: dict[str, EngineSchema] = {
     "zest": EngineSchema(PYTHON_TARGET, PYTHON_ENGINE),
     "mu2": EngineSchema(MU2_TARGET, MU2_ENGINE),
+    "afl": EngineSchema(AFL_TARGET, AFL_ENGINE),
 }
 """Engines by kind. A new engine adds its row here and its word to ``kind``."""
 

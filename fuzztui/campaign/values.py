@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 import shutil
 import stat
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from typing import Any
 from fuzztui.campaign.schema import KIND_HELP, OPERATORS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
 
-_LISTS = ("strings", "operators", "paths", "files", "directories")
+_LISTS = ("strings", "operators", "paths", "files", "directories", "arguments")
 _MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -41,9 +42,9 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 def _texts(value: Any) -> list[str]:
     """The strings in a value."""
-    items = value if isinstance(value, list) else [value]
     if isinstance(value, dict):
-        items = [*value, *value.values()]
+        return [text for pair in value.items() for item in pair for text in _texts(item)]
+    items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, str)]
 
 
@@ -187,6 +188,67 @@ def _python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return found, found
 
 
+def _command(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if isinstance(value, str):
+        try:
+            value = shlex.split(value)
+        except ValueError as e:
+            raise ValueError(f"{value!r} cannot be split into words: {e}") from None
+    good = isinstance(value, list) and value and all(isinstance(word, str) for word in value)
+    if not good or not value[0]:
+        raise _wrong(key, value)
+    return value, value
+
+
+_RESERVED = {
+    "-i": "fuzztui gives the seeds: use engine.seeds",
+    "-o": "fuzztui gives the output directory: use campaign.output",
+    "-M": "fuzztui names the instances",
+    "-S": "fuzztui names the instances",
+    "--": "what comes after it belongs into target.command",
+}
+"""Options of afl-fuzz that are no user's to give, and what to do instead."""
+
+
+def _arguments(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _strings(key, value, base)
+    for word in value:
+        if why := _RESERVED.get(word if word.startswith("--") else word[:2]):
+            raise ValueError(f"{word!r} cannot be given here: {why}")
+    return value, value
+
+
+_INSTANCE = re.compile(r"main|s[1-9][0-9]*")
+
+
+def _options(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(key, value)
+    for name, words in value.items():
+        if not _INSTANCE.fullmatch(name):
+            raise ValueError(f"{name!r} is no instance: they are called main, s1, s2, ...")
+        try:
+            _arguments(key, words, base)
+        except ValueError as e:
+            raise ValueError(f"{name}: {e}") from None
+    return value, value
+
+
+def program(name: str, base: Path) -> str:
+    """The path of a program: as ``base`` sees it, else from PATH. ValueError says what is wrong."""
+    path = absolute(name, base)
+    if "/" not in name and not path.is_file():
+        found = shutil.which(name)
+        if found is None:
+            raise ValueError(f"{name!r}: there is no {path}, and no such command on PATH")
+        return found
+    if not path.exists():
+        raise ValueError(f"{name!r}: there is no {path}")
+    if path.is_dir() or not os.access(path, os.X_OK):
+        raise ValueError(f"{name!r}: {path} is not an executable file")
+    return str(path)
+
+
 def _unit(parse: Callable[[object], Any]) -> Callable[[Key, Any, Path], tuple[Any, Any]]:
     def check_unit(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         parsed = parse(value)
@@ -212,6 +274,10 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "output": _output,
     "callable": _callable,
     "python": _python,
+    "command": _command,
+    "program": _string,
+    "arguments": _arguments,
+    "options": _options,
     "duration": _unit(parse_duration),
     "size": _unit(parse_size),
     "budget": _unit(parse_budget),

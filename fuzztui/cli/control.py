@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os.path
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,11 @@ from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
 from fuzztui.remote.client import ControlClient, NotRunning, RemoteError
 from fuzztui.wire.commands import (
+    AddSeed,
     Command,
     ExactPass,
     MarkEquivalent,
+    Minimise,
     MoveMutants,
     Pause,
     PromoteEntry,
@@ -22,6 +25,7 @@ from fuzztui.wire.commands import (
     RequeueMutants,
     ResetEntry,
     Resume,
+    SkipCurrent,
     SkipEntry,
     SkipMutants,
     Stop,
@@ -29,6 +33,7 @@ from fuzztui.wire.commands import (
 from fuzztui.wire.text import visible
 
 _ENTRY = re.compile(r"(?:(?P<instance>[^/]+)/)?(?:queue/)?(?:id:)?(?P<id>\d{1,9})(?:,.*)?")
+_FINDING = re.compile(r"(?:(?:.*/)?(?P<instance>[^/]+)/)?(?P<file>(?:crashes|hangs)[^/]*/[^/]+)")
 
 
 def _whole(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
@@ -52,6 +57,25 @@ def _entry(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Co
         return command(entry=int(match["id"]), instance=match["instance"] or options.instance)
 
     return build
+
+
+def _seed(options: argparse.Namespace) -> Command:
+    if not options.id:
+        raise Failure("add-seed needs a file, or a directory of them", USAGE)
+    if options.instance:
+        raise Failure("add-seed is for all instances: leave --instance out", USAGE)
+    return AddSeed(os.path.abspath(options.id))  # noqa: PTH100 - symlinks stay the user's own
+
+
+def _finding(options: argparse.Namespace) -> Command:
+    match = _FINDING.fullmatch(options.id)
+    if not match:
+        what = repr(options.id) if options.id else "nothing"
+        raise Failure(
+            f"minimise needs a finding's file, not {what}: crashes/NAME or main/crashes/NAME",
+            USAGE,
+        )
+    return Minimise(match["file"], match["instance"] or options.instance)
 
 
 def _mutants(
@@ -80,6 +104,9 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "skip": _entry(SkipEntry),
     "promote": _entry(PromoteEntry),
     "reset": _entry(ResetEntry),
+    "skip-current": _whole(SkipCurrent),
+    "add-seed": _seed,
+    "minimise": _finding,
     "skip-mutants": _mutants(SkipMutants),
     "promote-mutants": _mutants(PromoteMutants),
     "move-mutants": _mutants(MoveMutants, "to"),
@@ -89,6 +116,10 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], Command]] = {
 }
 _OPTIONS = {"to": "move-mutants", "because": "mark-equivalent"}
 """Options that belong to one action only."""
+
+_ANSWER_S = 10.0
+_PATIENCE_S = {"promote": 40.0, "minimise": 600.0}
+"""How long to wait for the answer: the fuzzer gives a promoted entry 30 seconds to come."""
 
 
 def ctl(options: argparse.Namespace) -> int:
@@ -107,7 +138,8 @@ def ctl(options: argparse.Namespace) -> int:
     if select := getattr(command, "select", ""):
         _say_which(run, select)
     try:
-        result = client.send(command, options.timeout)
+        patience = _PATIENCE_S.get(options.action, _ANSWER_S)
+        result = client.send(command, patience if options.timeout is None else options.timeout)
     except RemoteError as e:
         raise Failure(str(e)) from None
     finally:

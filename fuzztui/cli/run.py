@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,13 +13,12 @@ from fuzztui.cli.look import screen, status_object, status_text
 from fuzztui.cli.runs import (
     SAMPLES,
     at_home,
-    find_run,
     is_run,
     sample,
     standing,
     with_output,
 )
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, at_terminal, say
+from fuzztui.cli.words import DONE, USAGE, Failure, at_terminal, say
 from fuzztui.model.selectors import running_time
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError, prepare_run, start
@@ -96,7 +93,7 @@ def _in_new_directory(loaded: Loaded) -> Loaded:
     return with_output(loaded, path)
 
 
-_IDENTITY = (("engine", "kind"), ("target", "function"), ("target", "generator"))
+_IDENTITY = (("engine", "kind"), ("target", "function"), ("target", "command"), ("target", "generator"))
 
 
 def _same_campaign(loaded: Loaded, where: Path) -> None:
@@ -147,29 +144,3 @@ def samples(options: argparse.Namespace) -> int:
         print(f"{path.name:<26} {first}")
     say("run one: fuzztui NAME.toml")
     return DONE
-
-
-def repro(options: argparse.Namespace) -> int:
-    """Run one input plainly under the target; the engine prints what happens."""
-    where = find_run(options.run)
-    for candidate in (Path(options.file), where / "out" / options.file, where / options.file):
-        if candidate.is_file():
-            break
-    else:
-        raise Failure(f"{options.file}: no such file here or in {where / 'out'}", NOT_RUNNING)
-    specs = sorted((where / "out").glob("*/spec.json"))
-    near = [s for s in specs if s.parent in candidate.absolute().parents]
-    if not specs:
-        raise Failure(f"{where}: no instance has been started here", NOT_RUNNING)
-    spec = (near or specs)[0]
-    try:
-        python = str(json.loads(spec.read_bytes())["target"]["python"])
-    except (ValueError, LookupError, TypeError):
-        raise Failure(f"{spec}: is damaged: run the campaign again to have it made anew") from None
-    package = where / "supervisor" / "pkg"
-    argv = [python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(candidate.absolute())]
-    try:
-        done = subprocess.run(argv, env={**os.environ, "PYTHONPATH": str(package)}, check=False)
-    except OSError as e:
-        raise Failure(f"{python}: the target's interpreter cannot be run: {e.strerror}") from None
-    return DONE if done.returncode == 0 else FAILED

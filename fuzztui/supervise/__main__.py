@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import logging
 import os
@@ -30,7 +29,9 @@ class _Parent:
         self._fd = fd
 
     def progress(self, words: str) -> None:
-        self._say({"progress": words})
+        """Raises SupervisorError when nobody waits for the start any more: no start then."""
+        if not self._say({"progress": words}):
+            raise SupervisorError("whoever started the campaign left before it had begun")
 
     def ready(self) -> None:
         self._say({"ready": os.getpid()})
@@ -44,10 +45,14 @@ class _Parent:
         self._hang_up()
         print(f"fuzztui: {error}", file=sys.stderr)
 
-    def _say(self, message: dict[str, object]) -> None:
-        if self._fd is not None:
-            with contextlib.suppress(OSError):  # it may have left: no business of ours
+    def _say(self, message: dict[str, object]) -> bool:
+        """Whether it is still there, or nobody was from the start."""
+        try:
+            if self._fd is not None:
                 os.write(self._fd, json.dumps(message).encode() + b"\n")
+        except OSError:
+            return False
+        return True
 
     def _hang_up(self) -> None:
         if self._fd is not None:
@@ -94,8 +99,10 @@ def main() -> int:
             raise AlreadyRunning(home.path, e.pid) from None
         except OSError as e:
             raise SupervisorError(f"{home.path}: cannot be locked: {e.strerror or e}") from None
-        asyncio.run(_supervise(home, lock, parent))
-        lock.release()
+        try:
+            asyncio.run(_supervise(home, lock, parent))
+        finally:
+            lock.release()  # before anybody hears of it, who may try again at once
     except SupervisorError as e:
         parent.refuse(e)
         return 1

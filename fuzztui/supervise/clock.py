@@ -36,7 +36,12 @@ class CampaignClock:
         self._path = path
         self._monotonic = monotonic
         self._bearings = read_json(path) or {}
-        self._zero = monotonic() - last_t
+        self._last_t = last_t
+        self.start()
+
+    def start(self) -> None:
+        """Go on from the last record now: until here nothing has lived."""
+        self._zero = self._monotonic() - self._last_t
 
     def count_gap(self) -> None:
         """Engines lived while no supervisor did: let the time since then count."""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from fuzztui.campaign import Campaign
 from fuzztui.model.state import State
+from fuzztui.supervise.addseed import seeder
+from fuzztui.supervise.afl.launch import AflFuzz
 from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.files import replace_text
 from fuzztui.supervise.launcher import (
@@ -21,6 +23,7 @@ from fuzztui.supervise.launcher import (
 )
 from fuzztui.supervise.processes import last_reason
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.wire.commands import AddSeed
 from fuzztui.wire.events import Event, InstanceHello
 
 __all__ = ["launcher_for", "write_spec"]
@@ -53,13 +56,20 @@ class InProcess:
             return ""
         return last_reason(directory) or f"it cannot start: see {directory.name}/worker.log"
 
+    def shortage(self, directory: Path) -> str:
+        """They tell of shortages in messages."""
+        return ""
+
+    def tidy(self, directory: Path) -> None:
+        """They write little but their finds."""
+
     def figures(self, home: RunDir, name: str) -> FiguresSource:
         """``fuzzer_stats``, which it replaces about once a second."""
         return FileFigures(home.instance(name), name)
 
     def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
-        """None of their own."""
-        return {}
+        """They take seeds from a sibling's queue, as AFL does."""
+        return {AddSeed.name: seeder(home)}
 
     def triage(
         self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
@@ -99,7 +109,11 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
     replace_text(path, json.dumps(spec, indent=1))
 
 
-_LAUNCHERS: Mapping[str, Launcher] = {"zest": InProcess(), "mu2": InProcess(signal.SIGUSR2)}
+_LAUNCHERS: Mapping[str, Launcher] = {
+    "zest": InProcess(),
+    "mu2": InProcess(signal.SIGUSR2),
+    "afl": AflFuzz(),
+}
 """Launchers by ``[engine] kind``."""
 
 

@@ -88,6 +88,13 @@ class Launcher(Protocol):
         """Why it ended with ``status`` and will never start, in words; "" for a crash."""
         ...
 
+    def shortage(self, directory: Path) -> str:
+        """What its last process said was in its way, where that may pass; "" for nothing."""
+        ...
+
+    def tidy(self, directory: Path) -> None:
+        """Keep what it writes within bounds; called now and then, in a thread. Raises OSError."""
+
     def figures(self, home: RunDir, name: str) -> FiguresSource:
         """Where the figures of instance ``name`` come from."""
         ...

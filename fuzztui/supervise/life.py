@@ -144,7 +144,8 @@ class Life:
                 return
             if time.monotonic() - born >= HEALTHY_S:
                 self._delay = FIRST_DELAY_S
-            if not await self._back_off(_words(status)):
+            shortage = self.launcher.shortage(self.directory)
+            if not await self._back_off(_words(status) + (f": {shortage}" if shortage else "")):
                 return
 
     async def end(self, ending: Ending) -> None:

@@ -22,6 +22,7 @@ from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import socket_path
 from fuzztui.remote.server import ControlServer
+from fuzztui.supervise.afl.execute import children
 from fuzztui.supervise.engines import launcher_for
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.journal import Journal
@@ -62,6 +63,7 @@ OBSERVE_S, AT_LEAST_S = 0.1, 0.05
 
 RESOURCES_S = 3.0
 SOCKET_S = 1.0
+TIDY_S = 60.0
 LAST_FLUSH_S = 60.0
 TRIAGE_S = 20.0
 """At the end of the campaign findings are described for so long."""
@@ -131,11 +133,12 @@ class Supervisor:
             raise SupervisorError(str(e)) from None
         if not any(EngineProcess.adopt(self._home.instance(name)) for name in self.lives):
             self._launcher.setup(self._campaign, self._home, self._progress)
+            self._clock.start()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._told_to_end, signal.Signals(number).name)
         loop.add_signal_handler(signal.SIGHUP, lambda: None)  # a lost terminal is not our end
-        reaper = Reaper(lambda: {life.pid for life in self.lives.values()})
+        reaper = Reaper(lambda: {life.pid for life in self.lives.values()} | children())
         reaper.start(loop)
         await self._begin()
         with contextlib.suppress(OSError):  # it is tried again, and then told
@@ -148,6 +151,7 @@ class Supervisor:
                 (self._look_and_decide, OBSERVE_S),
                 (self._measure(reaper), RESOURCES_S),
                 (self._server.listen, SOCKET_S),
+                (self._tidy, TIDY_S),
             )
         ]
         if self._triage:
@@ -340,6 +344,10 @@ class Supervisor:
                 self.record(*measured)
 
         return measure
+
+    async def _tidy(self) -> None:
+        for life in self.lives.values():
+            await asyncio.to_thread(self._launcher.tidy, life.directory)
 
     async def _again_and_again(self, job: Callable[[], Awaitable[None]], every: float) -> None:
         """Do ``job`` every so many seconds; what goes wrong with it is told and survived."""

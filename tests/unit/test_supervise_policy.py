@@ -66,6 +66,9 @@ class Launcher:
     def refusal(self, directory, status) -> str:
         return ""
 
+    def shortage(self, directory) -> str:
+        return ""
+
 
 @pytest.fixture
 def make(tmp_path):

@@ -1,0 +1,154 @@
+"""``fuzztui repro`` and ``fuzztui minimise``: one finding again, and a smaller one."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import codecs
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from fuzztui.campaign import Campaign, CampaignError, load
+from fuzztui.cli.runs import find_run
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
+from fuzztui.supervise.afl.minimise import instance_of, minimised_path
+from fuzztui.supervise.afl.minimise import minimise as minimised
+from fuzztui.supervise.afl.subject import Subject, find_file, repro_command_line
+from fuzztui.supervise.afl.triage import MAX_INPUT, category_of, examine_file
+from fuzztui.supervise.files import read_regular
+from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.wire.text import visible
+
+MAX_SHOWN = 1 << 20
+"""Of a target's output: what is more helps nobody at a terminal."""
+
+
+def repro(options: argparse.Namespace) -> int:
+    """Run one input plainly under the target, and show what happens."""
+    home = RunDir(find_run(options.run))
+    file = _find(home, options.file)
+    campaign = _afl_campaign(home)
+    return _repro_engine(home, file) if campaign is None else _repro_afl(campaign, home, file)
+
+
+def minimise(options: argparse.Namespace) -> int:
+    """Make a smaller input with the same outcome."""
+    home = RunDir(find_run(options.run))
+    file = _find(home, options.file)
+    campaign = _afl_campaign(home)
+    if campaign is None:
+        raise Failure(f"{home.path} is no run of AFL++: only its findings can be minimised", USAGE)
+    output = (options.output or minimised_path(home, file)).absolute()
+    if output.is_dir():
+        output /= file.name
+    line = _ProgressLine()
+    try:
+        words = asyncio.run(minimised(campaign, home, file, output, line.show))
+    except SupervisorError as e:
+        raise Failure(str(e)) from None
+    finally:
+        line.end()
+    print(visible(words))
+    return DONE
+
+
+def _find(home: RunDir, given: str) -> Path:
+    """A file: here, or in the run; also one that AFL++ has put away since."""
+    for candidate in (Path(given), home.out / given, home.path / given):
+        path = candidate.absolute()
+        if path.is_file():
+            return path
+        # INSTANCE/crashes/NAME, of which AFL++ makes INSTANCE/crashes.DATE/NAME.
+        if found := find_file(path.parent.parent, f"{path.parent.name}/{path.name}"):
+            return found
+    raise Failure(f"{given}: no such file here or in {home.out}", NOT_RUNNING)
+
+
+def _afl_campaign(home: RunDir) -> Campaign | None:
+    """The campaign of a run, if it is AFL++'s."""
+    try:
+        campaign = load(home.campaign).campaign
+    except CampaignError as e:
+        if any(home.out.glob("*/spec.json")):  # one of ours: its engine knows the rest
+            return None
+        raise Failure(str(e), USAGE) from None
+    return campaign if campaign.kind == "afl" else None
+
+
+def _repro_afl(campaign: Campaign, home: RunDir, file: Path) -> int:
+    shown = _Shown()
+    try:
+        subject = Subject.of(campaign, instance_of(home, file))
+        data = read_regular(file, MAX_INPUT)
+        verdict = asyncio.run(examine_file(subject, category_of(file), data, told=shown.take))
+    except (SupervisorError, OSError) as e:
+        raise Failure(str(e)) from None
+    shown.end()
+    if verdict.stack:
+        print(verdict.stack)
+    print(f"run it yourself: {visible(repro_command_line(campaign, file))}", flush=True)
+    say(f"{verdict.title}{f' ({verdict.place})' if verdict.place else ''}")
+    return DONE if verdict.ended else FAILED
+
+
+def _repro_engine(home: RunDir, file: Path) -> int:
+    """An engine of ours runs the input, and says itself what happened."""
+    specs = sorted(home.out.glob("*/spec.json"))
+    near = [s for s in specs if s.parent in file.parents]
+    if not specs:
+        raise Failure(f"{home.path}: no instance has been started here", NOT_RUNNING)
+    spec = (near or specs)[0]
+    try:
+        python = str(json.loads(spec.read_bytes())["target"]["python"])
+    except (ValueError, LookupError, TypeError):
+        raise Failure(f"{spec}: is damaged: run the campaign again to have it made anew") from None
+    package = home.supervisor / "pkg"
+    argv = [python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(file)]
+    try:
+        done = subprocess.run(argv, env={**os.environ, "PYTHONPATH": str(package)}, check=False)
+    except OSError as e:
+        raise Failure(f"{python}: the target's interpreter cannot be run: {e.strerror}") from None
+    return DONE if done.returncode == 0 else FAILED
+
+
+class _Shown:
+    """What a target prints, made harmless, and not without end."""
+
+    def __init__(self) -> None:
+        self._left = MAX_SHOWN
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+        self._line_open = False
+
+    def take(self, data: bytes) -> None:
+        if self._left > 0:
+            self._show(self._decoder.decode(data[: self._left]))
+            self._left -= len(data)
+            if self._left <= 0:
+                self._show("\n... the rest of what it prints is left out\n")
+
+    def end(self) -> None:
+        self._show(self._decoder.decode(b"", final=True) + ("\n" if self._line_open else ""))
+
+    def _show(self, text: str) -> None:
+        if text:
+            print(visible(text, lines=True), end="", flush=True)
+            self._line_open = not text.endswith("\n")
+
+
+class _ProgressLine:
+    """One line on a terminal that is written over and over; elsewhere nothing."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr is not None and sys.stderr.isatty()
+
+    def show(self, words: str, part: float) -> None:
+        if self._shown:
+            share = f" {part:.0%}" if part >= 0 else ""
+            print(f"\r\x1b[K{words[:200]}{share}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""AFL++ as an engine: its instances, its options, and what it finds."""

@@ -1,0 +1,109 @@
+"""Making an AFL++ target from its source: a shell command, run once in a run's ``build/``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from fuzztui.campaign import Campaign
+from fuzztui.supervise.files import read_regular, replace_text
+from fuzztui.supervise.identity import MARK_RUN
+from fuzztui.supervise.rundir import SupervisorError
+from fuzztui.wire.text import visible
+
+__all__ = ["build_target"]
+
+_MARK = ".built"
+_TOLD = 300
+_ERROR = re.compile(r"\berror\b|undefined reference|cannot find|not found|No such file", re.I)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None]) -> None:
+    """Run ``target.build``, if there is one and it was not run before.
+
+    Raises :class:`SupervisorError` with the compiler's words.
+    """
+    command: str = campaign.target["build"]
+    if not command:
+        return
+    directory = campaign.build_directory
+    mark = directory / _MARK
+    # Sources are not looked at: a campaign goes on with the program that it began with.
+    told = "\0".join((command, campaign.target["source"], campaign.engine["afl_path"] or ""))
+    made = hashlib.sha256(told.encode()).hexdigest()
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        if mark.exists() and read_regular(mark, 100).decode() == made:
+            progress(f"the target is built already: delete {directory} to have it built anew")
+            return
+        mark.unlink(missing_ok=True)
+        progress(f"building the target: {visible(' '.join(command.split()))[:_TOLD]}")
+        status, lines = _run(campaign, run, command, progress)
+        if status == 0:
+            replace_text(mark, made)
+            return
+    except OSError as e:
+        what = f"{e.filename or directory}: {e.strerror or e}"
+        raise SupervisorError(f"target.build: cannot be run: {what}") from None
+    said = "".join(f"\n  {line}" for line in _telling(lines))
+    raise SupervisorError(
+        f"target.build: failed with exit status {status}:{said}\n"
+        f"all of its output is in {directory.with_suffix('.log')}"
+    )
+
+
+def _run(
+    campaign: Campaign, run: Path, command: str, progress: Callable[[str], None]
+) -> tuple[int, list[str]]:
+    """Run the build; its exit status and the lines that it printed."""
+    env = {
+        **os.environ,
+        "AFL_QUIET": "1",
+        "CC": "afl-cc",
+        "CXX": "afl-c++",
+        "SOURCE": campaign.target["source"],
+        MARK_RUN: str(run),
+    }
+    if other := campaign.engine["afl_path"]:
+        env["PATH"] = f"{other}{os.pathsep}{env.get('PATH', os.defpath)}"
+    lines: list[str] = []
+    directory = campaign.build_directory
+    with (
+        directory.with_suffix(".log").open("w") as log,
+        subprocess.Popen(
+            ["sh", "-eu", "-c", command],
+            cwd=directory,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            for raw in process.stdout:
+                log.write(raw)
+                line = visible(_COLOUR.sub("", raw).rstrip())[:_TOLD]
+                if line:
+                    lines.append(line)
+                    progress(line)
+        except BaseException:  # nobody is there any more who wants it, or the disk is full
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, lines
+
+
+def _telling(lines: Iterable[str]) -> list[str]:
+    """Of a failed build's lines the few that tell why: the first errors and the last words."""
+    lines = list(lines)
+    errors = [line for line in lines if _ERROR.search(line)]
+    return list(dict.fromkeys([*errors[:4], *lines[-2:]]))

@@ -1,0 +1,190 @@
+/* Files of JSON lines: reading what others append, appending what others read.
+
+   Whoever appends may die or run out of disk in the middle of a line, and the target runs
+   as the same user and may put anything in a file's place. */
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define MAX_SAID 1000      /* bytes of a line that we write */
+#define MAX_OWED (1 << 20) /* bytes of lines that wait for a full disk */
+
+typedef struct {
+  const char *at;
+  size_t n;
+} text;
+
+typedef struct { /* a file that somebody appends lines to */
+  char *path;
+  off_t at;
+  int endless; /* inside a line that is too long to mean anything */
+  int torn;    /* the last read ended in the middle of a line */
+  char buffer[1 << 16];
+} inbox;
+
+typedef struct { /* a file that we append lines to */
+  char *path;
+  int torn;   /* what is there does not end with a newline */
+  char *owed; /* whole lines that are not written yet */
+  size_t n, room;
+} outbox;
+
+/* Room for `need` things; 0 when there is no memory: then a command is lost, not the fuzzer. */
+static int grow(void **array, size_t *room, size_t need, size_t size) {
+  if (need <= *room) return 1;
+  size_t more = need + need / 2 + 16;
+  char *fresh = realloc(*array, more * size);
+  if (!fresh) return 0;
+  memset(fresh + *room * size, 0, (more - *room) * size);
+  *array = fresh;
+  *room = more;
+  return 1;
+}
+
+/* The target runs as the same user: a FIFO must not block, a symlink not lead elsewhere. */
+static int open_regular(const char *path, int flags) {
+  int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+  struct stat st;
+  if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+    close(fd);
+    fd = -1;
+  }
+  return fd;
+}
+
+/* Hand on all whole lines after `file->at`; a torn last one waits for its end. */
+static void read_lines(inbox *file, void (*take)(void *, text), void *whom) {
+  int fd = open_regular(file->path, O_RDONLY);
+  if (fd < 0) return;
+  for (;;) {
+    ssize_t n = pread(fd, file->buffer, sizeof file->buffer, file->at);
+    file->torn = file->endless;
+    if (n <= 0) break;
+    char *start = file->buffer, *end = start + n, *newline;
+    file->torn = end[-1] != '\n';
+    while (start < end && (newline = memchr(start, '\n', (size_t)(end - start)))) {
+      if (!file->endless) take(whom, (text){start, (size_t)(newline - start)});
+      file->endless = 0;
+      start = newline + 1;
+    }
+    if (start == file->buffer && (size_t)n == sizeof file->buffer) {
+      file->endless = 1;
+      start = end;
+    }
+    if (start == file->buffer) break;
+    file->at += start - file->buffer;
+  }
+  close(fd);
+}
+
+/* Write what is owed, a line and a write() each. What the disk has no room for stays. */
+static void pay(outbox *file) {
+  if (!file->n) return;
+  int fd = open_regular(file->path, O_WRONLY | O_APPEND | O_CREAT);
+  if (fd < 0) return;
+  while (file->n) {
+    /* A line that was cut short, ours or a dead predecessor's, ends before the next. */
+    if (file->torn && write(fd, "\n", 1) != 1) break;
+    file->torn = 0;
+    size_t n = (size_t)((char *)memchr(file->owed, '\n', file->n) + 1 - file->owed);
+    ssize_t written = write(fd, file->owed, n);
+    if (written != (ssize_t)n) {
+      file->torn = written > 0;
+      break;
+    }
+    file->n -= n;
+    memmove(file->owed, file->owed + n, file->n);
+  }
+  close(fd);
+}
+
+/* Owe a line. */
+__attribute__((format(printf, 2, 3))) static void say(outbox *file, const char *format, ...) {
+  char line[MAX_SAID];
+  va_list values;
+  va_start(values, format);
+  int n = vsnprintf(line, sizeof line - 1, format, values);
+  va_end(values);
+  if (n < 0 || (size_t)n >= sizeof line - 1) return;
+  line[n++] = '\n';
+  if (file->n + (size_t)n > MAX_OWED) return;
+  if (!grow((void **)&file->owed, &file->room, file->n + (size_t)n, 1)) return;
+  memcpy(file->owed + file->n, line, (size_t)n);
+  file->n += (size_t)n;
+}
+
+/* -------------------------------------------------------------------- JSON */
+
+static const char *blank(const char *p, const char *end) {
+  while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
+  return p;
+}
+
+/* Where the value at p ends; NULL if it does not: a torn line must not be half obeyed. */
+static const char *span(const char *p, const char *end) {
+  int depth = 0;
+  while (p < end) {
+    char c = *p++;
+    if (c == '"') {
+      while (p < end && *p != '"') p += *p == '\\' ? 2 : 1;
+      if (p >= end) return NULL;
+      p++;
+    } else if (c == '{' || c == '[') {
+      depth++;
+    } else if (c == '}' || c == ']') {
+      depth--;
+    } else if (depth == 0) {
+      while (p < end && !strchr(",}] \t\r", *p)) p++;
+    }
+    if (depth <= 0) return depth ? NULL : p;
+  }
+  return NULL;
+}
+
+/* The value of `key` in an object, as it is written there (strings with their quotes). */
+static text member(text object, const char *key) {
+  const char *p = object.at, *end = p + object.n;
+  const text nothing = {"", 0};
+  if (p == end || *p++ != '{') return nothing;
+  for (;;) {
+    const char *name = blank(p, end), *after = span(name, end);
+    if (!after || *name != '"') return nothing;
+    p = blank(after, end);
+    if (p == end || *p++ != ':') return nothing;
+    const char *value = blank(p, end), *stop = span(value, end);
+    if (!stop) return nothing;
+    size_t n = (size_t)(after - name) - 2;
+    if (n == strlen(key) && !memcmp(name + 1, key, n))
+      return (text){value, (size_t)(stop - value)};
+    p = blank(stop, end);
+    if (p == end || *p++ != ',') return nothing;
+  }
+}
+
+/* The object that a line consists of. */
+static text whole(text line) {
+  const char *end = line.at + line.n, *start = blank(line.at, end), *stop = span(start, end);
+  if (!stop || blank(stop, end) != end) return (text){"", 0};
+  return (text){start, (size_t)(stop - start)};
+}
+
+static int is(text value, const char *word) {
+  return value.n == strlen(word) && !memcmp(value.at, word, value.n);
+}
+
+/* A number of up to seven digits at the start of a text, -1 if there is none. */
+static long number(const char *p, size_t n) {
+  long value = 0;
+  size_t digits = 0;
+  for (; digits < n && p[digits] >= '0' && p[digits] <= '9'; digits++) {
+    if (digits == 7) return -1; /* no queue is that long, but a file can say so */
+    value = 10 * value + (p[digits] - '0');
+  }
+  return digits ? value : -1;
+}

@@ -1,0 +1,299 @@
+"""The launcher of AFL++: what one afl-fuzz of a campaign is started with."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzztui.campaign import Campaign
+from fuzztui.model.state import State
+from fuzztui.supervise.addseed import seeder
+from fuzztui.supervise.afl.build import build_target
+from fuzztui.supervise.afl.library import steering_library
+from fuzztui.supervise.afl.minimise import minimiser
+from fuzztui.supervise.afl.refusal import begin_log, refusal_of, shortage_of, shorten_log
+from fuzztui.supervise.afl.seeds import gather_seeds
+from fuzztui.supervise.afl.shm import remove_segments
+from fuzztui.supervise.afl.spread import MOPT, Options, parse_options, spread
+from fuzztui.supervise.afl.statsd import Gauges, statsd_port
+from fuzztui.supervise.afl.triage import Triage as FindingTriage
+from fuzztui.supervise.figures import FiguresSource
+from fuzztui.supervise.files import read_json
+from fuzztui.supervise.identity import ProcessId
+from fuzztui.supervise.launcher import (
+    Deed,
+    Launch,
+    Triage,
+    instance_names,
+    trials_share,
+)
+from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.wire.commands import AddSeed, Minimise
+from fuzztui.wire.events import Event, InstanceHello
+
+__all__ = ["AflFuzz", "has_work"]
+
+_DEFAULTS = {
+    "AFL_SKIP_CPUFREQ": "1",
+    "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
+    "AFL_NO_AFFINITY": "1",
+    "AFL_SYNC_TIME": "1",
+    "AFL_IMPORT_FIRST": "1",
+    "AFL_FORKSRV_INIT_TMOUT": "30000",
+}
+"""Variables that a campaign needs to run unattended, beside others, on a busy machine.
+
+What the user has exported, or put into ``target.env``, comes before these.
+"""
+
+_ALWAYS = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1"}
+"""Nobody may take these away. AUTORESUME: even a start from the seeds deletes no work."""
+
+_MUTATORS = "AFL_CUSTOM_MUTATOR_LIBRARY"
+_STEERED = ("skip", "promote", "reset")
+_SIGNALLED = {
+    "pause": signal.SIGSTOP,
+    "resume": signal.SIGCONT,
+    "skip-current": signal.SIGUSR1,
+}
+_SEED_RANGE = 1 << 31
+_VERSION = re.compile(r"afl-fuzz(?:\+\+)?\s*([0-9][0-9A-Za-z.]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How one instance differs from its siblings, and whether its queue can be steered."""
+
+    options: Options
+    env: Mapping[str, str]
+    library: Path | None
+    unsteered: str
+    """Why not, in words."""
+
+
+class AflFuzz:
+    """afl-fuzz of AFL++: one ``-M main``, and ``-S s1``, ``-S s2``, ..."""
+
+    says_hello = False
+    signals: Mapping[str, int] = _SIGNALLED
+    stall_s = 75.0  # fuzzer_stats is a minute old when there is nothing fresher
+    finish_signal = 0
+
+    def __init__(self) -> None:
+        self._library: tuple[Path | None, str] | None = None
+
+    def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
+        """Build the target, gather the seeds, compile the steering library."""
+        if shutil.which(_tool(campaign, "afl-fuzz")) is None:
+            raise SupervisorError(_no_afl(campaign))
+        build_target(campaign, home.path, progress)
+        cmplog = campaign.target["cmplog"]
+        _check_program("command", campaign.target["command"][0], campaign)
+        if cmplog not in ("", "0"):
+            _check_program("cmplog", cmplog, campaign)
+        gather_seeds(campaign.engine["seeds"], _seeds(home), progress)
+        self._library = steering_library(progress)
+        if reason := self._library[1]:
+            progress(f"queue entries cannot be skipped or promoted: {reason}")
+
+    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
+        """The command line and the environment: it goes on where there is work already."""
+        name = instance_names(campaign)[index]
+        directory = home.instance(name)
+        before = ProcessId.from_json(read_json(directory / "process.json"))
+        if before and not before.alive():
+            remove_segments(before.pid)
+        resumed = has_work(directory)
+        plan = self._plan(campaign, index)
+        ours = _ours(campaign, index, resumed)
+        for_all = Options((tuple(campaign.engine["extra_args"]),))
+        options = [
+            *ours.without(for_all.flags | plan.options.flags).words,
+            *plan.options.words,
+            *for_all.words,
+        ]
+        argv = [
+            *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(_seeds(home))),
+            *("-o", str(home.out), "-S" if index else "-M", name),
+            *options,
+            *("--", *campaign.target["command"]),
+        ]
+        env = _environment(plan, home, name, cpu_given="-b" in Options((tuple(options),)).flags)
+        assignments = [f"{key}={value}" for key, value in env.items()]
+        begin_log(directory, shlex.join(["env", *assignments, *argv]))
+        return Launch(argv, env, Path(campaign.target["cwd"]))
+
+    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
+        """What it can be told while it runs."""
+        plan = self._plan(campaign, index)
+        able = [*_SIGNALLED, "stop", "add-seed", "minimise"]
+        unable = dict.fromkeys(_STEERED, plan.unsteered)
+        return InstanceHello(
+            instance=instance_names(campaign)[index],
+            engine="afl-fuzz",
+            version=_version(_tool(campaign, "afl-fuzz")),
+            capabilities=able if plan.unsteered else [*able, *_STEERED],
+            unable=unable if plan.unsteered else {},
+        )
+
+    def refusal(self, directory: Path, status: int | None) -> str:
+        """AFL's own reason, in words, when it will not start."""
+        return refusal_of(directory, status)
+
+    def shortage(self, directory: Path) -> str:
+        """AFL's own last reason, when it will be tried again."""
+        return shortage_of(directory)
+
+    def tidy(self, directory: Path) -> None:
+        """afl-fuzz prints a line for each entry that it fuzzes: tens of MB a day."""
+        shorten_log(directory)
+
+    def figures(self, home: RunDir, name: str) -> FiguresSource:
+        """StatsD and ``fuzzer_stats``."""
+        return Gauges(home, name)
+
+    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
+        """What afl-fuzz does not do itself while it runs."""
+        return {AddSeed.name: seeder(home), Minimise.name: minimiser(campaign, home)}
+
+    def triage(
+        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+    ) -> Triage | None:
+        """afl-fuzz saves what it finds, and describes nothing."""
+        return FindingTriage(campaign, home, record, state)
+
+    def _plan(self, campaign: Campaign, index: int) -> _Plan:
+        """The spread's options or the user's, without what would exclude one another."""
+        engine = campaign.engine
+        own: list[str] | None = engine["options"].get(instance_names(campaign)[index])
+        for_all = Options((tuple(engine["extra_args"]),))
+        if own is None:
+            chosen = spread(index, campaign.instances, campaign.target["cmplog"])
+            chosen = chosen.without(for_all.flags)
+            env = {**chosen.env, **campaign.target["env"]}
+        else:
+            chosen = parse_options(own)
+            env = {**campaign.target["env"], **chosen.env}
+        if MOPT in chosen.flags | for_all.flags:
+            why = "it runs with -L (MOpt), which afl-fuzz does not combine with custom mutators"
+            return _Plan(chosen, env, None, why)
+        if self._library is None:  # its fleet was adopted: there was no setup
+            self._library = steering_library()
+        return _Plan(chosen, env, *self._library)
+
+
+def has_work(directory: Path) -> bool:
+    """Whether a start from the seeds would delete what an earlier afl-fuzz did there.
+
+    Copies of seeds alone are no work: where all of them were refused, better ones must
+    be able to take their place.
+    """
+    if any((directory / name).exists() for name in ("fuzzer_stats", "_resume")):
+        return True
+    if any(_names(directory / part) for part in ("crashes", "hangs")):
+        return True
+    queue = (name for name in _names(directory / "queue") if name != ".state")
+    return any(",orig:" not in name or "src:" in name for name in queue)
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return [path.name for path in directory.iterdir()]
+    except FileNotFoundError:  # what cannot be read may well hold work: that must not pass
+        return []
+
+
+def _ours(campaign: Campaign, index: int, resumed: bool) -> Options:
+    """What every instance gets, unless the user says otherwise."""
+    target = campaign.target
+    memory: int = target["memory_bytes"]
+    args = [
+        ("-t", f"{max(1, round(1000 * target['timeout_s']))}+"),
+        ("-m", str(max(1, memory >> 20)) if memory else "none"),
+        *(("-x", file) for file in campaign.engine["dictionary"]),
+    ]
+    if share := trials_share(campaign, index):
+        args += [("-E", str(share))]
+    if not resumed:  # the same seed again would make the same mutations again
+        args += [("-s", str((campaign.seed + index) % _SEED_RANGE))]
+    return Options(tuple(args))
+
+
+def _environment(plan: _Plan, home: RunDir, name: str, *, cpu_given: bool) -> dict[str, str]:
+    """Variables for one instance, in addition to our own."""
+    said = {**os.environ, **plan.env}
+    env = {key: value for key, value in _DEFAULTS.items() if key not in said}
+    if cpu_given or "AFL_TRY_AFFINITY" in said:
+        env.pop("AFL_NO_AFFINITY", None)
+    env |= {**plan.env, **_ALWAYS}
+    if port := statsd_port(home, name):
+        env |= {
+            "AFL_STATSD": "1",
+            "AFL_STATSD_HOST": "127.0.0.1",
+            "AFL_STATSD_PORT": str(port),
+        }
+    if plan.library:
+        directory = home.instance(name)
+        env[_MUTATORS] = ";".join(filter(None, (str(plan.library), said.get(_MUTATORS))))
+        env["FUZZTUI_CONTROL"] = str(directory / "control.jsonl")
+        env["FUZZTUI_EVENTS"] = str(directory / "events.jsonl")
+    return env
+
+
+def _seeds(home: RunDir) -> Path:
+    return home.path / "seeds"
+
+
+def _tool(campaign: Campaign, name: str) -> str:
+    """How one of AFL++'s programs is called."""
+    other: str | None = campaign.engine["afl_path"]
+    return str(Path(other) / name) if other else name
+
+
+def _no_afl(campaign: Campaign) -> str:
+    if other := campaign.engine["afl_path"]:
+        return f"engine.afl_path: there is no afl-fuzz in {other}"
+    return (
+        "afl-fuzz is not installed: install AFL++ (Debian: apt install afl++), or name its "
+        "directory in engine.afl_path"
+    )
+
+
+def _check_program(key: str, path: str, campaign: Campaign) -> None:
+    """Raise :class:`SupervisorError` if a program is not there after all."""
+    program = Path(path)
+    if not program.exists():
+        built = campaign.target["build"] and program.is_relative_to(campaign.build_directory)
+        why = "target.build did not make it" if built else "there is no such file"
+    elif program.is_dir() or not os.access(program, os.X_OK):
+        why = "is not an executable file"
+    else:
+        return
+    raise SupervisorError(f"target.{key}: {program}: {why}")
+
+
+@functools.cache
+def _version(fuzzer: str) -> str:
+    """afl-fuzz's version by its own word; "" when it gives none."""
+    try:
+        done = subprocess.run(
+            [fuzzer, "-h"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=10,
+            check=False,
+            text=True,
+            errors="replace",
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    match = _VERSION.search(done.stdout + done.stderr)
+    return match[1] if match else ""

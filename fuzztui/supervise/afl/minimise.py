@@ -1,0 +1,187 @@
+"""Minimising: afl-tmin makes a smaller input of a finding, and tells how far it is."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from fuzztui.campaign import Campaign
+from fuzztui.supervise.afl.bench import Bench, bench
+from fuzztui.supervise.afl.execute import Mark, Outcome, execute
+from fuzztui.supervise.afl.subject import Subject, find_file
+from fuzztui.supervise.afl.triage import MAX_INPUT, category_of, examine_file
+from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.wire.commands import Command, Minimise
+from fuzztui.wire.text import visible
+
+__all__ = ["instance_of", "minimise", "minimised_path", "minimiser"]
+
+Progress = Callable[[str, float], None]
+
+CHECK_S = 1.0
+"""afl-tmin waits so long for a run at least: by AFL++'s own limit, which is tight, a slow
+run would count as another outcome."""
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+_numbers = itertools.count(1)
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])|[\x0e\x0f]")
+_LEFT = re.compile(r"Block length = \d+, remaining size = (\d+)")
+_STAGE = re.compile(r"Stage #\d: (.*?)\.*\Z")
+_PASS = re.compile(r"--- Pass #(\d+) ---")
+_REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
+
+
+def minimiser(campaign: Campaign, home: RunDir) -> Callable[[Command, Progress], Awaitable[str]]:
+    """What the supervisor does when it is told to minimise a finding."""
+
+    async def deed(command: Command, progress: Progress) -> str:
+        if not isinstance(command, Minimise):
+            raise SupervisorError(f"{command.name} is not for afl-tmin")
+        named = [home.instance(command.instance)] if command.instance else home.out.iterdir()
+        mark = Mark(home.path, f"minimise-{next(_numbers)}")
+        for directory in sorted(named):
+            if file := find_file(directory, command.file):
+                output = minimised_path(home, file)
+                return await minimise(campaign, home, file, output, progress, mark=mark)
+        raise SupervisorError(f"{command.file}: no such finding in {home.out}")
+
+    return deed
+
+
+def minimised_path(home: RunDir, file: Path) -> Path:
+    """Where the smaller form of a file goes: ``minimised/INSTANCE/NAME`` of the run."""
+    file = file.absolute()
+    if file.is_relative_to(home.out.absolute()):
+        instance = file.relative_to(home.out.absolute()).parts[0]
+        return home.path / "minimised" / instance / file.name
+    return home.path / "minimised" / file.name
+
+
+async def minimise(
+    campaign: Campaign,
+    home: RunDir,
+    file: Path,
+    output: Path,
+    progress: Progress,
+    *,
+    mark: Mark | None = None,
+) -> str:
+    """Write a smaller input with the outcome of ``file`` to ``output``; says how it went.
+
+    ``mark``: by which its processes are found, if its maker should die.
+    Raises :class:`SupervisorError` with the reason where that cannot be done.
+    """
+    subject = Subject.of(campaign, instance_of(home, file))
+    tool = subject.tool("afl-tmin")
+    if tool is None:
+        raise SupervisorError(
+            "afl-tmin is not found: install afl++, or name its directory in engine.afl_path"
+        )
+    category = category_of(file)
+    try:
+        data = read_regular(file, MAX_INPUT)
+        before = ""
+        if category:
+            progress("running it again", -1.0)
+            verdict = await examine_file(subject, category, data, mark=mark)
+            if verdict.ended:
+                raise SupervisorError(f"{file.name}: {verdict.title}: there is nothing to keep")
+            before = verdict.signature
+        with bench(subject, data, mark) as place:
+            smaller = await _shrink(place, tool, category, progress)
+        note = ""
+        if before:
+            progress("comparing the outcome", -1.0)
+            after = await examine_file(subject, category, smaller, mark=mark)
+            if after.signature != before:
+                note = f"; its outcome is another: {after.title}"
+        _write(output, smaller)
+    except OSError as e:
+        raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
+    return f"{len(data)} -> {len(smaller)} bytes: {output}{note}"
+
+
+async def _shrink(place: Bench, tool: str, category: str, progress: Progress) -> bytes:
+    subject = place.subject
+    result = place.directory / "smaller"
+    argv = ["nice", "-n", "10", tool, "-i", str(place.file), "-o", str(result)]
+    limit = max(CHECK_S, subject.timeout * (1 if category == "hang" else 2))
+    argv += ["-t", str(math.ceil(limit * 1000))]
+    argv += ["-m", str(max(1, subject.memory >> 20)) if subject.memory else "none"]
+    argv += ["-H"] if category == "hang" else []
+    if any("@@" in word for word in subject.command):
+        argv += ["-f", str(place.directory / f"trial-{subject.input_name}")]
+    argv += [*subject.modes, "--", *subject.command]
+    env = {**subject.env, "TMPDIR": str(place.directory)}
+    if subject.blind:
+        env |= {"AFL_NO_FORKSRV": "1"}
+    outcome = await execute(
+        argv,
+        place.mark,
+        cwd=place.cwd,
+        limit=math.inf,
+        env=env,
+        stdout=True,
+        told=_Reader(place.file.stat().st_size, progress).take,
+    )
+    if outcome.status != 0:
+        raise SupervisorError(f"afl-tmin: {_reason(outcome)}")
+    return read_regular(result, MAX_INPUT)
+
+
+class _Reader:
+    """Makes words for people of what afl-tmin prints."""
+
+    def __init__(self, size: int, progress: Progress) -> None:
+        self._size, self._progress = size, progress
+        self._rest = b""
+        self._stage, self._round = "", ""
+
+    def take(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data)[-65536:].split(b"\n")
+        for line in lines:
+            self._line(_plain(line))
+
+    def _line(self, line: str) -> None:
+        if found := _PASS.search(line):
+            self._round = f"pass {found[1]}, "
+        elif found := _STAGE.search(line):
+            self._stage = found[1][:1].lower() + found[1][1:60]
+            self._progress(visible(self._round + self._stage), -1.0)
+        elif found := _LEFT.search(line):
+            left = f"{found[1]} of {self._size} bytes left"
+            self._progress(visible(f"{self._round}{self._stage}: {left}"), -1.0)
+
+
+def _plain(line: bytes) -> str:
+    return _ESCAPES.sub("", line.decode(errors="replace"))
+
+
+def _reason(outcome: Outcome) -> str:
+    """afl-tmin's own words."""
+    lines = [line.strip() for line in _plain(outcome.output).splitlines() if line.strip()]
+    for line in reversed(lines):
+        if found := _REASON.search(line):
+            return visible(found[1].strip())[:300]
+    last = visible(lines[-1])[:300] if lines else "it said nothing"
+    return f"it ended with status {outcome.status}: {last}"
+
+
+def _write(output: Path, data: bytes) -> None:
+    """The result, whole or not at all, for its owner's eyes."""
+    output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = output.with_name(f".{output.name[:200]}.new")
+    with os.fdopen(open_regular(fresh, _NEW), "wb") as file:
+        file.write(data)
+    fresh.replace(output)
+
+
+def instance_of(home: RunDir, file: Path) -> Path | None:
+    """The instance's directory that a file is in, if it is in one."""
+    file, out = file.absolute(), home.out.absolute()
+    return out / file.relative_to(out).parts[0] if file.is_relative_to(out) else None

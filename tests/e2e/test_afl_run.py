@@ -1,0 +1,402 @@
+"""Real campaigns of the real AFL++: fleets that are killed, adopted, stopped, refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from homes import FUZZTUI, eventually
+from supervised import Supervised
+
+from fuzztui.campaign import load, write_frozen
+from fuzztui.remote.client import running
+from fuzztui.supervise.daemon import SupervisorError, prepare_run, start
+from fuzztui.supervise.identity import ProcessId
+from fuzztui.wire.commands import AddSeed, Pause, Resume, SkipCurrent, Stop
+from fuzztui.wire.events import (
+    CampaignEnded,
+    EntrySaved,
+    FindingSaved,
+    InstanceHello,
+    InstanceState,
+    Stats,
+    SupervisorStarted,
+)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
+]
+
+TARGET = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    char b[64] = {0};
+    FILE *file = argc > 1 ? fopen(argv[1], "rb") : stdin;
+    size_t n = file ? fread(b, 1, 63, file) : 0;
+    if (b[0] == '!') abort();
+    if (b[0] == '~') pause();
+    if (n > 2 && b[0] == 'a') { puts("a"); if (b[1] == 'b') { puts("b"); if (b[2] == 'c') puts("c"); } }
+    if (n > 5 && b[4] > 'x') puts("x");
+    if (n > 20) puts("long");
+    return 0;
+}
+"""  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """The target, instrumented and plain, and a shell script."""
+    directory = tmp_path_factory.mktemp("programs")
+    (directory / "target.c").write_text(TARGET)
+    for compiler, name in (("afl-cc", "target"), ("cc", "plain")):
+        subprocess.run(
+            [compiler, "-o", name, "target.c"],
+            cwd=directory, check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+    (directory / "script").write_text("#!/bin/sh\ncat\n")
+    (directory / "script").chmod(0o755)
+    return directory
+
+
+class Fleet(Supervised):
+    """A campaign of afl-fuzz; its target is one of ``programs``."""
+
+    def __init__(self, directory: Path, programs: Path) -> None:
+        super().__init__(directory, "afl")
+        self.programs = programs
+        (directory / "seeds").mkdir()
+        (directory / "seeds" / "hello").write_text("hello\n")
+
+    def freeze(self, *overrides: str, instances: int = 2) -> None:
+        self.file.write_text(
+            f"""
+[campaign]
+name = "fleet"
+output = "{self.run}"
+[target]
+command = ["{self.programs}/target", "@@"]
+timeout = "200ms"
+[engine]
+kind = "afl"
+instances = {instances}
+seeds = ["seeds"]
+"""
+        )
+        prepare_run(self.run)
+        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+
+    def pid(self, name: str) -> int:
+        return self.state().instances[name].pid
+
+    def log(self, name: str) -> str:
+        return (self.run / "out" / name / "worker.log").read_text(errors="replace")
+
+    def starts(self, name: str) -> list[str]:
+        return [x for x in self.log(name).splitlines() if x.startswith("fuzztui: starts ")]
+
+
+@pytest.fixture
+def fleet(tmp_path, programs):
+    fleet = Fleet(tmp_path, programs)
+    yield fleet
+    fleet.clean_up()
+    assert not fleet.marked()
+
+
+def at_work(state) -> bool:
+    """All instances execute, and main has found something."""
+    return (
+        state.state == "running"
+        and all(i.state == "running" and i.execs > 0 for i in state.instances.values())
+        and any(e.instance == "main" and "orig:" not in e.file for e in state.entries.values())
+    )
+
+
+def names(fleet, instance: str, part: str) -> set[str]:
+    return {p.name for p in (fleet.run / "out" / instance / part).iterdir() if p.is_file()}
+
+
+# ------------------------------------------------------------------------ a whole life
+
+
+def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
+    fleet.start(instances=2)
+    state = fleet.until(at_work, 60)
+    hello = {e.instance: e for e in fleet.events(InstanceHello)}
+    assert hello["main"].engine == "afl-fuzz"
+    assert hello["main"].version[0].isdigit()
+    assert {"pause", "resume", "stop", "skip-current"} <= set(hello["s1"].capabilities)
+    assert " -M main " in fleet.starts("main")[0]
+    assert " -S s1 " in fleet.starts("s1")[0]
+
+    # One is killed: it goes on with what it had, from its queue and not from the seeds.
+    before = names(fleet, "main", "queue")
+    execs, killed = state.instances["main"].execs, fleet.pid("main")
+    os.kill(killed, signal.SIGKILL)
+    state = fleet.until(lambda s: s.instances["main"].pid not in (0, killed) and at_work(s), 60)
+    assert state.instances["main"].restarts == 1
+    segments = [x.split()[4] for x in Path("/proc/sysvipc/shm").read_text().splitlines()]
+    assert str(killed) not in segments
+    assert [" -i - " in line for line in fleet.starts("main")] == [False, True]
+    assert {n.partition(",")[0] for n in before} <= {
+        n.partition(",")[0] for n in names(fleet, "main", "queue")
+    }
+    assert fleet.until(lambda s: s.instances["main"].execs > execs, 60)
+
+    # The supervisor is killed: the next one takes the living fleet over.
+    pids = {name: fleet.pid(name) for name in ("main", "s1")}
+    fleet.kill_supervisor()
+    time.sleep(0.5)
+    for pid in pids.values():
+        os.kill(pid, 0)
+    start(fleet.run)
+    assert fleet.events(SupervisorStarted)[-1].adopted == ["main", "s1"]
+    fleet.until(at_work, 30)
+    assert {name: fleet.pid(name) for name in pids} == pids
+
+    # Paused, nothing is executed; resumed it goes on.
+    assert fleet.send(Pause()).ok
+    time.sleep(1.5)
+    paused = fleet.state().instances["main"].execs
+    time.sleep(1.5)
+    assert fleet.state().instances["main"].execs == paused
+    assert fleet.send(Resume()).ok
+    fleet.until(lambda s: s.instances["main"].execs > paused, 30)
+    assert fleet.send(SkipCurrent("main")).ok
+    (fleet.directory / "more").write_text("abcdefgh" * 9)
+    assert fleet.send(AddSeed(str(fleet.directory / "more"))).ok
+
+    # Stopped: no process is left, and every file is in the log.
+    fleet.send(Stop())
+    state = fleet.over()
+    assert state.state == "stopped"
+    assert fleet.marked() == []
+    assert not any(map(ProcessId.of, pids.values()))
+    logged = {e.file for e in fleet.events(EntrySaved) if e.instance == "s1"}
+    assert {f"queue/{n}" for n in names(fleet, "s1", "queue")} <= logged
+    found = {Path(e.file).name for e in fleet.events(FindingSaved)}
+    assert names(fleet, "s1", "crashes") - {"README.txt"} <= found
+
+
+def test_a_campaign_that_ended_is_resumed_with_all_its_work(fleet):
+    fleet.start("campaign.budget=4s", instances=1)
+    state = fleet.over()
+    assert (state.state, "4 s" in state.reason) == ("finished", True)
+    execs = state.instances["main"].execs
+    entries = len(names(fleet, "main", "queue"))
+    assert (execs > 0, entries > 1) == (True, True)
+    fleet.start("campaign.budget=9s", instances=2)
+    state = fleet.over()
+    assert state.instances["main"].execs > execs
+    assert len(names(fleet, "main", "queue")) >= entries
+    assert " -i - " in fleet.starts("main")[1]
+    assert f" -i {fleet.run}/seeds " in fleet.starts("s1")[0]
+
+
+def test_the_spread_is_one_that_afl_takes(fleet):
+    """MOpt excludes our steering library: an instance does without, and says so."""
+    fleet.start(instances=4, options={"s3": ["-L", "0"]})
+    state = fleet.until(lambda s: len(s.instances) == 4 and at_work(s), 90)
+    assert all(i.restarts == 0 for i in state.instances.values())
+    hello = {e.instance: e for e in fleet.events(InstanceHello)}
+    assert " -L 0 " in fleet.starts("s3")[0]
+    assert "MOpt" in hello["s3"].unable["promote"]
+    assert "promote" in hello["s2"].capabilities
+    fleet.send(Stop())
+    fleet.over()
+
+
+def test_a_budget_of_executions_is_kept(fleet):
+    fleet.start("campaign.budget=4000 execs", instances=2)
+    state = fleet.over()
+    assert state.state == "finished"
+    assert "4000 trials" in state.reason
+    assert 4000 <= sum(i.execs for i in state.instances.values()) < 5000
+
+
+def test_the_first_crash_ends_it(fleet):
+    (fleet.directory / "seeds" / "near").write_text('"near\n')
+    fleet.start("stop.crashes=1", instances=1)
+    state = fleet.over()
+    assert state.state == "finished"
+    assert "stop.crashes" in state.reason
+    assert names(fleet, "main", "crashes")
+
+
+# ---------------------------------------------------------------------------- refusals
+
+
+def refused(fleet, *overrides: str) -> str:
+    """Why the only instance, and with it the campaign, failed; nothing was tried twice."""
+    fleet.start(*overrides, instances=1)
+    state = fleet.over()
+    assert state.state == "failed"
+    assert fleet.events(CampaignEnded)[-1].state == "failed"
+    assert state.instances["main"].restarts == 0
+    assert len(fleet.starts("main")) == 1
+    reason = fleet.events(InstanceState)[-1].reason
+    assert reason.startswith("afl-fuzz: ")
+    assert reason.isprintable()
+    return reason
+
+
+def command(fleet, name: str) -> str:
+    return f"target.command=['{fleet.programs}/{name}','@@']"
+
+
+def seeds(fleet, **files: str) -> str:
+    directory = fleet.directory / "bad"
+    directory.mkdir()
+    for name, text in files.items():
+        (directory / name).write_text(text)
+    return f"engine.seeds={directory}"
+
+
+def test_a_target_that_is_not_instrumented(fleet):
+    assert "No instrumentation detected: build" in refused(fleet, command(fleet, "plain"))
+
+
+def test_a_target_that_is_a_shell_script(fleet):
+    assert "is a shell script" in refused(fleet, command(fleet, "script"))
+
+
+def test_a_target_that_crashes_on_every_seed_and_then_gets_a_good_one(fleet):
+    bad = seeds(fleet, one="!1", two="!2")
+    assert "does not crash" in refused(fleet, bad)
+    (fleet.directory / "bad" / "good").write_text("hello\n")
+    fleet.start(bad, instances=1)
+    state = fleet.until(at_work, 60)
+    assert state.instances["main"].state == "running"
+    fleet.send(Stop())
+    fleet.over()
+
+
+def test_a_target_that_hangs_on_every_seed(fleet):
+    assert "time out or crash" in refused(fleet, seeds(fleet, one="~1"))
+
+
+def test_a_wrong_option(fleet):
+    assert "Unknown -p power schedule" in refused(fleet, "engine.extra_args=['-p', 'nope']")
+    shutil.rmtree(fleet.run)
+    assert "invalid option -- 'k'" in refused(fleet, "engine.extra_args=['-k']")
+
+
+def test_a_directory_in_use_is_waited_for(fleet):
+    """Another afl-fuzz, a stranger's, holds main's directory for a while."""
+    fleet.freeze(instances=1)
+    stranger = subprocess.Popen(
+        ["afl-fuzz", "-i", fleet.directory / "seeds", "-o", fleet.run / "out", "-M", "main",
+         "--", fleet.programs / "target", "@@"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, "AFL_NO_UI": "1", "AFL_SKIP_CPUFREQ": "1", "AFL_NO_AFFINITY": "1",
+             "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1"},
+    )  # fmt: skip
+    try:
+        stats = fleet.run / "out/main/fuzzer_stats"
+        end = time.monotonic() + 30
+        while not stats.exists() and time.monotonic() < end:
+            time.sleep(0.1)
+        start(fleet.run)
+        fleet.until(lambda s: s.instances["main"].restarts >= 1, 30)
+    finally:
+        stranger.terminate()
+        stranger.wait(10)
+    fleet.until(lambda s: s.instances["main"].state == "running" and at_work(s), 60)
+    assert " -i - " in fleet.starts("main")[-1]
+    fleet.send(Stop())
+    fleet.over()
+
+
+# ------------------------------------------------------------- before anything is started
+
+
+def fuzztui(fleet, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "XDG_RUNTIME_DIR": str(fleet.directory)}
+    return subprocess.run(
+        [FUZZTUI, str(fleet.file), "--headless", *arguments],
+        cwd=fleet.directory, env=env, capture_output=True, text=True, timeout=100, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def test_the_command_line_tells_why_and_its_exit_status_is_not_0(fleet):
+    fleet.freeze(instances=1)
+    missing = fuzztui(fleet, "--set", "target.command=['./nowhere']")
+    assert (missing.returncode, "there is no " in missing.stderr) == (2, True)
+    plain = fuzztui(fleet, "--set", command(fleet, "plain"))
+    assert plain.returncode == 1
+    assert "No instrumentation detected" in plain.stdout
+    assert "Traceback" not in missing.stderr + plain.stderr
+
+
+def test_a_build_that_fails_says_the_compilers_error(fleet):
+    fleet.freeze(instances=1)
+    (fleet.directory / "bad.c").write_text("int main(void) { return x; }\n")
+    build = "target.build='$CC -o bad $SOURCE/bad.c'"
+    done = fuzztui(fleet, "--set", "target.command=['bad']", "--set", build)
+    assert done.returncode == 1
+    assert "bad.c:1:25: error: use of undeclared identifier 'x'" in done.stderr
+    assert "Traceback" not in done.stderr
+    eventually(lambda: running(fleet.run) is None)
+
+
+def test_a_target_that_is_built_runs(fleet):
+    overrides = (
+        "target.command=['bin/built', '@@']",
+        f"target.build='mkdir -p bin; $CC -o bin/built {fleet.programs}/target.c; "
+        f"AFL_LLVM_CMPLOG=1 $CC -o cmplog {fleet.programs}/target.c'",
+        "target.cmplog=cmplog",
+    )
+    fleet.start(*overrides, instances=1)
+    fleet.until(at_work, 60)
+    assert f"-c {fleet.run}/build/cmplog -l 2 " in fleet.starts("main")[0]
+    assert fleet.events(Stats)[-1].instance == "main"
+    fleet.send(Stop())
+    fleet.over()
+
+
+def test_empty_seeds_are_refused(fleet):
+    with pytest.raises(SupervisorError, match=r"engine.seeds: .*empty"):
+        fleet.start(seeds(fleet, empty=""), instances=1)
+    eventually(lambda: running(fleet.run) is None)
+
+
+# -------------------------------------------------------------------------- the samples
+
+
+def sample(fleet, name: str, *overrides: str) -> None:
+    """Start a sample campaign in the place of ours."""
+    prepare_run(fleet.run)
+    path = Path(__file__).parents[2] / "sample_campaigns" / name
+    write_frozen(load(path, [f"campaign.output={fleet.run}", *overrides]), fleet.run)
+    start(fleet.run)
+
+
+def test_the_crashy_sample_crashes(fleet):
+    sample(fleet, "crashy-afl.toml")
+    state = fleet.over()
+    assert (state.state, state.target) == ("finished", "crate @@")
+    assert "stop.crashes" in state.reason
+    assert any(f.category == "crash" for f in state.findings.values())
+
+
+@pytest.mark.skipif(not Path("/usr/include/stb").is_dir(), reason="libstb-dev is not installed")
+def test_the_sample_of_a_real_library_runs(fleet):
+    sample(fleet, "stb-image-afl.toml")
+    fleet.until(
+        lambda s: (
+            s.instances["main"].edges > 300
+            and all(i.execs > 1000 and i.restarts == 0 for i in s.instances.values())
+        ),
+        90,
+    )
+    fleet.send(Stop())
+    assert fleet.over().state == "stopped"

@@ -1,0 +1,152 @@
+"""Building a target and gathering seeds: what every AFL++ campaign needs before it starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fuzztui.campaign import load
+from fuzztui.supervise.afl.build import build_target
+from fuzztui.supervise.afl.seeds import gather_seeds
+from fuzztui.supervise.rundir import SupervisorError
+
+
+@pytest.fixture
+def build(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "src").mkdir()
+
+    def build(
+        command: str, *, told: Callable[[str], None] | None = None, **engine: str
+    ) -> list[str]:
+        more = "".join(f"{key} = '{value}'\n" for key, value in engine.items())
+        file = tmp_path / "c.toml"
+        file.write_text(
+            f'[campaign]\noutput = "run"\n[target]\ncommand = "x"\nsource = "src"\n'
+            f"build = '''{command}'''\n[engine]\nkind = \"afl\"\n{more}"
+        )
+        lines: list[str] = []
+        build_target(load(file).campaign, tmp_path / "run", told or lines.append)
+        return lines
+
+    return build
+
+
+def failure(build, command: str) -> str:
+    with pytest.raises(SupervisorError) as caught:
+        build(command)
+    return str(caught.value)
+
+
+def test_it_runs_in_a_directory_of_its_own_with_afls_compilers(build, tmp_path):
+    told = build('pwd; echo "$CC $CXX $SOURCE $FUZZTUI_RUN"')
+    run = tmp_path / "run"
+    assert told[1:] == [str(run / "build"), f"afl-cc afl-c++ {tmp_path / 'src'} {run}"]
+    assert (run / "build").stat().st_mode & 0o777 == 0o700
+    assert (run / "build.log").read_text().splitlines() == told[1:]
+
+
+def test_another_afls_compilers_come_first(build, tmp_path):
+    (tmp_path / "afl").mkdir()
+    assert build('echo "$PATH"', afl_path="afl")[-1].startswith(f"{tmp_path / 'afl'}:")
+
+
+def test_it_is_built_once(build, tmp_path):
+    build("echo x >> made")
+    told = build("echo x >> made")
+    assert "built already" in told[0]
+    assert str(tmp_path / "run" / "build") in told[0]
+    build("echo yy >> made")
+    assert (tmp_path / "run/build/made").read_text() == "x\nyy\n"
+
+
+def test_a_failed_build_says_why_and_is_tried_again(build, tmp_path):
+    noise = "for i in 1 2 3 4 5 6 7; do echo compiling $i; done; "
+    error = 'printf "x.c:3:5: \\033[31merror:\\033[0m expected ;\\n" >&2; '
+    words = failure(build, noise + error + noise + "echo make: Error 2; exit 2")
+    assert words.startswith("target.build: failed with exit status 2:\n")
+    assert "\n  x.c:3:5: error: expected ;\n" in words
+    assert "compiling 1" not in words
+    assert str(tmp_path / "run/build.log") in words
+    assert "exit status 2" in failure(build, noise + error + noise + "echo make: Error 2; exit 2")
+
+
+def test_the_first_command_that_fails_ends_it(build, tmp_path):
+    assert "exit status 1" in failure(build, "false\ntouch late")
+    assert "UNKNOWN" in failure(build, "echo $UNKNOWN; touch late")
+    assert not (tmp_path / "run/build/late").exists()
+
+
+def test_what_a_build_prints_is_harmless(build):
+    told = build("printf '\\033]0;x\\007 \\377 %s\\n' " + "x" * 5000)
+    assert all(line.isprintable() and len(line) <= 300 for line in told[1:])
+
+
+def test_a_build_that_nobody_waits_for_is_ended(build, tmp_path):
+    class Left(Exception):
+        pass
+
+    def leave(words: str) -> None:
+        if words == "line":
+            raise Left
+
+    with pytest.raises(Left):
+        build("echo $$ > pid; echo line; sleep 50; touch late", told=leave)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "run/build/pid").read_text()), 0)
+
+
+def test_a_place_that_cannot_be_written(build, tmp_path):
+    (tmp_path / "run/build").write_text("in the way")
+    assert "cannot be run" in failure(build, "true")
+
+
+# ------------------------------------------------------------------------------ seeds
+
+
+def gathered(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_seeds_are_copied_from_files_and_directories(tmp_path):
+    (tmp_path / "a/deep").mkdir(parents=True)
+    (tmp_path / "a/deep/one").write_bytes(b"1")
+    (tmp_path / "a/two").write_bytes(b"2")
+    (tmp_path / "a/empty").write_bytes(b"")
+    os.mkfifo(tmp_path / "a/fifo")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/two").write_bytes(b"another")
+    (tmp_path / "two").write_bytes(b"2")
+    seeds = tmp_path / "seeds"
+    paths = [str(tmp_path / name) for name in ("a", "b", "two")]
+    told: list[str] = []
+    gather_seeds(paths, seeds, told.append)
+    wanted = {"one": b"1", "two": b"2", "2-two": b"another"}
+    assert gathered(seeds) == wanted
+    assert told == ["gathering 4 seeds"]
+    gather_seeds(paths, seeds, told.append)
+    assert gathered(seeds) == wanted
+    # A copy, no link: afl-fuzz links its queue to what it is given.
+    assert (seeds / "one").stat().st_ino != (tmp_path / "a/deep/one").stat().st_ino
+
+
+def test_without_seeds_one_is_made_up_and_said_until_there_are_some(tmp_path):
+    told: list[str] = []
+    gather_seeds([], tmp_path / "seeds", told.append)
+    assert list(gathered(tmp_path / "seeds").values()) == [b"0\n"]
+    assert "no engine.seeds" in told[0]
+    (tmp_path / "good").write_bytes(b"good")
+    gather_seeds([str(tmp_path / "good")], tmp_path / "seeds", told.append)
+    assert gathered(tmp_path / "seeds") == {"good": b"good"}
+
+
+def test_empty_seeds_are_refused_in_words(tmp_path):
+    (tmp_path / "in").mkdir()
+    with pytest.raises(SupervisorError, match=r"engine.seeds: .*there are no files"):
+        gather_seeds([str(tmp_path / "in")], tmp_path / "seeds", print)
+    (tmp_path / "in/empty").write_bytes(b"")
+    with pytest.raises(SupervisorError, match=r"all 1 files are empty"):
+        gather_seeds([str(tmp_path / "in")], tmp_path / "seeds", print)

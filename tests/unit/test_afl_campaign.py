@@ -1,0 +1,117 @@
+"""The campaign file of an AFL++ campaign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzztui.campaign import CampaignError, load, write_frozen
+
+GOOD = """\
+[campaign]
+name = "demo"
+
+[target]
+command = ["./program", "-x", "@@"]
+
+[engine]
+kind = "afl"
+instances = 3
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    program = tmp_path / "program"
+    program.write_text("")
+    program.chmod(0o755)
+
+    def write(text: str) -> Path:
+        path = tmp_path / "demo.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def problems(path: Path, *overrides: str) -> list[str]:
+    with pytest.raises(CampaignError) as caught:
+        load(path, overrides, cwd=path.parent)
+    return [str(p) for p in caught.value.problems]
+
+
+def test_paths_and_units_are_resolved(write, tmp_path):
+    campaign = load(write(GOOD), cwd=tmp_path).campaign
+    assert campaign.target["command"] == [str(tmp_path / "program"), "-x", "@@"]
+    assert campaign.target["cwd"] == campaign.target["source"] == str(tmp_path)
+    assert (campaign.target["timeout_s"], campaign.target["memory_bytes"]) == (1.0, 0)
+    assert campaign.target["build"] == campaign.target["cmplog"] == ""
+    assert campaign.engine["options"] == {}
+    assert campaign.subject == "program -x @@"
+
+
+def test_a_command_may_be_written_as_in_a_shell(write, tmp_path):
+    override = "target.command=\"./program 'a b' @@\""
+    campaign = load(write(GOOD), [override], cwd=tmp_path).campaign
+    assert campaign.target["command"] == [str(tmp_path / "program"), "a b", "@@"]
+    assert "No closing quotation" in problems(write(GOOD), 'target.command="x \'y"')[0]
+
+
+def test_a_mere_name_may_be_on_the_path(write, tmp_path):
+    campaign = load(write(GOOD), ['target.command=["true"]'], cwd=tmp_path).campaign
+    assert Path(campaign.target["command"][0]).is_absolute()
+    assert "no such command on PATH" in problems(write(GOOD), 'target.command=["nope-nope"]')[0]
+
+
+def test_what_is_built_is_looked_for_where_it_is_built(write, tmp_path):
+    text = GOOD.replace("[engine]", 'build = "make"\ncmplog = "program.cmplog"\n[engine]')
+    campaign = load(write(text), ["campaign.output=here"], cwd=tmp_path).campaign
+    build = tmp_path / "here" / "build"
+    assert campaign.build_directory == build
+    assert campaign.target["command"][0] == str(build / "program")
+    assert campaign.target["cmplog"] == str(build / "program.cmplog")
+
+
+@pytest.mark.parametrize("build", ["", 'build = "make"\ncmplog = "p.cmplog"\n'])
+def test_the_frozen_copy_means_the_same_from_anywhere(write, tmp_path, build):
+    text = GOOD.replace("[engine]", build + 'memory = "1GiB"\n[engine]')
+    overrides = ["engine.options={s1 = ['AFL_X=1', '-p', 'rare']}", "engine.extra_args=['-D']"]
+    loaded = load(write(text), overrides, cwd=tmp_path)
+    run = tmp_path / "elsewhere"
+    run.mkdir()
+    write_frozen(loaded, run)
+    again = load(run / "campaign.toml", cwd=Path("/")).campaign
+    for field in ("name", "output", "instances", "target", "engine"):
+        assert getattr(again, field) == getattr(loaded.campaign, field)
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("target.command=[]", "a list of strings"),
+        ('target.command=["", "x"]', "a list of strings"),
+        ('target.command=["./nowhere"]', "there is no "),
+        ('target.command=["./demo.toml"]', "not an executable file"),
+        ('target.cmplog="./nowhere"', "there is no "),
+        ("target.timeout=0", "never end"),
+        ("engine.extra_args=['-o', '/tmp']", "campaign.output"),
+        ("engine.extra_args=['-i-']", "engine.seeds"),
+        ("engine.extra_args=['-p', '--']", "target.command"),
+        ("engine.options={s1 = ['-M', 'x']}", "s1: '-M' cannot be given"),
+        ("engine.options={S1 = []}", "'S1' is no instance"),
+        ("engine.options={s1 = {}}", "is not a table of lists"),
+        ("engine.options=['-p']", "a table of lists"),
+        ('engine.options={s1 = ["a\\u0000"]}', "holds a NUL"),
+        ("engine.dictionary=['demo.toml','demo.toml','demo.toml','demo.toml','demo.toml']", "4"),
+    ],
+)
+def test_what_is_wrong_is_said_before_the_start(write, override, words):
+    (found,) = problems(write(GOOD), override)
+    assert words in found
+    assert override.partition("=")[0] in found
+
+
+def test_a_missing_program_is_said_with_its_line(write):
+    (found,) = problems(write(GOOD.replace("./program", "./prgram")))
+    assert "demo.toml:5: target.command: './prgram': there is no /" in found
