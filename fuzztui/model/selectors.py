@@ -321,7 +321,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "mutants": mutants_dict(state),
         "last_find_s": _or_none(t.last_find_t),
         "findings": [_group_dict(g) for g in groups(state)],
-        "instances": [_instance_dict(i) for i in state.instances.values()],
+        "instances": [_instance_dict(i, state) for i in state.instances.values()],
         "pending_commands": pending_commands(state),
         "unknown_events": sum(state.unknown.values()),
         "log_seq": state.seq,
@@ -333,6 +333,10 @@ _Figure = TypeVar("_Figure", int, float)
 
 def _or_none(figure: _Figure) -> _Figure | None:
     return figure if figure >= 0 else None
+
+
+def _age(t: float, now: float) -> float | None:
+    return round(max(0.0, now - t), 3) if t >= 0 else None
 
 
 def _group_dict(group: Group) -> dict[str, Any]:
@@ -349,7 +353,8 @@ def _group_dict(group: Group) -> dict[str, Any]:
     }
 
 
-def _instance_dict(i: Instance) -> dict[str, Any]:
+def _instance_dict(i: Instance, state: State) -> dict[str, Any]:
+    over = state.state in ENDED or i.state in ENDED
     return {
         "id": i.id,
         "state": i.state,
@@ -370,4 +375,10 @@ def _instance_dict(i: Instance) -> dict[str, Any]:
         "cpu": i.cpu,
         "rss": i.rss,
         "stats_s": _or_none(i.stats_t),
+        "age_s": None if over else _age(i.stats_t, state.t),
+        "slow_age_s": None if over else _age(i.slow_t, state.t),
+        "directory": i.directory or None,
+        "peers": i.peers,
+        "capabilities": i.capabilities,
+        "unable": i.unable,
     }

@@ -257,8 +257,8 @@ class Supervisor:
         """An instance came to another state: the campaign may have too."""
         if life.over:
             self._steering.gone(life)
-        if life.state != "running":
-            self._observer.interrupted(life.name)
+        # Into a pause and out of it: a last packet may come after it has begun.
+        self._observer.interrupted(life.name)
         if life.state == "running" and self.state.state == "starting":
             self.record(CampaignState("running"))
         self.pauses_changed()

@@ -28,9 +28,10 @@ def run_app(
 ) -> int:
     """Show a campaign until the user leaves; an exit status for the shell.
 
-    ``run`` is the run directory (None: a log without one, nothing but the log can be
-    seen), ``log_path`` what :class:`~fuzztui.log.reader.LogReader` opens. ``speed`` and
-    ``at`` (campaign time, seconds) are the replay's. ``control`` False: look only.
+    ``run`` is the run directory (None: a log without one, or a campaign of somebody else
+    that is only watched), ``log_path`` what :class:`~fuzztui.log.reader.LogReader` opens.
+    ``speed`` and ``at`` (campaign time, seconds) are the replay's. ``control`` False: look
+    only.
     Must be called in the main thread, on a terminal.
     """
     from fuzztui.tui.themes import DEFAULT, PLAIN, load_themes
@@ -59,7 +60,7 @@ def run_app(
     with _drawing_on_stdout():
         app.run()
     status = app.status
-    if mode == "live" and not status.over and status.name:
+    if mode == "live" and run is not None and not status.over and status.name:
         if status.orphaned:
             print(f"No supervisor is running. Go on with: {opening.go_on}")
         else:

@@ -12,7 +12,18 @@ from collections.abc import Iterable
 
 from textual.binding import Binding, BindingType
 
-from fuzztui.tui.situation import Action, Situation, entry, instance, living, mutants, pausable, row
+from fuzztui.tui.situation import (
+    Action,
+    Situation,
+    entry,
+    finding,
+    fuzzing,
+    instance,
+    living,
+    mutants,
+    pausable,
+    row,
+)
 
 __all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "Situation", "bindings", "method_name"]
 
@@ -40,6 +51,18 @@ _STEERING = (
         "instance.pause", ("P",), "Pause instance",
         "Pause the instance under the cursor, or resume it", "Campaign",
         scope="overview", check=instance, footer=10, mode="live",
+    ),
+    Action(
+        "instance.skip_current", ("n",), "Next entry",
+        "Let the instance leave the queue entry that it fuzzes now", "Campaign",
+        scope="fuzzing", needs="skip-current", does="leave the current entry",
+        check=fuzzing, footer=15, mode="live", engine="afl",
+    ),
+    Action(
+        "campaign.add_seed", ("a",), "Add seed",
+        "Give the campaign another input to start from", "Campaign",
+        needs="add-seed", does="take seeds while it runs",
+        check=pausable, footer=16, mode="live", engine="afl",
     ),
     Action(
         "entry.promote", ("u",), "Promote",
@@ -149,6 +172,12 @@ _LOOKING = (
         "finding.copy_path", ("C",), "Copy path",
         "Copy the path of the finding's file", "Findings",
         scope="findings", check=row, footer=11,
+    ),
+    Action(
+        "finding.minimise", ("m",), "Minimise",
+        "Look for a smaller input with the same outcome", "Findings",
+        scope="findings", needs="minimise", does="minimise",
+        check=finding, footer=13, mode="live", engine="afl",
     ),
     Action(
         "finding.group", ("v",), "Group",

@@ -21,15 +21,15 @@ from textual.screen import Screen
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import Changes, State
 from fuzztui.session import Session
-from fuzztui.tui import figures
+from fuzztui.tui import instances
 from fuzztui.tui.actions import BY_ID, Situation, bindings, method_name
 from fuzztui.tui.background import in_thread
 from fuzztui.tui.commands import ActionProvider
+from fuzztui.tui.controls import CampaignControls
 from fuzztui.tui.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.player import Player
 from fuzztui.tui.replaying import ReplayControls
 from fuzztui.tui.screens.base import CampaignScreen
-from fuzztui.tui.screens.confirm import ConfirmScreen
 from fuzztui.tui.screens.corpus import CorpusScreen
 from fuzztui.tui.screens.findings import FindingsScreen
 from fuzztui.tui.screens.help import HelpScreen
@@ -39,13 +39,11 @@ from fuzztui.tui.screens.overview import OverviewScreen
 from fuzztui.tui.status import Status, status_of
 from fuzztui.tui.steering import Steering
 from fuzztui.tui.text import plain
-from fuzztui.tui.themed import ThemedApp
 from fuzztui.tui.themes import ThemeFile
 from fuzztui.tui.widgets.banner import Banner
 from fuzztui.tui.widgets.footer import Footer
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.tui.widgets.timeline import Mark, Timeline
-from fuzztui.wire.commands import Command, Pause, Resume, Stop
 
 EVERYTHING = Changes(campaign=True, reset=True)
 
@@ -77,7 +75,7 @@ class Opening:
     monotonic: Callable[[], float] = time.monotonic
 
 
-class FuzzApp(ReplayControls, ThemedApp):
+class FuzzApp(ReplayControls, CampaignControls):
     """The terminal monitor and controller."""
 
     TITLE = "fuzztui"
@@ -118,6 +116,7 @@ class FuzzApp(ReplayControls, ThemedApp):
         self.mode = opening.mode
         self.player = opening.player
         self.run_dir = opening.run
+        self.steering = opening.steering
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
         self._empty = State()
@@ -193,6 +192,7 @@ class FuzzApp(ReplayControls, ThemedApp):
     def on_changes(self, changes: Changes) -> None:
         """The feed: show it on the screen that is looked at, note it for the others."""
         self._note_kills(changes)
+        self.tell_answers(changes)
         self._update_status()
         self._tell_problems()
         for tab, missed in self._missed.items():
@@ -217,6 +217,11 @@ class FuzzApp(ReplayControls, ThemedApp):
             self._told = len(problems)
             text = plain(f"{problems[-1]}. What is readable is shown.")
             self.notify(text, title="The log is damaged", severity="warning", markup=False)
+
+    def nudge(self) -> None:
+        """There may be something new in the log."""
+        if self._feed is not None:
+            self._feed.nudge()
 
     def on_trouble(self, problem: str) -> None:
         """The feed: the log cannot be read, or can again."""
@@ -250,7 +255,9 @@ class FuzzApp(ReplayControls, ThemedApp):
 
     def _update_status(self) -> None:
         now = self.now()
-        self.status = status_of(self.campaign, now, self.mode, self._alive, self._last_kill_t)
+        self.status = status_of(
+            self.campaign, now, self.mode, self._alive, self._last_kill_t, watched=self.watched
+        )
 
     def draw_frame(self) -> None:
         """Troubles, keys and timeline of the screen that is looked at."""
@@ -270,6 +277,9 @@ class FuzzApp(ReplayControls, ThemedApp):
         if self.status.orphaned and self.campaign.state != "empty":
             how = f"Go on with: {self._opening.go_on}" if self._opening.go_on else ""
             troubles.append(f"No supervisor is running; what was found is kept. {how}")
+        elif not self.status.over:
+            bad = instances.trouble(list(self.campaign.instances.values()))
+            troubles += [bad] if bad else []
         return troubles
 
     def now(self) -> float:
@@ -310,6 +320,12 @@ class FuzzApp(ReplayControls, ThemedApp):
 
     # ------------------------------------------------------------- actions
 
+    @property
+    def watched(self) -> bool:
+        """Whether somebody else's campaign is looked at, of which we have no run."""
+        opening = self._opening
+        return opening.mode == "live" and opening.run is None and opening.steering is None
+
     def situation(self) -> Situation:
         """What can be done now, with the row under the cursor."""
         screen = self._campaign_screen
@@ -318,7 +334,9 @@ class FuzzApp(ReplayControls, ThemedApp):
             row,
             mode=self.mode,
             state=self.campaign.state,
+            engine=self.campaign.engine,
             control=self._opening.steering is not None,
+            watched=self.watched,
             alive=self._alive,
             paused_replay=self.player is not None and not self.player.playing,
         )
@@ -359,31 +377,6 @@ class FuzzApp(ReplayControls, ThemedApp):
             yield screen
             yield from screen.query(BigTable)
         yield self
-
-    def steer(self, command: Command, words: str) -> None:
-        """Send a command; what becomes of it is told, and comes back through the log."""
-        self.run_worker(self._steer(command, words), group="steer")
-
-    async def _steer(self, command: Command, words: str) -> None:
-        steering = self._opening.steering
-        if steering is None:
-            return
-        outcome = await steering.send(command)
-        detail = f": {outcome.detail}" if outcome.detail else ""
-        if outcome.kind == "applied":
-            at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
-            said = f" ({outcome.detail})" if outcome.detail else ""
-            self.notify(plain(f"{words}: done{at}{said}"), markup=False, timeout=3)
-        elif outcome.kind == "pending":
-            self.notify(plain(f"{words}: sent{detail}"), markup=False, timeout=5)
-        elif outcome.kind == "rejected":
-            text = plain(f"{words}: refused{detail}")
-            self.notify(text, severity="warning", markup=False, timeout=8)
-        else:
-            text = plain(f"{words}: not sent{detail}")
-            self.notify(text, severity="error", markup=False, timeout=8)
-        if self._feed is not None:
-            self._feed.nudge()
 
     def say(self, text: str) -> None:
         """A short notice; ``text`` may be anything."""
@@ -439,25 +432,3 @@ class FuzzApp(ReplayControls, ThemedApp):
 
     def do_view_log(self) -> None:  # noqa: D102
         self.switch_mode("log")
-
-    def do_campaign_pause(self) -> None:
-        """Pause all, or resume all."""
-        if self.campaign.state == "paused":
-            self.steer(Resume(), "resume the campaign")
-        else:
-            self.steer(Pause(), "pause the campaign")
-
-    def do_campaign_stop(self) -> None:
-        """After asking."""
-        s = self.status
-        question = (
-            f"End the campaign {s.name!r} after {figures.span(s.now)}? Its engines write their "
-            "last figures and stop. Everything that was found is kept. "
-            "To leave it running and only close this screen, press q instead."
-        )
-
-        def answer(yes: bool | None) -> None:
-            if yes:
-                self.steer(Stop(), "stop the campaign")
-
-        self.push_screen(ConfirmScreen("Stop the campaign", question, "Stop", "Go on"), answer)

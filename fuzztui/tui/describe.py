@@ -43,6 +43,8 @@ def command_words(command: dict[str, Any]) -> str:
         words += f" to {command['to']}" if "to" in command else ""
         words += f", because {command['because']}" if command.get("because") else ""
         return words + (f" on {instance}" if instance else "")
+    if "file" in command:
+        return f"{name} {instance}/{command['file']}" if instance else f"{name} {command['file']}"
     if "entry" in command:
         return f"{name} {instance or '?'}/{command['entry']}"
     return f"{name} {instance}" if instance else name
@@ -80,13 +82,19 @@ def describe(event: ev.Event) -> Described:
         case ev.CommandRejected():
             text = f"{event.id}  {event.reason}"
             return Described("refused", text, "failed", event.instance, STEERING)
+        case ev.CommandProgress():
+            part = f"  {figures.percent(event.part, 1.0)}" if event.part >= 0 else ""
+            return Described("at work", f"{event.id}  {event.text}{part}", "pending", "", STEERING)
         case ev.InstanceState():
             text = _because(event.state, event.reason)
             if event.restarts:
                 text += f"  (restart {event.restarts})"
             return Described("instance", text, state_style(event.state), event.instance, INSTANCES)
         case ev.InstanceHello():
-            text = f"{event.engine} {event.version}  python {event.python}  pid {event.pid}"
+            words = [f"{event.engine} {event.version}".strip()]
+            words += [f"python {event.python}"] if event.python else []
+            words += [f"pid {event.pid}"] if event.pid else []
+            text = "  ".join(w for w in words if w)
             return Described("hello", text, "muted", event.instance, INSTANCES)
         case ev.Message():
             style = {"error": "failed", "warning": "hang"}.get(event.level, "")
@@ -97,6 +105,9 @@ def describe(event: ev.Event) -> Described:
                 f"corpus {event.corpus:,}  edges {figures.count(event.edges)}"
             )
             return Described("stats", text, "muted", event.instance, FIGURES)
+        case ev.Synced():
+            text = ", ".join(f"{peer} up to #{next_id}" for peer, next_id in event.peers.items())
+            return Described("imports", text, "muted", event.instance, FIGURES)
         case ev.Resources():
             memory = figures.size(event.rss)
             text = f"cpu {event.cpu:.2f}  memory {memory}  {event.processes} processes"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.model.selectors import lineage
-from fuzztui.model.state import Entry, Finding, State
+from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.tui import figures, shell
 from fuzztui.tui.hexview import Preview, hex_rows, text_lines
 from fuzztui.tui.mutants import brief_change, place
+from fuzztui.tui.places import place_of, shown
 from fuzztui.tui.text import plain, plain_lines
+from fuzztui.tui.widgets.braille import gauge
 from fuzztui.tui.widgets.canvas import Line, Span
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
@@ -26,27 +29,36 @@ MEMBERS = 20
 """Files of one cause, or mutants of one killer, that are listed."""
 
 
-def entry_file(entry: Entry) -> str:
-    """The entry's file, relative to the run."""
-    return f"out/{entry.instance}/{_below(entry.file, 'queue')}" if entry.file else ""
+def repro_command(run: Path, file: Path) -> str:
+    """The command line that runs the target on a finding's input again."""
+    return shell.command(["fuzztui", "repro", str(run), str(file)])
 
 
-def finding_file(finding: Finding) -> str:
-    """The finding's file, relative to the run."""
-    folder = "hangs" if finding.category == "hang" else "crashes"
-    return f"out/{finding.instance}/{_below(finding.file, folder)}"
+def finding_title(finding: Finding) -> str:
+    """One line for people; until it is described: the signal and how it was made.
+
+    What AFL's naming does not fit is called by its name.
+    """
+    if finding.title:
+        return finding.title
+    op = finding.op.split(",", 1)[0]
+    if finding.id < 0 or not (finding.sig or op):
+        return finding.file
+    what = signal_name(finding.sig) if finding.sig > 0 else finding.category
+    return f"{what}, found by {op}" if op else what
 
 
-def _below(file: str, folder: str) -> str:
-    return file if "/" in file else f"{folder}/{file}"
+def signal_name(number: int) -> str:
+    """``SIGSEGV`` for 11; a number that this system has no name for as it is."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
-def repro_command(run: Path, finding: Finding) -> str:
-    """The command line that runs the target on the finding's input again."""
-    return shell.command(["fuzztui", "repro", str(run), str(run / finding_file(finding))])
-
-
-def entry_lines(entry: Entry, state: State, pending: Sequence[str] = ()) -> list[Line]:
+def entry_lines(
+    entry: Entry, state: State, run: Path | None, pending: Sequence[str] = ()
+) -> list[Line]:
     """What is known about a queue entry, its ancestors last."""
     lines: list[Line] = [[Span(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
     lines.append(pair("found", f"{figures.clock(entry.t)}, at {entry.execs:,} execs"))
@@ -60,7 +72,8 @@ def entry_lines(entry: Entry, state: State, pending: Sequence[str] = ()) -> list
         lines.append(pair("edges", f"{entry.edges:,}", "edge"))
     lines.append(pair("made by", _origin(entry)))
     if entry.file:
-        lines.append(pair("file", f"{entry_file(entry)}  ({figures.size(entry.size)})", "muted"))
+        file = f"{shown(entry, state, run)}  ({figures.size(entry.size)})"
+        lines.append(pair("file", file, "muted"))
     return lines + _killed(entry, state) + _lineage(entry, state)
 
 
@@ -104,7 +117,7 @@ def _origin(entry: Entry) -> str:
     if entry.sync:
         return f"imported from {entry.sync}"
     if not entry.src:
-        return entry.op or "seed"
+        return entry.op.replace("orig:", "seed ", 1) or "seed"
     return f"{entry.op or '?'} of {' + '.join(f'#{i}' for i in entry.src)}"
 
 
@@ -118,10 +131,12 @@ def _marks(entry: Entry, pending: Sequence[str]) -> list[Span]:
     return spans
 
 
-def finding_lines(finding: Finding, state: State, run: Path | None) -> list[Line]:
-    """What is known about a crash or a hang."""
+def finding_lines(
+    finding: Finding, state: State, run: Path | None, minimising: CommandStatus | None = None
+) -> list[Line]:
+    """What is known about a crash or a hang, and how far it is with making it smaller."""
     style = finding.category
-    name = finding.title or finding.file
+    name = finding_title(finding)
     lines: list[Line] = [[Span(part, f"bold {style}")] for part in plain_lines(name, 3)]
     if finding.place:
         lines.append([Span("at ", "muted"), Span(plain(finding.place), "bold")])
@@ -130,15 +145,19 @@ def finding_lines(finding: Finding, state: State, run: Path | None) -> list[Line
     if finding.execs:
         lines.append(pair("execs", f"{finding.execs:,}"))
     if finding.sig:
-        lines.append(pair("signal", str(finding.sig)))
+        lines.append(pair("signal", f"{finding.sig} {signal_name(finding.sig)}"))
     if finding.op or finding.src:
         parents = " + ".join(f"#{i}" for i in finding.src)
         lines.append(
             pair("made by", f"{finding.op or '?'}" + (f" of {parents}" if parents else ""))
         )
-    lines.append(pair("file", f"{finding_file(finding)}  ({figures.size(finding.size)})", "muted"))
-    if run is not None:
-        lines.append(pair("reproduce", repro_command(run, finding), "valid"))
+    file = f"{shown(finding, state, run)}  ({figures.size(finding.size)})"
+    lines.append(pair("file", file, "muted"))
+    where = place_of(finding, state, run)
+    if run is not None and where is not None:
+        lines.append(pair("reproduce", repro_command(run, where.path), "valid"))
+    if minimising is not None:
+        lines.append(minimising_line(minimising))
     if finding.input:
         lines += [pair("input", finding.input)]
     if finding.detail:
@@ -164,9 +183,26 @@ def _members(finding: Finding, state: State) -> list[Line]:
     return lines
 
 
+def minimising_line(command: CommandStatus) -> Line:
+    """How far it is, or what became of it."""
+    if command.state != "pending":
+        done = command.state == "applied"
+        words = command.text or ("done" if done else "refused")
+        return pair("minimised", words if done else f"no: {words}", "valid" if done else "hang")
+    line = [*pair("minimising", "")]
+    if command.part >= 0:
+        full, rest = gauge(command.part, 16)
+        percent = figures.percent(min(command.part, 1.0), 1.0)
+        line += [Span(full, "primary"), Span(rest, "gauge"), Span(f" {percent}", "bold")]
+    words = command.text or ("" if command.part >= 0 else "begins…")
+    return [*line, Span(f" {plain(words)}" if words else "", "pending")]
+
+
 def preview_lines(preview: Preview, width: int) -> list[Line]:
     """An input file: as text when it reads as text, and always as bytes."""
     lines: list[Line] = [[], title(f"input, {figures.size(preview.size)}")]
+    if preview.moved:
+        lines.append(pair("moved to", preview.moved, "muted"))
     if preview.problem:
         return [*lines, [Span(plain(preview.problem), "hang")]]
     if not preview.data:

@@ -24,6 +24,12 @@ REMOTE_HZ = 2.0
 BACK_OFF_S = 2.0
 """Pause after the session failed."""
 
+QUIET_S = 1.0
+"""Pause while nothing happens: polling is a third of what a screen at rest costs."""
+
+QUIET_POLLS = 12
+"""So many polls that bring nothing are quiet."""
+
 
 def default_hz() -> float:
     """Polls a second: ``FUZZTUI_HZ``, or by whether the terminal is a remote one."""
@@ -58,6 +64,7 @@ class Feed:
         self._target: float | None = None
         self._wake = asyncio.Event()
         self._trouble = ""
+        self._quiet = 0
 
     async def run(self) -> None:
         """Poll until cancelled."""
@@ -65,6 +72,9 @@ class Feed:
             self._wake.clear()
             changes = await self._step()
             pause = BACK_OFF_S if self._trouble else self._interval
+            self._quiet = self._quiet + 1 if changes == Changes() else 0
+            if self._quiet > QUIET_POLLS and self._session.mode == "live":
+                pause = max(pause, QUIET_S)
             if changes is not None and self._session.behind:
                 pause = 0.0
             with suppress(TimeoutError):
@@ -77,7 +87,8 @@ class Feed:
         self._wake.set()
 
     def nudge(self) -> None:
-        """Poll now."""
+        """Poll now, and soon again."""
+        self._quiet = 0
         self._wake.set()
 
     def when_free(self, look: Callable[[], None]) -> None:

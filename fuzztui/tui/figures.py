@@ -107,6 +107,18 @@ def brief(seconds: float) -> str:
     return f"{s}s"
 
 
+_STEPS = (0, 3, 5, 10, 20, 30, 40, 50)
+
+
+def age(seconds: float) -> str:
+    """How old something is, in steps so coarse that fifty ages on a screen cost nothing.
+
+    Up to a minute in steps, then as :func:`brief`. Never older than it is.
+    """
+    s = max(0, int(seconds))
+    return f"{max(step for step in _STEPS if step <= s)}s" if s < 60 else brief(s)
+
+
 def ago(t: float, now: float) -> str:
     """How long before ``now`` the moment ``t`` was; a negative ``t`` never was."""
-    return NONE if t < 0 else f"{brief(now - t)} ago"
+    return NONE if t < 0 else f"{age(now - t)} ago"

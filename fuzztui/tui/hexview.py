@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fuzztui.tui.places import Place, settled
 from fuzztui.tui.text import plain_lines
 
 LIMIT = 16 * 1024
 """Bytes of a file that are shown."""
+
+GONE = "the file is gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,13 @@ class Preview:
     data: bytes = b""
     size: int = -1
     problem: str = ""
+    moved: str = ""
+    """Where the file was found, when it is not where it was."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether there is no such file."""
+        return self.problem == GONE
 
     @property
     def is_text(self) -> bool:
@@ -36,14 +46,14 @@ class Preview:
         return odd * 20 <= len(text)
 
 
-def load(run: Path, relative: str, limit: int = LIMIT) -> Preview:
-    """Read the start of ``run/relative``: regular files below ``run`` only. Blocking.
+def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
+    """Read the start of ``root/relative``: regular files below ``root`` only. Blocking.
 
     A log may name any file; symbolic links out of the run, FIFOs and devices are
     refused before they are opened for good.
     """
     try:
-        root = run.resolve()
+        root = root.resolve()
         path = (root / relative).resolve()
         if "\0" in relative or not path.is_relative_to(root):
             return Preview(problem="the file is outside the run")
@@ -54,14 +64,22 @@ def load(run: Path, relative: str, limit: int = LIMIT) -> Preview:
                 return Preview(problem="not a regular file")
             return Preview(file.read(limit), info.st_size)
     except FileNotFoundError:
-        return Preview(problem="the file is gone")
+        return Preview(problem=GONE)
     except (OSError, ValueError, RuntimeError) as e:
         return Preview(problem=f"cannot be read: {getattr(e, 'strerror', None) or e}")
 
 
-def reading(run: Path | None, relative: str) -> tuple[str, Callable[[], Preview]] | None:
+def reading(place: Place | None) -> tuple[str, Callable[[], Preview]] | None:
     """The file's name and how to :func:`load` it; None when there is no such thing."""
-    return (relative, lambda: load(run, relative)) if relative and run is not None else None
+    return None if place is None else (str(place.path), lambda: _load_settled(place))
+
+
+def _load_settled(place: Place) -> Preview:
+    preview = load(place.root, place.relative)
+    if not preview.gone:
+        return preview
+    now = settled(place)
+    return preview if now == place else replace(load(now.root, now.relative), moved=str(now.path))
 
 
 def text_lines(preview: Preview) -> list[str]:

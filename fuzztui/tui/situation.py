@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from fuzztui.model.selectors import ENDED
+from fuzztui.model.state import Instance
+
+FUZZING = frozenset({"", "running", "stalled"})
+"""States of an instance that is at some queue entry now ("": nobody has said)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +20,12 @@ class Situation:
     """live or replay."""
     state: str = "empty"
     """The campaign's state."""
+    engine: str = ""
+    """The campaign's engine."""
     control: bool = True
     """False when the campaign was opened to be looked at only."""
+    watched: bool = False
+    """Whether it is somebody else's campaign, which nobody here can steer."""
     alive: bool | None = None
     """Whether a supervisor holds the run; None while that is not known yet."""
     instances: frozenset[str] = frozenset()
@@ -27,10 +35,14 @@ class Situation:
     capabilities: frozenset[str] | None = None
     """What that instance's engine can obey (of mutants, which are everybody's: any engine
     here); None while it has not said."""
+    unable: Mapping[str, str] = field(default_factory=dict)
+    """Why that engine cannot obey a command, by the command's name."""
     row: bool = False
     """Whether the cursor is on a row."""
     mutant: str = ""
     """The state of the mutant under the cursor (of all that are meant, if they agree)."""
+    minimising: bool = False
+    """Whether the finding under the cursor is being made smaller already."""
     paused_replay: bool = False
 
 
@@ -58,6 +70,9 @@ class Action:
     check: WhyNot = field(default=lambda _: "")
     mode: str = ""
     """Only in this mode (live or replay); elsewhere it is hidden, not greyed."""
+    engine: str = ""
+    """Only this engine's campaigns have it in the footer. Their supervisor sees to it
+    itself, so that their instances need not announce it."""
 
     def why_not(self, now: Situation) -> str:
         """The reason why this cannot be done now, for people; "" when it can."""
@@ -66,10 +81,14 @@ class Action:
         reason = self.check(now)
         if reason or not self.needs:
             return reason
+        engine = f"{now.instance}'s engine" if now.instance else "this campaign's engine"
+        if why := now.unable.get(self.needs):
+            return f"{engine} cannot {self.does}: {why}"
+        if self.engine and self.engine == now.engine:
+            return ""
         if now.capabilities is None:
             return f"{now.instance or 'the engine'} has not said yet what it can do"
         if self.needs not in now.capabilities:
-            engine = f"{now.instance}'s engine" if now.instance else "this campaign's engine"
             return f"{engine} cannot {self.does}"
         return ""
 
@@ -84,10 +103,26 @@ class Action:
         return self.label
 
 
+def over(instance: Instance | None) -> Situation:
+    """The situation on a row of ``instance``, or on one whose instance is not known."""
+    if instance is None:
+        return Situation()
+    said = instance.capabilities or instance.engine
+    return Situation(
+        row=True,
+        instance=instance.id,
+        instance_state=instance.state,
+        capabilities=frozenset(instance.capabilities) if said else None,
+        unable=dict(instance.unable),
+    )
+
+
 def steerable(now: Situation) -> str:
     """Against steering anything at all."""
     if now.mode == "replay":
         return "this is a replay: nothing can be steered"
+    if now.watched:
+        return "watched only: start the campaign with fuzztui to steer it"
     if not now.control:
         return "opened to look only"
     if now.state in ENDED:
@@ -107,6 +142,18 @@ def pausable(now: Situation) -> str:
 def instance(now: Situation) -> str:
     """Against steering the instance under the cursor."""
     return pausable(now) or ("" if now.instance else "no instance under the cursor")
+
+
+def fuzzing(now: Situation) -> str:
+    """Against what needs an instance that fuzzes."""
+    if reason := instance(now):
+        return reason
+    return "" if now.instance_state in FUZZING else f"{now.instance} is {now.instance_state}"
+
+
+def finding(now: Situation) -> str:
+    """Against working on the finding under the cursor."""
+    return steerable(now) or row(now) or ("it is being minimised" if now.minimising else "")
 
 
 def entry(now: Situation) -> str:

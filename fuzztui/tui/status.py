@@ -13,6 +13,12 @@ from fuzztui.wire.events import MutationStats
 STALE_S = 10.0
 """Figures older than this are called old in a warning colour."""
 
+AFL_STALE_S = 120.0
+"""The same of AFL, which may write its figures once a minute: two were missed."""
+
+AFL = "afl"
+"""The engine of a campaign of AFL or AFL++, supervised or watched."""
+
 FRESH_S = 3.0
 """Up to this age figures are simply current: engines report about once a second."""
 
@@ -33,6 +39,7 @@ class Status:
     budget_s: float = 0.0
     budget_trials: int = 0
     figures_age: float = -1.0
+    """Age of the oldest figures that should be renewed, -1 when there are none."""
     execs: int = 0
     execs_per_sec: float = 0.0
     corpus: int = 0
@@ -41,6 +48,10 @@ class Status:
     edges_valid: int = -1
     valid: int = -1
     invalid: int = -1
+    cycles: tuple[int, int] = (-1, -1)
+    """The fewest and the most of any instance."""
+    stability: float = -1.0
+    """The lowest of any instance, in per cent."""
     crashes: int = 0
     hangs: int = 0
     last_entry_t: float = -1.0
@@ -54,11 +65,18 @@ class Status:
     pending: int = 0
     """Commands that nobody has answered yet."""
     alive: bool | None = None
+    watched: bool = False
+    """Whether it is somebody else's campaign."""
 
     @property
     def over(self) -> bool:
         """Nothing more will happen."""
         return self.state in ENDED
+
+    @property
+    def stale_s(self) -> float:
+        """From which age on figures are worrying."""
+        return AFL_STALE_S if self.engine == AFL else STALE_S
 
     @property
     def orphaned(self) -> bool:
@@ -88,6 +106,8 @@ def status_of(
     mode: str = "live",
     alive: bool | None = None,
     last_kill_t: float = -1.0,
+    *,
+    watched: bool = False,
 ) -> Status:
     """``state`` summed up at campaign time ``now``.
 
@@ -96,6 +116,7 @@ def status_of(
     """
     sums = totals(state)
     instances = list(state.instances.values())
+    cycles = [i.cycles for i in instances if i.cycles >= 0]
     latest: dict[str, float] = {}
     for finding in list(state.findings.values()):
         latest[finding.category] = max(latest.get(finding.category, -1.0), finding.t)
@@ -119,6 +140,8 @@ def status_of(
         edges_valid=sums.edges_valid,
         valid=sums.valid,
         invalid=sums.invalid,
+        cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
+        stability=min((i.stability for i in instances if i.stability >= 0), default=-1.0),
         crashes=sums.crashes,
         hangs=sums.hangs,
         last_entry_t=sums.last_find_t,
@@ -129,6 +152,7 @@ def status_of(
         last_kill_t=last_kill_t,
         pending=len(pending_commands(state)),
         alive=alive,
+        watched=watched,
     )
 
 

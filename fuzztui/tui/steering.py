@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from fuzztui.model.state import State
+from fuzztui.model.state import CommandStatus, State
 from fuzztui.remote.client import ControlClient, RemoteError, Result
 from fuzztui.tui.background import in_thread
-from fuzztui.wire.commands import Command
+from fuzztui.wire.commands import Command, Minimise
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection
 
 
@@ -85,7 +85,7 @@ def selection_of(command: dict[str, Any]) -> Selection | None:
 
 
 def pending_for(state: State) -> dict[str, list[str]]:
-    """Names of the unanswered commands, by entry key (``instance/id``) or instance id."""
+    """Names of the unanswered commands, by entry or finding key, or by instance id."""
     out: dict[str, list[str]] = {}
     for status in list(state.commands.values()):
         if status.state != "pending":
@@ -96,5 +96,16 @@ def pending_for(state: State) -> dict[str, list[str]]:
             if not target and len(state.instances) == 1:
                 target = next(iter(state.instances))
             target = f"{target}/{command['entry']}"
+        elif "file" in command:
+            target = f"{target}/{command['file']}"
         out.setdefault(target, []).append(str(command.get("c", "?")))
     return out
+
+
+def minimisings(state: State) -> dict[str, CommandStatus]:
+    """By the key of a finding: the latest command to minimise it, answered or not."""
+    return {
+        f"{status.command.get('instance', '')}/{status.command.get('file', '')}": status
+        for status in list(state.commands.values())
+        if status.command.get("c") == Minimise.name
+    }

@@ -4,6 +4,7 @@ import pytest
 
 from fuzztui.tui.actions import ACTIONS, BY_ID, Situation, bindings, key_name, method_name
 from fuzztui.tui.app import FuzzApp
+from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.screens.corpus import CorpusScreen
 from fuzztui.tui.screens.findings import FindingsScreen
 from fuzztui.tui.screens.help import help_lines
@@ -20,6 +21,7 @@ OWNERS = {
     "app": FuzzApp,
     "table": BigTable,
     "listing": ListingScreen,
+    "fuzzing": CampaignScreen,
     "overview": OverviewScreen,
     "corpus": CorpusScreen,
     "findings": FindingsScreen,

@@ -27,6 +27,7 @@ class Session:
     """Does what it is told, in the order that it is told."""
 
     behind = False
+    mode = "live"
 
     def __init__(self):
         self.answers = []
@@ -113,6 +114,25 @@ async def test_while_behind_there_is_no_pause():
     feed = Feed(session, listener, 0.001)  # one poll in a thousand seconds
     task = asyncio.create_task(feed.run())
     await until(lambda: len(listener.changes) == 20)
+    task.cancel()
+
+
+async def test_where_nothing_happens_it_is_polled_rarely(parts, monkeypatch):
+    session, listener, feed = parts
+    monkeypatch.setattr(feed_module, "QUIET_POLLS", 3)
+    monkeypatch.setattr(feed_module, "QUIET_S", 3600.0)
+    task = asyncio.create_task(feed.run())
+    await until(lambda: feed._quiet > 3)
+    await asyncio.sleep(0.05)
+    polls = session.polls
+    assert polls == 4
+    session.answers = [Changes(records=1)]
+    feed.nudge()
+    await until(lambda: listener.changes)
+    await until(lambda: session.polls == polls + 1 + 4)  # as often as ever, until it is quiet
+    session.mode = "replay"  # whose clock goes on
+    feed.nudge()
+    await until(lambda: session.polls > polls + 20)
     task.cancel()
 
 

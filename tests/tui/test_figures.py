@@ -64,6 +64,13 @@ def test_times(seconds, clock, span, brief):
     )
 
 
+def test_ages_move_in_steps_and_never_exaggerate():
+    shown = [figures.age(s) for s in (-1, 2.9, 3, 7, 10, 41, 59, 60, 119, 7300)]
+    assert shown == ["0s", "0s", "3s", "5s", "10s", "40s", "50s", "1m", "1m", "2h"]
+    # A whole day of looking at one age: this many repaints.
+    assert len({figures.age(s) for s in range(86400)}) < 100
+
+
 def test_never_is_a_dash():
     assert figures.ago(-1, 100) == "–"
     assert figures.ago(40, 100) == "1m ago"

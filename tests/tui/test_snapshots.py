@@ -2,6 +2,7 @@
 
 import pytest
 from fakes import running, started
+from fleet import fleet
 from mutated import mutated
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
@@ -36,6 +37,26 @@ MUTATED = {
     "overview-mu2-80x24": ((80, 24), "1"),
     "overview-mu2-120x40": ((120, 40), "1"),
 }
+
+
+# Fleets of afl-fuzz: how many, whether they are only watched.
+FLEETS = {
+    "afl-120x40": ((120, 40), 50, False),
+    "afl-80x24": ((80, 24), 50, False),
+    "afl-two-80x24": ((80, 24), 2, False),
+    "watched-120x40": ((120, 40), 50, True),
+    "watched-80x24": ((80, 24), 50, True),
+}
+
+
+@pytest.mark.parametrize("name", FLEETS)
+async def test_screen_of_afl(drive, picture, name):
+    size, many, watched = FLEETS[name]
+    async with drive(fleet(many, watched=watched), size=size, run=None, control=not watched) as d:
+        await d.press("j")
+        await d.until(lambda: "0:15:00" in d.text())
+        await d.still()
+        assert d.text() + "\n" == picture
 
 
 @pytest.mark.parametrize("name", MUTATED)

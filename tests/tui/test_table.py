@@ -282,3 +282,24 @@ async def test_moving_is_clamped(index):
         app.grid.move_to(index)
         assert app.grid.cursor == f"k00000{min(4, max(0, index))}"
         assert not app.grid.go_to("nowhere")
+
+
+def test_without_room_one_column_gives_then_others_are_left_out():
+    made = [
+        Column("state", "state", lambda r: (r, ""), give=8),
+        Column("n", "n", lambda _: ("12345", "")),
+        Column("a", "a", lambda _: ("aaaa", ""), lambda _: 0, drop=True),
+        Column("b", "b", lambda _: ("bbbb", ""), drop=True),
+    ]
+    layout = Layout(made)
+
+    def at(room, by=None):
+        layout.fit(["failed: no seeds"], room, by)
+        return {c.id: width for c, width in layout.cells}
+
+    assert at(60) == {"state": 16, "n": 5, "a": 4, "b": 4}
+    assert at(30) == {"state": 10, "n": 5, "a": 4, "b": 4}
+    assert at(27) == {"state": 13, "n": 5, "a": 4}
+    assert at(16) == {"state": 8, "n": 5}
+    assert at(5) == {"state": 8, "n": 5}  # it scrolls sideways
+    assert at(5, made[2]) == {"state": 8, "n": 5, "a": 4}  # what it is sorted by stays

@@ -99,7 +99,7 @@ def test_an_assertion_is_quoted_and_tells_causes_apart(crash):
 
 def test_a_sanitizers_report_is_the_truth(crash):
     verdict = crash("asan")
-    assert verdict.title == "heap-buffer-overflow READ of size 4 in \\e[31mevil[/x]\\u202e"
+    assert verdict.title == "heap-buffer-overflow in \\e[31mevil[/x]\\u202e (READ)"
     assert verdict.place == "t.c:7 in \\e[31mevil[/x]\\u202e"
     assert "\x1b" not in verdict.detail
     assert verdict.signature.startswith("heap-buffer-overflow-")

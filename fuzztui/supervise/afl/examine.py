@@ -110,9 +110,9 @@ async def _crashed(bench: Bench, outcome: Outcome) -> Verdict | None:
 def _reported(report: Report) -> Verdict:
     frames = telling(report.frames)
     access = report.access.partition(" ")[0]
-    title = " ".join(word for word in (report.kind, report.access) if word)
-    if frames:
-        title += f" in {frames[0].name}"
+    # The function first: on a narrow screen the end of a title is cut.
+    title = report.kind + (f" in {frames[0].name}" if frames else "")
+    title += f" ({access})" if access else ""
     return Verdict(
         signature(report.kind, frames, access),
         visible(title)[:MAX_TITLE],

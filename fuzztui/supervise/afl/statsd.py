@@ -135,8 +135,6 @@ class Gauges:
         (since, before), (until, after) = samples[0], samples[-1]
         if until > since:
             self._rate = (after - before) / (until - since)
-        elif self._rate < 0:
-            self._rate = live.execs_per_sec  # its own average, for the first second
 
     def _whole(self, execs: int) -> int:
         """With the executions that it has forgotten: the count never goes back."""
@@ -154,12 +152,15 @@ class Gauges:
         if live is None or (slow is not None and self._slow_at > self._live_at):
             if slow is None:
                 return None
-            rate = slow.execs_per_sec if self._rate < 0 else self._rate
+            # The first file's average is that of the seeds, which says nothing.
+            old = now - self._slow_at > WINDOW_S
+            rate = self._rate if self._rate >= 0 else slow.execs_per_sec if old else 0.0
             execs = max(slow.execs, self._told.execs if self._told else 0)
             return replace(
                 slow, execs=execs, execs_per_sec=round(rate, 2), age=_age(now, self._slow_at)
             )
-        merged = replace(live, execs_per_sec=round(self._rate, 2), age=_age(now, self._live_at))
+        rate = max(0.0, self._rate)  # the first second has none
+        merged = replace(live, execs_per_sec=round(rate, 2), age=_age(now, self._live_at))
         if slow is not None:
             fresh = {name: value for name in _LIVE if (value := getattr(live, name)) >= 0}
             merged = replace(

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from fuzztui.tui.text import plain
 
 MOST = 400
-"""Characters of an answer."""
+"""Characters of an answer, unless it is a path."""
 
 
 class AskScreen(ModalScreen[str | None]):
@@ -35,11 +35,12 @@ class AskScreen(ModalScreen[str | None]):
     }
     """
 
-    def __init__(self, title: str, question: str, placeholder: str) -> None:
+    def __init__(self, title: str, question: str, placeholder: str, most: int = MOST) -> None:
         super().__init__()
         self._title = title
         self._question = question
         self._placeholder = placeholder
+        self._most = most
 
     def compose(self) -> ComposeResult:
         """Question and input."""
@@ -47,7 +48,7 @@ class AskScreen(ModalScreen[str | None]):
             box.border_title = self._title
             box.border_subtitle = "⏎ sends, esc does not"
             yield Static(plain(self._question), markup=False)
-            yield Input(placeholder=self._placeholder, select_on_focus=False, max_length=MOST)
+            yield Input(placeholder=self._placeholder, select_on_focus=False, max_length=self._most)
 
     def on_mount(self) -> None:
         """Type at once."""

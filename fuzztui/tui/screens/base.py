@@ -19,6 +19,7 @@ from fuzztui.tui.widgets.banner import Banner
 from fuzztui.tui.widgets.footer import Footer
 from fuzztui.tui.widgets.header import Header
 from fuzztui.tui.widgets.timeline import Timeline
+from fuzztui.wire.commands import SkipCurrent
 
 
 class CampaignScreen(Screen[None]):
@@ -101,6 +102,11 @@ class CampaignScreen(Screen[None]):
         self.host.draw_frame()
         if key := self.host.sought(self.TAB):
             self.reveal(key)
+
+    def do_instance_skip_current(self) -> None:
+        """The instance that the row under the cursor belongs to goes on with another entry."""
+        if name := self.describe_row().instance:
+            self.host.steer(SkipCurrent(name), f"next entry of {name}")
 
     def reveal(self, key: str) -> None:
         """Show the row with ``key``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from textual.geometry import Size
 
@@ -11,7 +12,9 @@ from fuzztui.model.state import Changes, Entry
 from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.hexview import Preview, reading
+from fuzztui.tui.places import place_of
 from fuzztui.tui.screens.listing import ListingScreen
+from fuzztui.tui.situation import over
 from fuzztui.tui.steering import pending_for
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.columns import Cell, Column
@@ -23,6 +26,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
     """A row for each entry of each instance's queue."""
 
     TAB = "corpus"
+    SCOPES = ("listing", "fuzzing")
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,14 +44,18 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=6, max=11),
             Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12),
             Column("size", "size", _size, lambda e: e.size, "right", min=5),
-            Column("edges", "edges", _edges, lambda e: e.edges, "right", descending=True),
+            Column(
+                "edges", "edges", _edges, lambda e: e.edges, "right", descending=True, spare=True
+            ),
             Column(
                 "kills", "kills", _kills, lambda e: e.kills, "right", descending=True, spare=True
             ),
-            Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=8, flex=True),
-            Column("outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=70),
-            Column("op", "made by", _op, lambda e: e.op, max=18, needs=84),
-            Column("src", "of", _src, None, "right", max=11, needs=96),
+            Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=14, flex=True),
+            Column(
+                "outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=70, spare=True
+            ),
+            Column("op", "made by", _op, lambda e: e.op, max=18, drop=True),
+            Column("src", "of", _src, None, "right", max=11, drop=True, spare=True),
         )
 
     def _steer(self, entry: Entry) -> Cell:
@@ -79,12 +87,13 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
 
     def details(self, row: Entry, preview: Preview | None, size: Size) -> Sequence[Line]:
         """Properties, lineage, bytes."""
-        lines = detail.entry_lines(row, self.campaign, self._pending.get(row.key, ()))
+        pending = self._pending.get(row.key, ())
+        lines = detail.entry_lines(row, self.campaign, self.host.run_dir, pending)
         return lines + (detail.preview_lines(preview, size.width) if preview is not None else [])
 
     def preview_of(self, row: Entry) -> tuple[str, Callable[[], Preview]] | None:
         """The queue file."""
-        return reading(self.host.run_dir, detail.entry_file(row))
+        return reading(place_of(row, self.campaign, self.host.run_dir))
 
     def describe_row(self) -> Situation:
         """The entry's instance and what its engine can do."""
@@ -92,15 +101,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         if entry is None:
             return Situation()
         instance = self.campaign.instances.get(entry.instance)
-        said = instance is not None and (instance.capabilities or instance.engine)
-        return Situation(
-            row=True,
-            instance=entry.instance,
-            instance_state=instance.state if instance is not None else "",
-            capabilities=frozenset(instance.capabilities)
-            if instance is not None and said
-            else None,
-        )
+        return replace(over(instance), row=True, instance=entry.instance)
 
     # ------------------------------------------------------------- actions
 
@@ -121,9 +122,10 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
 
     def do_entry_copy(self) -> None:
         """The path of the file."""
-        entry, run = self.table.current, self.host.run_dir
-        if entry is not None and run is not None:
-            self.host.copy(shell.path(str(run / detail.entry_file(entry))), "path")
+        entry = self.table.current
+        place = None if entry is None else place_of(entry, self.campaign, self.host.run_dir)
+        if place is not None:
+            self.host.copy(shell.path(str(place.path)), "path")
 
     def do_entry_parent(self) -> None:
         """To the entry that this one was made from."""
@@ -146,7 +148,7 @@ def _size(entry: Entry) -> Cell:
 
 
 def _edges(entry: Entry) -> Cell:
-    return figures.count(entry.edges), "edge" if entry.edges >= 0 else "muted"
+    return figures.count(entry.edges) if entry.edges >= 0 else "", "edge"
 
 
 def _kills(entry: Entry) -> Cell:
@@ -168,11 +170,12 @@ def _why(entry: Entry) -> Cell:
 
 def _outcome(entry: Entry) -> Cell:
     style = {"success": "valid", "failure": "crash", "timeout": "hang"}.get(entry.outcome, "muted")
-    return entry.outcome or figures.NONE, style
+    return entry.outcome, style
 
 
 def _op(entry: Entry) -> Cell:
-    return entry.op or ("seed" if not entry.src else figures.NONE), "muted"
+    seed = entry.op.replace("orig:", "seed ", 1) if entry.op else "seed"
+    return seed if not entry.src else entry.op or figures.NONE, "muted"
 
 
 def _src(entry: Entry) -> Cell:

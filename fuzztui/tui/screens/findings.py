@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from textual.geometry import Size
+from textual.worker import WorkType
 
 from fuzztui.model.selectors import groups
-from fuzztui.model.state import Changes, Finding
+from fuzztui.model.state import Changes, CommandStatus, Finding
 from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
+from fuzztui.tui.background import in_thread
 from fuzztui.tui.hexview import Preview, reading
+from fuzztui.tui.places import place_of, settled
 from fuzztui.tui.screens.listing import ListingScreen
+from fuzztui.tui.situation import over
+from fuzztui.tui.steering import minimisings
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.columns import Cell, Column
 from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.table import BigTable
+from fuzztui.wire.commands import Minimise
 
 _SIGNS = {"crash": "✗ crash", "hang": "▲ hang"}
 
@@ -30,6 +38,7 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
         self.grouped = True
         self._counts: dict[str, int] = {}
         """How often each cause was met, by its signature."""
+        self._minimisings: dict[str, CommandStatus] = {}
 
     def make_table(self) -> BigTable[Finding]:
         """Oldest first: new ones come in at the end and move nothing."""
@@ -41,7 +50,7 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
         return (
             Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9),
             Column("met", "met", self._met, self._count_of, "right", min=5, descending=True),
-            Column("title", "what", _title, _name, min=20, max=200, flex=True),
+            Column("title", "what", self._title, detail.finding_title, min=20, max=200, flex=True),
             Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=76),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
             Column("by", "by", _by, lambda f: f.instance, max=12, needs=60),
@@ -60,6 +69,14 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
         n = self._count_of(finding)
         return f"×{figures.count(n)}", "bold" if n > 1 else "muted"
 
+    def _title(self, finding: Finding) -> Cell:
+        title = detail.finding_title(finding)
+        command = self._minimisings.get(finding.key)
+        if command is not None and command.state == "pending":
+            part = f" {figures.percent(command.part, 1.0)}" if command.part >= 0 else ""
+            return f"minimising{part}…  {title}", "pending"
+        return title, "" if finding.title else "muted"
+
     def show(self, changes: Changes) -> None:
         """Take in findings; a description may change which one stands for its cause."""
         state = self.campaign
@@ -74,8 +91,11 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
                 if finding is not None and finding.signature:
                     touched.update(state.groups.get(finding.signature, ())[:1])
             self.table.touch(touched)
-        else:
+        elif not changes.commands:
             return
+        if changes.reset or changes.commands:
+            before, self._minimisings = self._minimisings, minimisings(state)
+            self.table.touch((before.keys() | self._minimisings.keys()) & state.findings.keys())
         self._count()
         self.show_detail()
         self.host.refresh_footer()
@@ -88,17 +108,26 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
 
     def details(self, row: Finding, preview: Preview | None, size: Size) -> Sequence[Line]:
         """Title, place, report, the other files of the cause, the crashing input."""
-        lines = detail.finding_lines(row, self.campaign, self.host.run_dir)
+        command = self._minimisings.get(row.key)
+        lines = detail.finding_lines(row, self.campaign, self.host.run_dir, command)
         return lines + (detail.preview_lines(preview, size.width) if preview is not None else [])
 
     def preview_of(self, row: Finding) -> tuple[str, Callable[[], Preview]] | None:
         """The crashing input."""
-        return reading(self.host.run_dir, detail.finding_file(row))
+        return reading(place_of(row, self.campaign, self.host.run_dir))
 
     def describe_row(self) -> Situation:
-        """Whether there is a finding under the cursor."""
+        """The finding's instance, and whether the finding is worked on."""
         finding = self.table.current
-        return Situation(row=finding is not None, instance=finding.instance if finding else "")
+        if finding is None:
+            return Situation()
+        command = self._minimisings.get(finding.key)
+        return replace(
+            over(self.campaign.instances.get(finding.instance)),
+            row=True,
+            instance=finding.instance,
+            minimising=command is not None and command.state == "pending",
+        )
 
     # ------------------------------------------------------------- actions
 
@@ -111,32 +140,44 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
         self.notify("One row a cause" if self.grouped else "One row a file", timeout=2)
 
     def do_finding_copy(self) -> None:
-        """The command line."""
-        finding, run = self.table.current, self.host.run_dir
-        if finding is not None and run is not None:
-            self.host.copy(detail.repro_command(run, finding), "command")
+        """The command line; of a watched campaign, which is no run, the file's path."""
+        run = self.host.run_dir
+        if run is None:
+            self._copy(lambda file: shell.path(str(file)), "path: there is no run to reproduce in")
+        else:
+            self._copy(lambda file: detail.repro_command(run, file), "command")
 
     def do_finding_copy_path(self) -> None:
         """The path of the file."""
-        finding, run = self.table.current, self.host.run_dir
-        if finding is not None and run is not None:
-            self.host.copy(shell.path(str(run / detail.finding_file(finding))), "path")
+        self._copy(lambda file: shell.path(str(file)), "path")
+
+    def _copy(self, words: Callable[[Path], str], what: str) -> None:
+        finding = self.table.current
+        place = None if finding is None else place_of(finding, self.campaign, self.host.run_dir)
+        if place is None:
+            return
+
+        async def copy() -> None:
+            now = await in_thread(lambda: settled(place))
+            self.host.copy(words(now.path), what)
+
+        work: WorkType[None] = copy  # begun only when it is not cancelled before
+        self.run_worker(work, group="copy", exclusive=True)
+
+    def do_finding_minimise(self) -> None:
+        """Ask the supervisor for a smaller input."""
+        finding = self.table.current
+        if finding is not None:
+            words = f"minimise {detail.finding_title(finding)}"
+            self.host.steer(Minimise(finding.file, finding.instance), words)
 
 
 def _kind(finding: Finding) -> Cell:
     return _SIGNS.get(finding.category, finding.category), finding.category
 
 
-def _name(finding: Finding) -> str:
-    return finding.title or finding.file
-
-
 def _by(finding: Finding) -> Cell:
     return finding.instance, "muted"
-
-
-def _title(finding: Finding) -> Cell:
-    return (finding.title, "") if finding.title else (finding.file, "muted")
 
 
 def _place(finding: Finding) -> Cell:

@@ -36,7 +36,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     there is not.
     """
 
-    SCOPES = ("listing",)
+    SCOPES: ClassVar[tuple[str, ...]] = ("listing",)
     HINT: ClassVar[str] = "words that a row must hold"
     """What can be typed into the filter."""
     DEFAULT_CSS = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from textual import on
 from textual.containers import Grid
@@ -11,21 +11,25 @@ from textual.widget import Widget
 from fuzztui.model.state import Changes, Instance, State
 from fuzztui.tui import figures
 from fuzztui.tui.actions import Situation
-from fuzztui.tui.describe import state_sign, state_style
+from fuzztui.tui.instancecolumns import ages, columns
+from fuzztui.tui.instances import Fact, whole
 from fuzztui.tui.screens.base import CampaignScreen
-from fuzztui.tui.status import STALE_S, Status
+from fuzztui.tui.screens.instance import InstanceScreen
+from fuzztui.tui.situation import over
+from fuzztui.tui.status import AFL, Status
 from fuzztui.tui.steering import pending_for
 from fuzztui.tui.widgets.braille import Point
 from fuzztui.tui.widgets.chart import Chart, Curve
-from fuzztui.tui.widgets.columns import Cell, Column
+from fuzztui.tui.widgets.columns import Cell
 from fuzztui.tui.widgets.eventlist import EventList
+from fuzztui.tui.widgets.instancestrip import InstanceStrip
 from fuzztui.tui.widgets.mutationline import MutationLine
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.tui.widgets.tiles import Tiles
 from fuzztui.wire.commands import Pause, Resume
 
 MOST_INSTANCES = 8
-"""Lines of the instance table; more of them scroll."""
+"""Lines of the instance table; more of them are a fleet, which gets more room, and scroll."""
 
 
 def _count(value: float) -> str:
@@ -46,6 +50,7 @@ class OverviewScreen(CampaignScreen):
     """Totals, charts, instances, events."""
 
     TAB = "overview"
+    SCOPES = ("fuzzing",)
     DEFAULT_CSS = """
     OverviewScreen {
         & Tiles { margin-top: 1; }
@@ -55,6 +60,17 @@ class OverviewScreen(CampaignScreen):
         }
         & #instances { height: 3; margin-top: 1; }
         & EventList { height: 4fr; margin-top: 1; }
+        &.-afl InstanceStrip, &.-fleet InstanceStrip { display: block; }
+        &.-tall InstanceStrip { height: 2; }
+        &.-fleet #instances { height: 1fr; }
+        &.-fleet EventList { height: 4; }
+        &.-fleet.-short #charts { display: none; }
+        &.-fleet.-tall #charts { grid-size: 3 1; height: 8; }
+        &.-fleet.-tall.-medium #charts { grid-size: 2 1; }
+        &.-fleet.-tall.-medium #chart-finds { display: none; }
+        &.-fleet.-tall #chart-corpus { display: none; }
+        &.-fleet.-tall #instances { height: 3fr; }
+        &.-fleet.-tall EventList { height: 2fr; }
         & #chart-killed { display: none; }
         &.-mutants #chart-killed { display: block; }
         &.-mutants #chart-corpus { display: none; }
@@ -68,6 +84,11 @@ class OverviewScreen(CampaignScreen):
         &.-narrow.-mutants #chart-edges { display: none; }
     }
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pending: dict[str, list[str]] = {}
+        self._ages: dict[str, tuple[Cell, Cell]] = {}
 
     def body(self) -> Iterable[Widget]:
         """Tiles, charts, instances, events."""
@@ -85,7 +106,12 @@ class OverviewScreen(CampaignScreen):
             ),
             id="charts",
         )
-        yield BigTable(self._columns(), id="instances", empty="waiting for the first instance…")
+        yield BigTable(
+            columns(lambda: self.host.status, self._waiting_for),
+            id="instances",
+            empty="waiting for the first instance…",
+        )
+        yield InstanceStrip()
         yield EventList()
 
     @property
@@ -96,6 +122,11 @@ class OverviewScreen(CampaignScreen):
     def show(self, changes: Changes) -> None:
         """Repaint what ``changes`` names."""
         state = self.campaign
+        if changes.reset or changes.commands:
+            before, self._pending = self._pending, pending_for(state)
+            if not changes.reset:
+                steered = before.keys() ^ self._pending.keys()
+                self.instances.touch(steered & state.instances.keys())
         if changes.reset or changes.campaign or changes.instances or changes.findings:
             self._lay_out(state)
             self._show_charts(state)
@@ -106,8 +137,7 @@ class OverviewScreen(CampaignScreen):
         elif changes.instances:
             self.instances.touch(changes.instances)
             self._fit_instances(state)
-        if changes.commands:
-            self.instances.invalidate()
+            self._show_current()
         if changes.records or changes.reset:
             self.query_one(EventList).show(state)
 
@@ -115,8 +145,15 @@ class OverviewScreen(CampaignScreen):
         """Ages move on."""
         super().tick(status)
         self._show_totals(status)
-        if not status.over:
-            self.instances.invalidate()
+        # Only rows whose ages read differently now: there may be a hundred.
+        now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
+        self.instances.touch(id for id, words in now.items() if words != self._ages.get(id))
+        self._ages = now
+        self._show_current()
+
+    def _show_current(self) -> None:
+        strip = self.query_one(InstanceStrip)
+        strip.show(self.instances.current, self.campaign.instances, self.host.status)
 
     def _show_totals(self, status: Status) -> None:
         self.query_one(Tiles).show(status)
@@ -124,6 +161,7 @@ class OverviewScreen(CampaignScreen):
 
     def _lay_out(self, state: State) -> None:
         """Where there are mutants, kills take the place of the chart that says least."""
+        self.set_class(state.engine == AFL, "-afl")
         mutants = bool(state.mutants)
         if self.has_class("-mutants") != mutants:
             self.set_class(mutants, "-mutants")
@@ -131,9 +169,17 @@ class OverviewScreen(CampaignScreen):
             self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
 
     def _fit_instances(self, state: State) -> None:
-        height = 1 + min(MOST_INSTANCES, max(1, len(state.instances)))
-        if self.instances.styles.height is None or self.instances.styles.height.value != height:
-            self.instances.styles.height = height
+        many = len(state.instances)
+        fleet = many > MOST_INSTANCES
+        if fleet != self.has_class("-fleet"):
+            self.set_class(fleet, "-fleet")
+            self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
+            self.instances.styles.height = None  # the style sheet's
+        if not fleet:
+            height = 1 + max(1, many)
+            old = self.instances.styles.height
+            if old is None or old.value != height:
+                self.instances.styles.height = height
 
     def _show_charts(self, state: State) -> None:
         for id, (_, wanted) in CHARTS.items():
@@ -144,59 +190,12 @@ class OverviewScreen(CampaignScreen):
 
     # ---------------------------------------------------------- instances
 
-    def _columns(self) -> Sequence[Column[Instance]]:
-        return (
-            Column("id", "instance", lambda i: (i.id, "bold"), lambda i: i.id, max=16),
-            Column("state", "state", self._state, lambda i: i.state, max=24),
-            _figure("execs", "execs", lambda i: i.execs, figures.count),
-            Column(
-                "rate", "exec/s", lambda i: (figures.rate(i.execs_per_sec), "rate"),
-                lambda i: i.execs_per_sec, "right", descending=True,
-            ),
-            _figure("corpus", "corpus", lambda i: i.corpus, figures.count, "corpus"),
-            _figure("edges", "edges", lambda i: i.edges, figures.count, "edge"),
-            _figure("crashes", "crashes", lambda i: i.crashes, figures.count, "crash"),
-            _figure("hangs", "hangs", lambda i: i.hangs, figures.count, "hang"),
-            _figure("pending", "queued", lambda i: i.pending, figures.count, "", needs=100),
-            _figure("cycles", "cycles", lambda i: i.cycles, figures.count, "", needs=100),
-            Column(
-                "cpu", "cpu", lambda i: (f"{100 * i.cpu:.0f}%", ""), lambda i: i.cpu,
-                "right", min=4, needs=100, descending=True,
-            ),
-            _figure("rss", "memory", lambda i: i.rss, figures.size, "", needs=100),
-            Column("age", "figures", self._age, None, "right", min=8, needs=90),
-            _figure("restarts", "restarts", lambda i: i.restarts, str, "hang", needs=118),
-        )  # fmt: skip
-
-    def _state(self, instance: Instance) -> Cell:
-        waiting = pending_for(self.campaign).get(instance.id)
-        text = f"{state_sign(instance.state)} {instance.state}"
-        if waiting:
-            return f"{text} {waiting[0]}…", "pending"
-        if instance.reason and instance.state in ("failed", "stalled", "restarting"):
-            text += f": {instance.reason}"
-        return text, state_style(instance.state)
-
-    def _age(self, instance: Instance) -> Cell:
-        if instance.stats_t < 0:
-            return "none yet", "muted"
-        age = self.host.status.now - instance.stats_t
-        # Under the bound the age only flickers; a finished instance's does not matter.
-        if instance.state not in ("running", "stalled") or age < 3:
-            return "current" if instance.state == "running" else figures.NONE, "muted"
-        return figures.ago(0, age), "hang" if age > STALE_S else "muted"
+    def _waiting_for(self, instance: str) -> list[str]:
+        return self._pending.get(instance, [])
 
     def describe_row(self) -> Situation:
         """The instance under the cursor."""
-        instance = self.instances.current
-        if instance is None:
-            return Situation()
-        return Situation(
-            row=True,
-            instance=instance.id,
-            instance_state=instance.state,
-            capabilities=frozenset(instance.capabilities),
-        )
+        return over(self.instances.current)
 
     def do_instance_pause(self) -> None:
         """Pause or resume one instance."""
@@ -210,7 +209,19 @@ class OverviewScreen(CampaignScreen):
 
     @on(BigTable.Highlighted)
     def _moved(self) -> None:
+        self._show_current()
         self.host.refresh_footer()
+
+    @on(BigTable.Selected, "#instances")
+    def _opened(self, event: BigTable.Selected) -> None:
+        key = event.key or ""
+
+        def look() -> list[Fact]:
+            instances = self.campaign.instances
+            instance = instances.get(key)
+            return [] if instance is None else whole(instance, instances.keys(), self.host.status)
+
+        self.app.push_screen(InstanceScreen(look))
 
     def on_resize(self) -> None:
         """Charts that come into view have no data yet."""
@@ -221,21 +232,3 @@ def points(state: State, name: str) -> list[Point]:
     """A series of the state as (time, value) pairs."""
     series = state.series.get(name)
     return [] if series is None else list(zip(series.times, series.values, strict=False))
-
-
-def _figure(
-    id: str,
-    title: str,
-    of: Callable[[Instance], int],
-    show: Callable[[int], str],
-    style: str = "",
-    *,
-    needs: int = 0,
-) -> Column[Instance]:
-    """A column of numbers; a figure of nothing is not worth a colour."""
-
-    def cell(instance: Instance) -> Cell:
-        value = of(instance)
-        return show(value), style if value > 0 else "muted"
-
-    return Column(id, title, cell, of, "right", needs=needs, descending=True)

@@ -24,7 +24,9 @@ class Column(Generic[T]):
     ``sort`` gives a value of one comparable type for every row; None: not sortable.
     ``flex`` takes the room that is left (one column a table). ``needs``: the column
     is left out in a table with fewer cells than that. ``spare``: it is left out while
-    nothing is in it in any row that was looked at.
+    nothing is in it in any row that was looked at. Where there is no room for all,
+    first a column with ``give`` gives up room, down to so many cells (one column a
+    table), then those with ``drop`` are left out, the last one first.
     """
 
     id: str
@@ -39,6 +41,8 @@ class Column(Generic[T]):
     descending: bool = False
     """The first click sorts the largest to the top."""
     spare: bool = False
+    give: int = 0
+    drop: bool = False
 
 
 def shown(columns: Sequence[Column[T]], room: int) -> list[Column[T]]:
@@ -65,7 +69,14 @@ def widths(
         if column.flex:
             out[i] = max(column.min, out[i] + left)
             break
+        if column.give and left < 0:
+            out[i] = max(min(column.give, out[i]), out[i] + left)
+            break
     return out
+
+
+def _total(cells: Sequence[tuple[Any, int]]) -> int:
+    return 1 + sum(width for _, width in cells) + GAP * max(0, len(cells) - 1)
 
 
 class Layout(Generic[T]):
@@ -94,7 +105,7 @@ class Layout(Generic[T]):
     @property
     def total(self) -> int:
         """Cells of a whole row: a blank on the left, then columns and gaps between them."""
-        return 1 + sum(w for _, w in self.cells) + GAP * max(0, len(self.cells) - 1)
+        return _total(self.cells)
 
     def fit(self, rows: Iterable[T], room: int, sorted_by: Column[T] | None) -> bool:
         """Measure ``rows`` for a table of ``room`` cells; True when a width changed."""
@@ -103,12 +114,22 @@ class Layout(Generic[T]):
             for column in columns:
                 self._measure(column, row)
         columns = [c for c in columns if not c.spare or self._wanted.get(c.id) or c is sorted_by]
-        wanted = [self._wanted.get(c.id, 0) for c in columns]
-        cells = list(zip(columns, widths(columns, wanted, room - 1, sorted_by), strict=True))
+        cells = self._fitted(columns, room, sorted_by)
         if cells == self.cells:
             return False
         self.cells = cells
         return True
+
+    def _fitted(
+        self, columns: list[Column[T]], room: int, sorted_by: Column[T] | None
+    ) -> list[tuple[Column[T], int]]:
+        while True:
+            wanted = [self._wanted.get(c.id, 0) for c in columns]
+            cells = list(zip(columns, widths(columns, wanted, room - 1, sorted_by), strict=True))
+            spared = [c for c in columns if c.drop and c is not sorted_by]
+            if not spared or _total(cells) <= room:
+                return cells
+            columns.remove(spared[-1])
 
     def _measure(self, column: Column[T], row: T) -> None:
         want = self._wanted.setdefault(column.id, 0)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fuzztui.model.state import Finding, State
 from fuzztui.tui import figures
 from fuzztui.tui.describe import Described, describe
+from fuzztui.tui.detail import finding_title
 from fuzztui.tui.mutants import brief_change, place
 from fuzztui.tui.text import fit, plain
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span
@@ -119,5 +120,5 @@ def _finding(finding: Finding) -> Described:
     place = f"  at {finding.place}" if finding.place else ""
     again = "" if finding.first else "  (seen before)"
     style = finding.category if finding.first else "muted"
-    text = f"{finding.title or finding.file}{place}{again}"
+    text = f"{finding_title(finding)}{place}{again}"
     return Described(finding.category, text, style, finding.instance)

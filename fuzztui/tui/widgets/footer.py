@@ -58,5 +58,12 @@ class Footer(Canvas):
 
 def actions_for(scopes: Sequence[str], now: Situation) -> list[Action]:
     """The footer's actions in its order, without those of the other mode."""
-    wanted = [a for a in ACTIONS if a.footer and a.scope in scopes and a.mode in ("", now.mode)]
+    wanted = [
+        a
+        for a in ACTIONS
+        if a.footer
+        and a.scope in scopes
+        and a.mode in ("", now.mode)
+        and a.engine in ("", now.engine)
+    ]
     return sorted(wanted, key=lambda a: a.footer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
 from fuzztui.tui.host import painter
-from fuzztui.tui.status import FRESH_S, STALE_S, Status
+from fuzztui.tui.status import FRESH_S, Status
 from fuzztui.tui.text import fit, plain
 from fuzztui.tui.widgets.braille import gauge
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span, spread, width_of
@@ -64,11 +64,13 @@ class Header(Canvas):
         if s.orphaned:
             return [Span("✗ NO SUPERVISOR ", "bold failed")]
         spans = [Span(f"{state_sign(s.state)} {s.state.upper()} ", f"bold {state_style(s.state)}")]
+        if s.watched:
+            spans.insert(0, Span("only watched ", "muted"))
         if s.pending:
             spans.insert(0, Span(f"{s.pending} pending ", "pending"))
         if s.figures_age > FRESH_S:
-            style = "hang" if s.figures_age > STALE_S else "muted"
-            spans.append(Span(f"figures {figures.brief(s.figures_age)} old ", style))
+            style = "hang" if s.figures_age > s.stale_s else "muted"
+            spans.append(Span(f"figures {figures.age(s.figures_age)} old ", style))
         return spans
 
     def _where(self, width: int) -> Line:

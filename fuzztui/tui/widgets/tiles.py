@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fuzztui.model.mutation import Summary
 from fuzztui.tui import figures
-from fuzztui.tui.status import Status
+from fuzztui.tui.status import AFL, Status
 from fuzztui.tui.text import cell_len, fit
 from fuzztui.tui.widgets.braille import gauge
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span
@@ -71,13 +71,13 @@ def _below(tile: Tile, width: int) -> list[Span]:
 
 
 def tiles_of(s: Status) -> list[Tile]:
-    """What the tiles say; mutants only where there are any."""
+    """What the tiles say; mutants only where there are any, AFL's own measures for AFL."""
     return [
         Tile("execs", figures.count(s.execs), ""),
         Tile("exec/s", figures.rate(s.execs_per_sec), "rate", _rate_note(s)),
         Tile("corpus", figures.count(s.corpus), "corpus", _since("new", s.last_entry_t, s.now)),
         _edges(s),
-        Tile("valid", _share(s), "valid", _valid_edges(s)),
+        _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
         Tile("crashes", figures.count(s.crashes), "crash", _crash_note(s)),
         Tile("hangs", figures.count(s.hangs), "hang", _since("last", s.last_hang_t, s.now)),
         *([_killed(s.mutants)] if s.mutants is not None else []),
@@ -107,6 +107,14 @@ def _edges(s: Status) -> Tile:
         return Tile("edges", value, "edge")
     share = s.edges / s.edges_total
     return Tile("edges", value, "edge", figures.percent(s.edges, s.edges_total), share)
+
+
+def _cycles(s: Status) -> Tile:
+    """Rounds through the queue, of the instance with the fewest and of that with the most."""
+    fewest, most = (figures.count(n) for n in s.cycles)
+    value = fewest if fewest == most else f"{fewest}–{most}"
+    stable = f"{figures.percent(s.stability, 100.0)} stable" if s.stability >= 0 else ""
+    return Tile("cycles", value, "valid", stable)
 
 
 def _share(s: Status) -> str:

@@ -1,0 +1,119 @@
+"""Commands of a person: how they are sent, and how what became of them is told.
+
+Mixed into the app: what ``do_campaign_*`` of the registry mean.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.notifications import SeverityLevel
+
+from fuzztui.model.state import Changes, State
+from fuzztui.tui import figures
+from fuzztui.tui.describe import command_words
+from fuzztui.tui.screens.ask import AskScreen
+from fuzztui.tui.screens.confirm import ConfirmScreen
+from fuzztui.tui.status import Status
+from fuzztui.tui.steering import Steering
+from fuzztui.tui.text import plain
+from fuzztui.tui.themed import ThemedApp
+from fuzztui.wire.commands import AddSeed, Command, Pause, Resume, Stop
+
+WAITED_S = 10.0
+"""How long whoever sent a command waits for what becomes of it."""
+
+MOST_PATH = 4096
+"""Characters of a path."""
+
+
+class CampaignControls(ThemedApp):
+    """Needs a way to steer (None: nothing can be), and what the application offers."""
+
+    steering: Steering | None
+    status: Status
+    mode: str
+
+    if TYPE_CHECKING:
+
+        @property
+        def campaign(self) -> State: ...  # noqa: D102
+        def nudge(self) -> None: ...  # noqa: D102
+
+    def steer(self, command: Command, words: str) -> None:
+        """Send a command; what becomes of it is told, and comes back through the log."""
+        self.run_worker(self._steer(command, words), group="steer")
+
+    async def _steer(self, command: Command, words: str) -> None:
+        if self.steering is None:
+            return
+        outcome = await self.steering.send(command)
+        detail = f": {outcome.detail}" if outcome.detail else ""
+        if outcome.kind == "applied":
+            at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
+            said = f" ({outcome.detail})" if outcome.detail else ""
+            self.notify(plain(f"{words}: done{at}{said}"), markup=False, timeout=3)
+        elif outcome.kind == "pending":
+            self.notify(plain(f"{words}: sent{detail}"), markup=False, timeout=5)
+        elif outcome.kind == "rejected":
+            text = plain(f"{words}: refused{detail}")
+            self.notify(text, severity="warning", markup=False, timeout=8)
+        else:
+            text = plain(f"{words}: not sent{detail}")
+            self.notify(text, severity="error", markup=False, timeout=8)
+        self.nudge()
+
+    def tell_answers(self, changes: Changes) -> None:
+        """What took so long that whoever asked for it has stopped waiting is told now."""
+        for id in () if changes.reset or self.mode != "live" else changes.commands:
+            status = self.campaign.commands.get(id)
+            if status is None or status.done_t - status.t < WAITED_S:
+                continue
+            done = status.state == "applied"
+            text = f"{command_words(status.command)}: {'done' if done else 'refused'}"
+            text += f": {status.text}" if status.text else ""
+            severity: SeverityLevel = "information" if done else "warning"
+            self.notify(plain(text), severity=severity, markup=False, timeout=10)
+
+    def do_campaign_add_seed(self) -> None:
+        """After asking for its path."""
+
+        def answered(text: str | None) -> None:
+            if not text:
+                return
+            try:
+                file = os.path.abspath(Path(text).expanduser())  # noqa: PTH100 - links stay
+            except (RuntimeError, ValueError) as e:  # no such user's home, a NUL
+                self.notify(plain(f"Add seed: {e}"), severity="warning", markup=False)
+                return
+            self.steer(AddSeed(file), f"add seed {file}")
+
+        question = (
+            "Path of a file that the instances are to start from too. They take it over like "
+            "a find of a sibling: if it covers something new."
+        )
+        self.push_screen(AskScreen("Add seed", question, "~/seeds/one.bin", MOST_PATH), answered)
+
+    def do_campaign_pause(self) -> None:
+        """Pause all, or resume all."""
+        if self.campaign.state == "paused":
+            self.steer(Resume(), "resume the campaign")
+        else:
+            self.steer(Pause(), "pause the campaign")
+
+    def do_campaign_stop(self) -> None:
+        """After asking."""
+        s = self.status
+        question = (
+            f"End the campaign {s.name!r} after {figures.span(s.now)}? Its engines write their "
+            "last figures and stop. Everything that was found is kept. "
+            "To leave it running and only close this screen, press q instead."
+        )
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                self.steer(Stop(), "stop the campaign")
+
+        self.push_screen(ConfirmScreen("Stop the campaign", question, "Stop", "Go on"), answer)

@@ -1,0 +1,146 @@
+"""What the table of instances shows of each: the figures, and how old they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fuzztui.model.state import Instance
+from fuzztui.tui import figures
+from fuzztui.tui.describe import state_sign, state_style
+from fuzztui.tui.status import FRESH_S, Status
+from fuzztui.tui.widgets.columns import Cell, Column
+
+REPORTING = frozenset({"running", "stalled"})
+"""States in which new figures are due: in the others their age says nothing."""
+
+_URGENCY = {state: n for n, state in enumerate(("failed", "stalled", "restarting", "paused"))}
+"""The order of states by how soon somebody should look; the rest comes after."""
+
+
+def columns(
+    status: Callable[[], Status], pending: Callable[[str], Sequence[str]]
+) -> Sequence[Column[Instance]]:
+    """The columns, the dispensable ones last.
+
+    ``status`` is asked for the time, ``pending`` for the unanswered commands of an
+    instance. What no instance reports has no column.
+    """
+
+    def state(instance: Instance) -> Cell:
+        return state_cell(instance, pending(instance.id))
+
+    def age(instance: Instance) -> Cell:
+        return age_cell(instance, status())
+
+    def last_find(instance: Instance) -> Cell:
+        return find_cell(instance, status().now)
+
+    return (
+        Column("id", "instance", lambda i: (i.id, "bold"), lambda i: i.id, max=16),
+        Column(
+            "state", "state", state, lambda i: _URGENCY.get(i.state, len(_URGENCY)),
+            max=24, give=14,
+        ),
+        Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True),
+        _figure("execs", "execs", lambda i: i.execs, figures.count),
+        Column(
+            "rate", "exec/s", lambda i: (figures.rate(i.execs_per_sec), "rate"),
+            lambda i: i.execs_per_sec, "right", descending=True,
+        ),
+        _figure("corpus", "corpus", lambda i: i.corpus, figures.count, "corpus"),
+        _figure("edges", "edges", lambda i: i.edges, figures.count, "edge"),
+        _figure("crashes", "crashes", lambda i: i.crashes, figures.count, "crash"),
+        _figure("hangs", "hangs", lambda i: i.hangs, figures.count, "hang"),
+        _figure("pending", "pending", lambda i: i.pending, figures.count, "", drop=True),
+        _figure("cycles", "cycles", lambda i: i.cycles, figures.count, "", drop=True),
+        Column(
+            "stability", "stable", _stability, lambda i: i.stability,
+            "right", drop=True, spare=True, descending=True,
+        ),
+        Column(
+            "found", "last find", last_find, lambda i: i.last_find_t,
+            "right", drop=True, spare=True, descending=True,
+        ),
+        Column(
+            "restarts", "restarts", _restarts, lambda i: i.restarts,
+            "right", drop=True, spare=True, descending=True,
+        ),
+        Column(
+            "cpu", "cpu", _cpu, lambda i: i.cpu,
+            "right", min=4, drop=True, spare=True, descending=True,
+        ),
+        Column(
+            "rss", "memory", _memory, lambda i: i.rss,
+            "right", drop=True, spare=True, descending=True,
+        ),
+    )  # fmt: skip
+
+
+def state_cell(instance: Instance, pending: Sequence[str] = ()) -> Cell:
+    """State, and why it is no good one."""
+    text = f"{state_sign(instance.state)} {instance.state}"
+    if pending:
+        return f"{text} {pending[0]}…", "pending"
+    bad = instance.state in _URGENCY and instance.state != "paused"
+    if bad and instance.reason:
+        text += f": {instance.reason}"
+    return text, ("bold " if bad else "") + state_style(instance.state)
+
+
+def age_cell(instance: Instance, status: Status) -> Cell:
+    """How old the figures are; "" where they are current, or nobody waits for newer ones."""
+    if instance.state not in REPORTING:
+        return "", ""
+    if instance.stats_t < 0:
+        return "none", "muted"
+    age = status.now - instance.stats_t
+    if age < FRESH_S:  # under the bound the age would only flicker
+        return "", ""
+    return figures.age(age), "bold hang" if age > status.stale_s else "muted"
+
+
+def find_cell(instance: Instance, now: float) -> Cell:
+    """How long ago it found something itself."""
+    t = instance.last_find_t
+    return ("", "") if t < 0 else (figures.age(now - t), "muted")
+
+
+def ages(instance: Instance, status: Status) -> tuple[Cell, Cell]:
+    """All of a row that time alone changes."""
+    return age_cell(instance, status), find_cell(instance, status.now)
+
+
+def _stability(instance: Instance) -> Cell:
+    if instance.stability < 0:
+        return "", ""
+    return figures.percent(instance.stability, 100.0), "hang" if instance.stability < 80 else ""
+
+
+def _restarts(instance: Instance) -> Cell:
+    return (str(instance.restarts), "hang") if instance.restarts > 0 else ("", "")
+
+
+def _cpu(instance: Instance) -> Cell:
+    return (f"{100 * instance.cpu:.0f}%", "") if instance.processes else ("", "")
+
+
+def _memory(instance: Instance) -> Cell:
+    return (figures.size(instance.rss), "") if instance.processes else ("", "")
+
+
+def _figure(
+    id: str,
+    title: str,
+    of: Callable[[Instance], int],
+    show: Callable[[int], str],
+    style: str = "",
+    *,
+    drop: bool = False,
+) -> Column[Instance]:
+    """A column of numbers; a figure of nothing is not worth a colour."""
+
+    def cell(instance: Instance) -> Cell:
+        value = of(instance)
+        return show(value), style if value > 0 else "muted"
+
+    return Column(id, title, cell, of, "right", drop=drop, descending=True)

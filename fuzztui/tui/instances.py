@@ -1,0 +1,197 @@
+"""What there is to say of one instance, and of a fleet of them, besides its figures. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from fuzztui.model.state import Instance
+from fuzztui.tui import figures
+from fuzztui.tui.describe import state_sign, state_style
+from fuzztui.tui.instancecolumns import REPORTING, age_cell, find_cell, state_cell
+from fuzztui.tui.status import FRESH_S, Status
+from fuzztui.tui.text import cell_len, fit, plain
+from fuzztui.tui.widgets.canvas import Line, Span, width_of
+
+TROUBLE = ("failed", "stalled")
+"""States in which an instance is of no use until somebody has looked."""
+
+NAMED = 6
+"""Siblings, instances in trouble that are named one by one."""
+
+
+class Fact(NamedTuple):
+    """One thing to know, drawn safely already."""
+
+    name: str
+    spans: Line
+
+
+def facts(instance: Instance, known: Collection[str], status: Status) -> list[Fact]:
+    """What no column has room for, the most pressing first; ``known`` are the instances."""
+    found: list[Fact] = []
+    if instance.reason:
+        found.append(_fact("because", instance.reason, f"bold {state_style(instance.state)}"))
+    if instance.peers:
+        found.append(Fact("imports from", _peers(instance, known)))
+    if age := slow_age(instance, status):
+        found.append(_fact("stability and map size", f"{age} old", "muted"))
+    if not status.watched:  # there every key says it
+        found += [
+            _fact("cannot", f"{', '.join(names)}: {why}", "muted")
+            for why, names in _refusals(instance).items()
+        ]
+    about = [instance.engine, instance.version]
+    about += [f"python {instance.python}"] if instance.python else []
+    about += [f"pid {instance.pid}"] if instance.pid > 0 else []
+    if any(about):
+        found.append(_fact("engine", " ".join(word for word in about if word)))
+    if instance.directory:
+        found.append(_fact("in", instance.directory))
+    return found
+
+
+def _fact(name: str, value: str, style: str = "") -> Fact:
+    return Fact(name, [Span(plain(value), style)])
+
+
+def _peers(instance: Instance, known: Collection[str]) -> Line:
+    """Strangers, who feed it without being shown here, stand out."""
+    peers = {k: v for k, v in instance.peers.items() if k != instance.id}
+    siblings = [name for name in peers if name in known]
+    strangers = [name for name in peers if name not in known]
+    spans: list[Span] = []
+    if len(siblings) > NAMED:
+        spans.append(Span(f"{len(siblings)} siblings", "imported"))
+    elif siblings:
+        words = ", ".join(f"{name} up to #{peers[name]}" for name in siblings)
+        spans.append(Span(plain(words), "imported"))
+    if strangers:
+        words = ", ".join(f"{name} up to #{peers[name]}" for name in strangers[:NAMED])
+        more = f" and {len(strangers) - NAMED} more" if len(strangers) > NAMED else ""
+        noun = "a stranger: " if len(strangers) == 1 else "strangers: "
+        spans.append(Span((" and " if siblings else "") + noun, "muted"))
+        spans.append(Span(plain(words) + more, "pending"))
+    return spans
+
+
+def slow_age(instance: Instance, status: Status) -> str:
+    """The age of the figures that come more rarely than the others; "" when it is no news."""
+    if instance.slow_t < 0 or instance.state not in REPORTING:
+        return ""
+    age = status.now - instance.slow_t
+    return figures.age(age) if age >= FRESH_S else ""
+
+
+def _refusals(instance: Instance) -> dict[str, list[str]]:
+    """Commands by the reason why they cannot be obeyed: often one is the reason of many."""
+    out: dict[str, list[str]] = {}
+    for name, why in instance.unable.items():
+        out.setdefault(why, []).append(name)
+    return out
+
+
+def flow(about: Sequence[Fact], width: int, height: int) -> list[Line]:
+    """Facts one after the other, as many as fit; on the last line what begins there is cut."""
+    lines: list[Line] = []
+    line: list[Span] = [Span(" ")]
+    for fact in about:
+        spans = [*([Span(f"{fact.name} ", "muted")] if fact.name else []), *fact.spans]
+        if width_of(line) + width_of(spans) > width and len(line) > 1:
+            if len(lines) + 1 == height:
+                line += spans
+                break
+            lines.append(line)
+            line = [Span(" ")]
+        line += [*spans, Span("   ")]
+    return [cut(row, width) for row in [*lines, line][:height]]
+
+
+def cut(line: Line, width: int) -> list[Span]:
+    """``line`` in at most ``width`` cells."""
+    out: list[Span] = []
+    room = width
+    for span in line:
+        if room <= 0:
+            break
+        wide = cell_len(span.text)
+        out.append(span if wide <= room else span._replace(text=fit(span.text, room)))
+        room -= wide
+    return out
+
+
+def glance(instance: Instance, known: Collection[str], status: Status) -> list[Fact]:
+    """For a strip of a few lines: its name, then :func:`facts`."""
+    name = Fact("", [Span(plain(instance.id), "bold")])
+    return [name, *facts(instance, known, status)]
+
+
+def whole(instance: Instance, known: Collection[str], status: Status) -> list[Fact]:
+    """All that is known of it, figures and all."""
+    state = state_cell(instance)[0].split(":", 1)[0]
+    i = instance
+    age = age_cell(i, status)[0]
+    figures_ = [
+        ("figures", f"{age} old" if age not in ("", "none") else age or "current"),
+        ("execs", f"{figures.count(i.execs)}, {figures.rate(i.execs_per_sec)}/s"),
+        ("corpus", _of(i.corpus, ("favoured", i.favored), ("pending", i.pending))),
+        ("edges", _edges(i)),
+        ("finds", f"{figures.count(i.crashes)} crashes, {figures.count(i.hangs)} hangs"),
+        ("last find", find_cell(i, status.now)[0] or "none yet"),
+        ("cycles", _of(i.cycles, ("now at entry", i.cur_item), ("depth", i.max_depth))),
+    ]
+    if instance.stability >= 0:
+        figures_.append(("stability", figures.percent(instance.stability, 100.0)))
+    if instance.processes:
+        used = f"{100 * instance.cpu:.0f}% cpu, {figures.size(instance.rss)} memory"
+        figures_.append(("uses", used))
+    if instance.restarts:
+        figures_.append(("restarts", f"{instance.restarts:,}"))
+    if instance.capabilities:
+        figures_.append(("obeys", ", ".join(instance.capabilities)))
+    return [
+        _fact("instance", instance.id, "bold"),
+        _fact("state", state, f"bold {state_style(instance.state)}"),
+        *facts(instance, known, status),
+        *(_fact(name, value) for name, value in figures_),
+    ]
+
+
+def _of(n: int, *parts: tuple[str, int]) -> str:
+    words = [f"{name} {figures.count(value)}" for name, value in parts if value >= 0]
+    return ", ".join([figures.count(n), *words])
+
+
+def _edges(instance: Instance) -> str:
+    share = figures.percent(instance.edges, instance.edges_total)
+    of = f" of {figures.count(instance.edges_total)} ({share})"
+    return figures.count(instance.edges) + (of if instance.edges_total > 0 else "")
+
+
+# ------------------------------------------------------------------- fleets
+
+
+def tally(instances: Iterable[Instance], *, brief: bool = False) -> Line:
+    """How many are in which state, those in trouble last and loud; ``brief``: in signs."""
+    counts = Counter(instance.state for instance in instances)
+    order = sorted(counts, key=lambda s: (s in TROUBLE, s != "running", s))
+    return [
+        Span(
+            f"{state_sign(state)} {counts[state]} " + ("" if brief else f"{plain(state, 12)}  "),
+            ("bold " if state in TROUBLE else "") + state_style(state),
+        )
+        for state in order[:NAMED]
+    ]
+
+
+def trouble(instances: Sequence[Instance]) -> str:
+    """Who does not work and why, in one line; "" when all do."""
+    bad = [i for state in TROUBLE for i in instances if i.state == state]
+    if not bad:
+        return ""
+    words = [f"{i.id} {i.state}" + (f": {i.reason}" if i.reason else "") for i in bad[:NAMED]]
+    if len(bad) == 1:
+        return words[0]
+    more = f"; and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+    return f"{len(bad)} instances are in trouble.  {';  '.join(words)}{more}"

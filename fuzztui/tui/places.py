@@ -1,0 +1,74 @@
+"""Where the files of entries and findings lie: in the run, or where a watched instance is."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzztui.model.state import Entry, Finding, State
+
+MOST_RESUMED = 200
+"""Folders of earlier starts that are looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file ``relative`` to ``root``, which it must not lead out of: a log names any file."""
+
+    root: Path
+    relative: str
+
+    @property
+    def path(self) -> Path:
+        """Where it was when the log spoke of it."""
+        return self.root / self.relative
+
+
+def place_of(row: Entry | Finding, state: State, run: Path | None) -> Place | None:
+    """Where ``row``'s file should be; None when it has none, or nobody knows where."""
+    file = _file(row)
+    instance = state.instances.get(row.instance)
+    if not file:
+        return None
+    if instance is not None and Path(instance.directory).is_absolute():
+        return Place(Path(instance.directory), file)
+    return None if run is None else Place(run, f"out/{row.instance}/{file}")
+
+
+def shown(row: Entry | Finding, state: State, run: Path | None) -> str:
+    """The file's name for people: from the run on, or the whole path of a watched instance."""
+    place = place_of(row, state, run)
+    if place is None:
+        return f"out/{row.instance}/{_file(row)}"
+    return place.relative if place.root == run else str(place.path)
+
+
+def _file(row: Entry | Finding) -> str:
+    if isinstance(row, Entry):
+        folder = "queue"
+    else:
+        folder = "hangs" if row.category == "hang" else "crashes"
+    return row.file if "/" in row.file or not row.file else f"{folder}/{row.file}"
+
+
+def settled(place: Place) -> Place:
+    """Where the file is now. Blocking.
+
+    When afl-fuzz is resumed it renames what it found before: ``crashes`` becomes
+    ``crashes.DATE-TIME``, and begins anew. The latest that has the file is taken.
+    """
+    folder, _, name = place.relative.rpartition("/")
+    above, _, kind = folder.rpartition("/")
+    if kind not in ("crashes", "hangs") or os.path.lexists(place.path):
+        return place
+    try:
+        with os.scandir(place.root / above) as found:
+            dated = sorted((e.name for e in found if e.name.startswith(f"{kind}.")), reverse=True)
+    except (OSError, ValueError):
+        return place
+    for other in dated[:MOST_RESUMED]:
+        moved = Place(place.root, f"{above}/{other}/{name}" if above else f"{other}/{name}")
+        if os.path.lexists(moved.path):
+            return moved
+    return place

@@ -1,0 +1,326 @@
+"""Campaigns of AFL: fleets on the Overview, what can be steered and what not, finds."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from fakes import Supervisor, running, started
+from fleet import NO_COMPILER, REASON, fleet, hello
+
+from fuzztui.model.fold import apply
+from fuzztui.model.selectors import status_dict
+from fuzztui.model.state import Instance, State
+from fuzztui.tui.actions import BY_ID, Situation
+from fuzztui.tui.instances import flow, trouble, whole
+from fuzztui.tui.status import Status
+from fuzztui.wire import events as ev
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import AddSeed, Minimise, SkipCurrent
+from fuzztui.wire.events import Record
+
+WATCHED = "watched only: start the campaign with fuzztui to steer it"
+
+
+# ---------------------------------------------------------------------- fleets
+
+
+async def test_a_fleet_shows_what_an_afl_user_wants(drive):
+    async with drive(fleet(trouble=False)) as d:
+        text = d.text()
+        for words in ("pending", "cycles", "stable", "last find", "cpu", "4–6", "93% stable",
+                      "● 50 running", "imports from 49 siblings", "AFL++ 4.04c"):  # fmt: skip
+            assert words in text, words
+        assert "current" not in text
+        assert "  age  " not in text  # all are fresh: no column
+        assert "valid" not in text  # AFL has no such figure
+
+
+async def test_who_is_in_trouble_catches_the_eye_in_words(drive):
+    async with drive(fleet()) as d:
+        text = d.text()
+        assert f"2 instances are in trouble.  s3 failed: {REASON}" in text
+        assert "✗ 1 failed" in text
+        assert "▲ 1 stalled" in text
+        await d.press("s", "s")  # by state: who needs somebody comes first
+        assert d.table.source.key(0) == "s3"
+        assert d.table.source.key(1) == "s7"
+        await d.press("g")
+        assert f"because {REASON}" in d.text()
+
+
+async def test_one_in_trouble_is_one_sentence():
+    bad = Instance("s1", "failed", "no seeds")
+    assert trouble([Instance("main", "running"), bad]) == "s1 failed: no seeds"
+    assert trouble([Instance("main", "paused")]) == ""
+    many = trouble([Instance(f"s{n}", "stalled") for n in range(20)])
+    assert many.startswith("20 instances are in trouble.  s0 stalled;  s1 stalled")
+    assert many.endswith("and 14 more")
+
+
+async def test_ages_grow_while_nothing_arrives(drive):
+    log = fleet(watched=True)
+    async with drive(log, run=None, control=False) as d:
+        log.t += 31
+        await d.until(lambda: re.search(r"main +● running +30s", d.text()))
+        log.t += 40
+        await d.until(lambda: re.search(r"main +● running +1m", d.text()))
+        assert d.app.status.figures_age > 71
+
+
+async def test_only_ages_that_read_differently_are_painted(drive):
+    log = fleet(watched=True)
+    async with drive(log, run=None, control=False) as d:
+        log.t += 65
+        await d.until(lambda: re.search(r"main +● running +1m", d.text()))
+        touched = []
+        d.table.touch = touched.extend
+        d.app.tick()
+        await d.pilot.pause()
+        assert touched == []
+        log.t += 70
+        d.app.tick()
+        assert len(touched) > 20
+
+
+async def test_figures_of_afl_are_stale_only_when_two_were_missed(drive):
+    log = fleet(4)
+    async with drive(log) as d:
+        assert not d.app.status.figures_age > d.app.status.stale_s
+        log.t += 100
+        await d.until(lambda: "figures 1m old" in d.text())
+        assert d.app.status.figures_age < d.app.status.stale_s == 120
+        log.t += 60
+        await d.until(lambda: "figures 2m old" in d.text())
+        assert d.app.status.figures_age > d.app.status.stale_s
+
+
+async def test_the_cursor_stays_on_its_instance(drive):
+    log = fleet()
+    async with drive(log) as d:
+        d.table.sort_by(next(c for c in d.table.columns if c.id == "execs"), True)
+        d.table.go_to("s20")
+        log.add(ev.Stats("s20", 10**9, 1.0, 5), dt=1)
+        await d.until(lambda: d.table.source.position("s20") == 0)
+        assert d.table.cursor == "s20"
+
+
+async def test_a_fleet_in_any_terminal(drive):
+    async with drive(fleet(100), size=(200, 60)) as d:
+        for size in ((80, 24), (60, 12), (120, 40), (30, 6), (8, 3), (170, 50)):
+            await d.pilot.resize_terminal(*size)
+            await d.until(lambda size=size: len(d.lines()) == size[1])
+            await d.pilot.press("j")
+        await d.until(lambda: "s49" in d.text() or d.table.cursor)
+
+
+async def test_a_strip_and_a_window_say_what_columns_have_no_room_for(drive):
+    async with drive(fleet(watched=True), run=None, control=False) as d:
+        await d.press("j")
+        text = d.text()
+        for words in ("imports from main up to #", "a stranger: honggfuzz up to #88",
+                      "stability and map size 40s old", "in /fuzz/tiff/s1"):  # fmt: skip
+            assert words in text, words
+        await d.press("enter")
+        assert "favoured 70, pending 117" in d.text()
+        await d.press("escape")
+        assert "favoured 70" not in d.text()
+    async with drive(fleet()) as d:
+        await d.press("j", "j")
+        assert f"cannot skip, promote, reset: {NO_COMPILER}" in d.text()
+
+
+def test_all_of_an_instance_that_has_said_nothing():
+    facts = whole(Instance("x"), {"x"}, Status())
+    assert [f.name for f in facts][:2] == ["instance", "state"]
+    assert flow(facts, 1, 1)
+    assert flow([], 80, 2) == [flow([], 80, 1)[0]]
+
+
+# -------------------------------------------------------------------- steering
+
+
+async def test_skipping_the_current_entry(drive):
+    async with drive(fleet(4)) as d:
+        await d.press("j", "n")
+        await d.until(lambda: d.world.supervisor.commands == [SkipCurrent("s1")])
+        await d.press("2", "n")
+        await d.until(lambda: len(d.world.supervisor.commands) == 2)
+        d.world.log.add(ev.InstanceState("main", "paused"))
+        await d.press("1", "g")
+        await d.until(lambda: "‖ paused" in d.text())
+        await d.press("n")
+        assert "Next entry: main is paused" in d.notices()
+
+
+async def test_what_an_instance_cannot_do_has_its_reason(drive):
+    async with drive(fleet(4)) as d:
+        await d.press("2")
+        d.screen.table.go_to("s2/0")
+        await d.pilot.pause()
+        assert "(d Skip)" in d.text()
+        await d.press("d")
+        assert f"Skip: s2's engine cannot skip entries: {NO_COMPILER}" in d.notices()
+        d.screen.table.go_to("s1/0")
+        await d.press("d")
+        await d.until(lambda: [c.name for c in d.world.supervisor.commands] == ["skip"])
+
+
+async def test_adding_a_seed(drive, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.chdir(tmp_path)
+    async with drive(fleet(4)) as d:
+        await d.press("a")
+        assert "Path of a file" in d.text()
+        await d.press("escape", "a", *"~/x[b].tif", "enter")
+        await d.until(lambda: d.world.supervisor.commands == [AddSeed("/home/me/x[b].tif")])
+        await d.until(lambda: "add seed /home/me/x[b].tif: done at trial 1,234" in d.notices())
+        await d.press("a", *"one.tif", "enter")
+        await d.until(lambda: d.world.supervisor.commands[1:] == [AddSeed(f"{tmp_path}/one.tif")])
+        await d.press("a", *"~nobody-here/x", "enter")
+        await d.until(lambda: any("home directory" in n for n in d.notices()))
+        assert len(d.world.supervisor.commands) == 2
+
+
+async def test_other_engines_have_these_keys_in_the_help_only(drive):
+    async with drive(running()) as d:
+        assert "Add seed" not in d.text()
+        await d.press("a")
+        assert d.notices() == ["Add seed: main's engine cannot take seeds while it runs"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"engine": "zest"}, "s1's engine cannot minimise"),
+        ({"engine": "zest", "capabilities": frozenset({"minimise"})}, ""),
+        ({"unable": {"minimise": "no afl-tmin"}}, "s1's engine cannot minimise: no afl-tmin"),
+        ({"minimising": True}, "it is being minimised"),
+        ({"watched": True, "control": False}, WATCHED),
+        ({"control": False}, "opened to look only"),
+    ],
+)
+def test_why_a_finding_cannot_be_minimised(changes, words):
+    ready = Situation(
+        state="running", engine="afl", instance="s1", row=True, capabilities=frozenset({"pause"})
+    )
+    assert BY_ID["finding.minimise"].why_not(replace(ready, **changes)) == words
+
+
+async def test_minimising_shows_how_far_it_is_and_its_answer(drive):
+    log = fleet(4)
+    async with drive(log, size=(200, 40), supervisor=Supervisor(log, silent=True)) as d:
+        await d.press("3", "m")
+        await d.until(lambda: d.world.supervisor.commands)
+        (command,) = d.world.supervisor.commands
+        assert isinstance(command, Minimise)
+        assert command.instance == "s1"
+        assert command.file.startswith("crashes/id:000000,sig:11")
+        await d.until(lambda: "begins…" in d.text())
+        log.add(ev.CommandProgress("c1", "stage [/x] 2\x1b[2J", 0.41), dt=2.0)
+        await d.until(lambda: "minimising 41%…  SIGSEGV" in d.text())
+        assert r"41% stage [/x] 2\e[2J" in d.text()
+        await d.press("m")
+        assert "Minimise: it is being minimised" in d.notices()
+        log.add(ev.CommandApplied("c1", "s1", detail="64 bytes became 12"), dt=30.0)
+        await d.until(lambda: "minimised  64 bytes became 12" in d.text())
+        # The sender stopped waiting long ago.
+        await d.until(lambda: any(n.endswith("done: 64 bytes became 12") for n in d.notices()))
+        log.add(
+            ev.CommandIssued("c2", encode_command(command), "me"),
+            ev.CommandRejected("c2", "s1", "no afl-tmin"),
+        )
+        await d.until(lambda: "minimised  no: no afl-tmin" in d.text())
+
+
+async def test_a_watched_campaign_can_be_looked_at_only(drive):
+    async with drive(fleet(4, watched=True), run=None, control=False) as d:
+        assert "only watched" in d.text()
+        await d.press("p", "x", "P", "n", "a", "2", "u", "3", "m")
+        assert set(d.notices()) == {
+            f"{label}: {WATCHED}"
+            for label in ("Pause", "Stop", "Pause instance", "Next entry", "Add seed", "Promote",
+                          "Minimise")
+        }  # fmt: skip
+
+
+# -------------------------------------------------------------------- findings
+
+
+async def test_a_finding_before_it_is_described(drive):
+    log = fleet(2, seconds=30)
+    name = "crashes/id:000007,sig:06,src:000000+000002,time:1,execs:2,op:splice,rep:8"
+    log.add(ev.FindingSaved("s1", "crash", name, 7, [0], "splice,rep:8", 6))
+    log.add(ev.FindingSaved("s1", "crash", "crashes/odd[/x]name"))
+    log.add(ev.FindingSaved("s1", "hang", "hangs/id:000001,src:000000,op:havoc", 1, [0], "havoc"))
+    async with drive(log) as d:
+        assert "SIGABRT, found by splice" in d.text()  # among the events
+        await d.press("3")
+        for words in ("SIGABRT, found by splice", "crashes/odd[/x]name", "hang, found by havoc",
+                      "6 SIGABRT", "not described yet", "seed a.tif"):  # fmt: skip
+            assert words in d.text(), words
+        log.add(ev.FindingDescribed("s1", "crash", name, "aa", "abort() in TIFFOpen", "tif.c:9"))
+        await d.until(lambda: "abort() in TIFFOpen" in d.text())
+
+
+async def test_lineage_goes_through_siblings_back_to_the_seed(drive):
+    log = fleet(2, seconds=30)
+    log.add(
+        ev.EntrySaved("s1", 3, "queue/id:000003,sync:main,src:000000,+cov", [0], "", "main"),
+        ev.FindingSaved("s1", "crash", "crashes/id:000000,sig:11,src:000003", 0, [3], "havoc", 11),
+    )
+    async with drive(log) as d:
+        await d.press("3")
+        assert "└ s1/3  imported from main" in d.text()
+        assert "└ main/0  seed a.tif" in d.text()
+
+
+async def test_a_finding_that_a_resumed_afl_fuzz_put_aside(drive, tmp_path):
+    directory = tmp_path / "sync" / "main"
+    for day in ("01", "02"):
+        (directory / f"crashes.2026-11-{day}-10:00:00").mkdir(parents=True)
+    (directory / "crashes").mkdir()
+    moved = directory / "crashes.2026-11-02-10:00:00" / "id:000000,sig:11"
+    moved.write_bytes(b"II*\0boom")
+    log = started("w", engine="afl", budget_s=0)
+    log.add(
+        ev.InstanceState("main", "running", 1),
+        ev.InstanceHello("main", "AFL++", "4.04c", directory=str(directory)),
+        ev.FindingSaved("main", "crash", "crashes/id:000000,sig:11", 0, [], "havoc", 11, size=8),
+        ev.CampaignState("running"),
+    )
+    async with drive(log, run=None, control=False) as d:
+        await d.press("3")
+        await d.until(lambda: "moved to" in d.text())
+        assert "boom" in d.text()
+        assert "reproduce" not in d.text()
+        await d.press("C")
+        await d.until(lambda: d.app.clipboard == str(moved))
+        await d.press("c")
+        await d.until(lambda: len(d.notices()) == 2)
+        assert d.app.clipboard == str(moved)
+        titles = [n.title for n in d.app._notifications]
+        assert titles[-1] == "Copied the path: there is no run to reproduce in"
+
+
+async def test_hello_of_an_engine_without_python_says_no_more_than_it_knows(drive):
+    log = started("w", engine="afl")
+    log.add(hello("main", 0, watched=True))
+    async with drive(log, size=(100, 40)) as d:
+        assert "AFL++ 4.04c  pid 5000" in d.text()
+
+
+def test_the_status_object_tells_ages_peers_and_refusals():
+    log = fleet(4)
+    state = State()
+    apply(state, log.records)
+    main, _, s2, _ = status_dict(state)["instances"]
+    assert main["age_s"] == 0.4
+    assert main["slow_age_s"] == 41.0
+    assert main["directory"] is None
+    assert set(main["peers"]) == {"s1", "s2", "s3"}
+    assert "skip" in main["capabilities"]
+    assert s2["unable"]["skip"] == NO_COMPILER
+    apply(state, [Record(state.seq + 1, state.t + 60, ev.InstanceState("main", "stopped"))])
+    main, s1, *_ = status_dict(state)["instances"]
+    assert (main["age_s"], s1["age_s"]) == (None, 60.4)
