@@ -18,7 +18,9 @@ class Terminal:
         self._name = f"fuzztui-test-{uuid.uuid4().hex[:8]}"
         settings = [f"{k}={v}" for k, v in env.items()]
         # The exit status stays readable after the program has left the screen.
-        line = shlex.join(["env", "TERM=tmux-256color", "COLORTERM=truecolor", *settings, *command])
+        # pytest exports COLUMNS and LINES, which Textual takes for the terminal's size.
+        env = ["env", "-u", "COLUMNS", "-u", "LINES", "TERM=tmux-256color", "COLORTERM=truecolor"]
+        line = shlex.join([*env, *settings, *command])
         self._tmux(
             "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
             f"{line}; echo; echo exit=$?; sleep 3600",

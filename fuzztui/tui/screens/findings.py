@@ -51,7 +51,7 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
             Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9),
             Column("met", "met", self._met, self._count_of, "right", min=5, descending=True),
             Column("title", "what", self._title, detail.finding_title, min=20, max=200, flex=True),
-            Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=76),
+            Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=90),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
             Column("by", "by", _by, lambda f: f.instance, max=12, needs=60),
             Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=66),

@@ -1,0 +1,96 @@
+"""The AFL++ samples as a newcomer runs them: one command in a real terminal."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from homes import FUZZTUI, eventually
+
+from fuzztui.remote.client import running
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
+]
+
+
+@pytest.fixture
+def fuzztui(home, terminal):
+    """``fuzztui(RUN, *args)`` in a terminal, in the user's directory; RUN is cleared up."""
+
+    def start(run: str, *args: str, **size: int):
+        home.run = home.path / run
+        line = f"cd {shlex.quote(str(home.path))} && exec {shlex.join([FUZZTUI, *args])}"
+        return terminal(command=["sh", "-c", line], **size)
+
+    return start
+
+
+def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
+    screen = fuzztui("runs/crashy", "crashy-afl.toml", columns=100, rows=30)
+    screen.wait("building the target", 60)
+    screen.wait("FINISHED", 90)  # at the first crash
+    screen.keys("3")
+    # The sanitizer's word for it, and where: the crash was run again.
+    text = screen.wait(lambda t: "reproduce" in t and "buffer-overflow" in t, 30)
+    assert "unpack" in text
+    screen.keys("q")
+    screen.wait("exit=0")
+    run = home.status()
+    assert run["state"] == "finished"
+    (finding,) = [f for f in run["findings"] if "overflow" in f["title"]]
+    repro = home("repro", "runs/crashy", finding["first"], code=1)
+    assert "unpack" in repro + home.stderr
+    smaller = home("minimise", "runs/crashy", finding["first"], timeout=120)
+    assert re.search(r"\d+ -> \d+ bytes", smaller)
+
+
+@pytest.mark.skipif(
+    not Path("/usr/include/stb/stb_image.h").exists(), reason="libstb-dev is not installed"
+)
+def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
+    run = "runs/stb-image"
+    screen = fuzztui(run, "stb-image-afl.toml", columns=120, rows=40)
+    screen.wait("RUNNING", 120)
+    eventually(lambda: all(i["execs"] > 1000 for i in home.status()["instances"]), 60)
+    # Fresh: at most two seconds old, on the screen too (older figures have an age beside them).
+    ages = [i["age_s"] for i in home.status()["instances"]]
+    assert max(ages) <= 2.5, ages
+    row = next(x for x in screen.text().splitlines() if x.strip().startswith("s1 "))
+    assert "running" in row
+
+    # A second pair of eyes that needs no campaign file, and one without a screen.
+    watching = fuzztui(run, "watch", f"{run}/out", columns=100, rows=30)
+    watching.wait(lambda t: "s1" in t and "watched" in t, 60)
+    watching.keys("p")
+    watching.wait("watched only", 10)
+    watching.keys("q")
+    watching.wait("exit=0")
+    assert "s1" in home("status", f"{run}/out")
+
+    # Pause one: it stops executing, the other goes on; resumed, its rate is honest.
+    screen.keys("P")
+    eventually(lambda: home.status()["instances"][0]["state"] == "paused")
+    paused = home.status()["instances"][0]["execs"]
+    other = home.status()["instances"][1]["execs"]
+    eventually(lambda: home.status()["instances"][1]["execs"] > other)
+    assert home.status()["instances"][0]["execs"] <= paused + 1000
+    screen.keys("P")
+    eventually(lambda: home.status()["instances"][0]["execs"] > paused + 1000)
+
+    # Skip and promote entries by their ids; another seed, live.
+    assert home("ctl", run, "skip", "s1/1").startswith("applied")
+    assert home("ctl", run, "promote", "s1/2", code=None).startswith(("applied", "rejected"))
+    assert home("ctl", run, "skip-current", "--instance", "main").startswith("applied")
+    (home.path / "seed").write_bytes(b"\x89PNG\r\n\x1a\nnonsense")
+    assert home("ctl", run, "add-seed", "seed").startswith("applied")
+
+    screen.keys("x")
+    screen.wait(lambda t: "stop" in t.lower())
+    screen.keys("y")
+    screen.wait("STOPPED", 30)
+    eventually(lambda: running(home.path / run) is None)
