@@ -30,6 +30,10 @@ def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
             touched.campaign = True
         if not e.sync:
             i.last_find_t = state.t
+    elif entry.file != e.file:
+        # afl-fuzz was resumed and has numbered its queue anew: the id is another input's.
+        # Whether that is skipped may have been told already.
+        entry = Entry(entry.key, entry.instance, entry.id, state.t, entry.seq, steer=entry.steer)
     state.entries[entry.key] = replace(
         entry,
         saved=True,

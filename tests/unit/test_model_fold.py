@@ -12,6 +12,7 @@ from fuzztui.wire.events import (
     CampaignState,
     CommandApplied,
     CommandIssued,
+    CommandProgress,
     CommandRejected,
     EntryDescribed,
     EntrySaved,
@@ -24,6 +25,7 @@ from fuzztui.wire.events import (
     Resources,
     Stats,
     SupervisorStarted,
+    Synced,
     Unknown,
 )
 
@@ -152,6 +154,18 @@ def test_files_count_at_once_though_statistics_lag():
     assert (a.corpus, a.crashes) == (9, 3)
 
 
+def test_an_id_that_a_resumed_afl_gives_to_another_input():
+    before = EntrySaved("main", 3, "queue/id:000003,src:000001,op:havoc", [1], "havoc")
+    described = EntryDescribed("main", 3, ["edge"], edges=9, steer="skipped")
+    after = EntrySaved("main", 3, "queue/id:000003,time:0,orig:id:000007", [], "orig:id:000007")
+    state = fold(before, described, after)
+    entry = state.entries["main/3"]
+    assert (entry.file, entry.src, entry.reasons, entry.edges) == (after.file, [], [], -1)
+    assert (entry.t, entry.steer) == (3.0, "skipped")
+    assert state.instances["main"].corpus == 1
+    assert state.instances["main"].last_find_t == 1.0
+
+
 def test_imported_entries_are_no_finds():
     state = fold(EntrySaved("a", 0), EntrySaved("a", 1, sync="b"))
     assert state.instances["a"].last_find_t == 1.0
@@ -210,6 +224,30 @@ def test_commands():
     )
     assert (c1.state, c1.text, c1.trial) == ("rejected", "gone", -1)
     assert (c2.state, c2.by, c2.command) == ("pending", "me@box", {"c": "skip", "entry": 2})
+
+
+def test_how_far_a_command_has_come():
+    issued = CommandIssued("c1", {"c": "minimise", "file": "crashes/x"}, "me")
+    state = fold(issued, CommandProgress("c1", "half", 0.5), CommandProgress("c9", "?", 0.1))
+    assert (state.commands["c1"].text, state.commands["c1"].part) == ("half", 0.5)
+    assert list(state.commands) == ["c1"]
+    assert [r.event for r in state.recent] == [issued]
+    fold(CommandApplied("c1", detail="done"), CommandProgress("c1", "late", 0.9), state=state)
+    assert state.commands["c1"].text == "done"
+
+
+def test_whose_queues_an_instance_imports():
+    state = fold(Synced("main", {"s1": 12, "stranger": 3, "odd": "x", "worse": True}))
+    assert state.instances["main"].peers == {"s1": 12, "stranger": 3}
+    assert not state.recent
+
+
+def test_what_cannot_be_asked_and_where_it_lies():
+    hello = InstanceHello("a", unable={"skip": "no compiler"}, directory="/x/a")
+    state = fold(hello, Stats("a", stability=9.0, age=0.5, slow_age=1.5), InstanceHello("a"))
+    one = state.instances["a"]
+    assert (one.unable, one.directory) == ({}, "/x/a")
+    assert (one.stats_t, one.slow_t) == (1.5, 0.5)
 
 
 def test_commands_are_bounded_and_pending_ones_stay_longest():
