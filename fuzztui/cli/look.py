@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from fuzztui.cli.figures import status_rows
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
 from fuzztui.cli.words import DONE, FAILED, duration, say
-from fuzztui.model.selectors import ENDED, running_time, status_dict, throughput, totals
+from fuzztui.model.selectors import ENDED, Totals, running_time, status_dict, throughput, totals
+from fuzztui.supervise.foreign.instance import ago
+from fuzztui.supervise.foreign.snapshot import Snapshot, snapshot
+from fuzztui.supervise.foreign.trees import TreeError, Trees
 from fuzztui.wire.text import visible
+
+LATEST = 10
+"""Findings, and strangers, that the page about a foreign campaign names."""
 
 
 def attach(options: argparse.Namespace) -> int:
@@ -47,7 +56,14 @@ def replay(options: argparse.Namespace) -> int:
 
 
 def status(options: argparse.Namespace) -> int:
-    """One page of text, or one JSON object."""
+    """One page of text, or one JSON object: of a run, or of anybody's AFL directory."""
+    if (trees := foreign(options.run)) is not None:
+        seen = snapshot(trees)
+        if options.json:
+            print(json.dumps(foreign_object(options.run, seen), indent=2))
+        else:
+            print(foreign_text(options.run, seen))
+        return DONE
     run = find_run(options.run)
     now = standing(run)
     if options.json:
@@ -55,6 +71,66 @@ def status(options: argparse.Namespace) -> int:
     else:
         print(status_text(run, now))
     return DONE
+
+
+def foreign(path: Path | None) -> Trees | None:
+    """The AFL output directory at ``path``; None if it is none, or a run of ours."""
+    if path is None or is_run(path) or not path.is_dir():
+        return None
+    with contextlib.suppress(TreeError):
+        trees = Trees([path])
+        return trees if trees.places() else None
+    return None
+
+
+def foreign_object(path: Path, seen: Snapshot) -> dict[str, Any]:
+    """As :func:`status_object`, and of each instance how old its figures are, in ``age_s``."""
+    whole = {**status_dict(seen.state), "run": str(path), "pid": None}
+    for row, i in zip(whole["instances"], seen.state.instances.values(), strict=True):
+        age = seen.ages.get(i.id, -1.0)
+        row["age_s"] = round(age, 1) if age >= 0 else None
+        row["version"] = i.version
+    return {**whole, "problems": seen.problems}
+
+
+def foreign_text(path: Path, seen: Snapshot) -> str:
+    """One screen of text about a campaign that somebody else runs."""
+    state, t = seen.state, totals(seen.state)
+    every = list(state.instances.values())
+    counts = Counter(i.state for i in every)
+    known = [age for age in seen.ages.values() if age >= 0]
+    age = f"{ago(min(known))} to {ago(max(known))} old" if known else "none"
+    others = sorted({p for i in every for p in i.peers} - state.instances.keys())
+    more = f" and {len(others) - LATEST} more" if len(others) > LATEST else ""
+    peers = [("peers", f"also imports from {', '.join(others[:LATEST])}{more}")] if others else []
+    reason = f" ({state.reason})" if state.reason else ""
+    rows = [
+        ("campaign", f"{state.name}  [afl-fuzz]  {state.target}"),
+        ("state", f"{state.state}{reason}"),
+        ("instances", ", ".join(f"{n} {word}" for word, n in counts.items())),
+        ("figures", age),
+        ("elapsed", duration(state.t)),
+        ("execs", f"{t.execs:,}  at {t.execs_per_sec:,.0f}/s"),
+        ("corpus", f"{t.corpus:,}"),
+        ("coverage", _cover(t)),
+        ("crashes", f"{t.crashes:,}, {t.hangs:,} hangs"),
+        *peers,
+        ("directory", str(path)),
+    ]
+    lines = [f"{name:<9} {visible(text)}" for name, text in rows]
+    for i in every:
+        age_of = seen.ages.get(i.id, -1.0)
+        lines.append(
+            f"  {visible(i.id):<9} {visible(i.state):<8} {ago(age_of) if age_of >= 0 else '-':>7} "
+            f"{i.execs:>14,} execs {i.execs_per_sec:>8,.0f}/s {i.corpus:>7,} corpus "
+            f"{i.crashes:>4,} crashes"
+        )
+        if i.state == "stalled":
+            lines.append(f"    {visible(i.reason)}")
+    latest = sorted(state.findings.values(), key=lambda f: f.t)[-LATEST:]
+    lines += [visible(f"  {f.category}: {f.key}") for f in reversed(latest)]
+    lines += [visible(f"  {problem}") for problem in seen.problems]
+    return "\n".join(lines)
 
 
 def status_object(run: Path, now: Standing) -> dict[str, object]:
@@ -72,16 +148,13 @@ def status_text(run: Path, now: Standing) -> str:
     elif state.budget_trials:
         budget = f", {t.execs * 100 // state.budget_trials}% of {state.budget_trials:,} trials"
     average = " on average" if state.state in ENDED else ""
-    cover = "-" if t.edges < 0 else f"{t.edges:,} of {t.edges_total:,} edges"
-    if t.edges > 0 and t.edges_total > 0:
-        cover += f" ({t.edges / t.edges_total:.1%})"
     rows = [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.word}{reason}"),
         ("elapsed", duration(running_time(state)) + budget),
         ("execs", f"{t.execs:,}  at {throughput(state):,.0f}/s{average}"),
         ("corpus", f"{t.corpus:,}"),
-        ("coverage", cover),
+        ("coverage", _cover(t)),
         *status_rows(state),
         ("crashes", f"{t.crashes:,}  ({len(state.groups)} distinct findings, {t.hangs:,} hangs)"),
         ("run", str(run)),
@@ -100,6 +173,15 @@ def status_text(run: Path, now: Standing) -> str:
     if now.word == "interrupted":
         lines.append("the supervisor is gone; the command that started the campaign resumes it")
     return "\n".join(lines)
+
+
+def _cover(t: Totals) -> str:
+    cover = "-" if t.edges < 0 else f"{t.edges:,}"
+    if t.edges >= 0 and t.edges_total > 0:
+        cover += f" of {t.edges_total:,}"
+    if t.edges > 0 and t.edges_total > 0:
+        return f"{cover} edges ({t.edges / t.edges_total:.1%})"
+    return cover if t.edges < 0 else f"{cover} edges"
 
 
 def themes(options: argparse.Namespace) -> int:

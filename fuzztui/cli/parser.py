@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.campaign.units import parse_duration
-from fuzztui.cli import control, look, mutants, run, score
+from fuzztui.cli import control, findings, look, mutants, run, score, watch
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
@@ -20,13 +20,15 @@ fuzztui CAMPAIGN.toml starts a campaign, or rejoins it when it runs already.
 
 commands:
   attach [RUN]             the screen of a running or ended campaign
-  status [RUN] [--json]    one screen of text, or one JSON object
-  ctl RUN COMMAND [ID]     steer a campaign: instances, queue entries, mutants
+  watch DIR...             the screen of AFL or AFL++ output directories, anyone's
+  status [RUN|DIR] [--json]  one screen of text, or one JSON object
+  ctl RUN COMMAND [ID]     steer a campaign: instances, queue entries, seeds, mutants
   mutants list FILE|RUN    the mutants of a program, before a run and of a run
   mutants show FILE|RUN ID one mutant and its diff
   score RUN [--corpus DIR] the exact mutation score of a corpus, whoever made it
   replay RUN|LOG           the campaign again, at any speed, from any time
   repro RUN FILE           run one finding or queue entry under the target
+  minimise RUN FILE        a smaller input with the same outcome (AFL++)
   check CAMPAIGN.toml      read and check a campaign file, run nothing
   samples                  the sample campaigns that come with fuzztui
   themes                   the colour themes
@@ -77,8 +79,30 @@ def _attach(parser: argparse.ArgumentParser) -> Run:
     return look.attach
 
 
+def _watch(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument(
+        "directories",
+        metavar="DIR",
+        nargs="+",
+        type=Path,
+        help="what was given to afl-fuzz -o, or one instance in it; only looked at",
+    )
+    parser.add_argument(
+        "--keep", metavar="DIR", type=Path, help="keep the log there, for fuzztui replay"
+    )
+    _theme(parser)
+    return watch.watch
+
+
 def _status(parser: argparse.ArgumentParser) -> Run:
-    _optional_run(parser)
+    parser.add_argument(
+        "run",
+        metavar="RUN|DIR",
+        type=Path,
+        nargs="?",
+        help="a run directory, a campaign file, or an AFL output directory; "
+        "default: the only or latest run in ./runs",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object")
     return look.status
 
@@ -93,13 +117,18 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         metavar="ID",
         nargs="?",
         default="",
-        help="a queue entry: 12, id:000012 or INSTANCE/12; or mutants: an id, or all that "
+        help="a queue entry: 12, id:000012 or INSTANCE/12; with add-seed a file or a directory; "
+        "with minimise a finding: INSTANCE/crashes/NAME; or mutants: an id, or all that "
         "file=, function=, operator=, line=, state= select (a comma means and, * anything)",
     )
     parser.add_argument("--to", choices=["first", "last"], help="where move-mutants moves to")
     parser.add_argument("--because", metavar="TEXT", help="why mark-equivalent is right")
     parser.add_argument("--instance", default="", help="only this instance")
-    parser.add_argument("--timeout", type=_seconds, default=10.0, help="how long to wait (10s)")
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        help="how long to wait for the answer (10s; promote 40s, minimise 10m)",
+    )
     return control.ctl
 
 
@@ -155,7 +184,20 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
 def _repro(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
-    return run.repro
+    return findings.repro
+
+
+def _minimise(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory, of AFL++")
+    parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        type=Path,
+        help="where to write it; default: RUN/minimised/INSTANCE/NAME",
+    )
+    return findings.minimise
 
 
 def _check(parser: argparse.ArgumentParser) -> Run:
@@ -174,12 +216,14 @@ def _themes(parser: argparse.ArgumentParser) -> Run:
 
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "attach": _attach,
+    "watch": _watch,
     "status": _status,
     "ctl": _ctl,
     "mutants": _mutants,
     "score": _score,
     "replay": _replay,
     "repro": _repro,
+    "minimise": _minimise,
     "check": _check,
     "samples": _samples,
     "themes": _themes,

@@ -93,7 +93,12 @@ def _in_new_directory(loaded: Loaded) -> Loaded:
     return with_output(loaded, path)
 
 
-_IDENTITY = (("engine", "kind"), ("target", "function"), ("target", "command"), ("target", "generator"))
+_IDENTITY = (
+    ("engine", "kind"),
+    ("target", "function"),
+    ("target", "command"),
+    ("target", "generator"),
+)
 
 
 def _same_campaign(loaded: Loaded, where: Path) -> None:

@@ -14,6 +14,7 @@ from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import State
 from fuzztui.remote.client import running
 from fuzztui.session import LiveClock, ReplayClock, Session
+from fuzztui.supervise.foreign.trees import Trees
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
@@ -65,6 +66,8 @@ def find_run(given: Path | None) -> Path:
             return run
         raise Failure(f"{given} has no run yet ({run}); start it: fuzztui {given}", NOT_RUNNING)
     if given.is_dir():
+        if Trees([given]).places():
+            raise Failure(f"{given} is AFL's: fuzztui watch {given}", NOT_RUNNING)
         return _only_or_latest(given)
     raise Failure(f"{given}: there is no such run directory", NOT_RUNNING)
 

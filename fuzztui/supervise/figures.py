@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from fuzztui.supervise.files import read_regular, status
+from fuzztui.supervise.files import read_regular
 from fuzztui.supervise.stats import MAX_SIZE, parse_stats, to_stats
 from fuzztui.wire.events import Stats
 
@@ -32,26 +34,29 @@ class FiguresSource(Protocol):
 class StatsFile:
     """One ``fuzzer_stats``, read again only when it has changed."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        self._path = path
+    def __init__(self, path: Path | str, name: str) -> None:
+        self._path = os.fspath(path)
         self._name = name
         self._gate = (0, 0, 0)
+        self.values: Mapping[str, str] = {}
+        """What it said when it was last read."""
+        self.mtime = 0.0
+        """When that was written."""
 
     def read(self, *, always: bool = False) -> Stats | None:
         """Its figures with their age, None if it is as it was, not there, or being rewritten."""
-        found = status(self._path)
-        if found is None:
-            return None
-        gate = (found.st_mtime_ns, found.st_size, found.st_ino)
-        if gate == self._gate and not always:
-            return None
         try:
+            found = os.lstat(self._path)
+            gate = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if gate == self._gate and not always:
+                return None
             values = parse_stats(read_regular(self._path, MAX_SIZE))
         except OSError:
             return None
         if values is None:
             return None  # being rewritten: the old figures stand, the next look tells
         self._gate = gate
+        self.values, self.mtime = values, found.st_mtime
         return to_stats(self._name, values, time.time() - found.st_mtime)
 
 

@@ -18,7 +18,7 @@ _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _MAX_JSON = 16 << 20
 
 
-def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
+def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
     """A file descriptor, if ``path`` is a regular file. Raises OSError."""
     # O_CREAT makes 0600: what a campaign finds is its owner's business.
     fd = os.open(path, flags | _FLAGS, 0o600)
@@ -28,7 +28,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     raise OSError(f"{path} is not a regular file")
 
 
-def read_regular(path: Path, limit: int, offset: int = 0) -> bytes:
+def read_regular(path: Path | str, limit: int, offset: int = 0) -> bytes:
     """At most ``limit`` bytes from ``offset`` on. Raises OSError."""
     fd = open_regular(path)
     try:

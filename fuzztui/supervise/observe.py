@@ -8,6 +8,7 @@ never reported again; that is what makes a restart of the supervisor exact.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -17,11 +18,11 @@ from pathlib import Path
 
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.supervise.figures import FiguresSource, FileFigures
-from fuzztui.supervise.names import parse_name
+from fuzztui.supervise.finds import Finds
+from fuzztui.supervise.peers import Peers
 from fuzztui.supervise.relay import Offsets, Relay
-from fuzztui.supervise.scan import Find, Listing
 from fuzztui.supervise.watch import Watcher
-from fuzztui.wire.events import EntrySaved, Event, FindingSaved, Message
+from fuzztui.wire.events import Event, Message
 
 __all__ = ["Batch", "Observer"]
 
@@ -29,8 +30,6 @@ FINDS_AT_ONCE = 2000
 """Of one directory in one poll: what is more comes with the next."""
 
 WARN_EVERY_S = 10.0
-
-_CATEGORIES = {"crashes": "crash", "hangs": "hang"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +63,34 @@ class Observer:
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         self._out = out
-        self._known = _known_names(state)
+        self._known = _known_files(state)
         self._lowest = _lowest_ids(state)
         self._offsets = offsets
         self._done = done
         self._watcher = Watcher(wake)
         self._instances: dict[str, _Instance] = {}
-        self._listings: dict[Path, tuple[_Instance, Listing]] = {}
 
     def add(self, name: str, figures: FiguresSource | None = None) -> list[Message]:
-        """Observe an instance whose directory is there. Says so where inotify cannot help.
+        """Observe an instance, whose directory may still be empty.
 
-        ``figures``: where they come from, if not from ``fuzzer_stats`` alone.
+        Says so where inotify cannot help. ``figures``: where they come from, if not from
+        ``fuzzer_stats`` alone.
         """
         if name in self._instances:
             return []
         path = self._out / name
-        instance = _Instance(
+        known = self._known.pop(name, set())
+        finds = Finds(
+            str(path),
             name,
-            path,
-            {d: Listing(path / d, self._known.pop((name, d), set())) for d in _DIRECTORIES},
+            self._watcher,
+            told={file for file in known if not file.startswith("queue/")},
+            queue={file[len("queue/") :] for file in known if file.startswith("queue/")},
+            lowest=self._lowest.get(name, 0),
+        )
+        self._instances[name] = instance = _Instance(
+            name,
+            finds,
             Relay(
                 path / "events.jsonl",
                 name,
@@ -91,25 +98,17 @@ class Observer:
                 self._done.get(name, deque()),
             ),
             figures or FileFigures(path, name),
-            self._lowest.get(name, 0),
+            Peers(str(path), name),
         )
-        self._instances[name] = instance
-        reasons = []
-        for directory, listing in instance.listings.items():
-            (path / directory).mkdir(mode=0o700, exist_ok=True)
-            self._listings[path / directory] = (instance, listing)
-            reason = self._watcher.add(path / directory)
-            listing.watched = not reason
-            reasons += [reason] if reason else []
-        return [Message("info", f"polling only: {reason}", name) for reason in reasons[:1]]
+        finds.check()
+        return instance.polling_only()
 
     def poll(self) -> Batch:
         """Look at everything once, without waiting, and bounded in what it brings."""
         events = self._told()
         for instance in self._instances.values():
             events += instance.look()
-        behind = any(listing.behind for _, listing in self._listings.values())
-        behind = behind or any(i.relay.behind for i in self._instances.values())
+        behind = any(i.finds.behind or i.relay.behind for i in self._instances.values())
         return self._batch(events, behind)
 
     def last(self, name: str) -> Batch:
@@ -131,14 +130,15 @@ class Observer:
 
     def _told(self) -> list[Event]:
         files, lost = self._watcher.take()
-        events = []
-        for path in files:
-            instance, listing = self._listings.get(path.parent, (None, None))
-            if instance and listing and (find := listing.tell(path.name)):
-                events.append(instance.event(path.parent.name, find))
+        events: list[Event] = []
+        for directory, file in files:
+            path, folder = os.path.split(directory)
+            instance = self._instances.get(os.path.basename(path))  # noqa: PTH119
+            if instance:
+                events += instance.finds.tell(folder, file)
         if lost:
-            for _, listing in self._listings.values():
-                listing.rescan()
+            for instance in self._instances.values():
+                instance.finds.rescan()
         return events
 
     def _batch(self, events: list[Event], behind: bool) -> Batch:
@@ -147,27 +147,20 @@ class Observer:
         return Batch(events, {**self._offsets.bytes, **offsets}, behind)
 
 
-_DIRECTORIES = ("queue", *_CATEGORIES)
-
-
 @dataclass(slots=True)
 class _Instance:
     """One directory ``out/ID`` and how far it was seen."""
 
     name: str
-    path: Path
-    listings: dict[str, Listing]
+    finds: Finds
     relay: Relay
     figures: FiguresSource
-    lowest: int
-    """The lowest id of an entry so far: odd names get ids below it."""
+    peers: Peers
     warn_due: float = 0.0
+    said: bool = False
 
     def look(self, *, last: bool = False) -> list[Event]:
-        events: list[Event] = []
-        for directory, listing in self.listings.items():
-            finds = listing.look(FINDS_AT_ONCE, last=last)
-            events += (self.event(directory, find) for find in finds)
+        events: list[Event] = [*self.finds.look(FINDS_AT_ONCE, last=last), *self.polling_only()]
         events += self.relay.read(last=last)
         now = time.monotonic()
         if last or now >= self.warn_due:
@@ -175,53 +168,30 @@ class _Instance:
             if warning:
                 self.warn_due = now + WARN_EVERY_S
                 events.append(warning)
+        if synced := self.peers.look(last=last):
+            events.append(synced)
         if stats := self.figures.look(last=last):
             # Files do not lie: AFL counts its crashes from 0 again when it is resumed.
-            crashes = max(stats.crashes, len(self.listings["crashes"].known))
-            hangs = max(stats.hangs, len(self.listings["hangs"].known))
+            crashes = max(stats.crashes, self.finds.count("crashes"))
+            hangs = max(stats.hangs, self.finds.count("hangs"))
             events.append(replace(stats, crashes=crashes, hangs=hangs))
         return events
 
-    def event(self, directory: str, find: Find) -> Event:
-        name = parse_name(find.name)
-        if directory in _CATEGORIES:
-            return FindingSaved(
-                instance=self.name,
-                category=_CATEGORIES[directory],
-                file=f"{directory}/{find.name}",
-                id=name.id,
-                src=list(name.src),
-                op=name.op,
-                sig=name.sig,
-                time_ms=name.time_ms,
-                execs=name.execs,
-                size=find.size,
-            )
-        number = name.id
-        if number < 0:  # of another shape (AFL_SHA1_FILENAMES): an entry all the same
-            number = self.lowest = min(self.lowest, 0) - 1
-        return EntrySaved(
-            instance=self.name,
-            id=number,
-            file=f"{directory}/{find.name}",
-            src=list(name.src),
-            op=name.op,
-            sync=name.sync,
-            time_ms=name.time_ms,
-            execs=name.execs,
-            size=find.size,
-            cov=name.cov,
-        )
+    def polling_only(self) -> list[Message]:
+        """Say once that inotify cannot help."""
+        if self.said or not self.finds.unwatched:
+            return []
+        self.said = True
+        return [Message("info", f"polling only: {self.finds.unwatched}", self.name)]
 
 
-def _known_names(state: State) -> dict[tuple[str, str], set[str]]:
-    """File names in the state, by instance and directory."""
-    known: dict[tuple[str, str], set[str]] = {}
+def _known_files(state: State) -> dict[str, set[str]]:
+    """Files in the state, by instance."""
+    known: dict[str, set[str]] = {}
     items: Iterable[Entry | Finding] = chain(state.entries.values(), state.findings.values())
     for item in items:
         if item.saved:  # one that was only described may not be there yet
-            directory, _, name = item.file.partition("/")
-            known.setdefault((item.instance, directory), set()).add(name)
+            known.setdefault(item.instance, set()).add(item.file)
     return known
 
 

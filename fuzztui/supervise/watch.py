@@ -1,4 +1,4 @@
-"""The fast tier of observing: inotify, through watchdog, one directory at a time.
+"""The fast tier of observing: inotify, one directory at a time.
 
 It is only ever a hint. What it misses (a ``link()`` has no close, the kernel's queue
 overflows, a file system has no inotify, watches run out) the listing tier finds.
@@ -6,110 +6,175 @@ overflows, a file system has no inotify, watches run out) the listing tier finds
 
 from __future__ import annotations
 
-import logging
+import contextlib
+import errno
+import itertools
 import os
 import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from watchdog.events import FileClosedEvent, FileMovedEvent, FileSystemEvent, FileSystemEventHandler
-from watchdog.observers.api import BaseObserver
 from watchdog.utils import UnsupportedLibcError
 
-__all__ = ["Watcher"]
+if TYPE_CHECKING:
+    from watchdog.observers.inotify_c import (
+        CallbackId,
+        InotifyEvent,
+        InotifyFD,
+        Mask,
+        WatchDescriptor,
+    )
+
+__all__ = ["Watcher", "file_system", "is_remote"]
+
+_CLOSE_WRITE, _MOVED_TO = 0x8, 0x80
+_DELETE_SELF, _MOVE_SELF = 0x400, 0x800
+_ONLYDIR, _DONT_FOLLOW = 0x01000000, 0x02000000
+_MASK = _CLOSE_WRITE | _MOVED_TO | _DELETE_SELF | _MOVE_SELF | _ONLYDIR | _DONT_FOLLOW
+"""inotify(7): a file is complete, or the directory, which is no symlink, has gone."""
 
 _NETWORK_TYPES = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "lustre", "gpfs", "afs", "glusterfs", "virtiofs"}
 )
 _OCTAL = re.compile(r"\\([0-7]{3})")
-_OVERFLOW = "overflowed"
 
 
-class Watcher(FileSystemEventHandler):
+class Watcher:
     """Tells which files were closed after writing, or moved in, since the last look.
 
     ``wake`` is called, from another thread, when there is something to look at.
+
+    Uses watchdog's inotify descriptor, not its observer: that has a thread for each
+    directory (150 for 50 instances) and does not tell when a directory is renamed.
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:
-        super().__init__()
         self._wake = wake
         self._lock = threading.Lock()
-        self._files: dict[str, None] = {}
+        self._told: dict[tuple[str, str], None] = {}
         self._lost = False
-        self._overflow = _OverflowHandler(self._overflowed)
-        self._observer: BaseObserver | None = None
+        self._watches: dict[str, tuple[WatchDescriptor, CallbackId]] = {}
+        self._paths: dict[int, str] = {}
+        self._kinds: dict[int, str] = {}
+        self._ids = itertools.count()
+        self._inotify: InotifyFD | None = None
 
-    def add(self, directory: Path) -> str:
-        """Watch a directory; returns "" or the reason, in words, why that cannot be."""
-        kind = _file_system(directory)
-        if kind in _NETWORK_TYPES or kind.startswith("fuse."):
-            return f"{directory} is on a network file system ({kind})"
+    def add(self, directory: str) -> str:
+        """Watch the directory that has this name now; "" or why that cannot be, in words."""
+        self.remove(directory)
         try:
-            if self._observer is None:
-                # Here, because importing it needs an inotify.
-                from watchdog.observers.inotify import InotifyObserver
-
-                # Full events: a file moved in from an unwatched directory is a move too.
-                observer = InotifyObserver(generate_full_events=True)
-                observer.start()
-                self._observer = observer
-                logging.getLogger("watchdog.observers").addHandler(self._overflow)
-            self._observer.schedule(
-                self,
-                os.fspath(directory),
-                event_filter=[FileClosedEvent, FileMovedEvent],
-            )
-        except (OSError, RuntimeError, UnsupportedLibcError) as e:
+            kind = self._kind(directory)
+            if is_remote(kind):
+                return f"{directory} is on a network file system ({kind})"
+            with self._lock:  # its first event may come before we know its number
+                self._watch(self._inotify or self._start(), directory)
+        except OSError as e:
             # ENOSPC, EMFILE: fs.inotify.max_user_watches or _instances is used up.
-            return f"{directory}: {e}"
+            return f"{directory}: {e.strerror or e}"
         return ""
 
-    def dispatch(self, event: FileSystemEvent) -> None:
-        """Called by watchdog, in its thread."""
-        path = event.dest_path if isinstance(event, FileMovedEvent) else event.src_path
-        if path:
-            with self._lock:
-                self._files[os.fsdecode(path)] = None
-            self._wake()
-
-    def take(self) -> tuple[list[Path], bool]:
-        """The files told since the last call, in order, and whether some were missed."""
+    def remove(self, directory: str) -> None:
+        """Watch what had this name no more."""
         with self._lock:
-            files, self._files = self._files, {}
+            watch = self._watches.pop(directory, None)
+            if watch is not None:
+                self._paths.pop(watch[0], None)
+                self._let_go(watch)
+
+    def take(self) -> tuple[list[tuple[str, str]], bool]:
+        """What was told since the last call, in order, and whether something was missed.
+
+        A pair is a directory and the name of a file in it; a name of "" is the directory
+        itself, which was removed or renamed.
+        """
+        with self._lock:
+            told, self._told = self._told, {}
             lost, self._lost = self._lost, False
-        return [Path(name) for name in files], lost
+        return list(told), lost
 
     def close(self) -> None:
         """Stop watching."""
-        logging.getLogger("watchdog.observers").removeHandler(self._overflow)
-        if self._observer is not None:
-            self._observer.stop()
-            self._observer.join()
-            self._observer = None
+        if self._inotify is not None:
+            self._inotify.stop()
+            self._inotify.join()
+            self._inotify = None
 
-    def _overflowed(self) -> None:
+    # ------------------------------------------------- called in watchdog's thread
+
+    def on_event(self, event: InotifyEvent) -> None:
+        """Something happened in a directory, or to it."""
+        with self._lock:
+            path = self._paths.get(event.wd)
+            if path is not None:
+                itself = event.is_delete_self or event.is_move_self
+                self._tell(path, "" if itself else os.fsdecode(event.name))
+
+    def on_watch_deleted(self, wd: WatchDescriptor) -> None:
+        """The kernel dropped a watch; its number will not come again."""
+        with self._lock:
+            path = self._paths.pop(wd, None)
+            if path is not None:
+                self._watches.pop(path, None)
+                self._tell(path, "")
+
+    def on_queue_overflow(self) -> None:
+        """Some events never come."""
         with self._lock:
             self._lost = True
         self._wake()
 
+    def _tell(self, path: str, name: str) -> None:
+        first = not self._told
+        self._told[path, name] = None
+        if first:  # whoever comes sees the rest of a burst too
+            self._wake()
 
-class _OverflowHandler(logging.Handler):
-    """watchdog 7.1 tells of an overflow only in its log."""
+    # ---------------------------------------------------------------- with the lock
 
-    def __init__(self, tell: Callable[[], None]) -> None:
-        super().__init__(logging.WARNING)
-        self._tell = tell
+    def _watch(self, inotify: InotifyFD, directory: str) -> None:
+        who = cast("CallbackId", next(self._ids))
+        number = inotify.add_callback(os.fsencode(directory), cast("Mask", _MASK), self, who)
+        if number < 0:  # watchdog keeps silent about this one error
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        # The same directory by another name, as after a rename: it has one number.
+        former = self._watches.pop(self._paths.get(number, ""), None)
+        self._paths[number] = directory
+        self._watches[directory] = number, who
+        if former is not None:
+            self._let_go(former)
 
-    def emit(self, record: logging.LogRecord) -> None:
-        if _OVERFLOW in record.getMessage():
-            self._tell()
+    def _let_go(self, watch: tuple[WatchDescriptor, CallbackId]) -> None:
+        if self._inotify is not None:
+            with contextlib.suppress(OSError):
+                self._inotify.remove_callbacks([watch])
+
+    def _start(self) -> InotifyFD:
+        try:  # here, because importing it needs an inotify
+            from watchdog.observers.inotify_c import InotifyFD
+        except UnsupportedLibcError as e:
+            raise OSError(str(e)) from None
+        inotify = InotifyFD()
+        inotify.start()
+        self._inotify = inotify
+        return inotify
+
+    def _kind(self, directory: str) -> str:
+        device = os.stat(directory).st_dev  # noqa: PTH116 - paths are strings here
+        if device not in self._kinds:
+            self._kinds[device] = file_system(directory)
+        return self._kinds[device]
 
 
-def _file_system(directory: Path) -> str:
+def is_remote(kind: str) -> bool:
+    """Whether changes on such a file system may be made elsewhere, unseen by our kernel."""
+    return kind in _NETWORK_TYPES or kind.startswith("fuse.")
+
+
+def file_system(directory: str) -> str:
     """The type of the file system that holds ``directory``, "" if it cannot be told."""
-    where = directory.resolve()
+    where = Path(directory).resolve()
     best, kind = 0, ""
     try:
         lines = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()

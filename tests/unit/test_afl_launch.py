@@ -213,6 +213,7 @@ def test_options_for_one_replace_its_part_of_the_spread(afl, home):
     assert "AFL_DISABLE_TRIM" not in s2.env
     assert s2.env["AFL_A"] == "x"
 
+
 def test_what_the_user_exports_or_writes_comes_before_our_defaults(afl, home, monkeypatch):
     monkeypatch.setenv("AFL_SYNC_TIME", "30")
     env = started(afl, home, env={"AFL_IMPORT_FIRST": "0", "AFL_AUTORESUME": "0"}).env

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import threading
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from watchdog.observers import inotify_c
+from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent
 
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
@@ -143,20 +146,55 @@ def test_a_directory_that_comes_later(tmp_path, clock):
     assert names(listing.look(10)) == ["one"]
 
 
-def test_a_directory_that_was_replaced_is_no_longer_taken_for_watched(tmp_path, clock):
-    """AFL renames queue/ when it is resumed: inotify goes along with the old one."""
+def test_a_directory_that_was_replaced_is_another_one(tmp_path, clock):
+    """AFL renames queue/ when it is resumed."""
     queue = tmp_path / "queue"
-    queue.mkdir()
     listing = Listing(queue, set(), monotonic=clock, wall=clock)
-    listing.watched = True
-    listing.look(1)
-    assert listing.watched
+    assert listing.check()  # there is none, as before
+    queue.mkdir()
+    assert not listing.check()
+    assert listing.check()
     queue.rename(tmp_path / "_resume")
+    assert not listing.check()
     queue.mkdir()
     put(queue, "one")
-    clock.now += 100
+    assert not listing.check()
     assert names(listing.look(1)) == ["one"]
-    assert not listing.watched
+
+
+def test_times_to_come_are_at_rest_too(listing, tmp_path, clock, monkeypatch):
+    """The clock was set back: what is on the disk seems to be of tomorrow."""
+    put(tmp_path, "one")
+    clock.now -= 100_000
+    assert names(listing.look(10)) == ["one"]
+    monkeypatch.setattr(os, "listdir", lambda path: pytest.fail("listed"))
+    clock.now += 100
+    assert listing.look(10) == []
+    monkeypatch.undo()
+    put(tmp_path, "two")
+    os.utime(tmp_path, (clock.now, clock.now))
+    clock.now += 10
+    assert names(listing.look(10)) == ["two"]
+
+
+def test_no_directory_is_no_queue(tmp_path, clock):
+    for make in (os.mkfifo, lambda p: p.symlink_to(tmp_path), lambda p: p.write_text("x")):
+        queue = tmp_path / "queue"
+        make(queue)
+        listing = Listing(queue, set(), monotonic=clock, wall=clock)
+        assert listing.check()
+        assert listing.look(10) == []
+        assert listing.problem == ""
+        queue.unlink()
+
+
+def test_a_directory_that_cannot_be_listed_has_a_problem(listing, tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    assert listing.look(10) == []
+    assert listing.problem == f"{tmp_path} cannot be listed: Permission denied"
 
 
 @given(st.lists(st.sets(st.integers(0, 30), max_size=6), max_size=8), st.data())
@@ -179,6 +217,8 @@ def test_either_tier_first_each_file_once(tmp_path_factory, rounds, data):
 
 # ------------------------------------------------------------------- the fast tier
 
+OVERFLOW = InotifyEvent(-1, InotifyConstants.IN_Q_OVERFLOW, 0, b"")
+
 
 @pytest.fixture
 def watcher():
@@ -189,49 +229,69 @@ def watcher():
     watcher.close()
 
 
-def take(watcher: Watcher, count: int) -> list[Path]:
-    files: list[Path] = []
-    while len(files) < count:
+def take(watcher: Watcher, count: int) -> list[tuple[str, str]]:
+    told: list[tuple[str, str]] = []
+    while len(told) < count:
         assert watcher.told.wait(10)
         watcher.told.clear()
-        files += watcher.take()[0]
-    return files
+        told += watcher.take()[0]
+    return told
 
 
 def test_closed_and_moved_in_are_told(watcher, tmp_path):
     queue = tmp_path / "queue"
     queue.mkdir()
-    assert watcher.add(queue) == ""
+    assert watcher.add(str(queue)) == ""
     put(queue, "written")
     put(tmp_path, "saving")
     (tmp_path / "saving").rename(queue / "moved")
-    assert set(take(watcher, 2)) == {queue / "written", queue / "moved"}
+    os.close(os.open(os.fsencode(queue) + b"/\xff\n", os.O_CREAT | os.O_WRONLY))
+    names = ["written", "moved", os.fsdecode(b"\xff\n")]
+    assert take(watcher, 3) == [(str(queue), name) for name in names]
+
+
+def test_a_directory_that_goes_is_told_and_its_successor_can_be_watched(watcher, tmp_path):
+    queue = tmp_path / "queue"
+    queue.mkdir()
+    watcher.add(str(queue))
+    queue.rename(tmp_path / "old")
+    assert take(watcher, 1) == [(str(queue), "")]
+    queue.mkdir()
+    assert watcher.add(str(queue)) == ""
+    put(tmp_path / "old", "late")
+    put(queue, "new")
+    assert take(watcher, 1) == [(str(queue), "new")]
+    (queue / "new").unlink()
+    queue.rmdir()
+    assert take(watcher, 1) == [(str(queue), "")]
+    watcher.remove(str(queue))  # it is gone already
 
 
 def test_an_overflow_is_told(watcher, tmp_path):
-    from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent
-
-    watcher.add(tmp_path)
-    overflow = InotifyEvent(-1, InotifyConstants.IN_Q_OVERFLOW, 0, b"")
-    watcher._observer._inotify_fd.handle_event(overflow)
+    assert watcher.add(str(tmp_path)) == ""
+    watcher._inotify.handle_event(OVERFLOW)
     assert watcher.told.wait(10)
     assert watcher.take() == ([], True)
     assert watcher.take() == ([], False)
 
 
-def test_no_watches_left_is_a_reason_and_no_error(watcher, tmp_path, monkeypatch):
-    from watchdog.observers import inotify
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(errno.ENOSPC, "inotify watch limit reached"), (errno.EACCES, "Permission denied")],
+)
+def test_no_watch_is_a_reason_and_no_error(watcher, tmp_path, monkeypatch, number, words):
+    def refused(*_: object) -> int:
+        ctypes.set_errno(number)
+        return -1
 
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "inotify watch limit reached")
-
-    monkeypatch.setattr(inotify.InotifyFD, "add_callback", full)
-    assert "inotify watch limit reached" in watcher.add(tmp_path)
+    assert "No such file" in watcher.add(str(tmp_path / "none"))
+    monkeypatch.setattr(inotify_c, "inotify_add_watch", refused)
+    assert watcher.add(str(tmp_path)) == f"{tmp_path}: {words}"
 
 
 def test_a_network_file_system_is_only_polled(watcher, tmp_path, monkeypatch):
-    monkeypatch.setattr("fuzztui.supervise.watch._file_system", lambda path: "nfs4")
-    assert "network file system (nfs4)" in watcher.add(tmp_path)
+    monkeypatch.setattr("fuzztui.supervise.watch.file_system", lambda path: "nfs4")
+    assert "network file system (nfs4)" in watcher.add(str(tmp_path))
 
 
 # --------------------------------------------------------------------- the observer
@@ -239,7 +299,8 @@ def test_a_network_file_system_is_only_polled(watcher, tmp_path, monkeypatch):
 
 def observer(out: Path, state: State | None = None, **kwargs: object) -> Observer:
     made = Observer(out, state or State(), Offsets(0, {}), {}, **kwargs)
-    (out / "main").mkdir(parents=True, exist_ok=True)
+    for directory in ("queue", "crashes", "hangs"):
+        (out / "main" / directory).mkdir(parents=True, exist_ok=True)
     assert made.add("main") == []
     return made
 
@@ -392,10 +453,10 @@ def test_the_watcher_wakes_the_observer_and_its_overflow_rescans(tmp_path):
     put(tmp_path / "out/main/crashes", "id:000000")
     assert told.wait(10)
     assert [e.file for e in seen.poll().events] == ["crashes/id:000000"]
-    seen._watcher._observer.unschedule_all()
+    seen._watcher.remove(str(tmp_path / "out/main/crashes"))
     put(tmp_path / "out/main/crashes", "id:000001")
     os.utime(tmp_path / "out/main/crashes/id:000001", (1, 1))
-    seen._watcher._overflowed()
+    seen._watcher._inotify.handle_event(OVERFLOW)
     assert [e.file for e in seen.poll().events] == ["crashes/id:000001"]
     seen.close()
 

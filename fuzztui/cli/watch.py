@@ -1,0 +1,115 @@
+"""``fuzztui watch DIR...``: the live screen over a campaign that somebody else runs.
+
+A watcher of its own writes what it sees into a log, in a private directory that goes when
+the screen goes; the screen is the one of every campaign.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from fuzztui.cli.runs import is_run
+from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
+from fuzztui.supervise.foreign.trees import TreeError, Trees
+
+PATIENCE_S = 10.0
+"""For the watcher to begin its log, and to end."""
+
+
+def watch(options: argparse.Namespace) -> int:
+    """Open the live screen; returns its exit code."""
+    check(options.directories)
+    for directory in options.directories:
+        if options.keep and options.keep.absolute().is_relative_to(directory.absolute()):
+            raise Failure(f"--keep {options.keep}: {directory} is only looked at", USAGE)
+    with _home(options.keep) as home:
+        process = _start(home, options.directories, keep=options.keep is not None)
+        try:
+            _wait_for_log(process, home)
+            # The log grows every few seconds: looking four times in each is for campaigns of ours.
+            os.environ.setdefault("FUZZTUI_HZ", "2")
+            from fuzztui.tui import run_app  # Textual takes a moment: only where it draws
+
+            code = run_app(None, home, mode="live", theme=options.theme, control=False)
+        finally:
+            _end(process)
+    if options.keep is not None:
+        say(f"kept; see it again: fuzztui replay {options.keep}")
+    return code
+
+
+def check(directories: list[Path]) -> None:
+    """Raises :class:`Failure` where there is nothing to watch."""
+    for directory in directories:
+        if is_run(directory):
+            raise Failure(
+                f"{directory} is a run of fuzztui itself: fuzztui attach {directory}; "
+                f"or, as a stranger would see it, fuzztui watch {directory / 'out'}",
+                USAGE,
+            )
+    try:
+        nothing = Trees(directories).nothing()
+    except TreeError as e:
+        nothing = e
+    if nothing:
+        raise Failure(str(nothing), NOT_RUNNING)
+
+
+@contextlib.contextmanager
+def _home(keep: Path | None) -> Iterator[Path]:
+    """Where the log lies: a directory that goes again, or the one to keep."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(
+            prefix="fuzztui-watch-", ignore_cleanup_errors=True
+        ) as home:
+            yield Path(home)
+        return
+    try:
+        keep.mkdir(mode=0o700, parents=True, exist_ok=True)
+        taken = any(keep.iterdir())
+    except OSError as e:
+        raise Failure(f"--keep {keep}: {e.strerror or e}", USAGE) from None
+    if taken:
+        raise Failure(f"--keep {keep}: is not empty; name a new directory", USAGE)
+    yield keep
+
+
+def _start(home: Path, directories: list[Path], *, keep: bool) -> subprocess.Popen[bytes]:
+    remove = [] if keep else ["--remove"]
+    # -P: a fuzztui/ where the user stands must not be imported. The watcher ends with its stdin.
+    command = [sys.executable, "-P", "-m", "fuzztui.supervise.foreign", *remove, str(home)]
+    with (home / "errors").open("wb") as errors:
+        return subprocess.Popen(
+            [*command, *(str(d.absolute()) for d in directories)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+
+
+def _wait_for_log(process: subprocess.Popen[bytes], home: Path) -> None:
+    """Until there is something to open. The screen would wait too, but not say why it does."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end and not any((home / "log").glob("tail-*")):
+        if process.poll() is not None:
+            words = (home / "errors").read_text(errors="replace").strip().splitlines()
+            raise Failure(words[-1] if words else "the watcher ended")
+        time.sleep(0.01)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

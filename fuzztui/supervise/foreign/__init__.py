@@ -1,0 +1,4 @@
+"""Campaigns that somebody else runs: any AFL or AFL++ output directory, looked at only.
+
+Nothing is ever written to, or kept locked, below such a directory.
+"""

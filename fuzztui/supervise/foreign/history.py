@@ -1,0 +1,138 @@
+"""What happened before we came, as events at their own times.
+
+Campaign time 0 is when the first instance began. An instance's own clock says how long it
+ran; a start after a break goes on with it, so that the break is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from fuzztui.supervise.foreign.entries import Queue, choose
+from fuzztui.supervise.foreign.figures import FIRST_AFL, of_row
+from fuzztui.supervise.foreign.instance import Instance
+from fuzztui.wire.events import CampaignState, EntrySaved, Event, FindingSaved, InstanceState, Stats
+
+__all__ = ["Times", "began", "found_at", "history"]
+
+ROWS = 6_000
+"""Rows of plot_data over all instances; a series of the model has 512 points at most."""
+
+MOST_ROWS, FEWEST_ROWS = 600, 60
+
+ENTRIES = 10_000
+"""Entries of the queues over all instances, besides ancestors of findings."""
+
+
+class Times:
+    """Campaign time of what happened at a Unix time, or by an instance's own clock."""
+
+    def __init__(self, began: Mapping[str, float], now: float) -> None:
+        known = [t for t in began.values() if t > 0]
+        self.zero = min(known, default=now)
+        self.now = max(0.0, now - self.zero)
+        self._offsets = {name: t - self.zero if t > 0 else 0.0 for name, t in began.items()}
+
+    def began(self, name: str) -> float:
+        """When the instance began."""
+        return self._offsets[name]
+
+    def own(self, name: str, seconds: float) -> float:
+        """At ``seconds`` on its own clock."""
+        return self._between(self._offsets[name] + seconds)
+
+    def wall(self, unix: float) -> float:
+        """At a Unix time."""
+        return self._between(unix - self.zero)
+
+    def _between(self, t: float) -> float:
+        return min(max(0.0, t), self.now)
+
+
+def began(instance: Instance, now: float) -> float:
+    """Unix time at which its clock stood at 0, by its figures or else by its files."""
+    told = instance.figures.began(now)
+    if not told:
+        told = min([now, *_oldest(instance.path), *_oldest(f"{instance.path}/queue")])
+    # AFL 2.5x: rows have Unix times, and the figures only know of the last start.
+    rows = instance.figures.plot.history(1)
+    if rows and rows[0].unix and rows[0].seconds > FIRST_AFL:
+        told = min(told, rows[0].seconds)
+    return told
+
+
+def _oldest(directory: str) -> Iterator[float]:
+    """When the directory and the first file in it were last written to."""
+    for path in (directory, f"{directory}/{_first(directory)}"):
+        with contextlib.suppress(OSError, ValueError):
+            yield os.lstat(path).st_mtime
+
+
+def _first(directory: str) -> str:
+    try:
+        return min(os.listdir(directory), default="")  # noqa: PTH208
+    except OSError:
+        return ""
+
+
+def history(
+    instances: Mapping[str, Instance], times: Times
+) -> tuple[list[tuple[float, Event]], dict[str, Queue]]:
+    """Everything up to now in the order of time, and what was taken of the queues.
+
+    Afterwards the instances know what was told and tell no part of it again.
+    """
+    timed: list[tuple[float, Event]] = [(0.0, CampaignState("running"))]
+    parents: list[tuple[str, int]] = []
+    for name, instance in instances.items():
+        finds = instance.old_findings()
+        parents += ((name, find.src[0]) for find in finds if find.src)
+        timed += ((found_at(instance, find, times), find) for find in finds)
+        timed += _figures(instance, times, len(instances))
+    queues = {name: Queue(f"{i.path}/queue", i.place.prefix) for name, i in instances.items()}
+    choose(queues, parents, ENTRIES)
+    for name, queue in queues.items():
+        instance = instances[name]
+        entries = instance.chosen_entries(queue)
+        timed += ((found_at(instance, entry, times), entry) for entry in entries)
+    # Stable: of one time, findings and entries stay in the order of their ids.
+    timed.sort(key=lambda pair: pair[0])
+    return timed, queues
+
+
+def _figures(instance: Instance, times: Times, siblings: int) -> Iterator[tuple[float, Event]]:
+    name = instance.name
+    yield times.began(name), InstanceState(name, "running")
+    most = min(MOST_ROWS, max(FEWEST_ROWS, ROWS // siblings))
+    before = None
+    for row in instance.figures.plot.history(most):
+        t = times.wall(row.seconds) if row.unix else times.own(name, row.seconds)
+        stats: Stats = of_row(name, row)
+        if before is not None and "total_execs" in row.values:
+            # The average since the row above, most of which we have not read.
+            done = stats.execs - before.count("total_execs")
+            rate = done / (row.seconds - before.seconds)
+            stats = replace(stats, execs_per_sec=round(max(0.0, rate), 2))
+        before = row
+        yield t, stats
+    events = instance.changed_state()
+    if not instance.alive:
+        # It has no rate from then on, and whatever its last figures say.
+        yield from ((times.wall(instance.figures.written), event) for event in events)
+    else:
+        yield from ((times.now, event) for event in events)
+
+
+def found_at(instance: Instance, find: EntrySaved | FindingSaved, times: Times) -> float:
+    """When a file appeared: by its name, or else by its mtime."""
+    if find.time_ms:
+        return times.own(instance.name, find.time_ms / 1000)
+    if isinstance(find, EntrySaved) and find.op.startswith("orig:"):
+        return times.began(instance.name)
+    try:
+        return times.wall(os.lstat(f"{instance.path}/{find.file}").st_mtime)
+    except (OSError, ValueError):
+        return times.began(instance.name)

@@ -1,0 +1,200 @@
+"""``fuzztui watch`` in a real terminal, over real fuzzers that somebody else started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from homes import FUZZTUI, eventually
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "unit"))
+from foreign_lab import Fuzzer
+
+pytestmark = pytest.mark.slow
+
+TARGET = r"""
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  char b[64] = {0};
+  if (fread(b, 1, 63, stdin) < 3) return 0;
+  if (b[0] == 'c') { if (b[1] == 'r') { if (b[2] == '!') abort(); } }
+  return b[0] > 'm' ? 1 : 0;
+}
+"""
+
+AFL_ENV = {
+    "AFL_NO_UI": "1",
+    "AFL_SKIP_CPUFREQ": "1",
+    "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
+    "AFL_NO_AFFINITY": "1",
+}
+
+
+def watchers() -> list[int]:
+    """Watcher processes that live."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if "fuzztui.supervise.foreign" in (process.info["cmdline"] or []):
+            found.append(process.pid)
+    return found
+
+
+def left_behind(tmp: Path) -> list[Path]:
+    return list(tmp.glob("fuzztui-watch-*"))
+
+
+@pytest.fixture
+def tmp(home, monkeypatch):
+    """Where the private directories of a watch would be left behind."""
+    tmp = home.path / "tmp"
+    tmp.mkdir()
+    return tmp
+
+
+@pytest.fixture
+def watched(home, terminal, tmp):
+    """``watched(*args)`` runs fuzztui watch in a real terminal."""
+
+    def run(*args: str, **how):
+        return terminal(command=["env", f"TMPDIR={tmp}", FUZZTUI, "watch", *args], **how)
+
+    return run
+
+
+def test_a_dead_campaign_is_shown_and_nothing_stays(home, watched, tmp):
+    main = Fuzzer(home.path / "out/main")
+    main.put("queue/id:000000,time:0,execs:0,orig:seed")
+    main.put("crashes/id:000000,sig:06,src:000000,time:120000,execs:120000,op:havoc,rep:4")
+    screen = watched(str(home.path / "out"))
+    screen.wait(lambda text: "STOPPED" in text and "3.60M" in text)
+    screen.keys("3")
+    screen.wait("crash")
+    screen.keys("q")
+    text = screen.wait("exit=0")
+    assert "attach" not in text
+    eventually(lambda: not left_behind(tmp))
+
+
+def test_a_lost_terminal_leaves_nothing_behind(home, watched, tmp):
+    before = watchers()
+    Fuzzer(home.path / "out/main")
+    screen = watched(str(home.path / "out"))
+    screen.wait("STOPPED")
+    assert left_behind(tmp)
+    screen.close()
+    eventually(lambda: not left_behind(tmp) and watchers() == before)
+
+
+def test_a_killed_screen_leaves_nothing_behind(home, watched, tmp):
+    before = set(watchers())
+    Fuzzer(home.path / "out/main")
+    screen = watched(str(home.path / "out"))
+    screen.wait("STOPPED")
+    (ours,) = set(watchers()) - before
+    psutil.Process(ours).parent().kill()
+    eventually(lambda: not left_behind(tmp) and set(watchers()) <= before)
+
+
+def test_a_session_that_is_ended_as_a_whole_leaves_nothing_behind(home, watched, tmp):
+    before = set(watchers())
+    Fuzzer(home.path / "out/main")
+    screen = watched(str(home.path / "out"))
+    screen.wait("STOPPED")
+    (ours,) = set(watchers()) - before
+    for process in (psutil.Process(ours), psutil.Process(ours).parent()):
+        process.terminate()
+    eventually(lambda: not left_behind(tmp) and set(watchers()) <= before)
+
+
+def test_what_was_kept_can_be_replayed(home, watched, terminal, tmp):
+    Fuzzer(home.path / "out/main")
+    kept = home.path / "kept"
+    screen = watched(str(home.path / "out"), "--keep", str(kept))
+    screen.wait("STOPPED")
+    screen.keys("q")
+    screen.wait("exit=0")
+    assert '"state": "stopped"' in home("replay", str(kept), "--json")
+    again = terminal("replay", str(kept), "--speed", "1000")
+    again.wait("REPLAY")
+
+
+@pytest.fixture
+def target(tmp_path) -> Path:
+    if shutil.which("afl-fuzz") is None or shutil.which("afl-cc") is None:
+        pytest.skip("AFL++ is not installed")
+    (tmp_path / "target.c").write_text(TARGET)
+    built = subprocess.run(
+        ["afl-cc", "-o", "target", "target.c"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/seed").write_bytes(b"cr hello")
+    return tmp_path / "target"
+
+
+@pytest.fixture
+def afl(target):
+    """``afl(name)`` starts a real afl-fuzz on ``out``; all end at the end."""
+    started: list[subprocess.Popen] = []
+
+    def start(*options: str, seeds: str = "in") -> subprocess.Popen:
+        command = ["afl-fuzz", "-i", seeds, "-o", "out", *options, "--", str(target)]
+        process = subprocess.Popen(
+            command, cwd=target.parent, env={**os.environ, **AFL_ENV},
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        process.wait(20)
+
+
+def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
+    out = target.parent / "out"
+    out.mkdir()
+    screen = watched(str(out))
+    screen.wait("STARTING")
+    main = afl("-M", "main")
+    screen.wait(lambda text: "RUNNING" in text and "main" in text)
+    s1 = afl("-S", "s1")
+    screen.wait(lambda text: text.count("running") >= 2)
+    crashes = out / "main/crashes"
+    eventually(lambda: list(crashes.glob("id*")) or list((out / "s1/crashes").glob("id*")), 60)
+    screen.keys("3")
+    screen.wait("sig")
+    screen.keys("1")
+    s1.send_signal(signal.SIGSTOP)
+    screen.wait("paused")
+    s1.send_signal(signal.SIGCONT)
+    screen.wait(lambda text: text.count("running") > text.count("paused"))
+    main.terminate()
+    s1.terminate()
+    main.wait(20)
+    s1.wait(20)
+    screen.wait("STOPPED")
+    held = {p: p.stat().st_mtime_ns for p in out.rglob("*")}
+    time.sleep(3)
+    assert {p: p.stat().st_mtime_ns for p in out.rglob("*")} == held  # we touch nothing
+    found = home.path / "found"
+    found.write_text(home("status", str(out)))
+    afl("-M", "main", seeds="-")
+    screen.wait("RUNNING")
+    eventually(lambda: list((out / "main").glob("crashes.*")) or not list(crashes.glob("id*")))
+    screen.keys("q")
+    screen.wait("exit=0")

@@ -1,0 +1,260 @@
+"""How a foreign instance is, how old its figures are, what a probe leaves behind."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+
+import pytest
+from foreign_lab import PLOT, Fuzzer, row, stats
+
+from fuzztui.supervise.foreign import liveness
+from fuzztui.supervise.foreign.figures import ForeignFigures
+from fuzztui.supervise.foreign.instance import Instance, ago
+from fuzztui.supervise.foreign.liveness import held, process_is
+from fuzztui.supervise.foreign.snapshot import _NoWatcher
+from fuzztui.supervise.foreign.trees import Place
+
+
+@pytest.fixture
+def fuzzer(tmp_path):
+    fuzzer = Fuzzer(tmp_path / "main")
+    yield fuzzer
+    fuzzer.die()
+
+
+def instance(fuzzer: Fuzzer) -> Instance:
+    made = Instance(Place("main", str(fuzzer.path)), _NoWatcher())
+    made.figures.look()
+    return made
+
+
+# ---------------------------------------------------------------------------- liveness
+
+
+def test_a_probe_sees_the_lock_and_leaves_none(fuzzer):
+    assert held(str(fuzzer.path)) is False
+    fuzzer.live()  # it could take it: the probe's was let go of
+    assert held(str(fuzzer.path)) is True
+    fuzzer.die()
+    assert held(str(fuzzer.path)) is False
+    assert held(str(fuzzer.path / "none")) is None
+
+
+def test_where_locks_tell_nothing_nothing_is_told(fuzzer, monkeypatch):
+    monkeypatch.setattr(liveness, "_kinds", {})
+    monkeypatch.setattr(liveness, "file_system", lambda path: "nfs4")
+    assert held(str(fuzzer.path)) is None
+    i = instance(fuzzer)
+    assert i.standing() == ("running", "")  # its figures are of now
+    os.utime(fuzzer.path / "fuzzer_stats", (fuzzer.start,) * 2)
+    os.utime(fuzzer.path / "plot_data", (fuzzer.start,) * 2)
+    assert instance(fuzzer).standing() == ("stopped", "last figures 60 min ago")
+
+
+def test_a_free_lock_is_probed_again_only_when_something_has_changed(fuzzer, monkeypatch):
+    i = instance(fuzzer)
+    probed = []
+    monkeypatch.setattr(
+        "fuzztui.supervise.foreign.instance.held", lambda path: bool(probed.append(path))
+    )
+    for _ in range(3):
+        i.standing()
+    assert len(probed) == 1
+    fuzzer.put("new")
+    i.standing()
+    assert len(probed) == 2
+
+
+@pytest.fixture
+def process(tmp_path):
+    """Something that is called afl-fuzz."""
+    (tmp_path / "afl-fuzz").symlink_to("/bin/sleep")
+    process = subprocess.Popen([tmp_path / "afl-fuzz", "100"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_a_process_that_is_stopped_is_paused(process):
+    assert process_is(process.pid) == "running"
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    assert process_is(process.pid) == "paused"
+
+
+def test_another_program_is_none():
+    for pid in (os.getpid(), 0, -1, 1 << 40, 4194304):
+        assert process_is(pid) == ""
+
+
+# ------------------------------------------------------------------------------ states
+
+
+def test_running_paused_stalled_stopped_gone(fuzzer, process):
+    fuzzer.live()
+    (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 3600, fuzzer_pid=process.pid))
+    assert instance(fuzzer).standing() == ("running", "")
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    assert instance(fuzzer).standing()[0] == "paused"
+    process.send_signal(signal.SIGCONT)
+    os.waitid(os.P_PID, process.pid, os.WCONTINUED | os.WNOWAIT)
+    for name in ("fuzzer_stats", "plot_data"):
+        os.utime(fuzzer.path / name, (time.time() - 600,) * 2)
+    i = instance(fuzzer)
+    assert i.standing() == ("stalled", "it lives, but its figures are 10 min old")
+    (_, state, figures) = i.changed_state()
+    assert (state.state, figures.execs_per_sec) == ("stalled", 0.0)
+    fuzzer.die()
+    assert i.standing() == ("stopped", "last figures 10 min ago")
+    fuzzer.path.rename(fuzzer.path.with_name("elsewhere"))
+    assert i.standing() == ("stopped", "its directory is gone")
+
+
+def test_without_figures(tmp_path):
+    fuzzer = Fuzzer(tmp_path / "flat", figures=False)
+    assert instance(fuzzer).standing()[0] == "stopped"
+    fuzzer.live()  # afl-fuzz -n
+    assert instance(fuzzer).standing() == ("running", "")
+    fuzzer.die()
+
+
+def test_times_to_come_make_no_negative_age(fuzzer):
+    fuzzer.live()
+    for name in ("fuzzer_stats", "plot_data"):
+        os.utime(fuzzer.path / name, (time.time() + 1e6,) * 2)
+    i = instance(fuzzer)
+    assert i.standing() == ("running", "")
+    assert i.figures.latest.age == 0.0
+    assert i.figures.began(time.time()) <= time.time()
+
+
+def test_ago():
+    assert [ago(s) for s in (-5, 0, 59, 119, 121, 7200, 3e5)] == [
+        "0 s", "0 s", "59 s", "119 s", "2 min", "2 h", "3 days",
+    ]  # fmt: skip
+
+
+# ----------------------------------------------------------------------------- figures
+
+
+def figures(fuzzer: Fuzzer) -> ForeignFigures:
+    return ForeignFigures(str(fuzzer.path), "main")
+
+
+def test_the_newer_of_two_files_counts_and_each_age_is_told(fuzzer):
+    os.utime(fuzzer.path / "fuzzer_stats", (time.time() - 50,) * 2)
+    with (fuzzer.path / "plot_data").open("a") as file:
+        file.write(row(3605, 4_000_000))
+    told = figures(fuzzer).look()
+    assert (told.execs, told.stability, told.edges_total, told.favored) == (4_000_000, 99, 1000, 3)
+    assert told.age < 5
+    assert 45 < told.slow_age < 60
+
+
+def test_nothing_new_is_no_event(fuzzer):
+    f = figures(fuzzer)
+    assert f.look() is not None
+    assert f.look() is None
+    assert f.latest.execs == 3_600_000
+
+
+def test_the_rate_is_of_what_was_executed_between_two_rows(fuzzer):
+    f = figures(fuzzer)
+    assert f.look().execs_per_sec == 900.0  # what AFL says, until there are two
+    for s, execs, rate in (
+        (3605, 3_600_500, 100.0),
+        (3610, 3_600_500, 0.0),
+        (3620, 3_700_500, 1e4),
+    ):
+        with (fuzzer.path / "plot_data").open("a") as file:
+            file.write(row(s, execs))
+        assert f.look().execs_per_sec == rate
+    (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 3620))
+    assert f.look().execs_per_sec == 1e4  # and no average over its life
+    (fuzzer.path / "plot_data").write_text(PLOT + row(5))
+    assert f.look().execs_per_sec == 900.0  # begun anew
+
+
+def test_an_emptied_file_keeps_the_old_figures(fuzzer):
+    f = figures(fuzzer)
+    first = f.look()
+    (fuzzer.path / "fuzzer_stats").write_text("")
+    (fuzzer.path / "plot_data").write_text("")
+    assert f.look() is None
+    assert replace(f.latest, age=0, slow_age=0) == replace(first, age=0, slow_age=0)
+
+
+@pytest.mark.parametrize(
+    ("more", "began"),
+    [
+        ({}, 0),
+        ({"start_time": 0}, 0),
+        ({"start_time": "9" * 30}, 0),
+        ({"last_update": 0}, 0),
+        ({"last_update": "9" * 15}, 0),
+        ({"run_time": "-1"}, 3600),
+        ({"run_time": "9" * 15}, 0),  # then start_time
+    ],
+)
+def test_when_it_began_by_files_that_may_say_anything(fuzzer, more, began):
+    (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 3600, **more))
+    f = figures(fuzzer)
+    f.look()
+    assert abs(f.began(time.time()) - fuzzer.start - began) < 5
+
+
+def test_a_resumed_one_began_when_its_own_clock_would_have(fuzzer):
+    """Two hours fuzzed, then a break of a day, then another hour: now it is at 3 h."""
+    now = int(time.time())
+    (fuzzer.path / "fuzzer_stats").write_text(stats(now - 3600, 3 * 3600, last_update=now))
+    f = figures(fuzzer)
+    f.look()
+    assert abs(f.began(time.time()) - (now - 3 * 3600)) < 5
+
+
+HOSTILE = [
+    b"", b"\n", b"execs_done", b"\0" * 100, os.urandom(300), b"\xff\xfe: x\n",
+    b"execs_done : inf\n", b"execs_done : nan\nexecs_per_sec : inf\n",
+    b"execs_done : 1\nexecs_done : 2\n", b"afl_banner : $(touch x)\nexecs_done : 1\n",
+    b"afl_banner : [/x]\x1b[2J\nexecs_done : 1\nafl_version : \x1b]0;x\x07\n",
+    b"execs_done : " + b"9" * 400 + b"\nfuzzer_pid : " + b"9" * 400 + b"\n",
+    b"execs_done : 1\n" + b"x" * (50 << 20),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", HOSTILE, ids=range(len(HOSTILE)))
+def test_any_fuzzer_stats(tmp_path, content, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fuzzer = Fuzzer(tmp_path / "main", figures=False)
+    (fuzzer.path / "fuzzer_stats").write_bytes(content)
+    i = Instance(Place("main", str(fuzzer.path)), _NoWatcher())
+    i.look()
+    assert i.figures.began(time.time()) <= time.time()
+    assert i.hello().instance == "main"
+    assert not (tmp_path / "x").exists()
+
+
+def test_what_is_no_fuzzer_stats(tmp_path):
+    for n, make in enumerate((os.mkfifo, os.mkdir, lambda p: os.symlink(p, p))):
+        fuzzer = Fuzzer(tmp_path / str(n), figures=False)
+        make(fuzzer.path / "fuzzer_stats")
+        make(fuzzer.path / "plot_data")
+        i = Instance(Place("main", str(fuzzer.path)), _NoWatcher())
+        assert [e.state for e in i.look() if e.kind == "instance_state"] == ["stopped"]
+
+
+def test_a_lock_is_not_broken_by_ours(fuzzer):
+    """The probe is shared and does not wait: a fuzzer that holds its lock never notices."""
+    fuzzer.live()
+    for _ in range(100):
+        assert held(str(fuzzer.path))
+    fd = os.open(fuzzer.path, os.O_RDONLY)
+    with pytest.raises(BlockingIOError):
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(fd)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fuzztui.supervise.foreign.trees import TreeError, Trees
+
+
+def instance(path: Path) -> Path:
+    (path / "queue").mkdir(parents=True)
+    return path
+
+
+def names(*directories: Path) -> list[str]:
+    return [place.name for place in Trees(directories).places()]
+
+
+def test_one_instance_a_sync_dir_and_a_flat_one(tmp_path):
+    for name in ("s2", "main", "s1"):
+        instance(tmp_path / "out" / name)
+    (tmp_path / "out/notes").mkdir()
+    (tmp_path / "out/.hidden/queue").mkdir(parents=True)
+    assert names(tmp_path / "out/main") == ["main"]
+    assert names(tmp_path / "out") == ["main", "s1", "s2"]
+    assert names(tmp_path / "out/s1", tmp_path / "out/main") == ["main", "s1"]
+    flat = instance(tmp_path / "flat")  # afl-fuzz -n: no fuzzer_stats, no directory of its own
+    assert names(flat) == ["flat"]
+    empty = tmp_path / "stats"
+    empty.mkdir()
+    (empty / "fuzzer_stats").write_text("")
+    assert names(empty) == ["stats"]
+
+
+def test_several_get_unique_names_and_say_what_a_sibling_is_called(tmp_path):
+    for path in ("a/out/main", "a/out/s1", "b/out/main"):
+        instance(tmp_path / path)
+    trees = Trees([tmp_path / "a/out", tmp_path / "b/out", tmp_path / "a/out/s1"])
+    places = trees.places()
+    assert [p.name for p in places] == ["out:main", "out:s1", "out#2:main"]
+    assert [p.prefix for p in places] == ["out:", "out:", "out#2:"]
+    assert trees.title == "out + out#2"
+
+
+def test_what_comes_later_shows_up(tmp_path):
+    trees = Trees([tmp_path])
+    assert trees.places() == []
+    assert trees.nothing() is None  # somebody is about to start
+    instance(tmp_path / "main")
+    assert [p.name for p in trees.places()] == ["main"]
+    (tmp_path / "main/queue").rmdir()
+    assert trees.places() == []
+
+
+def test_errors_say_what_to_do(tmp_path):
+    (tmp_path / "notes").write_text("x")
+    with pytest.raises(TreeError, match="no such directory"):
+        Trees([tmp_path / "none"])
+    with pytest.raises(TreeError, match="not a directory"):
+        Trees([tmp_path / "notes"])
+    reason = Trees([tmp_path]).nothing()
+    assert reason is not None
+    assert "afl-fuzz -o" in str(reason)
+
+
+def test_odd_children_are_survived(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "up").symlink_to(tmp_path)
+    (tmp_path / "file").write_text("x")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "a").mkdir()
+    os.mkfifo(tmp_path / "a/queue")  # no queue
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/fuzzer_stats").symlink_to("fuzzer_stats")
+    strange = os.fsencode(tmp_path) + b"/\xff\x1b[2J[x]\n"
+    os.makedirs(strange + b"/queue")
+    assert sorted(names(tmp_path)) == ["b", os.fsdecode(b"\xff\x1b[2J[x]\n")]
