@@ -108,7 +108,7 @@ def _same_campaign(loaded: Loaded, where: Path) -> None:
     except CampaignError as e:
         say(f"the frozen copy of the running campaign cannot be compared: {e}")
         return
-    for table, key in _IDENTITY:
+    for table, key in _IDENTITY if _has_begun(where) else ():
         old, new = before[table].get(key), loaded.frozen[table].get(key)
         if old != new:
             raise Failure(
@@ -127,6 +127,12 @@ def _same_campaign(loaded: Loaded, where: Path) -> None:
             say(
                 f"changed since the start, not in force until resumed: {', '.join(sorted(changed))}"
             )
+
+
+def _has_begun(where: Path) -> bool:
+    """Whether anything was executed: what could not be started may be corrected."""
+    state = standing(where).state
+    return bool(state.entries) or any(i.execs for i in state.instances.values())
 
 
 def _finished(campaign: Campaign, where: Path) -> bool:

@@ -183,8 +183,8 @@ def test_gdb_finds_the_place(verdict, data, title, place, argument):
 @pytest.mark.parametrize(
     ("data", "title", "place"),
     [
-        (b"n", "SEGV READ in null_read", "asan.c:11 in null_read"),
-        (b"o", "heap-buffer-overflow WRITE of size 5 in overflow", "asan.c:17 in overflow"),
+        (b"n", "SEGV in null_read (READ)", "asan.c:11 in null_read"),
+        (b"o", "heap-buffer-overflow in overflow (WRITE)", "asan.c:17 in overflow"),
         (b"z1", "FPE in divide", "asan.c:13 in divide"),
         (b"D", "double-free in freed_twice", "asan.c:18 in freed_twice"),
         (b"c", "SIGABRT in claim: Assertion `n == 77' failed.", "asan.c:22 in claim"),

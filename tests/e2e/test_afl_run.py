@@ -203,7 +203,7 @@ def test_a_campaign_that_ended_is_resumed_with_all_its_work(fleet):
 
 def test_the_spread_is_one_that_afl_takes(fleet):
     """MOpt excludes our steering library: an instance does without, and says so."""
-    fleet.start(instances=4, options={"s3": ["-L", "0"]})
+    fleet.start('engine.options={s3=["-L", "0"]}', instances=4)
     state = fleet.until(lambda s: len(s.instances) == 4 and at_work(s), 90)
     assert all(i.restarts == 0 for i in state.instances.values())
     hello = {e.instance: e for e in fleet.events(InstanceHello)}

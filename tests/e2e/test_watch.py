@@ -38,11 +38,12 @@ AFL_ENV = {
 }
 
 
-def watchers() -> list[int]:
-    """Watcher processes that live."""
+def watchers(tmp: Path) -> list[int]:
+    """Watcher processes that live, with their log in ``tmp``."""
     found = []
     for process in psutil.process_iter(["cmdline"]):
-        if "fuzztui.supervise.foreign" in (process.info["cmdline"] or []):
+        words = process.info["cmdline"] or []
+        if "fuzztui.supervise.foreign" in words and any(str(tmp) in word for word in words):
             found.append(process.pid)
     return found
 
@@ -84,34 +85,32 @@ def test_a_dead_campaign_is_shown_and_nothing_stays(home, watched, tmp):
 
 
 def test_a_lost_terminal_leaves_nothing_behind(home, watched, tmp):
-    before = watchers()
     Fuzzer(home.path / "out/main")
     screen = watched(str(home.path / "out"))
     screen.wait("STOPPED")
     assert left_behind(tmp)
+    assert len(watchers(tmp)) == 1
     screen.close()
-    eventually(lambda: not left_behind(tmp) and watchers() == before)
+    eventually(lambda: not left_behind(tmp) and not watchers(tmp))
 
 
 def test_a_killed_screen_leaves_nothing_behind(home, watched, tmp):
-    before = set(watchers())
     Fuzzer(home.path / "out/main")
     screen = watched(str(home.path / "out"))
     screen.wait("STOPPED")
-    (ours,) = set(watchers()) - before
+    (ours,) = watchers(tmp)
     psutil.Process(ours).parent().kill()
-    eventually(lambda: not left_behind(tmp) and set(watchers()) <= before)
+    eventually(lambda: not left_behind(tmp) and not watchers(tmp))
 
 
 def test_a_session_that_is_ended_as_a_whole_leaves_nothing_behind(home, watched, tmp):
-    before = set(watchers())
     Fuzzer(home.path / "out/main")
     screen = watched(str(home.path / "out"))
     screen.wait("STOPPED")
-    (ours,) = set(watchers()) - before
+    (ours,) = watchers(tmp)
     for process in (psutil.Process(ours), psutil.Process(ours).parent()):
         process.terminate()
-    eventually(lambda: not left_behind(tmp) and set(watchers()) <= before)
+    eventually(lambda: not left_behind(tmp) and not watchers(tmp))
 
 
 def test_what_was_kept_can_be_replayed(home, watched, terminal, tmp):
