@@ -518,6 +518,8 @@ def test_stop_signal_and_capabilities(lab: Lab) -> None:
     nanny.send_signal(signal.SIGINT)
     assert nanny.wait(20) == 0
     (hello,) = events(spec.parent, "instance_hello")
-    assert set(hello["capabilities"]) == {"pause", "resume", "stop", "skip", "promote", "reset"}
+    assert set(hello["capabilities"]) == {
+        "pause", "resume", "stop", "skip", "promote", "reset", "add-seed",
+    }  # fmt: skip
     assert hello["python"] == ".".join(map(str, sys.version_info[:3]))
     json.loads((spec.parent / "edges.json").read_text())
