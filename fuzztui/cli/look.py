@@ -13,10 +13,14 @@ from fuzztui.cli.figures import status_rows
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
 from fuzztui.cli.words import DONE, FAILED, duration, say
 from fuzztui.model.selectors import ENDED, Totals, running_time, status_dict, throughput, totals
+from fuzztui.model.state import Instance
 from fuzztui.supervise.foreign.instance import ago
 from fuzztui.supervise.foreign.snapshot import Snapshot, snapshot
 from fuzztui.supervise.foreign.trees import TreeError, Trees
 from fuzztui.wire.text import visible
+
+FRESH_S = 3.0
+"""Figures of that age are as good as of now."""
 
 LATEST = 10
 """Findings, and strangers, that the page about a foreign campaign names."""
@@ -163,16 +167,25 @@ def status_text(run: Path, now: Standing) -> str:
     for i in state.instances.values():
         lines.append(
             f"  {visible(i.id):<9} {visible(i.state):<10} {i.execs:>12,} execs "
-            f"{i.execs_per_sec:>8,.0f}/s {i.corpus:>7,} corpus {i.crashes:>4,} crashes"
+            f"{i.execs_per_sec:>8,.0f}/s {i.corpus:>7,} corpus {i.crashes:>4,} crashes{_old(i, now)}"
         )
         if i.reason and i.reason != state.reason:
             lines.append(f"    {visible(i.reason)}")
     for keys in state.groups.values():
         finding = state.findings[keys[0]]
-        lines.append(visible(f"  {finding.category}: {finding.title} at {finding.place}"))
+        place = f" at {finding.place}" if finding.place else ""
+        lines.append(visible(f"  {finding.category}: {finding.title}{place}"))
     if now.word == "interrupted":
         lines.append("the supervisor is gone; the command that started the campaign resumes it")
     return "\n".join(lines)
+
+
+def _old(i: Instance, now: Standing) -> str:
+    """How old a running instance's figures are, where that is worth a word."""
+    age = now.state.t - i.stats_t
+    if now.word in ENDED or i.state in ENDED or i.stats_t < 0 or age < FRESH_S:
+        return ""
+    return f", {ago(age)} old"
 
 
 def _cover(t: Totals) -> str:

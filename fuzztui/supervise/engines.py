@@ -63,7 +63,7 @@ class InProcess:
     def tidy(self, directory: Path) -> None:
         """They write little but their finds."""
 
-    def figures(self, home: RunDir, name: str) -> FiguresSource:
+    def figures(self, home: RunDir, name: str, execs: int) -> FiguresSource:
         """``fuzzer_stats``, which it replaces about once a second."""
         return FileFigures(home.instance(name), name)
 

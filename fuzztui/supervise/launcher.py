@@ -95,8 +95,8 @@ class Launcher(Protocol):
     def tidy(self, directory: Path) -> None:
         """Keep what it writes within bounds; called now and then, in a thread. Raises OSError."""
 
-    def figures(self, home: RunDir, name: str) -> FiguresSource:
-        """Where the figures of instance ``name`` come from."""
+    def figures(self, home: RunDir, name: str, execs: int) -> FiguresSource:
+        """Where the figures of instance ``name`` come from; the log knows of ``execs`` so far."""
         ...
 
     def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:

@@ -137,14 +137,15 @@ class Life:
             if ending is not None:
                 self._to(ending.state, ending.reason)
                 return
-            self._silent_ends += 1
+            shortage = self.launcher.shortage(self.directory)
+            if not shortage and status != -signal.SIGKILL:  # those pass: a full night of memory
+                self._silent_ends += 1
             if self._silent_ends > SILENT_ENDS:
                 again = f"{_words(status)}, {self._silent_ends} times without having begun"
                 self._to("failed", f"{again}: see {self.directory / 'worker.log'}")
                 return
             if time.monotonic() - born >= HEALTHY_S:
                 self._delay = FIRST_DELAY_S
-            shortage = self.launcher.shortage(self.directory)
             if not await self._back_off(_words(status) + (f": {shortage}" if shortage else "")):
                 return
 
@@ -219,6 +220,8 @@ class Life:
 
     def watch_progress(self) -> None:
         """Raise the alarm when nothing has been executed for too long. Call now and then."""
+        if self.paused:
+            return
         idle = time.monotonic() - self._progress_at
         patience = max(self.launcher.stall_s, 3 * self._campaign.target.get("timeout_s", 0))
         if self.state in ("starting", "running") and idle > patience and not self._talks(patience):
@@ -237,7 +240,7 @@ class Life:
         """It has been paused, or resumed."""
         self.paused = paused
         self._progress_at = time.monotonic()
-        if self.state in ("running", "stalled", "paused"):
+        if self.state in ("starting", "running", "stalled", "paused"):
             state = "paused" if paused else "running"
             if state != self.state:
                 self._to(state)
@@ -277,6 +280,7 @@ class Life:
         """Say hello for an engine that does not, and knows nothing of an old pause either."""
         if self.paused:
             self.signal(signal.SIGSTOP)
+            self._to("paused")
         hello = self.launcher.hello(self._campaign, self._home, self._index)
         self._desk.record(replace(hello, pid=self.pid))
 

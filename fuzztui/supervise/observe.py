@@ -8,10 +8,11 @@ never reported again; that is what makes a restart of the supervisor exact.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -30,6 +31,8 @@ FINDS_AT_ONCE = 2000
 """Of one directory in one poll: what is more comes with the next."""
 
 WARN_EVERY_S = 10.0
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ class Observer:
         """Look at everything once, without waiting, and bounded in what it brings."""
         events = self._told()
         for instance in self._instances.values():
-            events += instance.look()
+            events += self._look(instance)
         behind = any(i.finds.behind or i.relay.behind for i in self._instances.values())
         return self._batch(events, behind)
 
@@ -115,7 +118,7 @@ class Observer:
         """Everything that is left of an instance whose process has ended."""
         if name not in self._instances:
             return self._batch([], False)
-        return self._batch(self._told() + self._instances[name].look(last=True), False)
+        return self._batch([*self._told(), *self._look(self._instances[name], last=True)], False)
 
     def interrupted(self, name: str) -> None:
         """The instance did not run for a while."""
@@ -127,6 +130,17 @@ class Observer:
         self._watcher.close()
         for instance in self._instances.values():
             instance.figures.close()
+
+    def _look(self, instance: _Instance, *, last: bool = False) -> Iterator[Event]:
+        """What there is to tell of one instance: its trouble must not lose what others told."""
+        try:
+            yield from instance.look(last=last)
+        except Exception as e:
+            words = f"cannot be observed: {e!r}"
+            if words != instance.trouble:
+                instance.trouble = words
+                _log.error("%s", instance.name, exc_info=e)
+                yield Message("error", words, instance.name)
 
     def _told(self) -> list[Event]:
         files, lost = self._watcher.take()
@@ -158,24 +172,26 @@ class _Instance:
     peers: Peers
     warn_due: float = 0.0
     said: bool = False
+    trouble: str = ""
 
-    def look(self, *, last: bool = False) -> list[Event]:
-        events: list[Event] = [*self.finds.look(FINDS_AT_ONCE, last=last), *self.polling_only()]
-        events += self.relay.read(last=last)
+    def look(self, *, last: bool = False) -> Iterator[Event]:
+        """News, told one by one: what was told once is never told again."""
+        yield from self.finds.look(FINDS_AT_ONCE, last=last)
+        yield from self.polling_only()
+        yield from self.relay.read(last=last)
         now = time.monotonic()
         if last or now >= self.warn_due:
             warning = self.relay.foreign()
             if warning:
                 self.warn_due = now + WARN_EVERY_S
-                events.append(warning)
+                yield warning
         if synced := self.peers.look(last=last):
-            events.append(synced)
+            yield synced
         if stats := self.figures.look(last=last):
             # Files do not lie: AFL counts its crashes from 0 again when it is resumed.
             crashes = max(stats.crashes, self.finds.count("crashes"))
             hangs = max(stats.hangs, self.finds.count("hangs"))
-            events.append(replace(stats, crashes=crashes, hangs=hangs))
-        return events
+            yield replace(stats, crashes=crashes, hangs=hangs)
 
     def polling_only(self) -> list[Message]:
         """Say once that inotify cannot help."""

@@ -257,7 +257,10 @@ class Steering:
         instance = self._helm.state.instances.get(life.name)
         able = instance.capabilities if instance else []
         number = life.launcher.signals.get(command.name)
-        if number is not None:
+        if isinstance(command, SkipCurrent) and number is not None and life.state != "running":
+            # An afl-fuzz that still starts has no handler for it yet: it would die.
+            self._refuse(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
+        elif number is not None:
             life.signal(number)
             self._helm.record(CommandApplied(command_id, life.name, detail="by signal"))
         elif life.launcher.says_hello and not life.greeted:

@@ -182,9 +182,10 @@ class Supervisor:
         state, campaign = self.state, self._campaign
         notes: list[Message] = []
         try:
-            for name in self.lives:
+            for name, life in self.lives.items():
                 self._home.instance(name).mkdir(mode=0o700, exist_ok=True)
-                notes += self._observer.add(name, self._launcher.figures(self._home, name))
+                figures = self._launcher.figures(self._home, name, life.execs)
+                notes += self._observer.add(name, figures)
         except OSError as e:
             raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
         fresh = state.state == "empty"

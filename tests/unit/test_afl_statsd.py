@@ -105,11 +105,32 @@ def test_what_statsd_lacks_is_of_the_file_with_its_own_age(gauges, home, clock, 
 def test_executions_that_a_killed_afl_forgets_are_kept(gauges, home, clock):
     told(gauges, home, clock, 90_000)
     # Killed, and resumed from a fuzzer_stats that was 30 s old.
+    gauges.interrupted()
     assert told(gauges, home, clock, 60_000).execs == 90_000
     assert told(gauges, home, clock, 61_000).execs == 91_000
     gauges.close()
-    again = Gauges(home, "main")  # another supervisor
+    again = Gauges(home, "main", 91_000)  # another supervisor
     assert told(again, home, clock, 62_000).execs == 92_000
+    again.close()
+    (home.supervisor / "statsd-main.json").unlink()  # the machine lost power, afl-fuzz too
+    last = Gauges(home, "main", 92_000)
+    assert told(last, home, clock, 60_500).execs == 92_000
+    assert told(last, home, clock, 60_600).execs == 92_100
+    last.close()
+
+
+@pytest.mark.parametrize("stray", [0, 10, 4 * 10**18, 99999999999999999999])
+def test_a_strangers_packet_changes_no_count(gauges, home, clock, stray):
+    told(gauges, home, clock, 5000)
+    assert told(gauges, home, clock, stray) is None
+    assert told(gauges, home, clock, 6000).execs == 6000
+    assert json.loads((home.supervisor / "statsd-main.json").read_text())["lost"] == 0
+
+
+def test_figures_are_taken_up_after_days_without_a_supervisor(home, clock, tmp_path):
+    (tmp_path / "out/main/fuzzer_stats").write_text(FILE.format(execs=9 * 10**9))
+    again = Gauges(home, "main", 1000)
+    assert told(again, home, clock, 9 * 10**9 + 5).execs == 9 * 10**9 + 5
     again.close()
 
 

@@ -28,6 +28,10 @@ __all__ = ["Gauges", "parse_gauges", "statsd_port"]
 MAX_PACKET = 4096
 PACKETS_AT_ONCE = 64
 EVERY_S = 0.9
+FASTEST = 10_000_000
+"""Executions a second that no afl-fuzz reaches."""
+
+MOST = 2**53
 WINDOW_S = 5.0
 """A rate is that of the last so many seconds."""
 
@@ -67,20 +71,26 @@ class Gauges:
     sending there, and the next supervisor listens again.
     """
 
-    def __init__(self, home: RunDir, name: str) -> None:
+    def __init__(self, home: RunDir, name: str, execs: int = 0) -> None:
+        """``execs``: how many the log knows of."""
         self._name = name
         self._memory = _memory(home, name)
         self._file = StatsFile(home.instance(name) / "fuzzer_stats", name)
         self._slow: Stats | None = None
         self._slow_at = 0.0
         self._live: Stats | None = None
-        self._live_at = 0.0
+        self._live_at = time.monotonic()
         self._told: Stats | None = None
         self._due = 0.0
         self._rate = -1.0
         self._samples: deque[tuple[float, int]] = deque()
+        self._cut = True
+        """It did not run for a while: set by another thread."""
+        self._anew = True
+        """It may have been started anew, and so count from an older figure."""
+        self._execs = execs
         lost = (read_json(self._memory) or {}).get("lost")
-        self._lost = lost if isinstance(lost, int) and lost > 0 else 0
+        self._lost = lost if isinstance(lost, int) and 0 < lost < MOST else 0
         """Executions that afl-fuzz has forgotten: one that is killed and resumed counts on
         from its last fuzzer_stats, which may be a minute old."""
         self._socket = _listen(statsd_port(home, name))
@@ -89,21 +99,25 @@ class Gauges:
     def look(self, *, last: bool = False) -> Stats | None:
         """The newest figures, at most about once a second."""
         now = time.monotonic()
+        if self._cut:
+            self._cut, self._anew = False, True
+            self._samples.clear()
+        if (slow := self._file.read(always=last)) is not None:
+            self._slow, self._slow_at = slow, now - slow.age
         self._drain(now)
         if not last and now < self._due:
             return None
-        if (slow := self._file.read(always=last)) is not None:
-            self._slow, self._slow_at = slow, now - slow.age
         stats = self._together(now)
         if stats is None or self._same(stats):
             return None
         self._due = now + EVERY_S
         self._told = stats
+        self._execs = max(self._execs, stats.execs)
         return stats
 
     def interrupted(self) -> None:
         """No rate spans a pause or a restart."""
-        self._samples.clear()
+        self._cut = True
 
     def close(self) -> None:
         """Stop listening."""
@@ -118,12 +132,29 @@ class Gauges:
                 gauges = parse_gauges(self._socket.recv(MAX_PACKET))
             except OSError:  # nothing there
                 return
-            if "execs_done" not in gauges:
-                continue
             live = to_stats(self._name, gauges, 0.0)
-            live = replace(live, execs=self._whole(live.execs))
-            self._live, self._live_at = live, now
-            self._measure(now, live)
+            if "execs_done" in gauges and self._credible(live.execs, now):
+                self._live = live = replace(live, execs=live.execs + self._lost)
+                self._live_at = now
+                self._execs = max(self._execs, live.execs)
+                self._measure(now, live)
+
+    def _credible(self, execs: int, now: float) -> bool:
+        """Whether a count can be afl-fuzz's: anybody on this machine may send one.
+
+        Below what is known, it is only after a new start, which has forgotten the rest.
+        """
+        known = max(self._execs, self._slow.execs + self._lost if self._slow else 0)
+        most = known + FASTEST * (now - self._live_at + 1)
+        if not execs + self._lost <= most:
+            return False
+        if execs + self._lost < known:
+            if not self._anew:
+                return False
+            self._lost = known - execs
+            self._save()
+        self._anew = False
+        return True
 
     def _measure(self, now: float, live: Stats) -> None:
         samples = self._samples
@@ -136,14 +167,6 @@ class Gauges:
         if until > since:
             self._rate = (after - before) / (until - since)
 
-    def _whole(self, execs: int) -> int:
-        """With the executions that it has forgotten: the count never goes back."""
-        before = max(s.execs for s in (self._live, self._told) if s) if self._told else 0
-        if execs + self._lost < before:
-            self._lost = before - execs
-            self._save()
-        return execs + self._lost
-
     def _together(self, now: float) -> Stats | None:
         live, slow = self._live, self._slow
         if slow is not None:
@@ -155,7 +178,7 @@ class Gauges:
             # The first file's average is that of the seeds, which says nothing.
             old = now - self._slow_at > WINDOW_S
             rate = self._rate if self._rate >= 0 else slow.execs_per_sec if old else 0.0
-            execs = max(slow.execs, self._told.execs if self._told else 0)
+            execs = max(slow.execs, self._execs)
             return replace(
                 slow, execs=execs, execs_per_sec=round(rate, 2), age=_age(now, self._slow_at)
             )
