@@ -167,7 +167,8 @@ def status_text(run: Path, now: Standing) -> str:
     for i in state.instances.values():
         lines.append(
             f"  {visible(i.id):<9} {visible(i.state):<10} {i.execs:>12,} execs "
-            f"{i.execs_per_sec:>8,.0f}/s {i.corpus:>7,} corpus {i.crashes:>4,} crashes{_old(i, now)}"
+            f"{i.execs_per_sec:>8,.0f}/s {i.corpus:>7,} corpus {i.crashes:>4,} crashes"
+            + _old(i, now)
         )
         if i.reason and i.reason != state.reason:
             lines.append(f"    {visible(i.reason)}")

@@ -156,9 +156,9 @@ class AflFuzz:
         """afl-fuzz prints a line for each entry that it fuzzes: tens of MB a day."""
         shorten_log(directory)
 
-    def figures(self, home: RunDir, name: str) -> FiguresSource:
+    def figures(self, home: RunDir, name: str, execs: int) -> FiguresSource:
         """StatsD and ``fuzzer_stats``."""
-        return Gauges(home, name)
+        return Gauges(home, name, execs)
 
     def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
         """What afl-fuzz does not do itself while it runs."""
