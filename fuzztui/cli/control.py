@@ -12,6 +12,7 @@ from fuzztui.cli.mutants import nobody, selection
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
 from fuzztui.remote.client import ControlClient, NotRunning, RemoteError
+from fuzztui.supervise.processes import EngineProcess
 from fuzztui.wire.commands import (
     AddSeed,
     Command,
@@ -132,7 +133,7 @@ def ctl(options: argparse.Namespace) -> int:
     try:
         client = ControlClient(run, "ctl")
     except NotRunning:
-        raise Failure(f"{run}: no campaign runs there", NOT_RUNNING) from None
+        raise Failure(f"{run}: {_nobody(run)}", NOT_RUNNING) from None
     except RemoteError as e:
         raise Failure(str(e), NOT_RUNNING) from None
     if select := getattr(command, "select", ""):
@@ -150,6 +151,17 @@ def ctl(options: argparse.Namespace) -> int:
     word = "applied" if result.ok else "pending" if result.pending else "rejected"
     print(f"{word}{where}{detail}")
     return DONE if result.ok else FAILED
+
+
+def _nobody(run: Path) -> str:
+    """Why there is nobody to steer, and what to do about engines that outlived their supervisor."""
+    living = EngineProcess.unsupervised(run / "out")
+    if not living:
+        return "no campaign runs there"
+    return (
+        f"the supervisor is gone, but {', '.join(living)} still run: "
+        f"fuzztui {run / 'campaign.toml'} takes them over"
+    )
 
 
 def _say_which(run: Path, select: str) -> None:

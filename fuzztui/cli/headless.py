@@ -49,7 +49,7 @@ def follow(run: Path, *, as_json: bool) -> int:
         if style == "terminal":
             print("\r\x1b[K", end="")
         print(status_text(run, now), flush=True)
-    return FAILED if now.word in ("failed", "interrupted") else DONE
+    return FAILED if now.word in ("failed", "interrupted", "empty") else DONE
 
 
 def _progress(run: Path, now: Standing, style: str) -> None:
@@ -88,7 +88,8 @@ class _Stopper:
             say(f"leaving; the campaign may still be stopping: fuzztui status {self.run}")
             raise KeyboardInterrupt
         self.asked = True
-        say("stopping the campaign (the same command resumes it); again to leave at once")
+        again = self.run / "campaign.toml"
+        say(f"stopping the campaign (fuzztui {again} resumes it); again to leave at once")
         try:
             client = ControlClient(self.run, "headless")
             client.send(Stop(), timeout=0.5)

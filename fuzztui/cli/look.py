@@ -17,6 +17,7 @@ from fuzztui.model.state import Instance
 from fuzztui.supervise.foreign.instance import ago
 from fuzztui.supervise.foreign.snapshot import Snapshot, snapshot
 from fuzztui.supervise.foreign.trees import TreeError, Trees
+from fuzztui.supervise.processes import EngineProcess
 from fuzztui.wire.text import visible
 
 FRESH_S = 3.0
@@ -177,7 +178,10 @@ def status_text(run: Path, now: Standing) -> str:
         place = f" at {finding.place}" if finding.place else ""
         lines.append(visible(f"  {finding.category}: {finding.title}{place}"))
     if now.word == "interrupted":
-        lines.append("the supervisor is gone; the command that started the campaign resumes it")
+        living = EngineProcess.unsupervised(run / "out")
+        still = f"; {', '.join(living)} still run, with nobody to watch them" if living else ""
+        lines.append(f"the supervisor is gone{still}")
+        lines.append(f"fuzztui {run / 'campaign.toml'} goes on with the campaign")
     return "\n".join(lines)
 
 

@@ -100,7 +100,8 @@ class ControlClient:
         with self._turn:
             self._check()
             self._n = n = self._n + 1
-            self._write({"n": n, "command": encode_command(command), "by": self._by})
+            request = {"n": n, "command": encode_command(command), "by": self._by}
+            self._write({**request, "patience": timeout})
         message = self._result(n, deadline)
         if message is None or message["result"] == TIMEOUT:
             waited = "no answer yet: the command is pending, the log will tell"

@@ -38,6 +38,9 @@ MAX_PENDING = 256
 MAX_UNREAD = 1 << 20
 HELLO_S = 10.0
 ANSWER_S = 10.0
+"""For a client that does not say how long it waits."""
+
+MOST_PATIENCE_S = 3600.0
 """After so long without an answer the client is told that its command is pending."""
 
 
@@ -144,6 +147,9 @@ class ControlServer:
 
     def _take(self, request: dict[str, Any], client: _Client) -> None:
         n, by = request.get("n"), request.get("by", "")
+        patience = request.get("patience", ANSWER_S)
+        if type(patience) not in (int, float) or not 0 <= patience <= MOST_PATIENCE_S:
+            patience = ANSWER_S
         if type(n) is not int or not isinstance(by, str):
             raise ProtocolError("a request needs a number 'n' and a name 'by'")
         if len(client.waiting) >= MAX_PENDING:
@@ -154,7 +160,7 @@ class ControlServer:
             raise ProtocolError(str(e)) from None
         ticket = self._submit(command, by[:200])
         client.send({"n": n, "issued": ticket.id})
-        waiter = asyncio.ensure_future(_pass_on(n, ticket, client))
+        waiter = asyncio.ensure_future(_pass_on(n, ticket, client, patience))
         client.waiting.add(waiter)
         waiter.add_done_callback(client.waiting.discard)
 
@@ -189,9 +195,9 @@ async def _message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     return decode(line) if line else None
 
 
-async def _pass_on(n: int, ticket: Ticket, client: _Client) -> None:
+async def _pass_on(n: int, ticket: Ticket, client: _Client, patience: float) -> None:
     try:
-        async with asyncio.timeout(ANSWER_S):
+        async with asyncio.timeout(patience):
             answer = await asyncio.shield(ticket.answer)
     except TimeoutError:
         answer = Answer(TIMEOUT, "no answer yet: the command is pending, the log will tell")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import logging
 import os
 import sys
@@ -16,51 +15,14 @@ from pathlib import Path
 
 from fuzztui.campaign import CampaignError, load
 from fuzztui.remote.lock import LockHeld, RunLock
+from fuzztui.supervise.parent import Parent
 from fuzztui.supervise.rundir import AlreadyRunning, RunDir, SupervisorError
 from fuzztui.supervise.supervisor import Supervisor
 
 _GUARD_S = 0.5
 
 
-class _Parent:
-    """The process that started us, for as long as it listens."""
-
-    def __init__(self, fd: int | None) -> None:
-        self._fd = fd
-
-    def progress(self, words: str) -> None:
-        """Raises SupervisorError when nobody waits for the start any more: no start then."""
-        if not self._say({"progress": words}):
-            raise SupervisorError("whoever started the campaign left before it had begun")
-
-    def ready(self) -> None:
-        self._say({"ready": os.getpid()})
-        self._hang_up()
-
-    def refuse(self, error: SupervisorError) -> None:
-        if isinstance(error, AlreadyRunning):
-            self._say({"held": error.pid})
-        else:
-            self._say({"error": str(error)})
-        self._hang_up()
-        print(f"fuzztui: {error}", file=sys.stderr)
-
-    def _say(self, message: dict[str, object]) -> bool:
-        """Whether it is still there, or nobody was from the start."""
-        try:
-            if self._fd is not None:
-                os.write(self._fd, json.dumps(message).encode() + b"\n")
-        except OSError:
-            return False
-        return True
-
-    def _hang_up(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
-
-
-async def _supervise(home: RunDir, lock: RunLock, parent: _Parent) -> None:
+async def _supervise(home: RunDir, lock: RunLock, parent: Parent) -> None:
     try:
         loaded = load(home.campaign)
     except CampaignError as e:
@@ -68,6 +30,8 @@ async def _supervise(home: RunDir, lock: RunLock, parent: _Parent) -> None:
     supervisor = Supervisor(loaded.campaign, home, parent.progress)
     guard = asyncio.ensure_future(_guard(lock, supervisor))
     try:
+        with parent.waiting():
+            supervisor.setup()
         await supervisor.run(parent.ready)
     finally:
         guard.cancel()
@@ -90,7 +54,7 @@ def main() -> int:
     if arguments.detach is not None and os.fork():
         os._exit(0)
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    parent = _Parent(arguments.detach)
+    parent = Parent(arguments.detach)
     home = RunDir(arguments.run.resolve())
     try:
         try:

@@ -76,6 +76,11 @@ class EngineProcess:
         identity = ProcessId.from_json(read_json(directory / _NAME))
         return cls(identity, directory, None) if identity and identity.alive() else None
 
+    @classmethod
+    def unsupervised(cls, out: Path) -> list[str]:
+        """The instances below ``out`` whose engine runs: for when no supervisor does."""
+        return sorted(path.parent.name for path in out.glob(f"*/{_NAME}") if cls.adopt(path.parent))
+
     @property
     def pid(self) -> int:
         """Its process id."""

@@ -122,8 +122,17 @@ class Supervisor:
         self._server = ControlServer(home.path, self._steering.submit)
         self._observer = self._make_observer()
 
+    def setup(self) -> None:
+        """Make what the instances need, unless they run already. Blocking.
+
+        Raises :class:`SupervisorError`; nothing has been logged then.
+        """
+        if not any(EngineProcess.adopt(self._home.instance(name)) for name in self.lives):
+            self._launcher.setup(self._campaign, self._home, self._progress)
+            self._clock.start()
+
     async def run(self, ready: Callable[[], None]) -> None:
-        """Run the campaign to its end; ``ready`` is called once it is under way.
+        """Run the campaign to its end, after :meth:`setup`; ``ready``: it is under way.
 
         Raises :class:`SupervisorError` when it cannot begin, and then has logged nothing.
         """
@@ -131,9 +140,6 @@ class Supervisor:
             socket_path(self._home.path)
         except OSError as e:
             raise SupervisorError(str(e)) from None
-        if not any(EngineProcess.adopt(self._home.instance(name)) for name in self.lives):
-            self._launcher.setup(self._campaign, self._home, self._progress)
-            self._clock.start()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._told_to_end, signal.Signals(number).name)

@@ -31,9 +31,10 @@ def fuzztui(home, terminal):
 
 
 def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
-    screen = fuzztui("runs/crashy", "crashy-afl.toml", columns=100, rows=30)
+    budget = ("--set", "campaign.budget=12s")
+    screen = fuzztui("runs/crashy", "crashy-afl.toml", *budget, columns=100, rows=30)
     screen.wait("building the target", 60)
-    screen.wait("FINISHED", 90)  # at the first crash
+    screen.wait("FINISHED", 90)
     screen.keys("3")
     # The sanitizer's word for it, and where: the crash was run again.
     text = screen.wait(lambda t: "reproduce" in t and "buffer-overflow" in t, 30)
@@ -42,7 +43,7 @@ def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
     screen.wait("exit=0")
     run = home.status()
     assert run["state"] == "finished"
-    (finding,) = [f for f in run["findings"] if "overflow" in f["title"]]
+    finding = next(f for f in run["findings"] if "overflow" in f["title"])
     repro = home("repro", "runs/crashy", finding["first"], code=1)
     assert "unpack" in repro + home.stderr
     smaller = home("minimise", "runs/crashy", finding["first"], timeout=120)
