@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,17 @@ import tomli_w
 from fuzztui.campaign.errors import CampaignError, Problem
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.model import Campaign
-from fuzztui.campaign.schema import COMMON, ENGINE, ENGINES, TABLES, Key, tables_for
+from fuzztui.campaign.schema import COMMON, ENGINE, ENGINES, TABLES, Key, Kind, tables_for
 from fuzztui.campaign.values import absolute, check, program
+
+FROZEN = "campaign.toml"
+"""What the frozen copy is called in its run."""
+
+_RUN = ("supervisor", "log", "out")
+"""Directories that make a directory with a frozen copy a run."""
+
+_TEXT: dict[str, Kind] = {"paths": "strings", "directory": "string"}
+"""As what kinds of keys are taken that name what may be gone."""
 
 MAX_FILE_SIZE = 1 << 20
 LEAST_MEMORY = 64 << 20
@@ -40,6 +49,9 @@ class Loaded:
 def load(path: Path, overrides: Iterable[str] = (), *, cwd: Path | None = None) -> Loaded:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
 
+    A run's own frozen file means the run that it lies in, wherever that was moved to, and may
+    name what only the first start has read and is gone since.
+
     Raises :class:`CampaignError` with every problem that was found at once.
     """
     return _Loader(path, cwd or Path.cwd()).load(list(overrides))
@@ -51,6 +63,8 @@ class _Loader:
     def __init__(self, path: Path, cwd: Path) -> None:
         self.path = path
         self.cwd = cwd
+        self.home: Path | None = None
+        """The run that the file is the frozen copy of."""
         self.lines: dict[str, int] = {}
         self.overridden: dict[str, str] = {}
         self.problems: list[Problem] = []
@@ -60,6 +74,10 @@ class _Loader:
         for override in overrides:
             self._override(tables, override)
         self._stop_if_wrong()
+        here = self._file_dir()
+        frozen_name = self.path.name == FROZEN and "campaign.output" not in self.overridden
+        if frozen_name and all((here / part).is_dir() for part in _RUN):
+            self.home = here
         for name, table in tables.items():
             if name not in TABLES:
                 self._unknown(name, name, TABLES)
@@ -159,7 +177,7 @@ class _Loader:
             else:
                 value, base = key.default, self._file_dir()
             try:
-                kept, used = check(key, value, base)
+                kept, used = self._check(key, value, base, dotted)
             except ValueError as e:
                 self._problem(dotted, str(e))
             except OSError as e:
@@ -170,13 +188,22 @@ class _Loader:
                     frozen[key.name] = kept
         return frozen, resolved
 
+    def _check(self, key: Key, value: Any, base: Path, dotted: str) -> tuple[Any, Any]:
+        """Raises ValueError, OSError."""
+        try:
+            return check(key, value, base)
+        except (ValueError, OSError):
+            if not (self.home and key.once) or dotted in self.overridden:
+                raise
+            return check(replace(key, kind=_TEXT[key.kind]), value, base)
+
     def _campaign(self, frozen: Tables, resolved: Tables) -> Campaign:
         campaign, target, engine = resolved["campaign"], resolved["target"], resolved["engine"]
         name = campaign["name"] or self.path.stem
         directory = name.replace("/", "_")
         if not directory.strip("."):  # "." and ".." name directories that are there already
             directory = self.path.stem
-        output = campaign["output"] or str(self.cwd / "runs" / directory)
+        output = str(self.home or campaign["output"] or self.cwd / "runs" / directory)
         seconds, trials = campaign["budget"] or (0.0, 0)
         frozen["campaign"] |= {"name": name, "output": output}
         if "timeout" in target:
@@ -195,6 +222,7 @@ class _Loader:
             budget_trials=trials,
             stop_crashes=resolved["stop"]["crashes"],
             stop_idle_s=resolved["stop"]["idle"],
+            stop_edges_s=resolved["stop"]["edges"],
             kind=engine["kind"],
             instances=engine["instances"],
             target=target,
@@ -261,6 +289,16 @@ class _Loader:
                 "engine.dictionary",
                 f"names more than {MOST_DICTIONARIES} files, which AFL++ does not take: join some",
             )
+        for name in engine.get("options", {}):
+            there = ["main", *(f"s{i}" for i in range(1, campaign.instances))]
+            if name not in there:
+                last = there[-1] if len(there) > 1 else ""
+                have = f"there are main to {last}" if last else "there is only main"
+                self._problem(
+                    f"engine.options.{name}",
+                    f"there is no such instance: with engine.instances = {len(there)} {have}; "
+                    "remove it, or raise engine.instances",
+                )
         if 0 < campaign.budget_trials < campaign.instances:
             self._problem(
                 "campaign.budget",
@@ -281,6 +319,8 @@ class _Loader:
                 return override
         while dotted and dotted not in self.lines:
             dotted = dotted.rpartition(".")[0]
+            if dotted in self.overridden:
+                return self.overridden[dotted]
         return f"{self.path}:{self.lines[dotted]}" if dotted else str(self.path)
 
     def _problem(self, dotted: str, text: str) -> None:
@@ -305,6 +345,6 @@ def _nearest(name: str, allowed: Iterable[str]) -> str:
 
 def write_frozen(loaded: Loaded, run: Path) -> None:
     """Put the frozen copy into a run directory, whole or not at all. Raises OSError."""
-    temporary = run / "campaign.toml.new"
+    temporary = run / f"{FROZEN}.new"
     temporary.write_text(loaded.toml())
-    temporary.replace(run / "campaign.toml")
+    temporary.replace(run / FROZEN)

@@ -30,6 +30,7 @@ class Campaign:
     instances: int
     target: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
+    stop_edges_s: float = 0.0
 
     @property
     def subject(self) -> str:

@@ -26,6 +26,8 @@ class Key:
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
+    once: bool = False
+    """Only a first start reads it: a run goes on when what it names is gone."""
 
 
 KIND_HELP: dict[str, str] = {
@@ -67,6 +69,7 @@ CAMPAIGN = (
 STOP = (
     Key("crashes", "integer", "Finish after this many crash files.", default=0, minimum=0),
     Key("idle", "duration", "Finish when nothing new was found for this long.", default=0.0),
+    Key("edges", "duration", "Finish when no new edge was covered for this long.", default=0.0),
 )
 
 PYTHON_TARGET = (
@@ -240,6 +243,7 @@ AFL_TARGET = (
         "source",
         "directory",
         "Where `build` finds what it builds, as $SOURCE. Default: the campaign file's directory.",
+        once=True,
     ),
     Key(
         "cmplog",
@@ -271,6 +275,7 @@ AFL_ENGINE = (
         "paths",
         "Files, or directories of files, to start from. Default: one small made-up seed.",
         default=[],
+        once=True,
     ),
     Key("dictionary", "files", "AFL dictionaries of tokens, four at most.", default=[]),
     Key(

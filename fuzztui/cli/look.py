@@ -14,6 +14,7 @@ from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session,
 from fuzztui.cli.words import DONE, FAILED, duration, say
 from fuzztui.model.selectors import ENDED, Totals, running_time, status_dict, throughput, totals
 from fuzztui.model.state import Instance
+from fuzztui.supervise.addseed import ADDED
 from fuzztui.supervise.foreign.instance import ago
 from fuzztui.supervise.foreign.snapshot import Snapshot, snapshot
 from fuzztui.supervise.foreign.trees import TreeError, Trees
@@ -105,7 +106,7 @@ def foreign_text(path: Path, seen: Snapshot) -> str:
     counts = Counter(i.state for i in every)
     known = [age for age in seen.ages.values() if age >= 0]
     age = f"{ago(min(known))} to {ago(max(known))} old" if known else "none"
-    others = sorted({p for i in every for p in i.peers} - state.instances.keys())
+    others = sorted({p for i in every for p in i.peers} - {*state.instances, ADDED})
     more = f" and {len(others) - LATEST} more" if len(others) > LATEST else ""
     peers = [("peers", f"also imports from {', '.join(others[:LATEST])}{more}")] if others else []
     reason = f" ({state.reason})" if state.reason else ""

@@ -13,7 +13,7 @@ from typing import Any
 
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.cli.figures import summary_line
-from fuzztui.cli.runs import at_home, find_run, is_run, sample, standing
+from fuzztui.cli.runs import find_run, is_run, sample, standing
 from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, duration, say
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation import mutants_summary
@@ -136,7 +136,7 @@ def nobody(text: str, state: State) -> Failure:
 def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
     """A campaign file's campaign, as one for mu2. Raises :class:`Failure`."""
     try:
-        return at_home(load(file, [*overrides, _AS_MU2]), file).campaign
+        return load(file, [*overrides, _AS_MU2]).campaign
     except CampaignError as e:
         raise Failure(str(e), USAGE) from None
 

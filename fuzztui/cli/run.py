@@ -5,24 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from pathlib import Path
 
 from fuzztui.campaign import Campaign, CampaignError, Loaded, load, write_frozen
 from fuzztui.cli.headless import follow
 from fuzztui.cli.look import screen, status_object, status_text
-from fuzztui.cli.runs import (
-    SAMPLES,
-    at_home,
-    is_run,
-    sample,
-    standing,
-    with_output,
-)
+from fuzztui.cli.runs import SAMPLES, Standing, is_run, sample, standing, with_output
 from fuzztui.cli.words import DONE, USAGE, Failure, at_terminal, say
 from fuzztui.model.selectors import running_time
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError, prepare_run, start
 from fuzztui.supervise.limits import spent
+
+SETTLED_S = 5.0
+"""With --detach: it is waited so long whether the instances refuse to start."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,6 +44,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     if options.detach:
+        now = _under_way(where)
+        if now.word == "failed":
+            raise Failure(f"{where}: the campaign has failed: {now.state.reason}")
         say(f"fuzztui attach {where} shows it; fuzztui ctl {where} stop ends it")
         return DONE
     if options.headless or options.json or not (at_terminal() and sys.stdin and sys.stdin.isatty()):
@@ -61,10 +61,20 @@ def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     return screen(where, options.theme)
 
 
+def _under_way(where: Path) -> Standing:
+    """The campaign once its instances run or have refused to, or as it is after a while."""
+    end = time.monotonic() + SETTLED_S
+    while (now := standing(where)).state.state in ("empty", "starting"):
+        if time.monotonic() > end:
+            break
+        time.sleep(0.1)
+    return now
+
+
 def _load(file: Path, overrides: list[str]) -> Loaded:
     file = sample(file)
     try:
-        return at_home(load(file, overrides), file, overrides)
+        return load(file, overrides)
     except CampaignError as e:
         raise Failure(str(e), USAGE) from None
 

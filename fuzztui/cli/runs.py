@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,15 +31,6 @@ def is_run(path: Path) -> bool:
     return (path / "log").is_dir()
 
 
-def at_home(loaded: Loaded, file: Path, overrides: Iterable[str] = ()) -> Loaded:
-    """A run's own frozen file means the run that it lies in, wherever that was moved to."""
-    home = file.absolute().parent
-    told = any(override.partition("=")[0].strip() == "campaign.output" for override in overrides)
-    if told or file.name != "campaign.toml" or not (home / "supervisor").is_dir():
-        return loaded
-    return with_output(loaded, home)
-
-
 def with_output(loaded: Loaded, run: Path) -> Loaded:
     """The same campaign in another run directory."""
     frozen = {**loaded.frozen, "campaign": {**loaded.frozen["campaign"], "output": str(run)}}
@@ -59,7 +49,7 @@ def find_run(given: Path | None) -> Path:
         return given.parent.absolute()
     if given.is_file() and given.suffix == ".toml":
         try:
-            run = at_home(load(given), given).campaign.output
+            run = load(given).campaign.output
         except CampaignError as e:
             raise Failure(str(e), USAGE) from None
         if is_run(run):

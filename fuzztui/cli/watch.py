@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from fuzztui.cli.runs import is_run
 from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
@@ -30,15 +31,22 @@ def watch(options: argparse.Namespace) -> int:
     for directory in options.directories:
         if options.keep and options.keep.absolute().is_relative_to(directory.absolute()):
             raise Failure(f"--keep {options.keep}: {directory} is only looked at", USAGE)
-    with _home(options.keep) as home:
-        process = _start(home, options.directories, keep=options.keep is not None)
+    with contextlib.ExitStack() as stack:
+        home = stack.enter_context(_home(options.keep))
+        # Held open: a watcher that ends removes its directory.
+        errors = stack.enter_context((home / "errors").open("w+b"))
+        process = _start(home, options.directories, errors, keep=options.keep is not None)
+
+        def died() -> str:
+            return "" if process.poll() is None else _last_words(process, errors)
+
         try:
-            _wait_for_log(process, home)
+            _wait_for_log(home, died)
             # The log grows every few seconds: looking four times in each is for campaigns of ours.
             os.environ.setdefault("FUZZTUI_HZ", "2")
             from fuzztui.tui import run_app  # Textual takes a moment: only where it draws
 
-            code = run_app(None, home, mode="live", theme=options.theme, control=False)
+            code = run_app(None, home, mode="live", theme=options.theme, control=False, died=died)
         finally:
             _end(process)
     if options.keep is not None:
@@ -82,26 +90,37 @@ def _home(keep: Path | None) -> Iterator[Path]:
     yield keep
 
 
-def _start(home: Path, directories: list[Path], *, keep: bool) -> subprocess.Popen[bytes]:
+def _start(
+    home: Path, directories: list[Path], errors: BinaryIO, *, keep: bool
+) -> subprocess.Popen[bytes]:
     remove = [] if keep else ["--remove"]
     # -P: a fuzztui/ where the user stands must not be imported. The watcher ends with its stdin.
     command = [sys.executable, "-P", "-m", "fuzztui.supervise.foreign", *remove, str(home)]
-    with (home / "errors").open("wb") as errors:
-        return subprocess.Popen(
-            [*command, *(str(d.absolute()) for d in directories)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-        )
+    return subprocess.Popen(
+        [*command, *(str(d.absolute()) for d in directories)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+    )
 
 
-def _wait_for_log(process: subprocess.Popen[bytes], home: Path) -> None:
+def _last_words(process: subprocess.Popen[bytes], errors: BinaryIO) -> str:
+    """Why a watcher that has ended did so; never ""."""
+    # The file's position is the watcher's too: read without moving it.
+    end = os.fstat(errors.fileno()).st_size
+    said = os.pread(errors.fileno(), 4096, max(0, end - 4096)).decode(errors="replace").split("\n")
+    if words := next((line.strip() for line in reversed(said) if line.strip()), ""):
+        return words
+    code = process.returncode
+    return f"it was killed by signal {-code}" if code < 0 else f"it ended with status {code}"
+
+
+def _wait_for_log(home: Path, died: Callable[[], str]) -> None:
     """Until there is something to open. The screen would wait too, but not say why it does."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end and not any((home / "log").glob("tail-*")):
-        if process.poll() is not None:
-            words = (home / "errors").read_text(errors="replace").strip().splitlines()
-            raise Failure(words[-1] if words else "the watcher ended")
+        if words := died():
+            raise Failure(words)
         time.sleep(0.01)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import replace
 
-from fuzztui.model.figures import shift
+from fuzztui.model.figures import count, shift
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.model.touched import Touched, instance
 from fuzztui.wire.events import EntryDescribed, EntrySaved, FindingDescribed, FindingSaved
 
 __all__ = ["entry_described", "entry_saved", "finding_described", "finding_saved"]
+
+MOST_NUMBERINGS = 1000
+"""So many resumes of an instance are told apart when ancestors are looked for."""
 
 
 def _entry(state: State, name: str, number: int) -> Entry:
@@ -28,12 +31,24 @@ def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
             shift(state, "corpus", i.corpus, i.entry_files)
             i.corpus = i.entry_files
             touched.campaign = True
-        if not e.sync:
+        if e.first >= 0:
+            i.renumbered = state.seq
+            i.unclear = max(i.unclear, count(e.first) + 1)
+        elif not e.sync:
             i.last_find_t = state.t
     elif entry.file != e.file:
-        # afl-fuzz was resumed and has numbered its queue anew: the id is another input's.
-        # Whether that is skipped may have been told already.
-        entry = Entry(entry.key, entry.instance, entry.id, state.t, entry.seq, steer=entry.steer)
+        # afl-fuzz was resumed and has numbered its queue anew: the id is another input's,
+        # found when its name says. Whether that is skipped may have been told already.
+        i.renumbered = state.seq
+        if not i.numberings or i.numberings[-1][1] != i.entry_files:
+            # A new list: a checkpoint may hold the old one.
+            i.numberings = [*i.numberings, [state.seq, i.entry_files]][-MOST_NUMBERINGS:]
+            if len(i.numberings) == MOST_NUMBERINGS:
+                i.unclear = max(i.unclear, i.numberings[0][1])
+        # (The name of an import does not say.)
+        timeless = e.sync and not e.time_ms
+        found = state.t if timeless else min(max(count(e.time_ms), 0) / 1000, state.t)
+        entry = Entry(entry.key, entry.instance, entry.id, found, entry.seq, steer=entry.steer)
     state.entries[entry.key] = replace(
         entry,
         saved=True,
@@ -45,6 +60,7 @@ def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
         execs=e.execs,
         size=e.size,
         cov=e.cov,
+        first=e.first,
     )
     touched.entries.add(entry.key)
 

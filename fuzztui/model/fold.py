@@ -82,17 +82,24 @@ def apply(state: State, records: Iterable[Record]) -> Changes:
             state.t = record.t
         event = record.event
         kind = type(event)
+        news = _is_news(state, event)
         _HANDLERS.get(kind, _foreign)(state, event, touched)
         state.cost += 1
         if kind in _LISTS:
             state.cost += len(_LISTS[kind](event)) // _ROWS_A_RECORD
-        elif kind not in _FIGURES and _is_news(event):
+        elif kind not in _FIGURES and news:
             state.recent.append(_representable(record, state.t))
     return touched.changes(applied, reset=fresh and applied > 0)
 
 
-def _is_news(event: Event) -> bool:
-    """Whether the event list shows it: of mutants only kills, or it would show nothing else."""
+def _is_news(state: State, event: Event) -> bool:
+    """Whether the event list shows it: of mutants only kills, or it would show nothing else.
+
+    Nor a queue that is told again because a resumed afl-fuzz has numbered it anew.
+    """
+    if isinstance(event, EntrySaved):
+        before = state.entries.get(f"{event.instance}/{event.id}")
+        return event.first < 0 and (before is None or not before.saved)
     return not isinstance(event, MutantState) or event.state == "killed"
 
 

@@ -268,24 +268,62 @@ def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Step]:
     """The ancestors of an entry or finding, nearest first, back to a seed.
 
     Along the first parent at every step; an imported entry (``sync``) goes on in the
-    peer's queue, where its ``src`` number counts. Ends at a cycle or after ``most``.
+    peer's queue, where its ``src`` number counts. Ends at a cycle, after ``most``, or where
+    a queue was numbered anew since and nobody can tell who had that number.
     """
     steps: list[Step] = []
-    instance = (row.sync if isinstance(row, Entry) else "") or row.instance
-    src = row.src
     seen = {row.key} if isinstance(row, Entry) else set()
-    while src and len(steps) < most:
-        key = f"{instance}/{src[0]}"
+    firsts: dict[str, dict[int, Entry]] = {}
+    while row.src and len(steps) < most:
+        key = f"{(row.sync if isinstance(row, Entry) else '') or row.instance}/{row.src[0]}"
+        entry = state.entries.get(key)
+        if _outdated(state, row):
+            entry = _first(state, row, firsts)
+            if entry is None:
+                break
+            key = entry.key
         if key in seen:
             break
         seen.add(key)
-        entry = state.entries.get(key)
         steps.append(Step(key, entry))
         if entry is None:
             break
-        instance = entry.sync or entry.instance
-        src = entry.src
+        row = entry
     return steps
+
+
+def _outdated(state: State, row: Entry | Finding) -> bool:
+    """Whether the queue that its ``src`` is of was numbered anew since."""
+    of = (row.sync if isinstance(row, Entry) else "") or row.instance
+    queue = state.instances.get(of)
+    told = 0 if isinstance(row, Entry) and row.first >= 0 else row.seq
+    return queue is not None and told < queue.renumbered
+
+
+def _first(state: State, row: Entry | Finding, firsts: dict[str, dict[int, Entry]]) -> Entry | None:
+    """Who had the number of its first parent when ``row`` was found, if that is certain.
+
+    Numbers count up over all resumes. A parent that was found after the same resume as its
+    child was called by its first number; one from before, by a number of that time.
+    """
+    queue, number = state.instances[row.instance], row.src[0]
+    if isinstance(row, Finding):
+        lower = [entries for seq, entries in queue.numberings if seq <= row.seq]
+    elif row.sync:
+        return None
+    else:
+        own = row.id if row.first < 0 else row.first
+        lower = [entries for _, entries in queue.numberings if entries <= own]
+    if number < max([queue.unclear, *lower]):
+        return None
+    if queue.id not in firsts:
+        # A seed's name does not say which number it had first.
+        firsts[queue.id] = {
+            e.id if e.first < 0 else e.first: e
+            for e in state.entries.values()
+            if e.instance == queue.id and not e.op.startswith("orig:")
+        }
+    return firsts[queue.id].get(number)
 
 
 # -------------------------------------------------------------------- status

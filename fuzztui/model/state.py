@@ -76,6 +76,13 @@ class Instance:
     above are never below these, though the engine's statistics lag behind."""
     crash_files: int = 0
     hang_files: int = 0
+    renumbered: int = 0
+    """``seq`` at which its queue was last told anew, 0 for never: what is older speaks of ids
+    that are other entries' now."""
+    numberings: list[list[int]] = field(default_factory=list)
+    """``[seq, entries]`` of each time that was seen: lower ids are older than that."""
+    unclear: int = 0
+    """Below this, ids of before may come from a numbering that was not seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,9 @@ class Entry:
     execs: int = 0
     size: int = -1
     cov: bool = False
+    first: int = -1
+    """The id it had when it was found, before afl-fuzz numbered its queue anew; -1: ``id``.
+    ``src`` are ids of that time."""
     reasons: list[str] = field(default_factory=list)
     edges: int = -1
     favored: bool = False

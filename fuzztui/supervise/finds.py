@@ -1,9 +1,9 @@
 """What appears in one instance's ``queue/``, ``crashes/`` and ``hangs/``, as events.
 
 The directories are AFL's: it makes them, and a resume replaces them. Then ``queue/`` is
-made anew with the same names, and ``crashes/`` lives on as ``crashes.DATE/``: what is in
-there was reported, and is not again; what comes into the new one is new, even where an old
-AFL gives it a name that it had given before.
+made anew with other numbers for the same inputs, and is told again; ``crashes/`` lives on
+as ``crashes.DATE/``: what is in there was reported, and is not again; what comes into the
+new one is new, even where an old AFL gives it a name that it had given before.
 """
 
 from __future__ import annotations
@@ -183,6 +183,10 @@ class Finds:
             listing.watched = False
             if directory == "queue":
                 self.renewed |= self._had_queue
+                # A resume may give names that a resume before the last one gave: all is told
+                # again, save what has no number. (A watch knows ids only: see ``renewed``.)
+                if self._had_queue and isinstance(listing.known, set):
+                    listing.known = {name for name in listing.known if name[:2] != "id"}
                 self._had_queue |= listing.identity is not None
             else:
                 self._lost[before[directory]] = self._known[directory]
@@ -265,6 +269,7 @@ def entry_event(instance: str, file: str, size: int, odd_id: int) -> EntrySaved:
         execs=name.execs,
         size=size,
         cov=name.cov,
+        first=name.first,
     )
 
 

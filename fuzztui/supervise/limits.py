@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzztui.campaign import Campaign
 from fuzztui.model.state import State
 from fuzztui.supervise.life import Ending
-from fuzztui.wire.events import EntrySaved, Event, FindingSaved
+from fuzztui.wire.events import EntrySaved, Event, FindingSaved, Stats
 
 __all__ = ["Limits", "spent"]
 
@@ -32,12 +32,16 @@ class Limits:
 
     def __init__(self, campaign: Campaign, running_s: float) -> None:
         self._campaign = campaign
-        self._news_at = running_s
+        self._news_at = self._edges_at = running_s
+        self._edges = 0
 
     def saw(self, event: Event, running_s: float) -> None:
-        """Something new was found? An import from another instance is not new."""
-        if isinstance(event, FindingSaved) or (isinstance(event, EntrySaved) and not event.sync):
+        """Something new was found? What was imported, or only got another number, is not new."""
+        fresh = isinstance(event, EntrySaved) and not event.sync and event.first < 0
+        if fresh or isinstance(event, FindingSaved):
             self._news_at = running_s
+        if isinstance(event, Stats) and event.edges > self._edges:
+            self._edges, self._edges_at = event.edges, running_s
 
     def reached(self, state: State, running_s: float) -> Ending | None:
         """Why to end the campaign now, or None."""
@@ -46,6 +50,9 @@ class Limits:
         idle = self._campaign.stop_idle_s
         if idle and running_s - self._news_at >= idle:
             return Ending("finished", f"nothing new for {_seconds(idle)} (stop.idle)")
+        standing = self._campaign.stop_edges_s
+        if standing and running_s - self._edges_at >= standing:
+            return Ending("finished", f"no new edge for {_seconds(standing)} (stop.edges)")
         return None
 
 

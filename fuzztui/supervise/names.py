@@ -4,12 +4,15 @@
 ``id:N,...,orig:NAME``, ``id:N,sync:PEER,src:N``, and ``id_N[_SIG]`` of a build with
 SIMPLE_FILES (measured on AFL++ 4.04c, and its ``describe_op``). A custom mutator's
 description replaces the whole text after ``op:``: it may hold commas and anything else.
+
+afl-fuzz that is resumed numbers its queue anew: ``id:N,time:0,execs:0,orig:FIRSTNAME``, as
+often as it is resumed. What has its number by chance again keeps the name that it has.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Name", "parse_name"]
 
@@ -25,7 +28,8 @@ class Name:
     """A parsed name. ``id`` -1: not of AFL's shape, and nothing else is known.
 
     ``op`` is the text after ``op:`` ("havoc,rep:4"), or ``orig:NAME`` of an initial
-    seed. ``time_ms`` and ``execs`` are 0 where the name does not say.
+    seed. ``time_ms`` and ``execs`` are 0 where the name does not say. ``first``: the id that
+    it had when it was found, -1 if that is its ``id``; all the rest is of that time too.
     """
 
     id: int = -1
@@ -36,6 +40,7 @@ class Name:
     time_ms: int = 0
     execs: int = 0
     cov: bool = False
+    first: int = -1
 
 
 def parse_name(name: str) -> Name:
@@ -63,6 +68,10 @@ def _fields(number: int, rest: str, cov: bool) -> Name:
             op = rest[3:]
             break
         if rest.startswith("orig:"):
+            found = parse_name(rest[5:])
+            if found.op or found.src or found.sync:  # more than a seed that is called id:N
+                first = found.id if found.first < 0 else found.first
+                return replace(found, id=number, first=first, cov=cov)
             op = rest
             break
         field, _, rest = rest.partition(",")

@@ -11,7 +11,11 @@ from fuzztui.wire.events import Synced
 
 __all__ = ["Peers"]
 
-EVERY_S = 5.0
+SOON_S = 5.0
+"""Between two looks until there is somebody to tell of."""
+
+EVERY_S = 60.0
+"""And from then on: an event names all peers, of N instances N x N numbers each time."""
 
 MOST_PEERS = 500
 
@@ -39,15 +43,15 @@ class Peers:
         self._told: dict[str, int] = {}
 
     def look(self, *, last: bool = False) -> Synced | None:
-        """News, at most every few seconds; None if there are none."""
+        """News, at once the first time and then once a minute at most; None if there are none."""
         now = time.monotonic()
         if now < self._due and not last:
             return None
-        self._due = now + self._every
         found = dict(self._told)
         for peer in self._peers():
             if (next_id := self._next_id(peer)) is not None:
                 found[self._rename(peer)] = next_id
+        self._due = now + (self._every if found else SOON_S)
         if found == self._told:
             return None
         self._told = found

@@ -237,7 +237,9 @@ class EntrySaved(Event):
     """A queue entry appeared. ``id`` is AFL's number in that instance's queue.
 
     ``src`` are parent ids, ``time_ms`` and ``execs`` AFL's own figures of when.
-    ``sync`` is the peer that it was imported from. ``size`` in bytes.
+    ``sync`` is the peer that it was imported from. ``size`` in bytes. ``first``: the id it
+    had when it was found, before afl-fuzz numbered its queue anew (-1: the same); ``src``
+    are ids of that time.
     """
 
     kind: ClassVar[str] = "entry_saved"
@@ -251,6 +253,7 @@ class EntrySaved(Event):
     execs: int = 0
     size: int = -1
     cov: bool = False
+    first: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,28 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     assert names(fleet, "s1", "crashes") - {"README.txt"} <= found
 
 
+def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
+    """Every resume reverses the queue: the first and the third give the same names."""
+    fleet.start(instances=1)
+    fleet.until(at_work, 60)
+    for _ in range(3):
+        killed = fleet.pid("main")
+        os.kill(killed, signal.SIGKILL)
+        fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old), 60)
+
+        def there(state):
+            files = [e.file.partition("/")[2] for e in state.entries.values()]
+            return set(files) == names(fleet, "main", "queue") and state.instances["main"].execs
+
+        state = fleet.until(there, 60)
+        for entry in state.entries.values():
+            assert entry.file.startswith(f"queue/id:{entry.id:06d},")
+            assert "id:" not in entry.op
+    assert any(e.first >= 0 for e in state.entries.values())
+    fleet.send(Stop())
+    fleet.over()
+
+
 def test_a_campaign_that_ended_is_resumed_with_all_its_work(fleet):
     fleet.start("campaign.budget=4s", instances=1)
     state = fleet.over()
@@ -381,7 +403,7 @@ def sample(fleet, name: str, *overrides: str) -> None:
 
 
 def test_the_crashy_sample_crashes(fleet):
-    sample(fleet, "crashy-afl.toml")
+    sample(fleet, "crashy-afl.toml", "stop.crashes=1")
     state = fleet.over()
     assert (state.state, state.target) == ("finished", "crate @@")
     assert "stop.crashes" in state.reason

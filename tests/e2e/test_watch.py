@@ -103,6 +103,18 @@ def test_a_killed_screen_leaves_nothing_behind(home, watched, tmp):
     eventually(lambda: not left_behind(tmp) and not watchers(tmp))
 
 
+def test_a_watcher_that_dies_is_told(home, watched, tmp):
+    Fuzzer(home.path / "out/main")
+    screen = watched(str(home.path / "out"))
+    screen.wait("STOPPED")
+    (ours,) = watchers(tmp)
+    psutil.Process(ours).kill()  # as the kernel does when there is no memory left
+    screen.wait("The watcher has died: figures stand still. it was killed by signal 9")
+    screen.keys("q")
+    screen.wait("exit=0")
+    eventually(lambda: not left_behind(tmp))
+
+
 def test_a_session_that_is_ended_as_a_whole_leaves_nothing_behind(home, watched, tmp):
     Fuzzer(home.path / "out/main")
     screen = watched(str(home.path / "out"))

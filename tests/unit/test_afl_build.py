@@ -60,7 +60,7 @@ def test_it_is_built_once(build, tmp_path):
     assert "built already" in told[0]
     assert str(tmp_path / "run" / "build") in told[0]
     build("echo yy >> made")
-    assert (tmp_path / "run/build/made").read_text() == "x\nyy\n"
+    assert (tmp_path / "run/build/made").read_text() == "yy\n"
 
 
 def test_a_failed_build_says_why_and_is_tried_again(build, tmp_path):
@@ -72,6 +72,21 @@ def test_a_failed_build_says_why_and_is_tried_again(build, tmp_path):
     assert "compiling 1" not in words
     assert str(tmp_path / "run/build.log") in words
     assert "exit status 2" in failure(build, noise + error + noise + "echo make: Error 2; exit 2")
+
+
+def test_it_is_built_in_an_empty_directory(build, tmp_path):
+    (tmp_path / "src/mine").write_text("mine")
+    failure(build, "mkdir d; ln -s $SOURCE d/s; ln -s $SOURCE s; touch .hidden; false")
+    told = build("ls -A; echo nothing else")
+    assert told[1:] == ["nothing else"]
+    assert (tmp_path / "src/mine").read_text() == "mine"
+
+
+def test_what_a_symlink_in_its_place_leads_to_is_not_emptied(build, tmp_path):
+    (tmp_path / "src/mine").write_text("mine")
+    (tmp_path / "run/build").symlink_to(tmp_path / "src")
+    assert "symbolic link" in failure(build, "true")
+    assert (tmp_path / "src/mine").read_text() == "mine"
 
 
 def test_the_first_command_that_fails_ends_it(build, tmp_path):
@@ -141,6 +156,30 @@ def test_without_seeds_one_is_made_up_and_said_until_there_are_some(tmp_path):
     (tmp_path / "good").write_bytes(b"good")
     gather_seeds([str(tmp_path / "good")], tmp_path / "seeds", told.append)
     assert gathered(tmp_path / "seeds") == {"good": b"good"}
+
+
+def test_a_seed_that_was_taken_away_does_not_come_back(tmp_path):
+    seeds, gathered = tmp_path / "seeds", tmp_path / "run-seeds"
+    seeds.mkdir()
+    for name in ("crashes", "good"):
+        (seeds / name).write_text(name)
+    gather_seeds([str(seeds)], gathered, lambda words: None)
+    (seeds / "crashes").unlink()
+    gather_seeds([str(seeds)], gathered, lambda words: None)
+    assert [path.read_text() for path in gathered.iterdir()] == ["good"]
+
+
+def test_seeds_that_are_gone_were_gathered_before(tmp_path):
+    good = tmp_path / "good"
+    with pytest.raises(SupervisorError, match=r"engine.seeds: .*good: there is no such file"):
+        gather_seeds([str(good)], tmp_path / "seeds", print)
+    good.write_bytes(b"good")
+    gather_seeds([str(good)], tmp_path / "seeds", print)
+    good.unlink()
+    told: list[str] = []
+    gather_seeds([str(good)], tmp_path / "seeds", told.append)
+    assert gathered(tmp_path / "seeds") == {"good": b"good"}
+    assert "gathered before" in told[0]
 
 
 def test_empty_seeds_are_refused_in_words(tmp_path):

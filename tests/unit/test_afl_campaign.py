@@ -86,6 +86,37 @@ def test_the_frozen_copy_means_the_same_from_anywhere(write, tmp_path, build):
         assert getattr(again, field) == getattr(loaded.campaign, field)
 
 
+def test_a_moved_run_has_its_build_and_needs_no_seeds_any_more(write, tmp_path):
+    """``repro``, ``minimise`` and the supervisor all read the frozen copy with this."""
+    text = GOOD.replace("[engine]", 'build = "make"\nsource = "src"\ncmplog = "p"\n[engine]')
+    for name in ("src", "seeds"):
+        (tmp_path / name).mkdir()
+    overrides = ["campaign.output=run", "engine.seeds=seeds"]
+    loaded = load(write(text), overrides, cwd=tmp_path)
+    for part in ("supervisor", "log", "out"):
+        (tmp_path / "run" / part).mkdir(parents=True)
+    write_frozen(loaded, tmp_path / "run")
+    moved = (tmp_path / "run").rename(tmp_path / "moved")
+    for name in ("src", "seeds"):
+        (tmp_path / name).rmdir()
+    again = load(moved / "campaign.toml", cwd=Path("/")).campaign
+    assert again.output == moved
+    assert again.target["command"][0] == str(moved / "build/program")
+    assert again.target["cmplog"] == str(moved / "build/p")
+    assert again.engine["seeds"] == [str(tmp_path / "seeds")]
+    # What the user says now has to be there, as in a file of theirs.
+    assert "there is no" in problems(moved / "campaign.toml", "engine.seeds=nowhere")[0]
+    assert "there is no" in problems(moved / "campaign.toml", "campaign.output=/x")[0]
+    assert "is not a list" in problems(_with_seeds(moved, "5"))[0]
+
+
+def _with_seeds(run: Path, value: str) -> Path:
+    file = run / "campaign.toml"
+    lines = file.read_text().split("seeds = [", 1)
+    file.write_text(f"{lines[0]}seeds = {value}\n{lines[1].partition(']')[2]}")
+    return file
+
+
 @pytest.mark.parametrize(
     ("override", "words"),
     [
@@ -99,6 +130,7 @@ def test_the_frozen_copy_means_the_same_from_anywhere(write, tmp_path, build):
         ("engine.extra_args=['-i-']", "engine.seeds"),
         ("engine.extra_args=['-p', '--']", "target.command"),
         ("engine.options={s1 = ['-M', 'x']}", "s1: '-M' cannot be given"),
+        ("engine.options={s3 = []}", "engine.options.s3: there is no such instance: with "),
         ("engine.options={S1 = []}", "'S1' is no instance"),
         ("engine.options={s1 = {}}", "is not a table of lists"),
         ("engine.options=['-p']", "a table of lists"),

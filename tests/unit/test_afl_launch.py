@@ -19,6 +19,7 @@ from fuzztui.supervise.afl.launch import AflFuzz, has_work
 from fuzztui.supervise.afl.shm import remove_segments
 from fuzztui.supervise.afl.spread import parse_options, spread
 from fuzztui.supervise.engines import launcher_for
+from fuzztui.supervise.identity import ProcessId
 from fuzztui.supervise.rundir import RunDir, SupervisorError, prepare_run
 
 LIBRARY = Path("/cache/steer.so")
@@ -100,7 +101,7 @@ def test_a_fresh_start(afl, home):
 
 
 def test_the_gauges_have_a_port(afl, home):
-    figures = afl.figures(home, "main")
+    figures = afl.figures(home, "main", 0)
     try:
         env = started(afl, home).env
     finally:
@@ -163,17 +164,23 @@ def test_shared_memory_of_a_dead_process_is_removed(afl, home):
     libc.shmat.restype = ctypes.c_void_p
     address = libc.shmat(used, None, 0)
     try:
-        assert remove_segments(os.getpid()) == 0
+        ours = ProcessId.of(os.getpid())
+        assert ours is not None
+        assert remove_segments(ours) == 0
         home.instance("main").mkdir()
-        identity = {"pid": maker.pid, "start": 1, "boot": "x"}
-        (home.instance("main") / "process.json").write_text(json.dumps(identity))
-        started(afl, home)
-        left = Path("/proc/sysvipc/shm").read_text().split()
-        assert str(free) not in left
-        assert str(used) in left
+        maker_id = dataclasses.replace(ours, pid=maker.pid)
+        # Its pid was that of others: in another boot, and before it.
+        another_boot = dataclasses.replace(maker_id, boot="x")
+        later = dataclasses.replace(maker_id, start=ours.start + 10**9)
+        for other, is_left in ((another_boot, True), (later, True), (maker_id, False)):
+            (home.instance("main") / "process.json").write_text(json.dumps(other.to_json()))
+            started(afl, home)
+            left = Path("/proc/sysvipc/shm").read_text().split()
+            assert (str(free) in left) == is_left
+            assert str(used) in left
     finally:
         libc.shmdt(ctypes.c_void_p(address))
-    assert remove_segments(maker.pid) == 1
+    assert remove_segments(maker_id) == 1
 
 
 def test_budget_limits_and_dictionaries(afl, home):
@@ -199,7 +206,7 @@ def test_the_seeds_of_chance_differ_and_stay_in_range(afl, home):
 def test_options_for_all_replace_ours(afl, home):
     extra = ["-t", "50", "-p", "rare", "-s1", "-Q"]
     argv = started(afl, home, index=1, instances=2, extra_args=extra).argv
-    assert " ".join(argv).endswith("-S s1 -m none -t 50 -p rare -s1 -Q -- /bin/target @@")
+    assert " ".join(argv).endswith("-S s1 -m none -t 50 -p rare -s 1 -Q -- /bin/target @@")
 
 
 def test_options_for_one_replace_its_part_of_the_spread(afl, home):
@@ -212,6 +219,17 @@ def test_options_for_one_replace_its_part_of_the_spread(afl, home):
     assert "-p" not in s2.argv
     assert "AFL_DISABLE_TRIM" not in s2.env
     assert s2.env["AFL_A"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("extra", "left"),
+    [(["-Dm", "50", "-prare"], ["-D"]), (["-D", "-m", "50", "-p", "rare", "-%"], ["-D", "-%"])],
+)
+def test_options_for_one_come_before_those_for_all(afl, home, extra, left):
+    """afl-fuzz refuses some that are given twice, and takes the last of others."""
+    options = {"main": ["-m", "99", "-p", "quad"]}
+    argv = started(afl, home, extra_args=extra, options=options).argv
+    assert argv[argv.index("-s") + 2 : argv.index("--")] == [*left, *options["main"]]
 
 
 def test_what_the_user_exports_or_writes_comes_before_our_defaults(afl, home, monkeypatch):
@@ -261,6 +279,24 @@ def test_without_a_library_the_reason_is_given(afl, home, monkeypatch):
     assert hello.unable["promote"] == "no C compiler"
     assert {"pause", "resume", "stop", "skip-current"} <= set(hello.capabilities)
     assert (hello.instance, hello.engine) == ("main", "afl-fuzz")
+
+
+def test_a_library_that_is_gone_is_made_again(afl, home, monkeypatch, tmp_path):
+    """Caches are emptied while campaigns run."""
+    cached = tmp_path / "steer.so"
+    made = []
+
+    def compiled(*progress):
+        made.append(cached.write_text(""))
+        return cached, ""
+
+    monkeypatch.setattr(launch, "steering_library", compiled)
+    for _ in range(2):
+        for _ in range(2):
+            env = started(afl, home).env
+            assert Path(env["AFL_CUSTOM_MUTATOR_LIBRARY"]).exists()
+        cached.unlink()
+    assert len(made) == 2
 
 
 # ----------------------------------------------------------------------------- spread
@@ -320,6 +356,8 @@ def test_a_target_that_is_not_there_is_said_in_words(afl, home, tmp_path):
     assert "is not an executable" in refusal(afl, home, command=["/etc/passwd"], **there)
     assert "target.cmplog" in refusal(afl, home, command=["/bin/sh"], cmplog="/nope", **there)
     built = {"build": "true", "command": [str(home.path / "build/target")], **there}
+    assert "target.source: there is no directory /src" in refusal(afl, home, **built)
+    built["source"] = str(tmp_path)
     assert "target.build did not make it" in refusal(afl, home, **built)
     told: list[str] = []
     good = dataclasses.replace(campaign(home, command=["/bin/sh"], cmplog="0", **there))

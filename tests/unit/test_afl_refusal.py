@@ -52,6 +52,7 @@ def ended(tmp_path):
         ("No usable test cases in 'out/main/_resume'", "its queue is gone"),
         ("Fork server handshake failed", "a library missing"),
         ("the fuzzing target reports that the shmat() call failed.", "raise target.memory"),
+        ("/c/mine.so: cannot open shared object file: No such file", "AFL_CUSTOM_MUTATOR_LIBRARY"),
         ("Unknown -p power schedule", "engine.options"),
         ("Custom ASAN_OPTIONS set without abort_on_error=1 - please fix!", "abort_on_error"),
     ],

@@ -1,6 +1,7 @@
 """Running findings again, with small scripts for targets: no AFL++ and no gdb is needed."""
 
 import asyncio
+import errno
 import os
 import shlex
 import signal
@@ -14,6 +15,7 @@ from fuzztui.campaign import load
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.supervise.afl import examine, gdb, triage
+from fuzztui.supervise.afl import minimise as minimising
 from fuzztui.supervise.afl.bench import bench
 from fuzztui.supervise.afl.examine import examine_crash, examine_hang, printable
 from fuzztui.supervise.afl.execute import KEPT, Mark, children, execute
@@ -363,6 +365,63 @@ def test_errors_are_descriptions_too(campaign, tmp_path, monkeypatch):
     assert {e.signature for e in office.events} == {""}  # it is tried again by the next supervisor
 
 
+def test_what_the_machine_lacks_now_is_tried_again(campaign, tmp_path, monkeypatch):
+    office = Office(campaign(), tmp_path / "run", ["null"])
+    real, tries, delays = triage.examine_file, [], []
+
+    async def full(*args, **kwargs):
+        tries.append(1)
+        if len(tries) <= 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return await real(*args, **kwargs)
+
+    async def job():
+        loop = asyncio.get_running_loop()
+        later = loop.call_later
+
+        def soon(delay, call, *args, **kwargs):
+            ours = getattr(call, "__name__", "") == "_again"
+            if ours:
+                delays.append(delay)
+            return later(0 if ours else delay, call, *args, **kwargs)
+
+        monkeypatch.setattr(loop, "call_later", soon)
+        office.triage.saw(office.saved[0])
+        await office.until(2)
+
+    monkeypatch.setattr(triage, "examine_file", full)
+    asyncio.run(job())
+    first, second = office.events
+    assert "No space left" in first.detail
+    assert (first.signature, second.title) == ("", "SIGSEGV")
+    assert delays == [5, 10, 20]
+
+
+def test_benches_are_in_the_run_and_swept(campaign, tmp_path):
+    office = Office(campaign(), tmp_path / "run", ["loop"])
+    benches = office.home.supervisor / "bench"
+    (benches / "fuzztui-0-left/cwd").mkdir(parents=True)
+    benches.chmod(0o700)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (benches / "fuzztui-0-link").symlink_to(outside)
+
+    async def job():
+        office.triage.saw(office.saved[0])
+        run = asyncio.ensure_future(office.triage.run())
+        while not children():
+            await asyncio.sleep(0.01)
+        (one,) = [path for path in benches.iterdir() if not path.is_symlink()]
+        assert (one / "input").read_text() == "loop"
+        assert one.stat().st_mode & 0o077 == 0
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+
+    asyncio.run(job())
+    assert not [path for path in benches.iterdir() if not path.is_symlink()]
+    assert outside.is_dir()
+
+
 async def broken(*args, **kwargs):
     raise RuntimeError("gdb is broken")
 
@@ -414,6 +473,67 @@ def test_a_cancelled_finding_is_not_lost(campaign, tmp_path):
     assert time.monotonic() - began < 9  # it was not waited for
     assert office.events == []
     assert office.triage.waiting == 1
+
+
+TMIN = """\
+#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+echo "$$" >> "$TOLD"
+echo '[*] --- Pass #1 ---'
+echo '    Block length = 2, remaining size = 5'
+echo '    Block length = 1, remaining size = 4'
+echo '[*] --- Pass #2 ---'
+echo '[*] Stage #3: Character minimization...'
+trap 'printf nul > "$0.best"; cp "$0.best" '"$2"'; exit 1' INT
+while [ -n "$HOLD" ]; do sleep 0.05; done
+printf nu > "$2"
+"""
+
+
+@pytest.fixture
+def tmin(tmp_path, monkeypatch, campaign):
+    """A finding, and an afl-tmin that goes on until it is interrupted where HOLD is set."""
+    tool = tmp_path / "afl-tmin"
+    tool.write_text(TMIN)
+    tool.chmod(0o755)
+    made = campaign()
+    monkeypatch.setattr(Subject, "tool", lambda self, name: str(tool))
+    monkeypatch.setenv("TOLD", str(tmp_path / "told"))
+    home = RunDir(tmp_path / "run")
+    for name in ("a", "b"):
+        file = home.instance("main") / "crashes" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("null\n")
+    return minimiser(made, home)
+
+
+def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
+    heard: dict[str, list[tuple[str, float]]] = {"a": [], "b": []}
+
+    async def job():
+        def one(name):
+            return tmin(Minimise(f"crashes/{name}"), lambda *told: heard[name].append(told))
+
+        return await asyncio.gather(one("a"), one("b"))
+
+    words = asyncio.run(job())
+    assert all(said.startswith("5 -> 2 bytes: ") for said in words)
+    assert heard["b"][0] == ("waits until another one is minimised", -1.0)
+    assert not any("waits" in said for said, _ in heard["a"])
+    assert [part for _, part in heard["a"] if part >= 0] == pytest.approx([0, 1 / 9, 2 / 3])
+    assert "pass 1, : 4 of 5 bytes left" in heard["a"][2][0]
+    assert heard["b"][1:] == heard["a"]
+
+
+def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOLD", "1")
+    monkeypatch.setattr(minimising, "LONGEST_S", 0.5)
+    words = asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
+    assert words.startswith("5 -> 3 bytes: ")
+    assert "; stopped after 0 min: it could be made smaller still" in words
+    (tmp_path / "afl-tmin").write_text(TMIN.replace("trap", "false"))
+    with pytest.raises(SupervisorError, match="stopped after 0 min, and it left nothing"):
+        asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
 
 
 def test_minimise_without_the_tool(campaign, tmp_path):

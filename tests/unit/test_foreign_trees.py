@@ -10,6 +10,7 @@ from fuzztui.supervise.foreign.trees import TreeError, Trees
 
 def instance(path: Path) -> Path:
     (path / "queue").mkdir(parents=True)
+    (path / "hangs").mkdir()
     return path
 
 
@@ -21,7 +22,7 @@ def test_one_instance_a_sync_dir_and_a_flat_one(tmp_path):
     for name in ("s2", "main", "s1"):
         instance(tmp_path / "out" / name)
     (tmp_path / "out/notes").mkdir()
-    (tmp_path / "out/.hidden/queue").mkdir(parents=True)
+    instance(tmp_path / "out/.hidden")
     assert names(tmp_path / "out/main") == ["main"]
     assert names(tmp_path / "out") == ["main", "s1", "s2"]
     assert names(tmp_path / "out/s1", tmp_path / "out/main") == ["main", "s1"]
@@ -31,6 +32,21 @@ def test_one_instance_a_sync_dir_and_a_flat_one(tmp_path):
     empty.mkdir()
     (empty / "fuzzer_stats").write_text("")
     assert names(empty) == ["stats"]
+
+
+def test_a_queue_of_jobs_and_our_own_seeds_are_no_instances(tmp_path):
+    (tmp_path / "app/queue").mkdir(parents=True)
+    (tmp_path / "app/queue/worker.py").write_text("")
+    assert names(tmp_path) == []
+    assert names(tmp_path / "app") == []
+    sibling = tmp_path / "libfuzzer/queue"
+    sibling.mkdir(parents=True)
+    (sibling / "id:000000,time:0,execs:0,orig:a").write_text("a")
+    (tmp_path / "added/queue").mkdir(parents=True)
+    (tmp_path / "added/queue/id:000000,time:0,execs:0,orig:a").write_text("a")
+    assert names(tmp_path) == ["libfuzzer"]
+    (tmp_path / "added/fuzzer_stats").write_text("")  # somebody's -S added
+    assert names(tmp_path) == ["added", "libfuzzer"]
 
 
 def test_several_get_unique_names_and_say_what_a_sibling_is_called(tmp_path):
@@ -75,4 +91,5 @@ def test_odd_children_are_survived(tmp_path):
     (tmp_path / "b/fuzzer_stats").symlink_to("fuzzer_stats")
     strange = os.fsencode(tmp_path) + b"/\xff\x1b[2J[x]\n"
     os.makedirs(strange + b"/queue")
+    os.makedirs(strange + b"/crashes")
     assert sorted(names(tmp_path)) == ["b", os.fsdecode(b"\xff\x1b[2J[x]\n")]

@@ -161,7 +161,7 @@ def test_an_id_that_a_resumed_afl_gives_to_another_input():
     state = fold(before, described, after)
     entry = state.entries["main/3"]
     assert (entry.file, entry.src, entry.reasons, entry.edges) == (after.file, [], [], -1)
-    assert (entry.t, entry.steer) == (3.0, "skipped")
+    assert (entry.t, entry.steer) == (0.0, "skipped"), "found when its name says"
     assert state.instances["main"].corpus == 1
     assert state.instances["main"].last_find_t == 1.0
 

@@ -32,6 +32,16 @@ from fuzztui.supervise.names import Name, parse_name
         ("id:000003,src:000000,op:my, own: text,id:9", Name(3, (0,), "my, own: text,id:9")),
         ("id:000003,src:000000,op:lib.so,pos:0", Name(3, (0,), "lib.so,pos:0")),
         ("id:000003,src:000000,op:havoc,rep:1,+cov.json", Name(3, (0,), "havoc,rep:1", cov=True)),
+        (
+            "id:000005,time:0,execs:0,orig:id:000123,src:000100,time:7,execs:8,op:havoc,rep:2,+cov",
+            Name(5, (100,), "havoc,rep:2", time_ms=7, execs=8, cov=True, first=123),
+        ),
+        (
+            "id:000005,orig:id:000006,time:0,orig:id:000002,sync:s1,src:000044",
+            Name(5, (44,), sync="s1", first=2),
+        ),
+        ("id:000005,orig:id:000000,orig:seed", Name(5, op="orig:seed", first=0)),
+        ("id:000005,time:0,execs:0,orig:id:000007", Name(5, op="orig:id:000007")),
         ("id:000003", Name(3)),
         ("id_000003_06", Name(3, sig=6)),
         ("id_000003", Name(3)),

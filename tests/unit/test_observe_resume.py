@@ -74,12 +74,43 @@ def test_a_moved_crash_is_no_new_one_and_all_of_them_count(finds, main):
     put(main / "crashes", "id:000000,sig:06,src:000000,op:havoc,rep:2")
     assert len(finds.look(10, last=True)) == 2
     resume(main, "2026-01-01-00:00:00")
-    assert finds.look(10, last=True) == []
+    assert files(finds.look(10, last=True)) == ["queue/id:000000,time:0,execs:0,orig:a"]
     put(main / "crashes", "id:000001,sig:06,src:000000,op:havoc,rep:2")
     assert files(finds.look(10, last=True)) == [
         "crashes/id:000001,sig:06,src:000000,op:havoc,rep:2"
     ]
     assert finds.count("crashes") == 2
+
+
+def test_a_queue_that_is_numbered_anew_is_told_again(main):
+    """afl-fuzz reverses it: every other resume gives the same names."""
+    state = State()
+    seen = Observer(main.parent, state, Offsets(0, {}), {})
+    seen.add("main")
+    first = "id:000001,src:000000,time:5,execs:8,op:havoc,rep:2,+cov"
+    there = ["id:000000,time:0,execs:0,orig:a", first]
+    back = ["id:000001,time:0,execs:0,orig:a", f"id:000000,time:0,execs:0,orig:{first}"]
+    again = [there[0], f"id:000001,time:0,execs:0,orig:{first}"]
+    seq = 0
+    for names in (there, back, again, back):
+        shutil.rmtree(main / "queue")
+        for name in (*names, "0a1b2c3d"):
+            put(main / "queue", name)
+        events = seen.last("main").events
+        told = sorted(set(files(events)) - {"queue/0a1b2c3d"})
+        assert told == sorted(f"queue/{n}" for n in names)
+        apply(state, [Record(seq + n, seq, e) for n, e in enumerate(events, 1)])
+        seq += len(events)
+        for entry in state.entries.values():
+            assert (main / entry.file).is_file()
+    seen.close()
+    assert [r.event.file for r in state.recent if isinstance(r.event, EntrySaved)] == [
+        f"queue/{name}" for name in ("0a1b2c3d", *there)
+    ], "the rest is no news"
+    assert len(state.entries) == 3
+    assert state.entries["main/0"].first == 1
+    assert state.entries["main/0"].t == 0.005, "when it was found"
+    assert state.instances["main"].last_find_t == 0.0
 
 
 def test_a_name_that_comes_again_after_a_resume_is_another_finding(finds, main):
@@ -233,6 +264,22 @@ def test_peers_are_told_when_they_change(tmp_path):
     (synced / "s1").write_bytes((78).to_bytes(4, "little"))
     os.utime(synced / "s1", (5, 5))
     assert peers.look(last=True) == Synced("main", {"s1": 78})
+
+
+def test_peers_are_told_at_once_and_then_once_a_minute(tmp_path, monkeypatch):
+    """All peers are in the event: every few seconds it would be most of a fleet's log."""
+    now = 1000.0
+    monkeypatch.setattr("fuzztui.supervise.peers.time.monotonic", lambda: now)
+    peers = Peers(str(tmp_path), "main")
+    assert peers.look() is None
+    (tmp_path / ".synced").mkdir()
+    told = []
+    for second in range(0, 300):
+        now = 1000.0 + second
+        (tmp_path / ".synced/s1").write_bytes(second.to_bytes(4, "little"))
+        os.utime(tmp_path / ".synced/s1", (second, second))
+        told += [second] if peers.look() else []
+    assert told == [5, 65, 125, 185, 245]
 
 
 def test_the_observer_tells_peers(main):

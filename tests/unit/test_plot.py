@@ -115,8 +115,16 @@ def test_huge_numbers_are_bounded(file):
 
 
 def test_an_older_start_in_the_same_file_does_not_go_back(file):
-    file.write_text(NEW + row(60) + row(500) + row(60) + row(65) + row(505))
-    assert seconds(file) == [60, 500, 505]
+    file.write_text(NEW + row(60) + row(400) + row(500) + row(60) + row(65) + row(505))
+    assert seconds(file) == [60, 400, 500, 505]
+
+
+@pytest.mark.parametrize("wrong", ["9" * 18, "86400000"])
+def test_a_wrong_clock_costs_its_own_rows_only(file, wrong):
+    rows = [row(s) for s in range(60, 200, 5)]
+    for at in (0, 10):
+        file.write_text(NEW + "".join(rows[:at]) + wrong + rows[0][2:] + "".join(rows[at:]))
+        assert seconds(file) == list(range(60, 200, 5))
 
 
 def test_what_is_no_file(file):

@@ -142,7 +142,7 @@ async def test_an_engine_that_never_comes_up_is_an_alarm_too(make):
 
 
 async def test_a_paused_one_starts_paused(make):
-    life, desk = make(before=Instance("main", state="paused"))
+    life, _ = make(before=Instance("main", state="paused"))
     task = asyncio.ensure_future(life.run())
     while not life.pid or psutil.Process(life.pid).status() != psutil.STATUS_STOPPED:
         await asyncio.sleep(0.01)
@@ -233,7 +233,18 @@ def test_news_are_what_the_campaign_had_not():
     assert limits.reached(State(), 109) is None
     limits.saw(EntrySaved("main", 1), 105)
     limits.saw(EntrySaved("main", 2, sync="s1"), 112)
+    limits.saw(EntrySaved("main", 0, first=1), 113)  # only got another number
     assert limits.reached(State(), 114) is None
     assert limits.reached(State(), 115).state == "finished"
     limits.saw(FindingSaved("main", "crash", "crashes/x"), 115)
     assert limits.reached(State(), 124) is None
+
+
+def test_a_campaign_ends_when_no_new_edge_is_covered():
+    limits = Limits(campaign(stop_edges_s=10), 100)
+    limits.saw(Stats("main", execs=1, edges=7), 105)
+    limits.saw(EntrySaved("main", 1), 112)  # another count of the same edges
+    limits.saw(Stats("s1", execs=1, edges=6), 113)
+    assert limits.reached(state(), 114.9) is None
+    ending = limits.reached(state(), 115)
+    assert ending == Ending("finished", "no new edge for 10 s (stop.edges)")

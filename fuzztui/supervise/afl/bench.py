@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from pathlib import Path
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.afl.subject import Subject
 
-__all__ = ["Bench", "bench"]
+__all__ = ["Bench", "bench", "sweep_benches"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -73,9 +75,16 @@ class Bench:
 def bench(subject: Subject, data: bytes, mark: Mark | None = None) -> Iterator[Bench]:
     """A bench with that input; it is gone at the end, with all that the target wrote there.
 
-    Without a ``mark`` its processes are nobody's but the bench's. Raises OSError.
+    With a ``mark`` it is in that run, where :func:`sweep_benches` finds it if its maker is
+    killed. Without one its processes are nobody's but the bench's. Raises OSError.
     """
-    with tempfile.TemporaryDirectory(prefix="fuzztui-", ignore_cleanup_errors=True) as temporary:
+    place = None
+    if mark:
+        place = _benches(mark.run)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(
+        prefix=f"fuzztui-{os.getpid()}-", dir=place, ignore_cleanup_errors=True
+    ) as temporary:
         directory = Path(temporary)
         (directory / "cwd").mkdir()
         (directory / subject.input_name).write_bytes(data)
@@ -85,6 +94,18 @@ def bench(subject: Subject, data: bytes, mark: Mark | None = None) -> Iterator[B
             f'{launch}exec "$@" >/dev/null 2>&1\n', errors="surrogateescape"
         )
         yield Bench(subject, directory, mark or Mark(directory, "bench"))
+
+
+def sweep_benches(run: Path) -> None:
+    """Remove the benches that an earlier supervisor of a run was killed at."""
+    ours = f"fuzztui-{os.getpid()}-"
+    for left in _benches(run).glob("fuzztui-*"):
+        if not left.name.startswith(ours):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _benches(run: Path) -> Path:
+    return run / "supervisor" / "bench"
 
 
 def _launcher(subject: Subject) -> str:

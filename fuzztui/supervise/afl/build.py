@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterable
@@ -38,11 +39,17 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
     told = "\0".join((command, campaign.target["source"], campaign.engine["afl_path"] or ""))
     made = hashlib.sha256(told.encode()).hexdigest()
     try:
-        directory.mkdir(mode=0o700, exist_ok=True)
         if mark.exists() and read_regular(mark, 100).decode() == made:
             progress(f"the target is built already: delete {directory} to have it built anew")
             return
-        mark.unlink(missing_ok=True)
+        source: str = campaign.target["source"]
+        if not Path(source).is_dir():  # a run goes on without, if it has its build
+            raise SupervisorError(f"target.source: there is no directory {source}: build needs it")
+        # What another or a failed build left is not to be mixed with this one's. A symlink
+        # in its place is refused by rmtree: what it leads to is not ours.
+        if os.path.lexists(directory):
+            shutil.rmtree(directory)
+        directory.mkdir(mode=0o700)
         progress(f"building the target: {visible(' '.join(command.split()))[:_TOLD]}")
         status, lines = _run(campaign, run, command, progress)
         if status == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -98,17 +99,19 @@ async def execute(
     stdin: Path | None = None,
     env: Mapping[str, str] | None = None,
     stdout: bool = False,
+    terminal: bool = False,
     told: Callable[[bytes], None] | None = None,
     meanwhile: Callable[[int], None] | None = None,
 ) -> Outcome:
     """Run a program to its end or its limit, then kill whatever it left behind.
 
-    Its stderr is kept, and its ``stdout`` with it if that is wanted. ``told`` gets the
+    Its stderr is kept, and its ``stdout`` with it if that is wanted; to a ``terminal`` it prints
+    lines as they come, which into a pipe wait for 4 KiB more. ``told`` gets the
     output as it comes, ``meanwhile`` the process id, about every 50 ms. To be called in
     an event loop; cancelling kills the program. Raises OSError where it cannot be started.
     """
     loop = asyncio.get_running_loop()
-    reading, writing = os.pipe2(os.O_CLOEXEC)
+    reading, writing = os.openpty() if terminal else os.pipe2(os.O_CLOEXEC)
     output = _Output(told)
     started = time.monotonic()
     try:
@@ -177,6 +180,10 @@ def _take(fd: int, output: _Output, loop: asyncio.AbstractEventLoop) -> bool:
         data = os.read(fd, 65536)
     except BlockingIOError:
         return False
+    except OSError as e:
+        if e.errno != errno.EIO:  # a terminal whose other end is closed
+            raise
+        data = b""
     if data:
         output.take(data)
     else:

@@ -22,7 +22,7 @@ from fuzztui.supervise.afl.minimise import minimiser
 from fuzztui.supervise.afl.refusal import begin_log, refusal_of, shortage_of, shorten_log
 from fuzztui.supervise.afl.seeds import gather_seeds
 from fuzztui.supervise.afl.shm import remove_segments
-from fuzztui.supervise.afl.spread import MOPT, Options, parse_options, spread
+from fuzztui.supervise.afl.spread import MOPT, Options, parse_options, split_options, spread
 from fuzztui.supervise.afl.statsd import Gauges, statsd_port
 from fuzztui.supervise.afl.triage import Triage as FindingTriage
 from fuzztui.supervise.figures import FiguresSource
@@ -73,6 +73,8 @@ class _Plan:
     """How one instance differs from its siblings, and whether its queue can be steered."""
 
     options: Options
+    for_all: Options
+    """The user's for every instance."""
     env: Mapping[str, str]
     library: Path | None
     unsteered: str
@@ -110,15 +112,14 @@ class AflFuzz:
         directory = home.instance(name)
         before = ProcessId.from_json(read_json(directory / "process.json"))
         if before and not before.alive():
-            remove_segments(before.pid)
+            remove_segments(before)
         resumed = has_work(directory)
         plan = self._plan(campaign, index)
         ours = _ours(campaign, index, resumed)
-        for_all = Options((tuple(campaign.engine["extra_args"]),))
         options = [
-            *ours.without(for_all.flags | plan.options.flags).words,
+            *ours.without(plan.for_all.flags | plan.options.flags).words,
+            *plan.for_all.words,
             *plan.options.words,
-            *for_all.words,
         ]
         argv = [
             *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(_seeds(home))),
@@ -174,20 +175,29 @@ class AflFuzz:
         """The spread's options or the user's, without what would exclude one another."""
         engine = campaign.engine
         own: list[str] | None = engine["options"].get(instance_names(campaign)[index])
-        for_all = Options((tuple(engine["extra_args"]),))
+        for_all = split_options(engine["extra_args"])
         if own is None:
             chosen = spread(index, campaign.instances, campaign.target["cmplog"])
             chosen = chosen.without(for_all.flags)
             env = {**chosen.env, **campaign.target["env"]}
         else:
             chosen = parse_options(own)
+            # Given twice, some options are an error to afl-fuzz; of others the last is taken.
+            for_all = for_all.without(chosen.flags)
             env = {**campaign.target["env"], **chosen.env}
         if MOPT in chosen.flags | for_all.flags:
             why = "it runs with -L (MOpt), which afl-fuzz does not combine with custom mutators"
-            return _Plan(chosen, env, None, why)
-        if self._library is None:  # its fleet was adopted: there was no setup
+            return _Plan(chosen, for_all, env, None, why)
+        return _Plan(chosen, for_all, env, *self._steering())
+
+    def _steering(self) -> tuple[Path | None, str]:
+        """The library, which is compiled where there was no setup: its fleet was adopted.
+
+        It is in a cache, and those are emptied: afl-fuzz would refuse every restart.
+        """
+        if self._library is None or ((path := self._library[0]) and not path.exists()):
             self._library = steering_library()
-        return _Plan(chosen, env, *self._library)
+        return self._library
 
 
 def has_work(directory: Path) -> bool:

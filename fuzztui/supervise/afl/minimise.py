@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import itertools
 import math
 import os
 import re
+import signal
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -27,21 +31,34 @@ CHECK_S = 1.0
 """afl-tmin waits so long for a run at least: by AFL++'s own limit, which is tight, a slow
 run would count as another outcome."""
 
+LONGEST_S = 900.0
+"""afl-tmin is told to stop after so long: it then writes the smallest input that it has."""
+
+_GRACE_S = 30.0
+"""For its last words."""
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 _numbers = itertools.count(1)
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])|[\x0e\x0f]")
-_LEFT = re.compile(r"Block length = \d+, remaining size = (\d+)")
-_STAGE = re.compile(r"Stage #\d: (.*?)\.*\Z")
+_LEFT = re.compile(r"Block length = (\d+), remaining size = (\d+)")
+_STAGE = re.compile(r"Stage #(\d): (.*?)\.*\s*\Z")
 _PASS = re.compile(r"--- Pass #(\d+) ---")
 _REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
 
 
 def minimiser(campaign: Campaign, home: RunDir) -> Callable[[Command, Progress], Awaitable[str]]:
-    """What the supervisor does when it is told to minimise a finding."""
+    """What the supervisor does when it is told to minimise a finding: one at a time."""
+    turn = asyncio.Lock()
 
     async def deed(command: Command, progress: Progress) -> str:
         if not isinstance(command, Minimise):
             raise SupervisorError(f"{command.name} is not for afl-tmin")
+        if turn.locked():
+            progress("waits until another one is minimised", -1.0)
+        async with turn:  # and only then looked for: a resumed afl-fuzz puts its findings away
+            return await take(command, progress)
+
+    async def take(command: Minimise, progress: Progress) -> str:
         named = [home.instance(command.instance)] if command.instance else home.out.iterdir()
         mark = Mark(home.path, f"minimise-{next(_numbers)}")
         for directory in sorted(named):
@@ -93,20 +110,20 @@ async def minimise(
                 raise SupervisorError(f"{file.name}: {verdict.title}: there is nothing to keep")
             before = verdict.signature
         with bench(subject, data, mark) as place:
-            smaller = await _shrink(place, tool, category, progress)
-        note = ""
+            smaller, note = await _shrink(place, tool, category, progress)
         if before:
             progress("comparing the outcome", -1.0)
             after = await examine_file(subject, category, smaller, mark=mark)
             if after.signature != before:
-                note = f"; its outcome is another: {after.title}"
+                note += f"; its outcome is another: {after.title}"
         _write(output, smaller)
     except OSError as e:
         raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
     return f"{len(data)} -> {len(smaller)} bytes: {output}{note}"
 
 
-async def _shrink(place: Bench, tool: str, category: str, progress: Progress) -> bytes:
+async def _shrink(place: Bench, tool: str, category: str, progress: Progress) -> tuple[bytes, str]:
+    """The smaller input, and what is to be said about it."""
     subject = place.subject
     result = place.directory / "smaller"
     argv = ["nice", "-n", "10", tool, "-i", str(place.file), "-o", str(result)]
@@ -120,27 +137,51 @@ async def _shrink(place: Bench, tool: str, category: str, progress: Progress) ->
     env = {**subject.env, "TMPDIR": str(place.directory)}
     if subject.blind:
         env |= {"AFL_NO_FORKSRV": "1"}
+    deadline = time.monotonic() + LONGEST_S
+    stopped = False
+
+    def stop_in_time(pid: int) -> None:
+        nonlocal stopped
+        if not stopped and time.monotonic() >= deadline:
+            stopped = True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGINT)
+
     outcome = await execute(
         argv,
         place.mark,
         cwd=place.cwd,
-        limit=math.inf,
+        limit=LONGEST_S + _GRACE_S,
         env=env,
         stdout=True,
+        terminal=True,
+        meanwhile=stop_in_time,
         told=_Reader(place.file.stat().st_size, progress).take,
     )
+    if stopped and outcome.status != 0:
+        after = f"stopped after {round(LONGEST_S / 60)} min"
+        if not result.is_file():
+            raise SupervisorError(f"afl-tmin: {after}, and it left nothing: are runs very slow?")
+        return read_regular(result, MAX_INPUT), f"; {after}: it could be made smaller still"
     if outcome.status != 0:
         raise SupervisorError(f"afl-tmin: {_reason(outcome)}")
-    return read_regular(result, MAX_INPUT)
+    return read_regular(result, MAX_INPUT), ""
 
 
 class _Reader:
-    """Makes words for people of what afl-tmin prints."""
+    """Makes words for people of what afl-tmin prints, and an estimate of how far it is.
+
+    It goes over the input in passes until one changes nothing; nobody knows their number.
+    Each is taken for half of what was left to do, so that the estimate never goes back. In
+    a pass the runs count: two thirds are for blocks, as many for a length as for all longer
+    ones together, the others for single bytes.
+    """
 
     def __init__(self, size: int, progress: Progress) -> None:
         self._size, self._progress = size, progress
         self._rest = b""
         self._stage, self._round = "", ""
+        self._pass, self._longest, self._part = 0, 0, 0.0
 
     def take(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data)[-65536:].split(b"\n")
@@ -149,13 +190,24 @@ class _Reader:
 
     def _line(self, line: str) -> None:
         if found := _PASS.search(line):
+            self._pass, self._longest = min(int(found[1]), 50), 0
             self._round = f"pass {found[1]}, "
         elif found := _STAGE.search(line):
-            self._stage = found[1][:1].lower() + found[1][1:60]
-            self._progress(visible(self._round + self._stage), -1.0)
+            self._stage = found[2][:1].lower() + found[2][1:60]
+            self._tell(self._round + self._stage, 2 / 3 if found[1] in "23" else 0.0)
         elif found := _LEFT.search(line):
-            left = f"{found[1]} of {self._size} bytes left"
-            self._progress(visible(f"{self._round}{self._stage}: {left}"), -1.0)
+            left = f"{found[2]} of {self._size} bytes left"
+            length = max(1, int(found[1]))
+            self._longest = max(self._longest, length)
+            before, whole = 1 / length - 1 / self._longest, 2 - 1 / self._longest
+            self._tell(f"{self._round}{self._stage}: {left}", 2 / 3 * before / whole)
+
+    def _tell(self, words: str, of_pass: float) -> None:
+        """``of_pass``: the part of this pass that is done."""
+        if self._pass:
+            part = 1 - 0.5 ** (self._pass - 1) * (1 - of_pass / 2)
+            self._part = max(self._part, part)
+        self._progress(visible(words), self._part)
 
 
 def _plain(line: bytes) -> str:

@@ -71,6 +71,11 @@ _HINTS = (
     (r"option .*-- |Unknown -p|Multiple -", "look at engine.extra_args and engine.options"),
     ("MOpt and custom mutator", "remove -L from engine.extra_args, or the custom mutator"),
     ("-b and AFL_NO_AFFINITY", "remove AFL_NO_AFFINITY from the environment"),
+    (
+        "shared object|shared librar|undefined symbol|wrong ELF class",
+        "a library is missing or does not fit: look at AFL_PRELOAD and "
+        "AFL_CUSTOM_MUTATOR_LIBRARY in target.env and in the environment",
+    ),
     ("shmget", "remove what killed fuzzers left behind: see ipcs -m, ipcrm"),
 )
 """What to do about AFL's well-known reasons, in the words of a campaign file."""

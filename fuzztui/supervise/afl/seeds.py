@@ -19,7 +19,8 @@ _TEXT = b"0\n"
 def gather_seeds(paths: list[str], directory: Path, progress: Callable[[str], None]) -> None:
     """Copy seeds into ``directory``; without any, make one up. Raises :class:`SupervisorError`.
 
-    What an earlier start has gathered stays: instances that join later begin with it.
+    Where some are gone by now, what an earlier start has gathered stays: instances that
+    join later begin with it.
     """
     made_up = directory / _MADE_UP
     try:
@@ -30,12 +31,22 @@ def gather_seeds(paths: list[str], directory: Path, progress: Callable[[str], No
                 progress(f"no engine.seeds are given: starting from {_TEXT!r}, a poor seed")
             return
         made_up.unlink(missing_ok=True)
+        gone = [path for path in paths if not Path(path).exists()]
+        if gone and any(directory.iterdir()):
+            progress(f"{', '.join(gone)}: gone; going on with the seeds that were gathered before")
+        elif gone:
+            raise SupervisorError(f"engine.seeds: {', '.join(gone)}: there is no such file")
         found = [file for path in paths for file in _files(Path(path))]
+        if not found and gone:
+            return
         good = [file for file in found if file.stat().st_size]
         if not good:
             have = f"all {len(found)} files are empty" if found else "there are no files"
             raise SupervisorError(f"engine.seeds: {', '.join(paths)}: {have}: name one good input")
         progress(f"gathering {len(good)} seeds")
+        if not gone:  # a seed that was taken away, as it crashes, must not come back
+            for copy in directory.iterdir():
+                copy.unlink()
         for file in good:
             _copy(file, directory)
     except OSError as e:

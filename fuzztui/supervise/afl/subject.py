@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
+from fuzztui.supervise.afl.spread import OPTIONS
 from fuzztui.supervise.files import read_regular
 from fuzztui.supervise.rundir import SupervisorError
 
@@ -23,7 +24,6 @@ HANG_S = 1.0
 CRASH_S = 10.0
 """A crash gets this long at least: symbolising a sanitizer's report is slow."""
 
-_FUZZ_OPTIONS = "+Ab:B:c:CdDe:E:hi:I:f:F:g:G:l:L:m:M:nNOo:p:P:RQs:S:t:T:UV:WXx:YZ"
 _MODES = ("-O", "-Q", "-U", "-W")
 _ITERATIONS = re.compile(r"-[0-9]+")
 _CALIBRATED = re.compile(rb"^exec_timeout\s*:\s*([0-9]{1,9})", re.MULTILINE)
@@ -198,7 +198,7 @@ def repro_command_line(campaign: Campaign, file: Path) -> str:
 def _given(arguments: list[str]) -> dict[str, str]:
     """The options among ``engine.extra_args``; those of a newer afl-fuzz end the list."""
     try:
-        return dict(getopt.getopt(arguments, _FUZZ_OPTIONS)[0])
+        return dict(getopt.getopt(arguments, OPTIONS)[0])
     except getopt.GetoptError:
         return {word: "" for word in arguments if word in (*_MODES, "-n")}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fuzztui.campaign import Campaign
 from fuzztui.model.state import State
-from fuzztui.supervise.afl.bench import bench
+from fuzztui.supervise.afl.bench import bench, sweep_benches
 from fuzztui.supervise.afl.examine import (
     Verdict,
     examine_crash,
@@ -38,6 +38,10 @@ LEAST_REST_S, MOST_REST_S = 0.05, 0.5
 HANGS_EVERY = 4
 """One finding in so many is a hang where both wait: it takes ten times as long as a crash."""
 
+AGAIN_S, MOST_AGAIN_S = 5.0, 600.0
+"""After how long a finding is tried again for which the machine lacked something (a full disk,
+no more processes): at first, and, doubled each time, at most."""
+
 MAX_INPUT = 64 << 20
 
 
@@ -57,6 +61,7 @@ class Triage:
         self._crashes: deque[FindingSaved] = deque()
         self._hangs: deque[FindingSaved] = deque()
         self._known: set[tuple[str, str]] = set()
+        self._delays: dict[tuple[str, str], float] = {}
         self._more = asyncio.Event()
         self._turn = 0
         self._one = asyncio.Lock()
@@ -73,6 +78,7 @@ class Triage:
     async def run(self) -> None:
         """Describe what there is and what comes, for ever. To be cancelled."""
         await asyncio.to_thread(self._mark.sweep)  # what an earlier supervisor was at
+        await asyncio.to_thread(sweep_benches, self._home.path)
         for row in list(self._state.findings.values()):
             if row.saved and not row.signature:
                 self.saw(FindingSaved(row.instance, row.category, row.file, sig=row.sig))
@@ -100,12 +106,29 @@ class Triage:
             if not self.waiting:
                 return
             finding = self._next()
+            described: FindingDescribed | None
             try:
                 described = await self._describe(finding)
             except asyncio.CancelledError:
                 self._put(finding)
                 raise
-            self._record(described)
+            except OSError as e:
+                described = self._later(finding, e)
+            if described:
+                self._record(described)
+
+    def _later(self, finding: FindingSaved, error: OSError) -> FindingDescribed | None:
+        """Try again when the machine may have what it lacks now. Said once a finding."""
+        key = (finding.instance, finding.file)
+        before = self._delays.get(key)
+        delay = min(2 * before, MOST_AGAIN_S) if before else AGAIN_S
+        self._delays[key] = delay
+        asyncio.get_running_loop().call_later(delay, self._again, finding)
+        return None if before else _description(finding, _not_run(f"{error}: to be tried again"))
+
+    def _again(self, finding: FindingSaved) -> None:
+        self._put(finding)
+        self._more.set()
 
     def _put(self, finding: FindingSaved) -> None:
         (self._hangs if finding.category == "hang" else self._crashes).append(finding)
@@ -118,6 +141,7 @@ class Triage:
         return queue.popleft() if self._turn % 2 == 0 else queue.pop()
 
     async def _describe(self, finding: FindingSaved) -> FindingDescribed:
+        """Raises OSError for what may be otherwise in a while."""
         shown = ""
         try:
             data = await asyncio.to_thread(self._read, finding)
@@ -129,20 +153,13 @@ class Triage:
                 sig=finding.sig,
                 mark=self._mark,
             )
-        except (SupervisorError, OSError) as e:
+        except SupervisorError as e:
             verdict = _not_run(str(e))
+        except OSError:
+            raise
         except Exception as e:  # gdb or the target found something that nobody foresaw
             verdict = _not_run(f"internal error: {e!r}")
-        return FindingDescribed(
-            finding.instance,
-            finding.category,
-            finding.file,
-            verdict.signature,
-            verdict.title,
-            verdict.place,
-            verdict.detail,
-            shown,
-        )
+        return _description(finding, verdict, shown)
 
     def _read(self, finding: FindingSaved) -> bytes:
         directory = self._home.instance(finding.instance)
@@ -182,6 +199,19 @@ async def examine_file(
         if category == "crash":
             return await examine_crash(place, sig, told)
         return await examine_other(place, told)
+
+
+def _description(finding: FindingSaved, verdict: Verdict, shown: str = "") -> FindingDescribed:
+    return FindingDescribed(
+        finding.instance,
+        finding.category,
+        finding.file,
+        verdict.signature,
+        verdict.title,
+        verdict.place,
+        verdict.detail,
+        shown,
+    )
 
 
 def _not_run(why: str) -> Verdict:

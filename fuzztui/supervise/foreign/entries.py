@@ -150,6 +150,8 @@ def _climb(queue: Queue, queues: Mapping[str, Queue], by_key: Mapping[str, str])
         queue.climbed.add(number)
         queue.chosen.add(entry)
         parsed = parse_name(entry)
+        if parsed.first >= 0:
+            continue  # its parents have other numbers now
         for parent in parsed.src[:1]:  # along the first one, as a lineage is shown
             if not parsed.sync:
                 todo.append(parent)

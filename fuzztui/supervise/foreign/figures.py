@@ -26,7 +26,8 @@ class ForeignFigures:
         self.plot = Plot(f"{path}/plot_data")
         self._stats: Stats | None = None
         self._row: Row | None = None
-        self._rate = 0.0
+        self._rate = -1.0
+        """Executions a second as last measured; -1: never yet."""
 
     def look(self) -> Stats | None:
         """The newest figures if one of the files has changed, else None."""
@@ -37,7 +38,7 @@ class ForeignFigures:
         self._stats = stats or self._stats
         self._row = row or self._row
         merged = self._merged()
-        if row is not None or not self._rate:
+        if row is not None or self._rate < 0:
             self._rate = _rate(before, row, merged.execs_per_sec)
         return replace(merged, execs_per_sec=self._rate)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -76,12 +77,8 @@ class Plot:
             return []
         finally:
             os.close(fd)
-        rows: list[Row] = []
-        for line in lines:
-            row = self._row(line)
-            # A row before the one above it: of an older start in the same file.
-            if row is not None and (not rows or row.seconds > rows[-1].seconds):
-                rows.append(row)
+        found = [row for line in lines if (row := self._row(line)) is not None]
+        rows = _in_order(found)
         if not rows and len(lines) > 1:
             self.problem = "plot_data holds no row that fits its header"
         return rows
@@ -134,6 +131,28 @@ class Plot:
             return None
         values = dict(zip(self._columns, numbers, strict=True))
         return Row(numbers[0], self._columns[0] == "unix_time", values)
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    """Most of the rows, each later than the one before.
+
+    What goes back is of an older start in the same file, or a clock was wrong for a
+    while: whatever fits in with the most others stays (the longest rising sequence).
+    """
+    lowest: list[float] = []  # the lowest end of a rising sequence of each length
+    ends: list[int] = []
+    before: list[int] = []
+    for n, row in enumerate(rows):
+        length = bisect_left(lowest, row.seconds)
+        before.append(ends[length - 1] if length else -1)
+        lowest[length : length + 1] = [row.seconds]
+        ends[length : length + 1] = [n]
+    kept: list[Row] = []
+    n = ends[-1] if ends else -1
+    while n >= 0:
+        kept.append(rows[n])
+        n = before[n]
+    return kept[::-1]
 
 
 def _spread(fd: int, size: int, most: int) -> list[bytes]:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+
+from fuzztui.supervise.addseed import ADDED
+from fuzztui.supervise.names import parse_name
 
 __all__ = ["Place", "TreeError", "Trees", "is_instance"]
 
 MOST_INSTANCES = 1000
+
+FEW = 100
+"""Names by which a directory is known for AFL's."""
 
 
 class TreeError(Exception):
@@ -77,14 +84,32 @@ class Trees:
             except OSError as e:
                 return TreeError(f"{root} cannot be read: {e.strerror or e}")
         return TreeError(
-            f"{', '.join(roots)}: no AFL instance in there (a directory with fuzzer_stats or "
-            "queue/); name the directory that was given to afl-fuzz -o"
+            f"{', '.join(roots)}: no AFL instance in there (a directory with fuzzer_stats, or "
+            "with queue/ and crashes/); name the directory that was given to afl-fuzz -o"
         )
 
 
 def is_instance(path: str) -> bool:
-    """Whether AFL writes, or wrote, its finds there."""
-    return os.path.lexists(f"{path}/fuzzer_stats") or os.path.isdir(f"{path}/queue")  # noqa: PTH112
+    """Whether AFL writes, or wrote, its finds there.
+
+    Many a project has a ``queue/``: it takes more than that. Our own ``added/`` is one too
+    by its looks, but nobody fuzzes there: it hands seeds to its siblings.
+    """
+    if os.path.lexists(f"{path}/fuzzer_stats"):
+        return True
+    if os.path.basename(path) == ADDED or not os.path.isdir(f"{path}/queue"):  # noqa: PTH112, PTH119
+        return False
+    finds = (f"{path}/crashes", f"{path}/hangs")
+    return any(map(os.path.isdir, finds)) or _is_afls(f"{path}/queue")
+
+
+def _is_afls(queue: str) -> bool:
+    """Whether a file in there is named as AFL names them, by the first few."""
+    try:
+        with os.scandir(queue) as entries:
+            return any(parse_name(e.name).id >= 0 for e in islice(entries, FEW))
+    except OSError:
+        return False
 
 
 def _instances(root: str, only: set[str] | None) -> Iterator[tuple[str, str]]:
