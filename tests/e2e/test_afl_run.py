@@ -121,7 +121,10 @@ def at_work(state) -> bool:
 
 
 def names(fleet, instance: str, part: str) -> set[str]:
-    return {p.name for p in (fleet.run / "out" / instance / part).iterdir() if p.is_file()}
+    try:
+        return {p.name for p in (fleet.run / "out" / instance / part).iterdir() if p.is_file()}
+    except FileNotFoundError:  # in the middle of a resume
+        return set()
 
 
 # ------------------------------------------------------------------------ a whole life
