@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from fuzztui.wire.text import visible
+
 if TYPE_CHECKING:
+    from fuzztui.model.state import State
     from fuzztui.tui.app import Opening
 
 __all__ = ["run_app"]
@@ -25,13 +29,15 @@ def run_app(
     at: float | None = None,
     theme: str | None = None,
     control: bool = True,
+    died: Callable[[], str] = lambda: "",
 ) -> int:
     """Show a campaign until the user leaves; an exit status for the shell.
 
     ``run`` is the run directory (None: a log without one, or a campaign of somebody else
     that is only watched), ``log_path`` what :class:`~fuzztui.log.reader.LogReader` opens.
     ``speed`` and ``at`` (campaign time, seconds) are the replay's. ``control`` False: look
-    only.
+    only. ``died`` (called in a thread) says how the log's writer came to its end, "" while
+    it lives: for a campaign that is only watched.
     Must be called in the main thread, on a terminal.
     """
     from fuzztui.tui.themes import DEFAULT, PLAIN, load_themes
@@ -50,6 +56,7 @@ def run_app(
     from fuzztui.tui.app import FuzzApp
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
+    opening = replace(opening, died=died)
     app = FuzzApp(opening, themes, wanted, problems)
     if theme and theme not in app.available_themes:
         print(
@@ -60,12 +67,30 @@ def run_app(
     with _drawing_on_stdout():
         app.run()
     status = app.status
+    if mode == "live" and app.campaign.state == "failed":
+        print(_failure(app.campaign), file=sys.stderr)
+        return 1
     if mode == "live" and run is not None and not status.over and status.name:
         if status.orphaned:
             print(f"No supervisor is running. Go on with: {opening.go_on}")
         else:
             print(f"The campaign goes on ({status.state}). Come back with: {opening.come_back}")
     return app.return_code or 0
+
+
+def _failure(state: State) -> str:
+    """Why the campaign has failed, whole: on the screen it may have been cut."""
+    lines = [f"fuzztui: the campaign {state.name} has failed" + _because(state.reason)]
+    lines += [
+        f"  {instance.id} has failed" + _because(instance.reason)
+        for instance in state.instances.values()
+        if instance.state == "failed" and instance.reason != state.reason
+    ]
+    return "\n".join(visible(line, lines=True) for line in lines)
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else "."
 
 
 @contextmanager

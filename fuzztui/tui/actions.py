@@ -40,12 +40,12 @@ _STEERING = (
     Action(
         "campaign.pause", ("p",), "Pause",
         "Pause the whole campaign, or resume it", "Campaign",
-        check=pausable, footer=2, mode="live",
+        check=pausable, footer=15, mode="live",
     ),
     Action(
         "campaign.stop", ("x",), "Stop",
         "End the campaign cleanly; everything found is kept", "Campaign",
-        check=pausable, footer=3, mode="live",
+        check=pausable, footer=15, mode="live",
     ),
     Action(
         "instance.pause", ("P",), "Pause instance",
@@ -266,7 +266,7 @@ _APP = (
     Action("app.theme", ("T",), "Theme", "The next of our themes", "Fuzztui"),
     Action(
         "app.quit", ("q", "ctrl+q"), "Leave",
-        "Leave the screen; the campaign goes on", "Fuzztui", footer=1,
+        "Leave the screen; the campaign goes on", "Fuzztui", footer=29,
     ),
 )  # fmt: skip
 

@@ -65,6 +65,8 @@ class Opening:
     """The finds of the whole campaign, for the replay's timeline."""
     running: Callable[[], int | None] = lambda: None
     """The living supervisor's process id."""
+    died: Callable[[], str] = lambda: ""
+    """How the watcher of somebody else's campaign came to its end, "" while it lives."""
     steering: Steering | None = None
     """None: nothing can be steered from here."""
     come_back: str = ""
@@ -129,6 +131,8 @@ class FuzzApp(ReplayControls, CampaignControls):
         self._told = 0
         self._last_kill_t = -1.0
         self._alive: bool | None = None
+        self._dead = ""
+        """Last words of the watcher."""
         self.marks: list[Mark] = []
 
     # --------------------------------------------------------------- start
@@ -143,6 +147,8 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.set_interval(1.0, self.tick)
         if self.mode == "live" and self.run_dir is not None:
             self.run_worker(self._watch(), group="watch")
+        elif self.watched:
+            self.run_worker(self._watch_the_watcher(), group="watch")
 
     async def _open(self) -> None:
         while self.session is None:
@@ -174,6 +180,12 @@ class FuzzApp(ReplayControls, CampaignControls):
                 self._alive = alive
                 self.tick()
             await asyncio.sleep(ALIVE_S)
+
+    async def _watch_the_watcher(self) -> None:
+        while not self._dead:
+            await asyncio.sleep(ALIVE_S)
+            self._dead = await in_thread(self._opening.died)
+        self.tick()
 
     # ------------------------------------------------------------- changes
 
@@ -274,6 +286,8 @@ class FuzzApp(ReplayControls, CampaignControls):
         troubles = []
         if self._trouble:
             troubles.append(f"{self._trouble}  (trying again)")
+        if self._dead:
+            troubles.append(f"The watcher has died: figures stand still. {self._dead}")
         if self.status.orphaned and self.campaign.state != "empty":
             how = f"Go on with: {self._opening.go_on}" if self._opening.go_on else ""
             troubles.append(f"No supervisor is running; what was found is kept. {how}")
@@ -294,7 +308,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         now = self._opening.monotonic()
         if state.t != self._moved[0]:
             self._moved = (state.t, now)
-        if self.status.over or self._alive is False:
+        if self.status.over or self._alive is False or self._dead:
             return state.t
         return state.t + now - self._moved[1]
 

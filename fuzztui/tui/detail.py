@@ -114,11 +114,13 @@ def _lineage(row: Entry | Finding, state: State) -> list[Line]:
 
 
 def _origin(entry: Entry) -> str:
+    once = f", found as #{entry.first}" if entry.first >= 0 else ""
     if entry.sync:
-        return f"imported from {entry.sync}"
+        return f"imported from {entry.sync}{once}"
     if not entry.src:
-        return entry.op.replace("orig:", "seed ", 1) or "seed"
-    return f"{entry.op or '?'} of {' + '.join(f'#{i}' for i in entry.src)}"
+        return (entry.op.replace("orig:", "seed ", 1) or "seed") + once
+    then = " of then" if once else ""
+    return f"{entry.op or '?'} of {' + '.join(f'#{i}' for i in entry.src)}{then}{once}"
 
 
 def _marks(entry: Entry, pending: Sequence[str]) -> list[Span]:
@@ -164,7 +166,8 @@ def finding_lines(
         lines += [[], title("report")]
         lines += [[Span(text)] for text in plain_lines(finding.detail)]
     elif not finding.signature:
-        lines += [[], [Span("not described yet", "muted")]]
+        words = "not described yet" if run is not None else "not run again: only watched"
+        lines += [[], [Span(words, "muted")]]
     return lines + _members(finding, state) + _lineage(finding, state)
 
 

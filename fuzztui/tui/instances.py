@@ -17,6 +17,9 @@ from fuzztui.tui.widgets.canvas import Line, Span, width_of
 TROUBLE = ("failed", "stalled")
 """States in which an instance is of no use until somebody has looked."""
 
+ADDED = "added"
+"""A sibling that never fuzzes: seeds that were added while the campaign runs."""
+
 NAMED = 6
 """Siblings, instances in trouble that are named one by one."""
 
@@ -60,7 +63,8 @@ def _peers(instance: Instance, known: Collection[str]) -> Line:
     """Strangers, who feed it without being shown here, stand out."""
     peers = {k: v for k, v in instance.peers.items() if k != instance.id}
     siblings = [name for name in peers if name in known]
-    strangers = [name for name in peers if name not in known]
+    strangers = [name for name in peers if name not in known and _base(name) != ADDED]
+    ours = [f"#{peers[name]}" for name in peers if name not in known and _base(name) == ADDED]
     spans: list[Span] = []
     if len(siblings) > NAMED:
         spans.append(Span(f"{len(siblings)} siblings", "imported"))
@@ -73,7 +77,15 @@ def _peers(instance: Instance, known: Collection[str]) -> Line:
         noun = "a stranger: " if len(strangers) == 1 else "strangers: "
         spans.append(Span((" and " if siblings else "") + noun, "muted"))
         spans.append(Span(plain(words) + more, "pending"))
+    if ours:
+        spans.append(Span((" and " if spans else "") + "seeds added up to ", "muted"))
+        spans.append(Span(", ".join(ours), "imported"))
     return spans
+
+
+def _base(name: str) -> str:
+    """Without the label that a watch of several trees puts before it."""
+    return name.rpartition(":")[2]
 
 
 def slow_age(instance: Instance, status: Status) -> str:

@@ -5,11 +5,15 @@ The widgets work in any such application: the tests and benchmarks have small on
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+from textual import events
 from textual.app import App
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.widgets import Input
 
 from fuzztui.tui.lean import lean
 from fuzztui.tui.palette import Palette, fallbacks, to_textual
@@ -45,6 +49,47 @@ class ThemedApp(App[None]):
         if self._palette is None:
             self._palette = Palette(self.theme_variables)
         return self._palette
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys are done with one by one; all else is Textual's."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._press(event)
+        else:
+            await super().on_event(event)
+
+    async def _press(self, event: events.Key) -> None:
+        """Do what a key means before the next one is looked at.
+
+        Textual sends a key through the queues of the focused widget and of all above it, and
+        looks for what is bound to it only when it arrives here again. Until then the keys that
+        were typed after it are on the same way: what was meant for an input that the first one
+        opens would be commands.
+        """
+        if self._exit or not self.screen_stack:
+            return  # on its way out: there is nobody left to obey
+        self.app_focus = True  # whatever the terminal says: somebody types in it
+        mounted: asyncio.Event = self.screen._mounted_event
+        await mounted.wait()  # a screen that has just been opened
+        box = self.focused
+        if isinstance(box, Input) and event.is_printable and event.character:
+            box.replace(event.character, *box.selection)
+        elif not await self._check_bindings(event.key, priority=True):
+            await self._check_bindings(event.key)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say something; what is said again takes the place of what was said before."""
+        for old in list(self._notifications):
+            if (old.message, old.title, old.severity) == (message, title, severity):
+                self._unnotify(old, refresh=False)
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         """Textual's way to the terminal, by the shorter road."""

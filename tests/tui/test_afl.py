@@ -275,6 +275,24 @@ async def test_lineage_goes_through_siblings_back_to_the_seed(drive):
         assert "└ main/0  seed a.tif" in d.text()
 
 
+async def test_seeds_that_were_added_are_no_stranger(drive):
+    log = fleet(2)
+    log.add(ev.Synced("main", {"s1": 3, "added": 4, "watched:added": 5}))
+    async with drive(log) as d:
+        assert "imports from s1 up to #3 and seeds added up to #4, #5" in d.text()
+        assert "stranger" not in d.text()
+
+
+async def test_an_entry_that_got_another_number_is_no_seed(drive):
+    log = fleet(1, seconds=30)
+    name = "queue/id:000000,time:0,execs:0,orig:id:000009,src:000004,time:7,execs:8,op:havoc,rep:2"
+    log.add(ev.EntrySaved("main", 0, name, [4], "havoc,rep:2", time_ms=7, execs=8, first=9))
+    async with drive(log) as d:
+        await d.press("2")
+        await d.until(lambda: "havoc,rep:2 of #4 of then, found" in d.text())
+        assert "seed id:" not in d.text()
+
+
 async def test_a_finding_that_a_resumed_afl_fuzz_put_aside(drive, tmp_path):
     directory = tmp_path / "sync" / "main"
     for day in ("01", "02"):

@@ -8,7 +8,7 @@ from textual.strip import Strip
 
 from fuzztui.tui.text import cell_len
 from fuzztui.tui.widgets.canvas import Span, changed_span, spread, width_of
-from fuzztui.tui.widgets.pane import wrap
+from fuzztui.tui.widgets.wrap import wrap
 
 STYLES = [Style(), Style(bold=True), Style(color="red")]
 segments = st.lists(
@@ -73,3 +73,14 @@ def test_spread_fills_the_width_or_drops_the_right_end(left, right, width):
         assert width_of(line) == width
     else:
         assert line == left
+
+
+def text_of(lines):
+    return ["".join(span.text for span in line) for line in lines]
+
+
+def test_lines_are_broken_between_words_and_long_words_anywhere():
+    labelled = [Span("p ", "bold"), Span("Pause  "), Span("the whole campaign")]
+    assert text_of(wrap(labelled, 20)) == ["p Pause  the whole ", "         campaign"]
+    path = [Span("file "), Span("/a/very/long/path")]
+    assert text_of(wrap(path, 12)) == ["file /a/very", "     /long/p", "     ath"]

@@ -1,8 +1,11 @@
 """Help and command palette come from the registry and do what the keys do."""
 
 from fakes import running
+from fleet import fleet
 
-from fuzztui.tui.screens.help import HelpScreen
+from fuzztui.tui.screens.findings import FindingsScreen
+from fuzztui.tui.screens.help import HelpScreen, help_lines
+from fuzztui.wire import events as ev
 
 
 async def test_help_opens_scrolls_and_closes(drive):
@@ -50,3 +53,43 @@ async def test_clicking_keys_and_tabs(drive):
         footer = d.lines()[-1]
         await d.pilot.click("Footer", offset=(footer.index("Skip"), 0))
         await d.until(lambda: [c.name for c in d.world.supervisor.commands] == ["skip"])
+
+
+async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive):
+    log = running()
+    log.add(ev.CampaignState("finished"))
+    async with drive(log) as d:
+        await d.press("3", "question_mark")
+        lines = help_lines(d.app.situation(), FindingsScreen.scopes())
+        text = ["".join(span.text for span in line) for line in lines]
+        for label in ("Pause instance", "Next entry"):
+            at = next(i for i, line in enumerate(text) if label in line)
+            assert "(the campaign is over (finished))" in text[at + 1]
+
+
+async def test_where_a_key_of_other_screens_works(drive):
+    async with drive(running()) as d:
+        lines = help_lines(d.app.situation(), FindingsScreen.scopes())
+        text = ["".join(span.text for span in line) for line in lines]
+        at = next(i for i, line in enumerate(text) if "Pause instance" in line)
+        assert "(on the Overview)" in text[at + 1]
+
+
+async def test_at_80_columns_the_findings_say_how_to_minimise(drive):
+    async with drive(fleet(4), size=(80, 24)) as d:
+        await d.press("3")
+        assert "m Minimise" in d.lines()[-1]
+        assert "q Leave" in d.lines()[-1]
+
+
+async def test_the_help_breaks_lines_between_words_and_below_their_start(drive):
+    async with drive(fleet(4), size=(80, 24)) as d:
+        await d.press("question_mark")
+        await d.until(lambda: "Let the instance leave" in d.text())
+        lines = d.lines()
+        at = next(i for i, line in enumerate(lines) if "Let the instance leave" in line)
+        start = lines[at].index("Let the")
+        first, second = (
+            line[start:].split("│")[0].rstrip(" ▁▂▃▄▅▆▇█") for line in lines[at : at + 2]
+        )
+        assert f"{first} {second}" == "Let the instance leave the queue entry that it fuzzes now"

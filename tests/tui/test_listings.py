@@ -238,3 +238,22 @@ async def test_without_a_run_directory_there_is_no_file_to_read(drive):
         await d.press("2", "c", "3", "c")
         assert d.app.clipboard == ""
         assert "KeyError" in d.text()
+
+
+async def test_nobody_waits_for_entries_of_a_campaign_that_is_over(drive):
+    log = started()
+    async with drive(log) as d:
+        await d.press("2")
+        await d.until(lambda: "waiting for the first queue entry" in d.text())
+        log.add(ev.CampaignState("failed", "no seeds"))
+        await d.until(lambda: "no queue entry" in d.text())
+        assert "waiting" not in d.text()
+
+
+async def test_finds_of_a_watched_campaign_are_not_run_again(drive):
+    log = started(engine="afl")
+    log.add(ev.FindingSaved("main", "crash", "crashes/id:000000,sig:11", 0, sig=11))
+    async with drive(log, run=None, control=False) as d:
+        await d.press("3")
+        await d.until(lambda: "not run again: only watched" in d.text())
+        assert "not described yet" not in d.text()

@@ -288,3 +288,34 @@ async def test_what_one_entry_killed_is_one_event(drive):
         assert "tests/program.py:13  pos [+ → -] 0  by main/7  and 3 more" in d.text()
         assert "by main/8" in d.text()
         assert d.text().count("by main/") == 2
+
+
+async def test_a_long_trouble_is_read_to_its_end(drive):
+    log = running(60)
+    reason = "core_pattern starts a program: echo core >/proc/sys/kernel/core_pattern, " * 2
+    log.add(ev.InstanceState("main", "stalled", reason=f"{reason}or fuzz it as it is"))
+    async with drive(log, size=(80, 24)) as d:
+        await d.until(lambda: "or fuzz it as it is" in " ".join(d.text().split()))
+        assert d.screen.query_one(Banner).size.height == 3
+        await d.pilot.resize_terminal(200, 40)
+        await d.until(lambda: d.screen.query_one(Banner).size.height == 1)
+
+
+async def test_a_trouble_that_is_longer_still_is_cut_with_a_sign(drive):
+    log = running(60)
+    log.add(ev.InstanceState("main", "stalled", reason="words " * 200))
+    async with drive(log, size=(80, 24)) as d:
+        await d.until(lambda: d.screen.query_one(Banner).size.height == 3)
+        assert d.lines()[4].endswith("…")
+
+
+async def test_how_to_go_on_is_whole_in_a_narrow_terminal(drive):
+    async with drive(running(60), size=(80, 24), alive=False) as d:
+        await d.until(lambda: "Go on with: fuzztui RUN/campaign.toml" in " ".join(d.text().split()))
+
+
+async def test_a_replay_of_a_pause_is_not_a_pause_of_the_replay(drive):
+    log = running(60)
+    log.add(ev.CampaignState("paused"))
+    async with drive(log, replay_at=1e6) as d:
+        assert "▷ REPLAY · was paused" in d.text()

@@ -13,11 +13,13 @@ from fakes import running
 from fuzztui.log.writer import LogWriter
 from fuzztui.remote.lock import RunLock
 from fuzztui.tui import run_app
+from fuzztui.wire import events as ev
 
 CALL = """
 import sys
 from pathlib import Path
 from fuzztui.tui import run_app
+from fuzztui.wire import events as ev
 run = Path(sys.argv[1])
 sys.exit(run_app(
     None if "watch" in sys.argv else run, run, mode=sys.argv[2], at=float(sys.argv[3]),
@@ -116,6 +118,21 @@ def test_without_its_supervisor_it_says_how_to_go_on(run, terminal, tmp_path):
         t.until(f"Go on with: fuzztui {run}/campaign.toml".encode())
         assert t.process.wait(20) == 0
     assert (tmp_path / "stderr").read_bytes() == b""
+
+
+def test_a_failure_is_told_whole_and_is_an_exit_status(run, terminal):
+    reason = "no \x1b[31mcore_pattern\x1b[0m for us " + "and so on " * 30 + "the end"
+    writer = LogWriter(run / "log")
+    writer.append(ev.InstanceState("main", "failed", reason=reason), 121.0)
+    writer.append(ev.CampaignState("failed", "every instance has failed"), 121.0)
+    writer.close()
+    t = terminal(run, "live", 0)
+    t.until(b"FAILED")
+    t.press(b"q")
+    assert t.process.wait(20) == 1
+    t.drain()
+    assert b"the campaign tomllib-zest has failed: every instance has failed" in t.seen
+    assert ("main has failed: " + reason.replace("\x1b", "\\e")).encode() in t.seen
 
 
 def test_who_only_watched_has_nothing_to_come_back_to(run, terminal):

@@ -54,7 +54,7 @@ class AskScreen(ModalScreen[str | None]):
         """Type at once."""
         box = self.query_one(Input)
         box.cursor_blink = False
-        box.focus()
+        self.set_focus(box)
 
     @on(Input.Submitted)
     def _answered(self, event: Input.Submitted) -> None:

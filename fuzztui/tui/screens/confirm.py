@@ -54,7 +54,7 @@ class ConfirmScreen(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         """The harmless answer first."""
-        self.query_one("#no").focus()
+        self.set_focus(self.query_one("#no"))
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from textual.geometry import Size
 
-from fuzztui.model.selectors import lineage
+from fuzztui.model.selectors import ENDED, lineage
 from fuzztui.model.state import Changes, Entry
 from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
@@ -34,7 +34,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
 
     def make_table(self) -> BigTable[Entry]:
         """All entries, oldest first."""
-        return BigTable(self._columns(), empty="waiting for the first queue entry…")
+        return BigTable(self._columns())
 
     def _columns(self) -> Sequence[Column[Entry]]:
         return (
@@ -74,6 +74,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         """Take in new and changed entries, and commands that came or went."""
         state = self.campaign
         before, self._pending = self._pending, pending_for(state)
+        self._say_why_empty()
         if changes.reset:
             self.table.load(state.entries)
         else:
@@ -84,6 +85,20 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
                 return
         self.show_detail()
         self.host.refresh_footer()
+
+    def narrow(self, text: str) -> None:
+        """As everywhere; an empty table says why it is."""
+        super().narrow(text)
+        self._say_why_empty()
+
+    def _say_why_empty(self) -> None:
+        if self.campaign.entries:
+            words = "no entry passes the filter"
+        elif self.campaign.state in ENDED:
+            words = "no queue entry"
+        else:
+            words = "waiting for the first queue entry…"
+        self.table.show_empty(words)
 
     def details(self, row: Entry, preview: Preview | None, size: Size) -> Sequence[Line]:
         """Properties, lineage, bytes."""

@@ -10,13 +10,21 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from fuzztui.tui.actions import ACTIONS, GROUPS, Situation, key_name
+from fuzztui.tui.actions import ACTIONS, GROUPS, Action, Situation, key_name
+from fuzztui.tui.situation import steerable
 from fuzztui.tui.text import fit, plain
 from fuzztui.tui.widgets.canvas import Line, Span
 from fuzztui.tui.widgets.pane import Pane
 
 KEYS = 12
 LABEL = 17
+
+PLACES = {
+    "overview": "on the Overview",
+    "fuzzing": "on the Overview and in the Corpus",
+    "listing": "wherever rows have details",
+}
+"""Where actions of a scope can be done, if their group is not named after it."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -74,8 +82,14 @@ def help_lines(now: Situation, scopes: Sequence[str]) -> list[Line]:
                     Span(action.help, style),
                 ]
             )
-            if here and (reason := action.why_not(now)):
+            if reason := action.why_not(now) if here else _elsewhere(action, now):
                 lines.append(
                     [Span(" " * (KEYS + 2 + LABEL)), Span(f"({plain(reason)})", "pending")]
                 )
     return lines
+
+
+def _elsewhere(action: Action, now: Situation) -> str:
+    """Why an action of other screens is grey: nothing can be steered, or it is not done here."""
+    place = PLACES.get(action.scope, "")
+    return place and ((action.mode == "live" and steerable(now)) or place)

@@ -8,6 +8,7 @@ from textual import on
 from textual.containers import Grid
 from textual.widget import Widget
 
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Instance, State
 from fuzztui.tui import figures
 from fuzztui.tui.actions import Situation
@@ -109,7 +110,6 @@ class OverviewScreen(CampaignScreen):
         yield BigTable(
             columns(lambda: self.host.status, self._waiting_for),
             id="instances",
-            empty="waiting for the first instance…",
         )
         yield InstanceStrip()
         yield EventList()
@@ -131,6 +131,9 @@ class OverviewScreen(CampaignScreen):
             self._lay_out(state)
             self._show_charts(state)
             self._show_totals(self.host.status)
+        self.instances.show_empty(
+            "no instance" if state.state in ENDED else "waiting for the first instance…"
+        )
         if changes.reset:
             self.instances.load(state.instances)
             self._fit_instances(state)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.tui.text import plain
-from fuzztui.tui.widgets.canvas import Canvas, Line, Span
+from fuzztui.tui.text import fit, plain
+from fuzztui.tui.widgets.canvas import Canvas, Line, Span, width_of
+from fuzztui.tui.widgets.wrap import wrap
+
+MOST = 3
+"""Lines of one trouble: its remedy comes last, and is what has to be read."""
 
 
 class Banner(Canvas):
-    """A line for each trouble; not there when there is none."""
+    """Up to three lines for each trouble; not there when there is none."""
 
     DEFAULT_CSS = "Banner { height: auto; display: none; background: $failed 18%; }"
 
@@ -22,10 +26,28 @@ class Banner(Canvas):
         if list(troubles) == list(self.troubles):
             return
         self.troubles = troubles
-        self.styles.height = len(troubles)
         self.display = bool(troubles)
+        self._fit()
+
+    def on_resize(self) -> None:
+        """More or fewer lines."""
+        self._fit()
+
+    def _fit(self) -> None:
+        # Until it is laid out it has no width; it will have its screen's.
+        self.styles.height = len(self.paint(self.size.width or self.screen.size.width, 0))
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """One line each."""
-        return [[Span(" ! ", "bold failed"), Span(plain(text), "bold")] for text in self.troubles]
+        """The troubles one below the other."""
+        return [line for text in self.troubles for line in _lines(plain(text), width)]
+
+
+def _lines(text: str, width: int) -> list[Line]:
+    lines = list(wrap([Span(" ! ", "bold failed"), Span(text, "bold")], width))
+    if len(lines) > MOST:
+        *start, end = lines[MOST - 1]
+        room = width - width_of(start)
+        cut = fit(end.text + " " * room, room)  # longer than there is room: it gets an ellipsis
+        lines[MOST - 1 :] = [[*start, end._replace(text=cut)]]
+    return lines

@@ -59,7 +59,7 @@ class FilterBar(Horizontal):
         self.display = True
         box = self.query_one(Input)
         box.cursor_blink = False
-        box.focus()
+        self.screen.set_focus(box)  # at once: the next key is meant for it
 
     def close(self) -> None:
         """Show everything again."""
@@ -84,9 +84,13 @@ class FilterBar(Horizontal):
         """Keep the filter, leave the input."""
         if not self.text:
             self.display = False
-        self.post_message(self.Done())
+        self._leave()
 
     def action_end(self) -> None:
         """Drop the filter."""
         self.close()
+        self._leave()
+
+    def _leave(self) -> None:
+        self.screen.set_focus(None)  # at once: the next key is not meant for the filter
         self.post_message(self.Done())

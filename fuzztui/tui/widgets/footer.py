@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.tui.actions import ACTIONS, Action, Situation, key_name
+from fuzztui.tui.actions import ACTIONS, BY_ID, Action, Situation, key_name
 from fuzztui.tui.host import painter
 from fuzztui.tui.text import cell_len
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span
 
+ALWAYS = ("app.quit", "app.help")
+
 
 class Footer(Canvas):
-    """One line. What does not fit is in the help; "?" always fits."""
+    """One line. What does not fit is in the help; the way out and "?" always fit."""
 
     DEFAULT_CSS = "Footer { height: 1; background: $panel; }"
 
@@ -31,16 +33,15 @@ class Footer(Canvas):
         painter(self).perform(click)
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """The keys, then help at the right."""
+        """The keys, then those of :data:`ALWAYS` at the right."""
         now = self._now
         line: list[Span] = [Span(" ")]
-        tail = self._key("app.help", "?", "Help", True)
+        tail = [s for id in ALWAYS for s in self._spans(BY_ID[id], now)]
         room = width - 1 - sum(cell_len(s.text) for s in tail)
         for action in actions_for(self._scopes, now):
-            if action.id == "app.help":
+            if action.id in ALWAYS:
                 continue
-            possible = not action.why_not(now)
-            spans = self._key(action.id, key_name(action.keys[0]), action.title(now), possible)
+            spans = self._spans(action, now)
             wide = sum(cell_len(s.text) for s in spans)
             if wide > room:
                 break
@@ -49,11 +50,12 @@ class Footer(Canvas):
         return [[*line, Span(" " * room), *tail]]
 
     @staticmethod
-    def _key(action: str, key: str, label: str, possible: bool) -> list[Span]:
+    def _spans(action: Action, now: Situation) -> list[Span]:
+        key, label = key_name(action.keys[0]), action.title(now)
         # Grey is not for everybody's eyes: what cannot be done is in brackets too.
-        if not possible:
-            return [Span(f"({key} {label}) ", "muted", action), Span(" ")]
-        return [Span(f"{key} ", "bold primary", action), Span(f"{label}  ", "", action)]
+        if action.why_not(now):
+            return [Span(f"({key} {label}) ", "muted", action.id), Span(" ")]
+        return [Span(f"{key} ", "bold primary", action.id), Span(f"{label}  ", "", action.id)]
 
 
 def actions_for(scopes: Sequence[str], now: Situation) -> list[Action]:

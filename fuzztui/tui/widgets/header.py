@@ -60,7 +60,9 @@ class Header(Canvas):
     def _badge(self) -> list[Span]:
         s = self._status
         if s.mode == "replay":
-            return [Span("▷ REPLAY ", "bold primary"), Span(f"{s.state} ", state_style(s.state))]
+            # It is the campaign that was paused then, not the replay that is.
+            was = Span(f"was {s.state} ", state_style(s.state))
+            return [Span("▷ REPLAY ", "bold primary"), Span("· ", "muted"), was]
         if s.orphaned:
             return [Span("✗ NO SUPERVISOR ", "bold failed")]
         spans = [Span(f"{state_sign(s.state)} {s.state.upper()} ", f"bold {state_style(s.state)}")]

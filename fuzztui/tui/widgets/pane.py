@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -11,8 +11,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from fuzztui.tui.host import painter
-from fuzztui.tui.text import cell_len
-from fuzztui.tui.widgets.canvas import Line, Span, to_strip
+from fuzztui.tui.widgets.canvas import Line, to_strip
+from fuzztui.tui.widgets.wrap import wrap
 
 
 class Pane(ScrollView, can_focus=True):
@@ -81,46 +81,3 @@ class Pane(ScrollView, can_focus=True):
         if index >= len(self._wrapped):
             return Strip.blank(width, self.rich_style)
         return to_strip(self._wrapped[index], width, self.rich_style, painter(self).palette)
-
-
-def wrap(line: Line, width: int) -> Iterable[Line]:
-    """``line`` in pieces of at most ``width`` cells, broken anywhere, order kept.
-
-    What follows a label (a first span that ends with a blank) hangs below its start.
-    """
-    if width <= 0:
-        return
-    label = line[0].text if line and line[0].text.endswith(" ") else ""
-    # Below a label there must be room for a wide character.
-    hangs = 0 < cell_len(label) <= min(width // 2, width - 2)
-    indent = [Span(" " * cell_len(label))] if hangs else []
-    hang = width - (cell_len(label) if indent else 0)
-    piece: list[Span] = []
-    room = width
-    for span in line:
-        text = span.text
-        while text:
-            head = _take(text, room)
-            if not head and len(piece) <= len(indent) and room in (width, hang):
-                head = text[0]  # wider than the pane itself: better cut than lost
-            if head:
-                piece.append(Span(head, span.style, span.click))
-                room -= cell_len(head)
-                text = text[len(head) :]
-            if text:
-                yield piece
-                piece, room = [*indent], hang
-    yield piece
-
-
-def _take(text: str, room: int) -> str:
-    if room <= 0:
-        return ""
-    if text.isascii():
-        return text[:room]
-    used = 0
-    for i, ch in enumerate(text):
-        used += cell_len(ch)
-        if used > room:
-            return text[:i]
-    return text

@@ -112,6 +112,12 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     # ---------------------------------------------------------------- data
 
+    def show_empty(self, words: str) -> None:
+        """What stands in a table without rows."""
+        if words != self.empty:
+            self.empty = words
+            self.refresh()
+
     def load(self, rows: Mapping[str, T]) -> None:
         """Show ``rows`` (kept by reference); the cursor stays if its row is among them."""
         self.rows.load(rows)

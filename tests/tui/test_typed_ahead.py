@@ -1,0 +1,83 @@
+"""Keys that come in one burst (a paste, a slow line) are done with one after the other."""
+
+import pytest
+from fakes import running
+from mutated import mutated
+from textual import events
+from textual.keys import _character_to_key
+from textual.widgets import Input
+
+from fuzztui.tui.screens.ask import AskScreen
+from fuzztui.tui.screens.confirm import ConfirmScreen
+from fuzztui.tui.widgets.filterbar import FilterBar
+
+
+def burst(app, *keys):
+    """As a driver sends what one read has brought: nothing is done in between."""
+    for key in keys:
+        char = key if len(key) == 1 else None
+        app.post_message(events.Key(_character_to_key(char) if char else key, char))
+
+
+async def commands(d):
+    await d.still()
+    return [c.name for c in d.world.supervisor.commands]
+
+
+@pytest.mark.parametrize("tab", ["2", "3", "5"])
+async def test_all_that_follows_the_slash_is_the_filter(drive, tab):
+    async with drive(running()) as d:
+        await d.press(tab)
+        burst(d.app, *"/skipped s/x")
+        await d.until(lambda: d.screen.query_one(FilterBar).text == "skipped s/x")
+        assert await commands(d) == []
+        assert isinstance(d.app.focused, Input)
+        assert "waiting for" not in d.text()
+
+
+async def test_screen_and_filter_in_one_burst(drive):
+    async with drive(running()) as d:
+        burst(d.app, *"2/second/1")
+        await d.until(lambda: isinstance(d.app.focused, Input))
+        assert d.screen.TAB == "corpus"
+        await d.until(lambda: d.screen.query_one(FilterBar).text == "second/1")
+        assert await commands(d) == []
+
+
+async def test_what_is_typed_is_corrected_in_its_order(drive):
+    async with drive(running()) as d:
+        await d.press("2")
+        burst(d.app, *"/ab", "backspace", "c", "left", "d")
+        await d.until(lambda: d.screen.query_one(FilterBar).text == "adc")
+
+
+async def test_after_escape_keys_are_commands_again(drive):
+    async with drive(running()) as d:
+        await d.press("2")
+        burst(d.app, *"/ab", "escape", "p")
+        assert await commands(d) == ["pause"]
+        assert d.screen.query_one(FilterBar).text == ""
+
+
+async def test_the_answer_to_a_question(drive):
+    async with drive(mutated()) as d:
+        await d.press("4", "f", "f")
+        await d.until(lambda: d.table.current and d.table.current.state == "alive")
+        burst(d.app, *"edup/px")
+        await d.until(lambda: isinstance(d.app.screen, AskScreen))
+        await d.until(lambda: d.app.screen.query_one(Input).value == "dup/px")
+        assert await commands(d) == []
+
+
+async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
+    async with drive(running()) as d:
+        await d.press("2")
+        burst(d.app, *"xdpu")
+        await d.until(lambda: isinstance(d.app.screen, ConfirmScreen))
+        assert await commands(d) == []
+
+
+async def test_what_is_said_again_is_shown_once(drive):
+    async with drive(running(), control=False) as d:
+        await d.press("2", *"ddddd")
+        assert d.notices() == ["Skip: opened to look only"]
