@@ -119,8 +119,9 @@ _OPTIONS = {"to": "move-mutants", "because": "mark-equivalent"}
 """Options that belong to one action only."""
 
 _ANSWER_S = 10.0
-_PATIENCE_S = {"promote": 40.0, "minimise": 600.0}
-"""How long to wait for the answer: the fuzzer gives a promoted entry 30 seconds to come."""
+_PATIENCE_S = {"skip": 40.0, "promote": 40.0, "reset": 40.0, "minimise": 900.0}
+"""How long to wait for the answer: afl-fuzz looks between two entries only, and gives a
+promoted one 30 seconds to come."""
 
 
 def ctl(options: argparse.Namespace) -> int:

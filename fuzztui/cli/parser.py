@@ -127,7 +127,7 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--timeout",
         type=_seconds,
-        help="how long to wait for the answer (10s; promote 40s, minimise 10m)",
+        help="how long to wait for the answer (10s; queue entries 40s, minimise 15m)",
     )
     return control.ctl
 
