@@ -15,6 +15,7 @@ from typing import Any
 
 from fuzztui.campaign import Campaign
 from fuzztui.supervise.engines import write_spec
+from fuzztui.supervise.files import read_tail
 from fuzztui.supervise.identity import MARK_INSTANCE, MARK_RUN, kill_marked
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 
@@ -86,9 +87,7 @@ def _answer(line: bytes) -> dict[str, Any] | None:
 
 def _reason(stderr: Path, status: int) -> str:
     """The engine's last words to the user, or the last line that there is."""
-    with stderr.open("rb") as file:
-        file.seek(max(0, stderr.stat().st_size - _MAX_STDERR))
-        lines = file.read().decode("utf-8", "replace").splitlines()
+    lines = read_tail(stderr, _MAX_STDERR).splitlines()
     words = [line for line in lines if line.startswith("fuzztui: ")]
     if words:
         return words[-1].removeprefix("fuzztui: ")

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-__all__ = ["open_regular", "read_json", "read_regular", "replace_text", "status"]
+__all__ = ["open_regular", "read_json", "read_regular", "read_tail", "replace_text", "status"]
 
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _MAX_JSON = 16 << 20
@@ -35,6 +35,15 @@ def read_regular(path: Path | str, limit: int, offset: int = 0) -> bytes:
         return os.pread(fd, limit, offset)
     finally:
         os.close(fd)
+
+
+def read_tail(path: Path, limit: int) -> str:
+    """The last ``limit`` bytes as text; "" for what cannot be read."""
+    try:
+        size = path.lstat().st_size
+        return read_regular(path, limit, max(0, size - limit)).decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from fuzztui.supervise.files import open_regular, read_json, read_regular, replace_text
+from fuzztui.supervise.files import open_regular, read_json, read_tail, replace_text
 from fuzztui.supervise.identity import (
     MARK_INSTANCE,
     MARK_RUN,
@@ -152,11 +152,6 @@ def _resolve(over: asyncio.Future[None]) -> None:
 
 def last_reason(directory: Path) -> str:
     """Why an engine could not start: the last ``fuzztui: `` line of its ``worker.log``."""
-    path = directory / "worker.log"
-    try:
-        size = path.lstat().st_size
-        text = read_regular(path, _TAIL, max(0, size - _TAIL)).decode(errors="replace")
-    except OSError:
-        return ""
+    text = read_tail(directory / "worker.log", _TAIL)
     reasons = [line for line in text.splitlines() if line.startswith(_REASON)]
     return reasons[-1].removeprefix(_REASON).strip()[:1000] if reasons else ""

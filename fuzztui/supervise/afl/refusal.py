@@ -11,7 +11,7 @@ import os
 import re
 from pathlib import Path
 
-from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.supervise.files import open_regular, read_tail
 
 __all__ = ["begin_log", "reason_of", "refusal_of", "shortage_of", "shorten_log"]
 
@@ -138,10 +138,5 @@ def shortage_of(directory: Path) -> str:
 
 def _printed(directory: Path) -> str:
     """What the last process that was started here has printed."""
-    path = directory / "worker.log"
-    try:
-        size = path.lstat().st_size
-        text = read_regular(path, _TAIL, max(0, size - _TAIL)).decode(errors="replace")
-    except OSError:
-        return ""
+    text = read_tail(directory / "worker.log", _TAIL)
     return _NOISE.sub("", text.rpartition(f"\n{_START}")[2])
