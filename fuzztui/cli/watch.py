@@ -42,8 +42,8 @@ def watch(options: argparse.Namespace) -> int:
 
         try:
             _wait_for_log(home, died)
-            # The log grows every few seconds: looking four times in each is for campaigns of ours.
-            os.environ.setdefault("FUZZTUI_HZ", "2")
+            # The log grows every few seconds: looking four times a second is for campaigns of ours.
+            os.environ.setdefault("FUZZTUI_HZ", "1")
             from fuzztui.tui import run_app  # Textual takes a moment: only where it draws
 
             code = run_app(None, home, mode="live", theme=options.theme, control=False, died=died)

@@ -5,7 +5,7 @@ A checkpoint has three parts, because they are needed at different times:
 ``head``
     what does not grow with the campaign (figures, instances, series, commands):
     read for the one checkpoint that is restored;
-``entries``, ``findings``, ``mutants``
+``entries``, ``findings``, ``parents``, ``mutants``
     rows of the tables that grow: only those that are new or different ``since``
     an earlier checkpoint, so that all checkpoints of a log together hold each
     row about once. Mutants change again and again, mostly in their counts: of a row
@@ -57,6 +57,7 @@ class Tables:
 
     entries: dict[str, Entry] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
     mutants: dict[str, Mutant] = field(default_factory=dict)
 
     def lay_over(self, later: Tables) -> None:
@@ -65,6 +66,8 @@ class Tables:
             self.entries.update(later.entries)
         if later.findings:
             self.findings.update(later.findings)
+        if later.parents:
+            self.parents.update(later.parents)
         if later.mutants:
             self.mutants.update(later.mutants)
 
@@ -80,8 +83,8 @@ class Mark:
     @classmethod
     def of(cls, state: State) -> Mark:
         """The mark of ``state`` as it is now."""
-        rows = Tables(dict(state.entries), dict(state.findings), dict(state.mutants))
-        return cls(state.seq, state.cost, rows)
+        rows = (dict(getattr(state, name)) for name in _names(Tables))
+        return cls(state.seq, state.cost, Tables(*rows))
 
 
 _OBJECTS = ("instances", "groups", "commands", "mutation", "recent", "series", *_names(Tables))
@@ -116,6 +119,7 @@ def to_json(state: State, since: Mark | None = None) -> dict[str, Any]:
     before = since.tables
     head: dict[str, Any] = {name: getattr(state, name) for name in _SCALARS}
     head["unknown"] = dict(state.unknown)
+    head["latest"] = dict(state.latest)
     head["mutant_counts"] = dict(state.mutant_counts)
     head["instances"] = [_instance_row(i) for i in state.instances.values()]
     head["commands"] = [_command_row(c) for c in state.commands.values()]
@@ -129,6 +133,7 @@ def to_json(state: State, since: Mark | None = None) -> dict[str, Any]:
         "head": head,
         "entries": [_entry_row(e) for e in _changed(state.entries, before.entries)],
         "findings": [_finding_row(f) for f in _changed(state.findings, before.findings)],
+        "parents": {k: v for k, v in state.parents.items() if before.parents.get(k) != v},
         "mutants": [
             _difference(m, before.mutants.get(m.id))
             for m in _changed(state.mutants, before.mutants)
@@ -174,9 +179,10 @@ def tables(data: Any, before: Mapping[str, Mutant]) -> Tables:
         return Tables(
             {row[0]: Entry(*row) for row in data["entries"]},
             {row[0]: Finding(*row) for row in data["findings"]},
+            dict(data["parents"]),
             {row[0]: _mutant(row, before) for row in data["mutants"]},
         )
-    except (LookupError, TypeError) as e:
+    except (LookupError, TypeError, ValueError) as e:
         raise CheckpointError(f"not a checkpoint: {e}") from e
 
 
@@ -191,7 +197,8 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state.commands = {row[0]: CommandStatus(*row) for row in head["commands"]}
     state.mutation = {name: MutationStats(*row) for name, row in head["mutation"].items()}
     state.series = {name: Series.from_json(s) for name, s in head["series"].items()}
-    state.entries, state.findings, state.mutants = rows.entries, rows.findings, rows.mutants
+    for name in _names(Tables):
+        setattr(state, name, getattr(rows, name))
     # Findings are in the order of the log, and so are those of one signature.
     for key, finding in state.findings.items():
         if finding.signature:

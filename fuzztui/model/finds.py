@@ -5,15 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import replace
 
+from fuzztui.model.ancestry import identity, write_down
 from fuzztui.model.figures import count, shift
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.model.touched import Touched, instance
 from fuzztui.wire.events import EntryDescribed, EntrySaved, FindingDescribed, FindingSaved
 
 __all__ = ["entry_described", "entry_saved", "finding_described", "finding_saved"]
-
-MOST_NUMBERINGS = 1000
-"""So many resumes of an instance are told apart when ancestors are looked for."""
 
 
 def _entry(state: State, name: str, number: int) -> Entry:
@@ -25,31 +23,25 @@ def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
     """A queue file was seen; a find, unless it was imported."""
     i = instance(state, e.instance, touched)
     entry = _entry(state, e.instance, e.id)
+    if entry.saved and entry.told >= i.numbered:
+        # A queue that is told again may be one that a resumed afl-fuzz has numbered anew.
+        write_down(state, i.id)
+        i.numbered = state.seq
     if not entry.saved:
         i.entry_files += 1
         if i.entry_files > i.corpus:
             shift(state, "corpus", i.corpus, i.entry_files)
             i.corpus = i.entry_files
             touched.campaign = True
-        if e.first >= 0:
-            i.renumbered = state.seq
-            i.unclear = max(i.unclear, count(e.first) + 1)
-        elif not e.sync:
+        if e.first < 0 and not e.sync:
             i.last_find_t = state.t
     elif entry.file != e.file:
-        # afl-fuzz was resumed and has numbered its queue anew: the id is another input's,
-        # found when its name says. Whether that is skipped may have been told already.
-        i.renumbered = state.seq
-        if not i.numberings or i.numberings[-1][1] != i.entry_files:
-            # A new list: a checkpoint may hold the old one.
-            i.numberings = [*i.numberings, [state.seq, i.entry_files]][-MOST_NUMBERINGS:]
-            if len(i.numberings) == MOST_NUMBERINGS:
-                i.unclear = max(i.unclear, i.numberings[0][1])
-        # (The name of an import does not say.)
+        # The id is another input's now, found when its name says. Whether that is skipped
+        # may have been told already. (The name of an import does not say when.)
         timeless = e.sync and not e.time_ms
         found = state.t if timeless else min(max(count(e.time_ms), 0) / 1000, state.t)
         entry = Entry(entry.key, entry.instance, entry.id, found, entry.seq, steer=entry.steer)
-    state.entries[entry.key] = replace(
+    saved = state.entries[entry.key] = replace(
         entry,
         saved=True,
         file=e.file,
@@ -61,7 +53,11 @@ def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
         size=e.size,
         cov=e.cov,
         first=e.first,
+        told=state.seq,
     )
+    if e.first >= 0 and identity(saved) not in state.parents:
+        i.strange = state.seq
+        i.unclear = max(i.unclear, count(e.first) + 1)
     touched.entries.add(entry.key)
 
 
@@ -102,6 +98,7 @@ def finding_saved(state: State, e: FindingSaved, touched: Touched) -> None:
             if i.crash_files > i.crashes:
                 shift(state, "crashes", i.crashes, i.crash_files)
                 i.crashes = i.crash_files
+        state.latest[e.category] = state.t
         touched.campaign = True
     state.findings[finding.key] = replace(
         finding,

@@ -53,7 +53,7 @@ from fuzztui.wire.events import (
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 4
+FOLD_VERSION = 5
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
 
 _BY_ANY = frozenset(command.name for command in MUTANT_COMMANDS)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from fuzztui.model.ancestry import identity, parent_of
 from fuzztui.model.mutation import mutants_dict, mutants_summary
 from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
 
@@ -269,19 +270,21 @@ def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Step]:
 
     Along the first parent at every step; an imported entry (``sync``) goes on in the
     peer's queue, where its ``src`` number counts. Ends at a cycle, after ``most``, or where
-    a queue was numbered anew since and nobody can tell who had that number.
+    that was before the log, and nobody can tell who had that number.
     """
     steps: list[Step] = []
     seen = {row.key} if isinstance(row, Entry) else set()
-    firsts: dict[str, dict[int, Entry]] = {}
-    while row.src and len(steps) < most:
-        key = f"{(row.sync if isinstance(row, Entry) else '') or row.instance}/{row.src[0]}"
-        entry = state.entries.get(key)
-        if _outdated(state, row):
-            entry = _first(state, row, firsts)
-            if entry is None:
-                break
-            key = entry.key
+    known: dict[str, dict[str, Entry]] = {}
+    while (of := parent_of(row)) is not None and len(steps) < most:
+        key = f"{of[0]}/{of[1]}"
+        entry, older = state.entries.get(key), False
+        if (written := state.parents.get(identity(row))) is not None:
+            entry = _named(state, of[0], written, known)
+        elif older := _older(row, state.instances.get(of[0])):
+            entry = _certain(state, row)
+        if entry is None and (written is not None or older):
+            break
+        key = key if entry is None else entry.key
         if key in seen:
             break
         seen.add(key)
@@ -292,38 +295,34 @@ def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Step]:
     return steps
 
 
-def _outdated(state: State, row: Entry | Finding) -> bool:
-    """Whether the queue that its ``src`` is of was numbered anew since."""
-    of = (row.sync if isinstance(row, Entry) else "") or row.instance
-    queue = state.instances.get(of)
-    told = 0 if isinstance(row, Entry) and row.first >= 0 else row.seq
-    return queue is not None and told < queue.renumbered
+def _named(
+    state: State, instance: str, name: str, known: dict[str, dict[str, Entry]]
+) -> Entry | None:
+    """The entry of ``instance`` with that :func:`identity`; ``known`` remembers its queue."""
+    if instance not in known:
+        of_it = (e for e in state.entries.values() if e.saved and e.instance == instance)
+        known[instance] = {identity(e): e for e in of_it}
+    return known[instance].get(name)
 
 
-def _first(state: State, row: Entry | Finding, firsts: dict[str, dict[int, Entry]]) -> Entry | None:
-    """Who had the number of its first parent when ``row`` was found, if that is certain.
+def _older(row: Entry | Finding, queue: Instance | None) -> bool:
+    """Whether its ``src`` may speak of numbers in ``queue`` that the log does not know."""
+    if queue is None or not queue.strange:
+        return False
+    # What kept its number over that resume does not say so.
+    old = isinstance(row, Entry) and (row.first >= 0 or (row.id < queue.unclear and not row.sync))
+    return old or row.seq < queue.strange
 
-    Numbers count up over all resumes. A parent that was found after the same resume as its
-    child was called by its first number; one from before, by a number of that time.
+
+def _certain(state: State, row: Entry | Finding) -> Entry | None:
+    """Who has the number of its first parent, if nobody else can have had it.
+
+    Numbers count up: one above all that entries from before the log had is of now.
     """
-    queue, number = state.instances[row.instance], row.src[0]
-    if isinstance(row, Finding):
-        lower = [entries for seq, entries in queue.numberings if seq <= row.seq]
-    elif row.sync:
+    number = row.src[0]
+    if (isinstance(row, Entry) and row.sync) or number < state.instances[row.instance].unclear:
         return None
-    else:
-        own = row.id if row.first < 0 else row.first
-        lower = [entries for _, entries in queue.numberings if entries <= own]
-    if number < max([queue.unclear, *lower]):
-        return None
-    if queue.id not in firsts:
-        # A seed's name does not say which number it had first.
-        firsts[queue.id] = {
-            e.id if e.first < 0 else e.first: e
-            for e in state.entries.values()
-            if e.instance == queue.id and not e.op.startswith("orig:")
-        }
-    return firsts[queue.id].get(number)
+    return state.entries.get(f"{row.instance}/{number}")
 
 
 # -------------------------------------------------------------------- status

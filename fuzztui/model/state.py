@@ -76,13 +76,13 @@ class Instance:
     above are never below these, though the engine's statistics lag behind."""
     crash_files: int = 0
     hang_files: int = 0
-    renumbered: int = 0
-    """``seq`` at which its queue was last told anew, 0 for never: what is older speaks of ids
-    that are other entries' now."""
-    numberings: list[list[int]] = field(default_factory=list)
-    """``[seq, entries]`` of each time that was seen: lower ids are older than that."""
+    numbered: int = 0
+    """``seq`` at which its queue began to be told under the numbers of now."""
+    strange: int = 0
+    """``seq`` of the last entry that was resumed with a first number of which the log knows
+    nothing (it begins later): what is older may speak of numbers of that time."""
     unclear: int = 0
-    """Below this, ids of before may come from a numbering that was not seen."""
+    """Such first numbers are all below this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,8 @@ class Entry:
     execs: int = 0
     size: int = -1
     cov: bool = False
+    told: int = 0
+    """``seq`` at which its file was last told of."""
     first: int = -1
     """The id it had when it was found, before afl-fuzz numbered its queue anew; -1: ``id``.
     ``src`` are ids of that time."""
@@ -240,6 +242,11 @@ class State:
     findings: dict[str, Finding] = field(default_factory=dict)
     groups: dict[str, list[str]] = field(default_factory=dict)
     """Finding keys by signature, oldest first; undescribed findings are not in it."""
+    parents: dict[str, str] = field(default_factory=dict)
+    """Who was made of whom, of queues that were numbered anew (:mod:`fuzztui.model.ancestry`);
+    "": of nobody, or of nobody knows whom."""
+    latest: dict[str, float] = field(default_factory=dict)
+    """Campaign time of the last finding, by category."""
     mutants: dict[str, Mutant] = field(default_factory=dict)
     mutant_counts: dict[str, int] = field(default_factory=dict)
     """How many mutants are in each state."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fuzztui.campaign import Campaign
+from fuzztui.model.selectors import totals
 from fuzztui.model.state import State
 from fuzztui.supervise.life import Ending
-from fuzztui.wire.events import EntrySaved, Event, FindingSaved, Stats
 
 __all__ = ["Limits", "spent"]
 
@@ -33,18 +33,17 @@ class Limits:
     def __init__(self, campaign: Campaign, running_s: float) -> None:
         self._campaign = campaign
         self._news_at = self._edges_at = running_s
+        self._news = 0.0
         self._edges = 0
-
-    def saw(self, event: Event, running_s: float) -> None:
-        """Something new was found? What was imported, or only got another number, is not new."""
-        fresh = isinstance(event, EntrySaved) and not event.sync and event.first < 0
-        if fresh or isinstance(event, FindingSaved):
-            self._news_at = running_s
-        if isinstance(event, Stats) and event.edges > self._edges:
-            self._edges, self._edges_at = event.edges, running_s
 
     def reached(self, state: State, running_s: float) -> Ending | None:
         """Why to end the campaign now, or None."""
+        sums = totals(state)
+        # What was imported, or only got another number, is not new.
+        if (news := max([sums.last_find_t, *state.latest.values()])) > self._news:
+            self._news, self._news_at = news, running_s
+        if sums.edges > self._edges:
+            self._edges, self._edges_at = sums.edges, running_s
         if words := spent(self._campaign, state, running_s):
             return Ending("finished", words)
         idle = self._campaign.stop_idle_s

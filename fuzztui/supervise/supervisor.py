@@ -304,7 +304,6 @@ class Supervisor:
     def _react(self, event: Event) -> None:
         """Something was recorded and is in the state."""
         life = self.lives.get(getattr(event, "instance", ""))
-        self._limits.saw(event, self._running())
         if self._triage and isinstance(event, FindingSaved):
             self._triage.saw(event)
         if isinstance(event, (CommandApplied, CommandRejected)):

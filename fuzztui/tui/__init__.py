@@ -36,7 +36,7 @@ def run_app(
     ``run`` is the run directory (None: a log without one, or a campaign of somebody else
     that is only watched), ``log_path`` what :class:`~fuzztui.log.reader.LogReader` opens.
     ``speed`` and ``at`` (campaign time, seconds) are the replay's. ``control`` False: look
-    only. ``died`` (called in a thread) says how the log's writer came to its end, "" while
+    only. ``died`` (it must not block) says how the log's writer came to its end, "" while
     it lives: for a campaign that is only watched.
     Must be called in the main thread, on a terminal.
     """

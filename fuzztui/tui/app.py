@@ -184,7 +184,7 @@ class FuzzApp(ReplayControls, CampaignControls):
     async def _watch_the_watcher(self) -> None:
         while not self._dead:
             await asyncio.sleep(ALIVE_S)
-            self._dead = await in_thread(self._opening.died)
+            self._dead = self._opening.died()
         self.tick()
 
     # ------------------------------------------------------------- changes
@@ -288,7 +288,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             troubles.append(f"{self._trouble}  (trying again)")
         if self._dead:
             troubles.append(f"The watcher has died: figures stand still. {self._dead}")
-        if self.status.orphaned and self.campaign.state != "empty":
+        if self.status.orphaned:
             how = f"Go on with: {self._opening.go_on}" if self._opening.go_on else ""
             troubles.append(f"No supervisor is running; what was found is kept. {how}")
         elif not self.status.over:

@@ -119,6 +119,11 @@ def age(seconds: float) -> str:
     return f"{max(step for step in _STEPS if step <= s)}s" if s < 60 else brief(s)
 
 
+def age_from(bound: float, seconds: float) -> str:
+    """As :func:`age`, but below ``bound`` seconds only that: it would go round and round."""
+    return f"<{bound:g}s" if seconds < bound else age(seconds)
+
+
 def ago(t: float, now: float) -> str:
     """How long before ``now`` the moment ``t`` was; a negative ``t`` never was."""
     return NONE if t < 0 else f"{age(now - t)} ago"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fuzztui.model.state import Instance
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
-from fuzztui.tui.status import FRESH_S, Status
+from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.columns import Cell, Column
 
 REPORTING = frozenset({"running", "stalled"})
@@ -94,8 +94,8 @@ def age_cell(instance: Instance, status: Status) -> Cell:
     if instance.stats_t < 0:
         return "none", "muted"
     age = status.now - instance.stats_t
-    if age < FRESH_S:  # under the bound the age would only flicker
-        return "", ""
+    if age < status.fresh_s:  # under the bound the age would only flicker
+        return (figures.age_from(status.fresh_s, age), "muted") if status.watched else ("", "")
     return figures.age(age), "bold hang" if age > status.stale_s else "muted"
 
 

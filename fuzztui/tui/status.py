@@ -22,6 +22,9 @@ AFL = "afl"
 FRESH_S = 3.0
 """Up to this age figures are simply current: engines report about once a second."""
 
+WATCHED_FRESH_S = 10.0
+"""The same of somebody else's afl-fuzz: it writes plot_data every five seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -74,14 +77,20 @@ class Status:
         return self.state in ENDED
 
     @property
+    def fresh_s(self) -> float:
+        """Up to this age figures are as new as they can be."""
+        return WATCHED_FRESH_S if self.watched else FRESH_S
+
+    @property
     def stale_s(self) -> float:
         """From which age on figures are worrying."""
         return AFL_STALE_S if self.engine == AFL else STALE_S
 
     @property
     def orphaned(self) -> bool:
-        """The log says that it runs, but no supervisor does."""
-        return self.mode == "live" and self.alive is False and not self.over
+        """The log says that it runs, but no supervisor does; never before the log was read."""
+        known = self.state != "empty"
+        return known and self.mode == "live" and self.alive is False and not self.over
 
     @property
     def progress(self) -> float:
@@ -117,9 +126,6 @@ def status_of(
     sums = totals(state)
     instances = list(state.instances.values())
     cycles = [i.cycles for i in instances if i.cycles >= 0]
-    latest: dict[str, float] = {}
-    for finding in list(state.findings.values()):
-        latest[finding.category] = max(latest.get(finding.category, -1.0), finding.t)
     return Status(
         name=state.name,
         engine=state.engine,
@@ -145,8 +151,8 @@ def status_of(
         crashes=sums.crashes,
         hangs=sums.hangs,
         last_entry_t=sums.last_find_t,
-        last_crash_t=latest.get("crash", -1.0),
-        last_hang_t=latest.get("hang", -1.0),
+        last_crash_t=state.latest.get("crash", -1.0),
+        last_hang_t=state.latest.get("hang", -1.0),
         mutants=mutants_summary(state) if state.mutants else None,
         analysis=analysis_of(state),
         last_kill_t=last_kill_t,

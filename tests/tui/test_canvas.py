@@ -51,10 +51,15 @@ spans = st.lists(st.builds(Span, st.text("ab 日", min_size=1, max_size=9)), max
 
 @given(spans, st.integers(1, 12))
 @example([Span(" "), Span("日")], 2)
+@example([Span(" "), Span(" "), Span("aaa")], 4)
 def test_wrapping_loses_nothing_and_fits(line, width):
     pieces = [list(piece) for piece in wrap(line, width)]
-    label = line[0].text if line and line[0].text.endswith(" ") else ""
-    indent = cell_len(label) if 0 < cell_len(label) <= min(width // 2, width - 2) else 0
+    indent = 0
+    for span in line[:-1]:
+        wide = indent + cell_len(span.text)
+        if not span.text.endswith(" ") or wide > min(width // 2, width - 2):
+            break
+        indent = wide
     text = ""
     for i, piece in enumerate(pieces):
         assert width_of(piece) <= max(width, 2)

@@ -1,9 +1,11 @@
 """The first screen: what a person sees in the first second and from then on."""
 
+import pytest
 from fakes import running, started
 from mutated import found, killed, mutated
 
-from fuzztui.model.state import Changes
+from fuzztui.model.state import Changes, State
+from fuzztui.tui.status import status_of
 from fuzztui.tui.widgets.banner import Banner
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import Pause, Resume
@@ -319,3 +321,8 @@ async def test_a_replay_of_a_pause_is_not_a_pause_of_the_replay(drive):
     log.add(ev.CampaignState("paused"))
     async with drive(log, replay_at=1e6) as d:
         assert "▷ REPLAY · was paused" in d.text()
+
+
+@pytest.mark.parametrize(("state", "orphaned"), [("empty", False), ("running", True)])
+def test_nobody_is_said_to_be_dead_before_the_log_was_read(state, orphaned):
+    assert status_of(State(state=state), 0.0, alive=False).orphaned is orphaned

@@ -64,7 +64,7 @@ class Terminal:
                 try:
                     self.seen += os.read(self.master, 65536)
                 except OSError:
-                    assert words in self.seen, self.seen[-2000:]
+                    assert words in self.seen, (self.process.wait(20), self.seen[-2000:])
 
     def drain(self):
         while select.select([self.master], [], [], 0)[0]:

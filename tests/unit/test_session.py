@@ -59,7 +59,7 @@ def happenings(n, seed=0):
                 [
                     Stats(name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99),
                     Stats(name, i * 100, rng.random() * 1000, i // 9, edges=i // 3, edges_total=99),
-                    EntrySaved(name, i // 5, f"queue/{i}", [i // 7], "havoc", size=i),
+                    EntrySaved(name, i, f"queue/{i}", [i // 7], "havoc", size=i),
                     EntryDescribed(name, i // 5, ["edge"], i),
                     FindingSaved(name, "crash", f"crashes/{i // 20}"),
                     FindingDescribed(name, "crash", f"crashes/{i // 20}", f"S{i % 3}", "T"),

@@ -11,6 +11,7 @@ import psutil
 import pytest
 from test_supervise_run import campaign
 
+from fuzztui.model.fold import apply
 from fuzztui.model.state import Instance, State
 from fuzztui.supervise import life as life_module
 from fuzztui.supervise.identity import kill_marked
@@ -18,7 +19,15 @@ from fuzztui.supervise.launcher import Launch, instance_names
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.limits import Limits, spent
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.events import EntrySaved, Event, FindingSaved, InstanceHello, InstanceState, Stats
+from fuzztui.wire.events import (
+    EntrySaved,
+    Event,
+    FindingSaved,
+    InstanceHello,
+    InstanceState,
+    Record,
+    Stats,
+)
 
 
 class Desk:
@@ -229,22 +238,32 @@ def test_budgets():
 
 
 def test_news_are_what_the_campaign_had_not():
-    limits = Limits(campaign(stop_idle_s=10), 100)
-    assert limits.reached(State(), 109) is None
-    limits.saw(EntrySaved("main", 1), 105)
-    limits.saw(EntrySaved("main", 2, sync="s1"), 112)
-    limits.saw(EntrySaved("main", 0, first=1), 113)  # only got another number
-    assert limits.reached(State(), 114) is None
-    assert limits.reached(State(), 115).state == "finished"
-    limits.saw(FindingSaved("main", "crash", "crashes/x"), 115)
-    assert limits.reached(State(), 124) is None
+    limits, campaign_ = Limits(campaign(stop_idle_s=10), 100), State()
+
+    def at(running_s, *events):
+        seq = campaign_.seq + 1
+        apply(campaign_, [Record(seq + n, running_s - 50, e) for n, e in enumerate(events)])
+        return limits.reached(campaign_, running_s)
+
+    assert at(109) is None
+    assert at(105, EntrySaved("main", 1, "queue/id:000001,src:000000,time:1,op:havoc")) is None
+    imported = EntrySaved("main", 2, "queue/id:000002,sync:s1,src:000001", [1], sync="s1")
+    anew = EntrySaved("main", 0, "queue/id:000000,orig:id:000002,sync:s1", first=2)
+    same = EntrySaved("main", 1, "queue/id:000001,src:000000,time:1,op:havoc")
+    assert at(112, imported) is None
+    assert at(114, anew, same) is None  # a resume
+    assert at(115).state == "finished"
+    assert at(115, FindingSaved("main", "crash", "crashes/x")) is None
+    assert at(124) is None
 
 
 def test_a_campaign_ends_when_no_new_edge_is_covered():
     limits = Limits(campaign(stop_edges_s=10), 100)
-    limits.saw(Stats("main", execs=1, edges=7), 105)
-    limits.saw(EntrySaved("main", 1), 112)  # another count of the same edges
-    limits.saw(Stats("s1", execs=1, edges=6), 113)
+
+    def state(edges=7):
+        return State(instances={"main": Instance("main", edges=edges), "s": Instance("s", edges=6)})
+
+    assert limits.reached(state(), 105) is None
     assert limits.reached(state(), 114.9) is None
     ending = limits.reached(state(), 115)
     assert ending == Ending("finished", "no new edge for 10 s (stop.edges)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
 from fuzztui.tui.host import painter
-from fuzztui.tui.status import FRESH_S, Status
+from fuzztui.tui.status import Status
 from fuzztui.tui.text import fit, plain
 from fuzztui.tui.widgets.braille import gauge
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span, spread, width_of
@@ -70,9 +70,10 @@ class Header(Canvas):
             spans.insert(0, Span("only watched ", "muted"))
         if s.pending:
             spans.insert(0, Span(f"{s.pending} pending ", "pending"))
-        if s.figures_age > FRESH_S:
+        if s.figures_age > s.fresh_s or (s.watched and s.figures_age >= 0):
             style = "hang" if s.figures_age > s.stale_s else "muted"
-            spans.append(Span(f"figures {figures.age(s.figures_age)} old ", style))
+            age = figures.age_from(s.fresh_s, s.figures_age)
+            spans.append(Span(f"figures {age} old ", style))
         return spans
 
     def _where(self, width: int) -> Line:
