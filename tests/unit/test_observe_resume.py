@@ -93,9 +93,10 @@ def test_a_queue_that_is_numbered_anew_is_told_again(main):
     again = [there[0], f"id:000001,time:0,execs:0,orig:{first}"]
     seq = 0
     for names in (there, back, again, back):
-        shutil.rmtree(main / "queue")
+        (main / "queue").rename(main / "_resume")
         for name in (*names, "0a1b2c3d"):
             put(main / "queue", name)
+        shutil.rmtree(main / "_resume")
         events = seen.last("main").events
         told = sorted(set(files(events)) - {"queue/0a1b2c3d"})
         assert told == sorted(f"queue/{n}" for n in names)
