@@ -34,6 +34,12 @@ async def settled(*_args: float, **_kwargs: float) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _patient_notices(monkeypatch):
+    """A notice of two seconds is gone before a busy machine comes to look."""
+    monkeypatch.setattr("textual.notifications.Notification.time_left", 1000.0)
+
+
+@pytest.fixture(autouse=True)
 def _quick_pilots(monkeypatch):
     monkeypatch.setattr("textual.pilot.wait_for_idle", settled)
     monkeypatch.setattr("textual.app.wait_for_idle", settled)

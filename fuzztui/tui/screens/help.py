@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
-
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from fuzztui.tui.actions import ACTIONS, GROUPS, Action, Situation, key_name
+from fuzztui.tui.screens.box import BoxScreen
 from fuzztui.tui.situation import steerable
 from fuzztui.tui.text import fit, plain
 from fuzztui.tui.widgets.canvas import Line, Span
-from fuzztui.tui.widgets.pane import Pane
 
 KEYS = 12
 LABEL = 17
@@ -27,40 +21,19 @@ PLACES = {
 """Where actions of a scope can be done, if their group is not named after it."""
 
 
-class HelpScreen(ModalScreen[None]):
-    """A scrolling list over the campaign screen; escape, ``?`` or ``q`` closes it."""
+class HelpScreen(BoxScreen):
+    """A scrolling list of them."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q,enter", "dismiss", show=False)
-    ]
-    DEFAULT_CSS = """
-    HelpScreen {
-        align: center middle;
-        & > Vertical {
-            width: 96; max-width: 96%; height: 90%;
-            background: $surface; border: round $primary; padding: 0 1;
-            border-title-color: $primary; border-subtitle-color: $muted;
-        }
-    }
-    """
+    TITLE_OF_BOX = "Keys"
 
     def __init__(self, now: Situation, scopes: Sequence[str]) -> None:
         super().__init__()
         self._now = now
         self._scopes = scopes
 
-    def compose(self) -> ComposeResult:
-        """One pane."""
-        with Vertical() as box:
-            box.border_title = "Keys"
-            box.border_subtitle = "esc closes"
-            yield Pane()
-
-    def on_mount(self) -> None:
-        """Fill and focus it."""
-        pane = self.query_one(Pane)
-        pane.show(help_lines(self._now, self._scopes))
-        pane.focus()
+    def lines(self) -> list[Line]:
+        """See :func:`help_lines`."""
+        return help_lines(self._now, self._scopes)
 
 
 def help_lines(now: Situation, scopes: Sequence[str]) -> list[Line]:

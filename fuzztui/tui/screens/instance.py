@@ -3,52 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
-
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from fuzztui.tui.instances import Fact
+from fuzztui.tui.screens.box import BoxScreen
 from fuzztui.tui.widgets.canvas import Line, Span
-from fuzztui.tui.widgets.pane import Pane
 
 
-class InstanceScreen(ModalScreen[None]):
-    """Follows the instance while it is open; escape, enter or ``q`` closes it."""
+class InstanceScreen(BoxScreen):
+    """Follows the instance while it is open."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", show=False)]
+    TITLE_OF_BOX = "Instance"
     DEFAULT_CSS = """
-    InstanceScreen {
-        align: center middle;
-        & > Vertical {
-            width: 84; max-width: 96%; height: 20; max-height: 90%;
-            background: $surface; border: round $primary; padding: 0 1;
-            border-title-color: $primary; border-subtitle-color: $muted;
-        }
-    }
+    InstanceScreen > Vertical { width: 84; height: 20; max-height: 90%; }
     """
 
     def __init__(self, look: Callable[[], Sequence[Fact]]) -> None:
         super().__init__()
         self._look = look
 
-    def compose(self) -> ComposeResult:
-        """One pane."""
-        with Vertical() as box:
-            box.border_title = "Instance"
-            box.border_subtitle = "esc closes"
-            yield Pane()
-
     def on_mount(self) -> None:
-        """Fill and focus it; ages go on."""
-        self._show()
-        self.query_one(Pane).focus()
-        self.set_interval(1.0, self._show)
+        """Ages go on."""
+        super().on_mount()
+        self.set_interval(1.0, self.say)
 
-    def _show(self) -> None:
-        self.query_one(Pane).show(lines_of(self._look()))
+    def lines(self) -> list[Line]:
+        """A line for each fact."""
+        return lines_of(self._look())
 
 
 def lines_of(facts: Sequence[Fact]) -> list[Line]:
