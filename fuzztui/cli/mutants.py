@@ -13,6 +13,7 @@ from typing import Any
 
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.cli.figures import summary_line
+from fuzztui.cli.rank import rank_mutants
 from fuzztui.cli.runs import find_run, is_run, sample, standing
 from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, duration, say
 from fuzztui.model.fold import apply
@@ -35,7 +36,9 @@ _LEAST_CHANGE = 12
 
 
 def mutants(options: argparse.Namespace) -> int:
-    """``list`` or ``show``."""
+    """``list``, ``show`` or ``rank``."""
+    if options.what == "rank":
+        return rank_mutants(options)
     return _list(options) if options.what == "list" else _show(options)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.campaign.units import parse_duration
-from fuzztui.cli import control, findings, look, mutants, run, score, watch
+from fuzztui.cli import control, findings, look, mutants, rank, run, score, watch
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
@@ -25,6 +25,7 @@ commands:
   ctl RUN COMMAND [ID]     steer a campaign: instances, queue entries, seeds, mutants
   mutants list FILE|RUN    the mutants of a program, before a run and of a run
   mutants show FILE|RUN ID one mutant and its diff
+  mutants rank SOURCE...   mutants of C, C++, Rust, ... files, the most different first
   score RUN [--corpus DIR] the exact mutation score of a corpus, whoever made it
   replay RUN|LOG           the campaign again, at any speed, from any time
   repro RUN FILE           run one finding or queue entry under the target
@@ -133,9 +134,16 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
 
 
 def _mutants(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("what", choices=["list", "show"], help="all of them, or one with its diff")
     parser.add_argument(
-        "path", metavar="FILE|RUN", type=Path, help="a campaign file or a run directory"
+        "what",
+        choices=["list", "show", "rank"],
+        help="all, or one with its diff; or those of source files, the most different first",
+    )
+    parser.add_argument(
+        "path",
+        metavar="FILE|RUN",
+        type=Path,
+        help="a campaign file or a run directory; with rank: a source file, and more after it",
     )
     parser.add_argument(
         "selections",
@@ -145,6 +153,17 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
         help="an id, or such as operator=math,file=_parser.py; with list: several are all listed",
     )
     parser.add_argument("--json", action="store_true", help="a list of objects; show: one")
+    rank_ = parser.add_argument_group("with rank")
+    rank_.add_argument("--limit", metavar="N", type=_count, help="only the first N")
+    rank_.add_argument("--lines", default="", help="only mutants of these lines: 12,40-60")
+    rank_.add_argument("--language", default="", help="default: what the file's name says")
+    rank_.add_argument(
+        "--order",
+        choices=rank.ORDERS,
+        default="fpf",
+        help="furthest point first; exactly as universalmutator's prioritize_mutants; or random",
+    )
+    rank_.add_argument("--seed", type=int, default=0, help="of the first one, or the random order")
     _set(parser)
     return mutants.mutants
 

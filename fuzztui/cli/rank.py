@@ -1,0 +1,181 @@
+"""``fuzztui mutants rank FILE...``: the mutants of source files, the most different ones first."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzztui.cli.words import DONE, FAILED, USAGE, Failure, at_terminal, say
+from fuzztui.wire.text import visible
+
+if TYPE_CHECKING:
+    from fuzztui.mutants.text import TextMutant
+
+ORDERS = ("fpf", "universalmutator", "random")
+
+_EVERY_S = 0.1
+_AROUND = 12
+"""Characters shown before and after what a mutant changes."""
+
+_LINES = re.compile(r"(\d+)(?:-(\d+))?")
+_MOST_LINES = 10_000_000
+
+
+def rank_mutants(options: argparse.Namespace) -> int:
+    """Rank and print; the exit code."""
+    # Here, because other commands have no use for what ranking needs.
+    from fuzztui.mutants.generate import LANGUAGES, Generated, MutantError, generate, language_of
+
+    files = [options.path, *map(Path, options.selections)]
+    if options.language and options.language not in LANGUAGES.values():
+        known = ", ".join(sorted(set(LANGUAGES.values())))
+        raise Failure(f"--language {options.language}: there are {known}", USAGE)
+    lines = parse_lines(options.lines)
+    counter = _Counter()
+    found = Generated()
+    for file in files:
+        counter.show(f"making mutants of {file}", len(found.mutants))
+        if not options.language and language_of(file) == "none":
+            counter.clear()
+            say(f"{file}: its name tells no language: only universal rules (see --language)")
+        try:
+            generate(file, language=options.language, lines=lines, into=found)
+        except MutantError as e:
+            counter.clear()
+            raise Failure(str(e), USAGE) from None
+    counter.clear()
+    if not found.mutants:
+        where = f" in lines {options.lines}" if options.lines else ""
+        say(f"there is nothing to mutate{where}")
+        return FAILED
+    total = len(found.mutants) if options.limit is None else min(options.limit, len(found.mutants))
+    rows: list[tuple[TextMutant, float]] = []
+    begun = time.monotonic()
+    try:
+        for index, distance in _order(found.mutants, options, counter):
+            rows.append((found.mutants[index], distance))
+            counter.show(f"ranking {len(found.mutants):,} mutants", len(rows), total)
+    except KeyboardInterrupt:
+        counter.clear()
+        say(f"interrupted: the {len(rows):,} that are ranked")
+    counter.clear()
+    if options.json:
+        objects = (mutant_dict(n, m, d) for n, (m, d) in enumerate(rows, 1))
+        print("[" + ",\n ".join(json.dumps(o) for o in objects) + "]")
+        return DONE
+    width = shutil.get_terminal_size().columns if at_terminal() else 0
+    for line in table(rows, width):
+        print(line)
+    took = time.monotonic() - begun
+    blank = f"; {found.blank:,} that differ in blanks only are left out" if found.blank else ""
+    say(f"{len(rows):,} of {len(found.mutants):,} mutants ranked in {took:.1f} s{blank}")
+    return DONE
+
+
+def _order(
+    mutants: Sequence[TextMutant], options: argparse.Namespace, counter: _Counter
+) -> Iterator[tuple[int, float]]:
+    """Indexes and distances, as they are found."""
+    from fuzztui.mutants.rank import rank, rank_as_universalmutator, shuffled
+
+    if options.order == "random":
+        yield from ((i, -1.0) for i in shuffled(len(mutants), options.seed)[: options.limit])
+    elif options.order == "universalmutator":
+        for pick in rank_as_universalmutator(mutants, limit=options.limit):
+            yield pick.index, pick.distance
+    else:
+        for pick in rank(
+            mutants,
+            first=shuffled(len(mutants), options.seed)[0],
+            limit=options.limit,
+            progress=lambda done, of: counter.show("comparing lines", done, of),
+        ):
+            yield pick.index, pick.distance
+
+
+def parse_lines(text: str) -> set[int]:
+    """``12,40-60`` as a set of line numbers; "" is an empty one. Raises :class:`Failure`."""
+    lines: set[int] = set()
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        match = _LINES.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 0 < first <= last < _MOST_LINES:
+            raise Failure(f"--lines {text}: {part} is no line or range (such as 12,40-60)", USAGE)
+        lines.update(range(first, last + 1))
+    return lines
+
+
+def mutant_dict(place: int, m: TextMutant, distance: float) -> dict[str, object]:
+    """A ranked mutant for ``--json``; the first one, and any in random order, has no distance."""
+    return {
+        "rank": place,
+        "id": m.id,
+        "file": m.file,
+        "line": m.line,
+        "operator": m.operator,
+        "before": m.before,
+        "after": m.after,
+        "distance": None if distance < 0 else round(distance, 6),
+    }
+
+
+def table(rows: Sequence[tuple[TextMutant, float]], width: int = 0) -> Iterator[str]:
+    """A mutant a line, cut to ``width`` columns (0: as long as it is)."""
+    of_rank = len(str(len(rows)))
+    places = [visible(f"{m.file}:{m.line}") for m, _ in rows]
+    of_place = min(max(map(len, places), default=0), 40)
+    for n, ((m, distance), place) in enumerate(zip(rows, places, strict=True), 1):
+        far = "    -" if distance < 0 else f"{distance:5.2f}"
+        line = f"{n:>{of_rank}} {far}  {_end(place, of_place):<{of_place}}  {shown_change(m)}"
+        yield line if not width or len(line) <= width else line[: width - 1] + "…"
+
+
+def shown_change(m: TextMutant) -> str:
+    """What it changes, on one line: where the two lines differ, with a little around."""
+    before, after = m.before.strip(), m.after.strip()
+    head = _shared(before, after)
+    tail = _shared(before[head:][::-1], after[head:][::-1])
+    begin, end = max(0, head - _AROUND), max(0, tail - _AROUND)
+
+    def part(text: str) -> str:
+        lead, trail = "…" if begin else "", "…" if end else ""
+        return f"{lead}{text[begin : len(text) - end]}{trail}"
+
+    return visible(f"{part(before)}  ->  {part(after)}")
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _end(text: str, width: int) -> str:
+    return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
+
+
+class _Counter:
+    """One line on the terminal that counts, at most ten times a second."""
+
+    def __init__(self) -> None:
+        self._on = sys.stderr is not None and sys.stderr.isatty()
+        self._due = 0.0
+
+    def show(self, what: str, done: int, of: int = 0) -> None:
+        """Say how far it is."""
+        if self._on and time.monotonic() >= self._due:
+            self._due = time.monotonic() + _EVERY_S
+            figures = f"{done:,} of {of:,}" if of else f"{done:,}"
+            print(f"\r\x1b[K{visible(what)}: {figures}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Leave the line empty."""
+        if self._on:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,83 @@
+"""``fuzztui mutants rank``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fuzztui.cli import main
+from fuzztui.cli.rank import parse_lines, shown_change, table
+from fuzztui.cli.words import DONE, FAILED, USAGE, Failure
+from fuzztui.mutants.text import TextMutant
+
+CRATE = str(Path(__file__).parents[2] / "sample_campaigns/crate.c")
+
+
+def test_as_json(capsys):
+    assert main(["mutants", "rank", CRATE, "--limit", "30", "--json"]) == DONE
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["rank"] for row in rows] == list(range(1, 31))
+    assert rows[0]["distance"] is None
+    distances = [row["distance"] for row in rows[1:]]
+    assert distances == sorted(distances, reverse=True)
+    assert {*rows[0]} == {
+        "rank", "id", "file", "line", "operator", "before", "after", "distance",
+    }  # fmt: skip
+    assert len({row["id"] for row in rows}) == 30
+
+
+def test_orders(capsys):
+    def ids(*words):
+        assert main(["mutants", "rank", CRATE, "--json", *words]) == DONE
+        return [row["id"] for row in json.loads(capsys.readouterr().out)]
+
+    ways = [
+        ids(),
+        ids("--seed", "1"),
+        ids("--order", "universalmutator"),
+        ids("--order", "random"),
+        ids("--order", "random", "--seed", "1"),
+    ]
+    assert len({tuple(way) for way in ways}) == 5
+    assert len({frozenset(way) for way in ways}) == 1
+    assert ids("--order", "random") == ways[3]
+
+
+def test_as_a_table(capsys):
+    assert main(["mutants", "rank", CRATE, "--limit", "3", "--lines", "20-30"]) == DONE
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) == 3
+    assert all("crate.c:2" in row or "crate.c:30" in row for row in said.out.splitlines())
+    assert "3 of" in said.err
+
+
+def test_what_is_wrong_is_said(capsys, tmp_path):
+    for words, code, why in [
+        ([str(tmp_path / "none.c")], USAGE, "none.c: there is no such file"),
+        ([str(tmp_path)], USAGE, "is a directory"),
+        ([CRATE, "--language", "klingon"], USAGE, "--language klingon: there are c, cpp,"),
+        ([CRATE, "--lines", "9-3"], USAGE, "--lines 9-3: 9-3 is no line or range"),
+        ([CRATE, "--lines", "1"], FAILED, "there is nothing to mutate in lines 1"),
+    ]:
+        assert main(["mutants", "rank", *words]) == code
+        assert why in capsys.readouterr().err
+
+
+def test_lines():
+    assert parse_lines("") == set()
+    assert parse_lines("3, 5-7,6") == {3, 5, 6, 7}
+    for bad in ("x", "0", "1-99999999999", "-3"):
+        with pytest.raises(Failure):
+            parse_lines(bad)
+
+
+def test_a_change_is_shown_where_it_is_and_harmless():
+    before, after = (
+        "int value = compute(first, second) + 1;",
+        "int value = compute(first, second) - 1;",
+    )
+    text = shown_change(TextMutant("", "a.c", 1, "", "  " + before, "  " + after))
+    assert text == "…st, second) + 1;  ->  …st, second) - 1;"
+    (row,) = table([(TextMutant("", "\x1b[2Ja.c", 1, "", "\x1b[31m[/x]", "b\n"), -1.0)], 60)
+    assert "\x1b" not in row and "\n" not in row
+    assert len(row) <= 60
