@@ -163,6 +163,15 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
         default="fpf",
         help="furthest point first; exactly as universalmutator's prioritize_mutants; or random",
     )
+    rank_.add_argument(
+        "--check", action="store_true", help="rank only what compiles (C, C++ and Python)"
+    )
+    rank_.add_argument(
+        "--check-with",
+        metavar="COMMAND",
+        default="",
+        help="the same by a command that reads the source: 'gcc -fsyntax-only -Iinclude -x c -'",
+    )
     rank_.add_argument("--seed", type=int, default=0, help="of the first one, or the random order")
     _set(parser)
     return mutants.mutants

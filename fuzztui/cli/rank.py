@@ -8,7 +8,8 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ _MOST_LINES = 10_000_000
 def rank_mutants(options: argparse.Namespace) -> int:
     """Rank and print; the exit code."""
     # Here, because other commands have no use for what ranking needs.
+    from fuzztui.mutants.check import Check
     from fuzztui.mutants.generate import LANGUAGES, Generated, MutantError, generate, language_of
 
     files = [options.path, *map(Path, options.selections)]
@@ -40,6 +42,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
     lines = parse_lines(options.lines)
     counter = _Counter()
     found = Generated()
+    check = Check(options.check_with) if options.check or options.check_with else None
     for file in files:
         counter.show(f"making mutants of {file}", len(found.mutants))
         if not options.language and language_of(file) == "none":
@@ -47,6 +50,8 @@ def rank_mutants(options: argparse.Namespace) -> int:
             say(f"{file}: its name tells no language: only universal rules (see --language)")
         try:
             generate(file, language=options.language, lines=lines, into=found)
+            if check is not None:
+                check.prepare(file, options.language)
         except MutantError as e:
             counter.clear()
             raise Failure(str(e), USAGE) from None
@@ -57,44 +62,66 @@ def rank_mutants(options: argparse.Namespace) -> int:
         return FAILED
     total = len(found.mutants) if options.limit is None else min(options.limit, len(found.mutants))
     rows: list[tuple[TextMutant, float]] = []
+
+    def accept(index: int) -> bool:
+        if check is None:
+            return True
+        mutant = found.mutants[index]
+        counter.show(f"ranking ({check.rejected:,} do not compile)", len(rows), total)
+        return check.compiles(mutant, Path(mutant.file), options.language)
+
     begun = time.monotonic()
     try:
-        for index, distance in _order(found.mutants, options, counter):
+        for index, distance in _order(found.mutants, options, counter, accept):
             rows.append((found.mutants[index], distance))
             counter.show(f"ranking {len(found.mutants):,} mutants", len(rows), total)
+    except MutantError as e:
+        counter.clear()
+        raise Failure(str(e)) from None
     except KeyboardInterrupt:
         counter.clear()
         say(f"interrupted: the {len(rows):,} that are ranked")
     counter.clear()
     if options.json:
-        objects = (mutant_dict(n, m, d) for n, (m, d) in enumerate(rows, 1))
+        objects = (mutant_dict(n, m, d, check is not None) for n, (m, d) in enumerate(rows, 1))
         print("[" + ",\n ".join(json.dumps(o) for o in objects) + "]")
         return DONE
     width = shutil.get_terminal_size().columns if at_terminal() else 0
     for line in table(rows, width):
         print(line)
     took = time.monotonic() - begun
-    blank = f"; {found.blank:,} that differ in blanks only are left out" if found.blank else ""
-    say(f"{len(rows):,} of {len(found.mutants):,} mutants ranked in {took:.1f} s{blank}")
+    notes = [f"{len(rows):,} of {len(found.mutants):,} mutants ranked in {took:.1f} s"]
+    if found.blank:
+        notes.append(f"{found.blank:,} that differ in blanks only are left out")
+    if check is None:
+        notes.append("whether they compile was not looked at (--check)")
+    else:
+        notes.append(f"{check.rejected:,} that would have come among them do not compile")
+    say("; ".join(notes))
     return DONE
 
 
 def _order(
-    mutants: Sequence[TextMutant], options: argparse.Namespace, counter: _Counter
+    mutants: Sequence[TextMutant],
+    options: argparse.Namespace,
+    counter: _Counter,
+    accept: Callable[[int], bool],
 ) -> Iterator[tuple[int, float]]:
     """Indexes and distances, as they are found."""
     from fuzztui.mutants.rank import rank, rank_as_universalmutator, shuffled
 
     if options.order == "random":
-        yield from ((i, -1.0) for i in shuffled(len(mutants), options.seed)[: options.limit])
+        wanted = (i for i in shuffled(len(mutants), options.seed) if accept(i))
+        yield from ((i, -1.0) for i in islice(wanted, options.limit))
     elif options.order == "universalmutator":
-        for pick in rank_as_universalmutator(mutants, limit=options.limit):
+        for pick in rank_as_universalmutator(mutants, limit=options.limit, accept=accept):
             yield pick.index, pick.distance
     else:
         for pick in rank(
             mutants,
             first=shuffled(len(mutants), options.seed)[0],
             limit=options.limit,
+            accept=accept,
             progress=lambda done, of: counter.show("comparing lines", done, of),
         ):
             yield pick.index, pick.distance
@@ -112,8 +139,11 @@ def parse_lines(text: str) -> set[int]:
     return lines
 
 
-def mutant_dict(place: int, m: TextMutant, distance: float) -> dict[str, object]:
-    """A ranked mutant for ``--json``; the first one, and any in random order, has no distance."""
+def mutant_dict(place: int, m: TextMutant, distance: float, checked: bool) -> dict[str, object]:
+    """A ranked mutant for ``--json``; the first one, and any in random order, has no distance.
+
+    What does not compile is not ranked: ``compiles`` is null where nobody looked.
+    """
     return {
         "rank": place,
         "id": m.id,
@@ -123,6 +153,7 @@ def mutant_dict(place: int, m: TextMutant, distance: float) -> dict[str, object]
         "before": m.before,
         "after": m.after,
         "distance": None if distance < 0 else round(distance, 6),
+        "compiles": True if checked else None,
     }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fuzztui.mutants.text import TextMutant, squeezed
 
-__all__ = ["LANGUAGES", "Generated", "MutantError", "generate", "language_of"]
+__all__ = ["LANGUAGES", "Generated", "MutantError", "generate", "language_of", "read_source"]
 
 LANGUAGES = {
     ".c": "c", ".h": "c",
@@ -75,7 +75,7 @@ def generate(
     out = Generated() if into is None else into
     name = name or str(file)
     language = language or language_of(file)
-    source = _read(file)
+    source = read_source(file)
     seen: set[tuple[int, str]] = set()
     twins: Counter[tuple[str, str]] = Counter()
     indented = language in _INDENTED
@@ -122,8 +122,11 @@ def _changed_lines(source: list[str], language: str) -> Iterator[tuple[int, str,
         yield number, after.removesuffix("\n"), rule.strip()
 
 
-def _read(file: Path) -> list[str]:
-    """The lines of ``file``, without their ends; bytes that are no UTF-8 come back as they were."""
+def read_source(file: Path) -> list[str]:
+    """The lines of ``file`` without their ends. Raises :class:`MutantError`.
+
+    Bytes that are no UTF-8 are surrogates: they can be encoded as they were.
+    """
     try:
         if not file.is_file():
             why = "is a directory" if file.is_dir() else "there is no such file"

@@ -28,6 +28,9 @@ _ROWS_BYTES = 64 << 20
 
 _ROUNDING = 1e-9
 
+Accept = Callable[[int], bool]
+"""Whether the mutant at an index may be ranked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -82,12 +85,15 @@ def rank(
     avoid: Iterable[int] = (),
     among: Iterable[int] | None = None,
     limit: int | None = None,
+    accept: Accept = lambda index: True,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[Pick]:
     """The best ``limit`` mutants (None: all), one by one, as they are found.
 
     ``first`` is the index of the first item. ``avoid``: indexes that are not ranked, but kept
     away from. ``among``: only these indexes are ranked. Ties are the one's that stands first.
+    ``accept`` is asked of each just before it would be next; what it refuses is as if it had
+    never been there, so that only what is wanted of a long list must be checked.
     ``progress`` is told how many of how many edits have been looked at before the first pick.
     """
     chosen = list(range(len(mutants)) if among is None else among)
@@ -98,35 +104,49 @@ def rank(
     nearest[chosen] = np.inf
     for index in avoid:
         distances.lower(nearest, index)
-    at, distance = first, -1.0
-    for n in range(len(chosen) if limit is None else min(limit, len(chosen))):
-        if n:
+    at, distance, picked = first, -1.0, 0
+    for _ in range(len(chosen)):
+        if picked == limit:
+            return
+        wanted = accept(at)
+        nearest[at] = -1.0
+        if wanted:
+            picked += 1
+            yield Pick(at, distance)
+            distances.lower(nearest, at)
+        if picked:
             at = int(np.argmax(nearest))
             distance = float(nearest[at])
-        yield Pick(at, distance)
-        nearest[at] = -1.0
-        distances.lower(nearest, at)
+        else:  # the first one was refused
+            at = next((i for i in chosen if nearest[i] >= 0), at)
 
 
 def rank_as_universalmutator(
-    mutants: Sequence[TextMutant], *, deletions_first: bool = True, limit: int | None = None
+    mutants: Sequence[TextMutant],
+    *,
+    deletions_first: bool = True,
+    limit: int | None = None,
+    accept: Accept = lambda index: True,
 ) -> Iterator[Pick]:
     """In the order of its ``prioritize_mutants``: statement deletions, then what is unlike them."""
     whole = range(len(mutants))
     deleted = [i for i in whole if deletions_first and edit_of(mutants[i]) == DELETED]
     gone = set(deleted)
     rest = [i for i in whole if i not in gone]
-    for group, avoid in ((deleted, []), (rest, deleted)):
+    done: list[int] = []
+    for group in (deleted, rest):
         if group:
-            yield from rank(
+            for pick in rank(
                 mutants,
                 metric=COMPATIBLE,
                 first=group[0],
                 among=group,
-                avoid=avoid,
-                limit=limit,
-            )
-        limit = None if limit is None else limit - len(group)
+                avoid=done,
+                limit=None if limit is None else limit - len(done),
+                accept=accept,
+            ):
+                yield pick
+                done.append(pick.index)
 
 
 def edit_of(mutant: TextMutant) -> str:

@@ -1,6 +1,7 @@
 """``fuzztui mutants rank``."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def test_as_json(capsys):
     distances = [row["distance"] for row in rows[1:]]
     assert distances == sorted(distances, reverse=True)
     assert {*rows[0]} == {
-        "rank", "id", "file", "line", "operator", "before", "after", "distance",
+        "rank", "id", "file", "line", "operator", "before", "after", "distance", "compiles",
     }  # fmt: skip
     assert len({row["id"] for row in rows}) == 30
 
@@ -61,6 +62,46 @@ def test_what_is_wrong_is_said(capsys, tmp_path):
     ]:
         assert main(["mutants", "rank", *words]) == code
         assert why in capsys.readouterr().err
+
+
+NEEDS_CC = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+
+def test_only_what_compiles(capsys, tmp_path):
+    (tmp_path / "a.py").write_text("def f(x, y):\n    return (x + y) * 2\n")
+    assert main(["mutants", "rank", str(tmp_path / "a.py"), "--check", "--json"]) == DONE
+    said = capsys.readouterr()
+    rows = json.loads(said.out)
+    assert len(rows) > 5
+    assert {row["compiles"] for row in rows} == {True}
+    for row in rows:
+        lines = ["def f(x, y):", "    return (x + y) * 2"]
+        lines[row["line"] - 1] = row["after"]
+        compile("\n".join(lines), "a.py", "exec")
+    (tmp_path / "bad.py").write_text("def f(:\n")
+    assert main(["mutants", "rank", str(tmp_path / "bad.py"), "--check"]) == USAGE
+    assert "itself does not compile, so no mutant would: invalid syntax" in capsys.readouterr().err
+    (tmp_path / "a.go").write_text("package a\n\nvar x = 1 + 2\n")
+    assert main(["mutants", "rank", str(tmp_path / "a.go"), "--check"]) == USAGE
+    assert "nothing here checks a source in go" in capsys.readouterr().err
+
+
+@NEEDS_CC
+@pytest.mark.parametrize("order", ["fpf", "random", "universalmutator"])
+def test_only_what_a_c_compiler_takes(capsys, tmp_path, order):
+    (tmp_path / "two.h").write_text("#define TWO 2\n")
+    body = "int f(int x) {\n    if (x > TWO)\n        return 1;\n    return x + 2;\n}\n"
+    (tmp_path / "a.c").write_text(f'#include "two.h"\n{body}')
+    words = ["mutants", "rank", str(tmp_path / "a.c"), "--json", "--order", order]
+    assert main([*words, "--check", "--limit", "15"]) == DONE
+    some = json.loads(capsys.readouterr().out)
+    assert main([*words, "--check-with", "cc -fsyntax-only -w -x c -"]) == DONE
+    whole = json.loads(capsys.readouterr().out)
+    assert [row["id"] for row in some] == [row["id"] for row in whole][:15]
+    assert main([*words, "--check-with", "false"]) == USAGE
+    assert "false ended with status 1" in capsys.readouterr().err
+    assert main([*words, "--check-with", "no-such-compiler -x"]) == USAGE
+    assert "no-such-compiler -x: No such file" in capsys.readouterr().err
 
 
 def test_lines():

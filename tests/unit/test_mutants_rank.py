@@ -109,6 +109,18 @@ def test_a_limit_gives_the_beginning_and_nothing_is_done_ahead():
         assert [p.index for p in picks] == deleted[:limit]
 
 
+@given(programs, st.sets(st.integers(0, 13)))
+@settings(max_examples=60)
+def test_what_is_refused_is_as_if_it_had_never_been(mutants, refused):
+    def accept(index):
+        return index not in refused
+
+    kept = [m for i, m in enumerate(mutants) if accept(i)]
+    for ranking in (rank, rank_as_universalmutator):
+        some = [(mutants[p.index], p.distance) for p in ranking(mutants, accept=accept)]
+        assert some == [(kept[p.index], p.distance) for p in ranking(kept)]
+
+
 def test_weights_count():
     """With the place alone, the order is one of places."""
     mutants = [TextMutant(str(n), "a.c", 1 + n, "", f"x{n}", f"y{n}") for n in range(8)]
