@@ -6,19 +6,29 @@ import argparse
 import contextlib
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fuzztui.cli.figures import status_rows
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
-from fuzztui.cli.words import DONE, FAILED, duration, say
-from fuzztui.model.selectors import ENDED, Totals, running_time, status_dict, throughput, totals
-from fuzztui.model.state import Instance
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed
+from fuzztui.model.selectors import (
+    ENDED,
+    Totals,
+    groups,
+    running_time,
+    status_dict,
+    throughput,
+    totals,
+)
+from fuzztui.model.state import Instance, State
 from fuzztui.supervise.addseed import ADDED
 from fuzztui.supervise.foreign.instance import ago
 from fuzztui.supervise.foreign.snapshot import Snapshot, snapshot
 from fuzztui.supervise.foreign.trees import TreeError, Trees
 from fuzztui.supervise.processes import EngineProcess
+from fuzztui.wire.signals import is_by_signal, signal_name
 from fuzztui.wire.text import visible
 
 FRESH_S = 3.0
@@ -72,6 +82,11 @@ def status(options: argparse.Namespace) -> int:
         return DONE
     run = find_run(options.run)
     now = standing(run)
+    if now.word == "empty" and now.pid is None:
+        raise Failure(
+            f"{run}: its campaign has never begun; start it: fuzztui {run / 'campaign.toml'}",
+            NOT_RUNNING,
+        )
     if options.json:
         print(json.dumps(status_object(run, now), indent=2))
     else:
@@ -96,6 +111,7 @@ def foreign_object(path: Path, seen: Snapshot) -> dict[str, Any]:
         age = seen.ages.get(i.id, -1.0)
         row["age_s"] = round(age, 1) if age >= 0 else None
         row["version"] = i.version
+        row["cpu"] = row["rss"] = None  # whose processes they are is not looked at
     return {**whole, "problems": seen.problems}
 
 
@@ -116,10 +132,11 @@ def foreign_text(path: Path, seen: Snapshot) -> str:
         ("instances", ", ".join(f"{n} {word}" for word, n in counts.items())),
         ("figures", age),
         ("elapsed", duration(state.t)),
-        ("execs", f"{t.execs:,}  at {t.execs_per_sec:,.0f}/s"),
+        ("execs", f"{t.execs:,}  at {speed(t.execs_per_sec)}{_unmeasured(t)}"),
         ("corpus", f"{t.corpus:,}"),
         ("coverage", _cover(t)),
         ("crashes", f"{t.crashes:,}, {t.hangs:,} hangs"),
+        *_signals(state),
         *peers,
         ("directory", str(path)),
     ]
@@ -128,7 +145,7 @@ def foreign_text(path: Path, seen: Snapshot) -> str:
         age_of = seen.ages.get(i.id, -1.0)
         lines.append(
             f"  {visible(i.id):<9} {visible(i.state):<8} {ago(age_of) if age_of >= 0 else '-':>7} "
-            f"{i.execs:>14,} execs {i.execs_per_sec:>8,.0f}/s {i.corpus:>7,} corpus "
+            f"{i.execs:>14,} execs {speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus "
             f"{i.crashes:>4,} crashes"
         )
         if i.state == "stalled":
@@ -139,9 +156,30 @@ def foreign_text(path: Path, seen: Snapshot) -> str:
     return "\n".join(lines)
 
 
+def _signals(state: State) -> Iterator[tuple[str, str]]:
+    """The row about crashes by the signals in their names."""
+    found = sorted(groups(state), key=lambda g: -len(g.findings))
+    words = [
+        f"{len(g.findings):,} {signal_name(g.first.sig)}"
+        for g in found
+        if is_by_signal(g.signature)
+    ]
+    if words:
+        more = f" and {len(words) - LATEST} more" if len(words) > LATEST else ""
+        yield "by signal", f"{', '.join(words[:LATEST])}{more} (nobody ran them)"
+
+
+def _unmeasured(t: Totals) -> str:
+    return "" if t.execs_per_sec >= 0 else " (not measured yet)"
+
+
 def status_object(run: Path, now: Standing) -> dict[str, object]:
     """The object of ``status --json``."""
-    return {**status_dict(now.state), "state": now.word, "run": str(run), "pid": now.pid}
+    whole = {**status_dict(now.state), "state": now.word, "run": str(run), "pid": now.pid}
+    for row in whole["instances"] if now.gone_s else ():
+        for age in ("age_s", "slow_age_s"):
+            row[age] = None if row[age] is None else round(row[age] + now.gone_s, 3)
+    return whole
 
 
 def status_text(run: Path, now: Standing) -> str:
@@ -158,7 +196,7 @@ def status_text(run: Path, now: Standing) -> str:
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.word}{reason}"),
         ("elapsed", duration(running_time(state)) + budget),
-        ("execs", f"{t.execs:,}  at {throughput(state):,.0f}/s{average}"),
+        ("execs", f"{t.execs:,}  at {speed(throughput(state))}{average}"),
         ("corpus", f"{t.corpus:,}"),
         ("coverage", _cover(t)),
         *status_rows(state),
@@ -169,7 +207,7 @@ def status_text(run: Path, now: Standing) -> str:
     for i in state.instances.values():
         lines.append(
             f"  {visible(i.id):<9} {visible(i.state):<10} {i.execs:>12,} execs "
-            f"{i.execs_per_sec:>8,.0f}/s {i.corpus:>7,} corpus {i.crashes:>4,} crashes"
+            f"{speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus {i.crashes:>4,} crashes"
             + _old(i, now)
         )
         if i.reason and i.reason != state.reason:
@@ -181,14 +219,14 @@ def status_text(run: Path, now: Standing) -> str:
     if now.word == "interrupted":
         living = EngineProcess.unsupervised(run / "out")
         still = f"; {', '.join(living)} still run, with nobody to watch them" if living else ""
-        lines.append(f"the supervisor is gone{still}")
+        lines.append(f"the supervisor is gone, for {duration(now.gone_s)}{still}")
         lines.append(f"fuzztui {run / 'campaign.toml'} goes on with the campaign")
     return "\n".join(lines)
 
 
 def _old(i: Instance, now: Standing) -> str:
     """How old a running instance's figures are, where that is worth a word."""
-    age = now.state.t - i.stats_t
+    age = now.state.t - i.stats_t + now.gone_s
     if now.word in ENDED or i.state in ENDED or i.stats_t < 0 or age < FRESH_S:
         return ""
     return f", {ago(age)} old"

@@ -6,9 +6,11 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from fuzztui.campaign import Campaign, CampaignError, Loaded, load, write_frozen
+from fuzztui.campaign.load import Tables
 from fuzztui.cli.headless import follow
 from fuzztui.cli.look import screen, status_object, status_text
 from fuzztui.cli.runs import SAMPLES, Standing, is_run, sample, standing, with_output
@@ -103,6 +105,9 @@ def _in_new_directory(loaded: Loaded) -> Loaded:
     return with_output(loaded, path)
 
 
+_LONGEST_VALUE = 40
+"""Characters of a key's value that are worth telling."""
+
 _IDENTITY = (
     ("engine", "kind"),
     ("target", "function"),
@@ -126,17 +131,25 @@ def _same_campaign(loaded: Loaded, where: Path) -> None:
                 "use --new, or --set campaign.output=DIR",
                 USAGE,
             )
-    if running(where):
-        changed = [
-            f"{table}.{key}"
-            for table, keys in loaded.frozen.items()
-            for key in keys.keys() | before.get(table, {}).keys()
-            if keys.get(key) != before.get(table, {}).get(key)
-        ]
-        if changed:
-            say(
-                f"changed since the start, not in force until resumed: {', '.join(sorted(changed))}"
-            )
+    changed = sorted(_changed(before, loaded.frozen))
+    if changed and running(where):
+        say(f"changed since the start, not in force until resumed: {', '.join(changed)}")
+    elif changed:
+        say(f"not as it was before: {', '.join(changed)}")
+
+
+def _changed(before: Tables, now: Tables) -> Iterator[str]:
+    """Which keys have another value, and what they had."""
+    for table, keys in now.items():
+        old = before.get(table, {})
+        for key in keys.keys() | old.keys():
+            if (was := old.get(key)) != (is_ := keys.get(key)):
+                yield f"{table}.{key} ({_value(was)} -> {_value(is_)})"
+
+
+def _value(value: object) -> str:
+    text = "none" if value is None else str(value)
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
 
 
 def _has_begun(where: Path) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,11 +11,12 @@ import fuzztui
 from fuzztui.campaign import CampaignError, Loaded, load
 from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
 from fuzztui.log.files import LogError
-from fuzztui.model.selectors import ENDED
+from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
 from fuzztui.remote.client import running
 from fuzztui.session import LiveClock, ReplayClock, Session
 from fuzztui.supervise.foreign.trees import Trees
+from fuzztui.supervise.processes import EngineProcess
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
@@ -27,8 +30,12 @@ def sample(file: Path) -> Path:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a directory looks like a run of ours."""
-    return (path / "log").is_dir()
+    """Whether a directory looks like a run of ours: others have a ``log/`` too."""
+    log = path / "log"
+    try:
+        return log.is_dir() and ((path / "supervisor").is_dir() or any(log.glob("*.jsonl*")))
+    except OSError:
+        return False
 
 
 def with_output(loaded: Loaded, run: Path) -> Loaded:
@@ -59,6 +66,8 @@ def find_run(given: Path | None) -> Path:
         if Trees([given]).places():
             raise Failure(f"{given} is AFL's: fuzztui watch {given}", NOT_RUNNING)
         return _only_or_latest(given)
+    if len(given.parts) == 1 and is_run(Path("runs") / given):
+        return (Path("runs") / given).absolute()
     raise Failure(f"{given}: there is no such run directory", NOT_RUNNING)
 
 
@@ -73,7 +82,8 @@ def _only_or_latest(parent: Path) -> Path:
     if len(alive) > 1:
         names = ", ".join(str(p) for p in sorted(alive))
         raise Failure(f"several campaigns run here, name one: {names}", USAGE)
-    return alive[0] if alive else max(runs, key=lambda p: (p / "log").stat().st_mtime)
+    begun = [p for p in runs if any((p / "log").iterdir())] or runs
+    return alive[0] if alive else max(begun, key=lambda p: (p / "log").stat().st_mtime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +92,8 @@ class Standing:
 
     state: State
     pid: int | None
+    gone_s: float = 0.0
+    """For how long nobody has supervised it, where somebody should."""
 
     @property
     def word(self) -> str:
@@ -94,7 +106,22 @@ class Standing:
 def standing(run: Path) -> Standing:
     """Fold the whole log of a run (by its last checkpoint). Raises :class:`Failure`."""
     pid = running(run)
-    return Standing(fold_all(open_session(run)), pid)
+    now = Standing(fold_all(open_session(run)), pid)
+    if now.word != "interrupted":
+        return now
+    state = now.state
+    gone_s = max(0.0, time.time() - wall_time(state, state.t)) if state.wall else 0.0
+    _left_alone(state, EngineProcess.unsupervised(run / "out"))
+    return replace(now, gone_s=gone_s)
+
+
+def _left_alone(state: State, living: Collection[str]) -> None:
+    """Nobody has looked since the supervisor died: say of instances what is so now."""
+    for i in state.instances.values():
+        if i.state not in ENDED:
+            i.execs_per_sec = -1.0
+            if i.id not in living:
+                i.state, i.pid, i.cpu, i.rss, i.processes = "interrupted", 0, 0.0, 0, 0
 
 
 def open_session(path: Path, *, at: float | None = None) -> Session:

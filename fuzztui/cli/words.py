@@ -27,6 +27,11 @@ def say(text: str) -> None:
     print(visible(f"fuzztui: {text}", lines=True), file=sys.stderr, flush=True)
 
 
+def speed(per_second: float) -> str:
+    """``1,234/s``; a rate that nobody knows yet (-1) is a dash."""
+    return f"{per_second:,.0f}/s" if per_second >= 0 else "-/s"
+
+
 def duration(seconds: float) -> str:
     """``75`` -> ``1m15s``; ``90061`` -> ``1d01h01m``."""
     s = int(seconds)

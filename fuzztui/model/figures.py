@@ -6,7 +6,7 @@ What the totals over instances mean:
 * ``edges``, ``edges_valid``: the maximum, because instances exchange their finds
   and so cover the same code;
 * an instance that is paused or has no process has rate 0, whatever its last
-  statistics said.
+  statistics said; one whose rate nobody knows (yet) adds nothing to the sum.
 """
 
 from __future__ import annotations
@@ -78,9 +78,13 @@ def _maximum(state: State, name: str, old: int, new: int) -> None:
         maxima.add(state.t, highest)
 
 
-def _set_rate(state: State, i: Instance, rate: float, cpu: float) -> None:
-    shift(state, "rate", i.execs_per_sec, rate)
-    i.execs_per_sec = rate
+def _set_rate(state: State, i: Instance, rate: float) -> None:
+    before, i.execs_per_sec = i.execs_per_sec, rate
+    if rate >= 0 or before > 0:  # else nothing to draw: 0 would be a figure
+        shift(state, "rate", max(0.0, before), max(0.0, rate))
+
+
+def _set_cpu(state: State, i: Instance, cpu: float) -> None:
     if cpu != i.cpu:
         shift(state, "cpu", i.cpu, cpu)
         i.cpu = cpu
@@ -93,8 +97,9 @@ def instance_state(state: State, e: InstanceState, touched: Touched) -> None:
     i.pid, i.restarts = count(e.pid), max(count(e.restarts), 0)
     if e.state in IDLE_STATES:
         gone = e.state in GONE_STATES
-        _set_rate(state, i, 0.0, 0.0 if gone else i.cpu)
+        _set_rate(state, i, 0.0)
         if gone:
+            _set_cpu(state, i, 0.0)
             i.rss = i.processes = 0
     touched.campaign = True
 
@@ -121,11 +126,11 @@ def stats(state: State, e: Stats, touched: Touched) -> None:
     hangs = max(count(e.hangs), i.hang_files)
     rate = 0.0 if i.state in IDLE_STATES else round(finite(e.execs_per_sec), 3)
     shift(state, "execs", i.execs, execs)
-    shift(state, "rate", i.execs_per_sec, rate)
+    _set_rate(state, i, rate if rate >= 0 else -1.0)
     shift(state, "corpus", i.corpus, corpus)
     shift(state, "crashes", i.crashes, crashes)
     shift(state, "hangs", i.hangs, hangs)
-    i.execs, i.execs_per_sec = execs, rate
+    i.execs = execs
     i.corpus, i.crashes, i.hangs = corpus, crashes, hangs
     edges, i.edges = i.edges, count(e.edges)
     _maximum(state, "edges", edges, i.edges)

@@ -50,6 +50,7 @@ from fuzztui.wire.events import (
     Synced,
     Unknown,
 )
+from fuzztui.wire.signals import is_by_signal
 
 __all__ = ["FOLD_VERSION", "apply"]
 
@@ -95,8 +96,11 @@ def apply(state: State, records: Iterable[Record]) -> Changes:
 def _is_news(state: State, event: Event) -> bool:
     """Whether the event list shows it: of mutants only kills, or it would show nothing else.
 
-    Nor a queue that is told again because a resumed afl-fuzz has numbered it anew.
+    Nor a queue that is told again because a resumed afl-fuzz has numbered it anew, nor a
+    description that is nothing but the signal in the finding's name.
     """
+    if isinstance(event, FindingDescribed):
+        return not is_by_signal(event.signature)
     if isinstance(event, EntrySaved):
         before = state.entries.get(f"{event.instance}/{event.id}")
         return event.first < 0 and (before is None or not before.saved)

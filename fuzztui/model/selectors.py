@@ -43,6 +43,7 @@ class Totals:
 
     execs: int
     execs_per_sec: float
+    """Of those instances whose rate is known; -1 where that leaves nothing."""
     corpus: int
     crashes: int
     hangs: int
@@ -62,7 +63,7 @@ def totals(state: State) -> Totals:
     all_ = list(state.instances.values())
     return Totals(
         execs=sum(i.execs for i in all_),
-        execs_per_sec=round(sum(i.execs_per_sec for i in all_), 3),
+        execs_per_sec=_known_rate([i.execs_per_sec for i in all_]),
         corpus=sum(i.corpus for i in all_),
         crashes=sum(i.crashes for i in all_),
         hangs=sum(i.hangs for i in all_),
@@ -82,6 +83,11 @@ def _known_sum(values: Iterable[int]) -> int:
     return sum(known) if known else -1
 
 
+def _known_rate(rates: list[float]) -> float:
+    known = round(sum(r for r in rates if r >= 0), 3)
+    return known if known or min(rates, default=0.0) >= 0 else -1.0
+
+
 # ---------------------------------------------------------------------- time
 
 
@@ -97,7 +103,10 @@ def running_time(state: State, now: float | None = None) -> float:
 
 
 def throughput(state: State) -> float:
-    """Executions a second: now, or over all the running time once the campaign has ended."""
+    """Executions a second: now, or over all the running time once the campaign has ended.
+
+    -1 where it is not known yet.
+    """
     t = totals(state)
     seconds = running_time(state)
     if state.state not in ENDED:
@@ -344,7 +353,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "progress": progress(state),
         "seed": state.seed,
         "execs": t.execs,
-        "execs_per_sec": throughput(state),
+        "execs_per_sec": _or_none(throughput(state)),
         "corpus": t.corpus,
         "crashes": t.crashes,
         "hangs": t.hangs,
@@ -399,7 +408,7 @@ def _instance_dict(i: Instance, state: State) -> dict[str, Any]:
         "pid": i.pid or None,
         "restarts": i.restarts,
         "execs": i.execs,
-        "execs_per_sec": i.execs_per_sec,
+        "execs_per_sec": _or_none(i.execs_per_sec),
         "corpus": i.corpus,
         "crashes": i.crashes,
         "hangs": i.hangs,

@@ -48,6 +48,7 @@ class Instance:
     """The next id that it will import from each sibling or stranger."""
     execs: int = 0
     execs_per_sec: float = 0.0
+    """-1 while nobody knows."""
     corpus: int = 0
     favored: int = -1
     pending: int = -1

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from fuzztui.supervise.files import read_regular
 from fuzztui.supervise.stats import MAX_SIZE, parse_stats, to_stats
-from fuzztui.wire.events import Stats
+from fuzztui.wire.events import Message, Stats
 
 __all__ = ["FiguresSource", "FileFigures", "StatsFile"]
 
@@ -23,6 +23,9 @@ class FiguresSource(Protocol):
 
     def look(self, *, last: bool = False) -> Stats | None:
         """News, None if there are none. ``last``: nobody writes any more."""
+
+    def notes(self) -> list[Message]:
+        """What there is to say of the figures themselves, each thing once."""
 
     def interrupted(self) -> None:
         """The instance did not run for a while (a pause, a restart): no rate spans that."""
@@ -79,6 +82,10 @@ class FileFigures:
         self._due = now + EVERY_S
         self._told = stats
         return stats
+
+    def notes(self) -> list[Message]:
+        """Nothing: such an engine's files are new enough."""
+        return []
 
     def interrupted(self) -> None:
         """Such an engine knows itself when it was paused."""

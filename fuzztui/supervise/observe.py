@@ -187,7 +187,9 @@ class _Instance:
                 yield warning
         if synced := self.peers.look(last=last):
             yield synced
-        if stats := self.figures.look(last=last):
+        stats = self.figures.look(last=last)
+        yield from self.figures.notes()
+        if stats:
             # Files do not lie: AFL counts its crashes from 0 again when it is resumed.
             crashes = max(stats.crashes, self.finds.count("crashes"))
             hangs = max(stats.hangs, self.finds.count("hangs"))

@@ -12,10 +12,13 @@ from collections.abc import Mapping
 
 from fuzztui.wire.events import Stats
 
-__all__ = ["MAX_SIZE", "parse_stats", "to_stats"]
+__all__ = ["MAX_SIZE", "own_rate", "parse_stats", "to_stats", "whole"]
 
 MAX_SIZE = 64 * 1024
 """Bytes of the file that are looked at; AFL's has about 2,000."""
+
+MEASURED_S = 30
+"""A file of a younger process is AFL's first one: its rate is that of running the seeds once."""
 
 _MAX_INT = 2**63 - 1
 _NUMBER = re.compile(r"([0-9]{1,30})(?:\.[0-9]*)?%?")
@@ -73,6 +76,20 @@ def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
         stability=_real(values.get("stability"), -1.0),
         age=round(max(0.0, age), 2),
     )
+
+
+def own_rate(values: Mapping[str, str]) -> float:
+    """The rate that AFL itself gives, for who has one look only; -1 in its first file."""
+    if whole(values, "last_update") - whole(values, "start_time") < MEASURED_S:
+        return -1.0
+    last_minute = _real(values.get("execs_ps_last_min"), -1.0)
+    return last_minute if last_minute >= 0 else _real(values.get("execs_per_sec"), -1.0)
+
+
+def whole(values: Mapping[str, str], key: str) -> int:
+    """A number that has to be exact, such as a time; 0 for anything else."""
+    text = values.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
 
 def _count(text: str | None, missing: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from fuzztui.tui.widgets.braille import gauge
 from fuzztui.tui.widgets.canvas import Line, Span
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
+from fuzztui.wire.signals import is_by_signal, signal_name
 
 LABEL = 10
 """Cells for the names of properties."""
@@ -46,14 +46,6 @@ def finding_title(finding: Finding) -> str:
         return finding.file
     what = signal_name(finding.sig) if finding.sig > 0 else finding.category
     return f"{what}, found by {op}" if op else what
-
-
-def signal_name(number: int) -> str:
-    """``SIGSEGV`` for 11; a number that this system has no name for as it is."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def entry_lines(
@@ -165,6 +157,9 @@ def finding_lines(
     if finding.detail:
         lines += [[], title("report")]
         lines += [[Span(text)] for text in plain_lines(finding.detail)]
+    elif is_by_signal(finding.signature):
+        words = "not run again, only watched: findings of one signal may have many causes"
+        lines += [[], [Span(words, "muted")]]
     elif not finding.signature:
         words = "not described yet" if run is not None else "not run again: only watched"
         lines += [[], [Span(words, "muted")]]
@@ -175,7 +170,8 @@ def _members(finding: Finding, state: State) -> list[Line]:
     keys = state.groups.get(finding.signature, []) if finding.signature else []
     if len(keys) < 2:
         return []
-    lines: list[Line] = [[], title(f"{len(keys):,} files of this cause")]
+    of = "with this signal" if is_by_signal(finding.signature) else "of this cause"
+    lines: list[Line] = [[], title(f"{len(keys):,} files {of}")]
     for key in keys[:MEMBERS]:
         member = state.findings.get(key)
         at = figures.clock(member.t) if member is not None else ""

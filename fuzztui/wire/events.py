@@ -192,7 +192,8 @@ class Stats(Event):
 
     ``age`` is how old the figures were (seconds) when they were read; ``slow_age`` the
     same of ``stability`` and ``edges_total``, where they are told more rarely than the
-    others (AFL's StatsD has not got them), else -1.
+    others (AFL's StatsD has not got them), else -1. ``execs_per_sec`` is the rate of late,
+    -1 until that was measured.
     ``-1`` means that the engine does not report the figure.
     """
 
@@ -302,7 +303,8 @@ class FindingSaved(Event):
 class FindingDescribed(Event):
     """What re-running or the engine itself found out about a finding.
 
-    ``signature`` groups findings with one cause; ``title`` is one line for people
+    ``signature`` groups findings with one cause (or, of a watched campaign, whose target is
+    never run, with one signal: :mod:`fuzztui.wire.signals`); ``title`` is one line for people
     ("ZeroDivisionError: division by zero"), ``place`` "file.py:12 in func",
     ``detail`` a traceback or sanitizer report, ``input`` a short printable form.
     ``count``: how often that signature was met so far.

@@ -27,6 +27,7 @@ def test_a_headless_run_to_its_budget(home):
     assert last["mutants"] is None
     assert [i["id"] for i in last["instances"]] == ["main"]
     assert home.processes() == []
+    assert json.loads(home("status", str(home.run), "--json")) == home.status()
     # The log says the same as the live run did, and the directory the same as the log.
     assert json.loads(home("replay", str(home.run), "--json"))["execs"] == 2000
     assert len(list((home.run / "out/main/queue").glob("id:*"))) == last["corpus"]
@@ -161,9 +162,15 @@ def test_survives_sigkill_of_everything(home):
     home.kill_everything()
     eventually(lambda: home.status_pid() is None)
     queue = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
-    assert home.status()["state"] == "interrupted"
-    before = home.status()["execs"]
-    home.detach()
+    status = home.status()
+    assert (status["state"], status["execs_per_sec"]) == ("interrupted", None)
+    (main,) = status["instances"]
+    assert (main["state"], main["execs_per_sec"], main["pid"]) == ("interrupted", None, None)
+    eventually(lambda: home.status()["instances"][0]["age_s"] > main["age_s"])
+    assert "the supervisor is gone, for " in home("status", str(home.run))
+    before = status["execs"]
+    home.detach("--set", "target.timeout=7s")
+    assert "not as it was before: target.timeout (" in home.stderr
     eventually(lambda: home.status()["execs"] > before)
     now = {p.name for p in (home.run / "out/main/queue").glob("id:*")}
     assert queue <= now
@@ -228,7 +235,7 @@ def test_a_run_that_is_deleted_while_it_is_followed(home):
     with subprocess.Popen(
         command, cwd=home.path, env=home.env, stderr=subprocess.PIPE, text=True
     ) as following:
-        eventually(lambda: home.run.is_dir() and home.status()["execs"] > 0)
+        eventually(lambda: home.status_pid() and home.status()["execs"] > 0)
         home.run.rename(home.path / "away")
         _, words = following.communicate(timeout=30)
     assert following.returncode == 3

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
 from fuzztui.supervise.afl import statsd
 from fuzztui.supervise.afl.statsd import Gauges, parse_gauges, statsd_port
+from fuzztui.supervise.identity import ProcessId
+from fuzztui.supervise.observe import Observer
+from fuzztui.supervise.relay import Offsets
 from fuzztui.supervise.rundir import RunDir
+from fuzztui.wire.events import Message, Record, Stats
 
 PACKET = (
     "fuzzing.cycle_done:3|g\nfuzzing.cycles_wo_finds:0|g\nfuzzing.execs_done:{execs}|g\n"
@@ -77,7 +85,7 @@ def told(gauges, home, clock, execs, *, after=1.0, edges=6):
 def test_rates_are_deltas_and_ages_small(gauges, home, clock):
     first = told(gauges, home, clock, 5000)
     assert (first.execs, first.corpus, first.pending, first.cycles) == (5000, 30, 7, 3)
-    assert first.execs_per_sec == 0  # its own average is that of the seeds
+    assert first.execs_per_sec == -1  # its own average is that of the seeds
     second = told(gauges, home, clock, 6000)
     assert second.execs_per_sec == pytest.approx(1000)
     assert second.age == 0
@@ -150,6 +158,79 @@ def test_a_port_that_somebody_took_is_replaced(gauges, home):
         again = Gauges(home, "main")
         assert statsd_port(home, "main") not in (0, port)
         again.close()
+
+
+@pytest.fixture
+def stranger(gauges, home):
+    """Has the port of an afl-fuzz that lives on while nobody supervises it."""
+    living = ProcessId.of(os.getpid())
+    assert living is not None
+    (home.instance("main") / "process.json").write_text(json.dumps(living.to_json()))
+    port = statsd_port(home, "main")
+    gauges.close()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.bind(("127.0.0.1", port))
+        yield stranger
+
+
+def test_a_port_that_was_taken_from_a_living_one_is_told_and_the_age_is_true(
+    stranger, home, clock, tmp_path
+):
+    port = statsd_port(home, "main")
+    file = tmp_path / "out/main/fuzzer_stats"
+    file.write_text(FILE.format(execs=77))
+    observer = Observer(home.out, State(), Offsets(0, {}), {})
+    observer.add("main", Gauges(home, "main", 5000))
+    events = [e for _ in range(3) for e in observer.poll().events]
+    (told,) = [e for e in events if isinstance(e, Message) and e.level == "warning"]
+    assert (told.instance, told.text) == (
+        "main",
+        "figures of main are only as fresh as its files until it is restarted: "
+        f"port {port} is taken by another process",
+    )
+    assert statsd_port(home, "main") == port  # that is where it sends
+    assert not [e for e in events if isinstance(e, Stats)]  # what the log has is newer
+    # Its files are all there is: a rate comes of two of them.
+    begin = 1_700_000_000
+    for execs, at, rate in ((6000, begin, -1), (18_000, begin + 60, 200)):
+        clock.now += 60
+        file.write_text(FILE.format(execs=execs) + f"start_time : {begin}\nlast_update : {at}\n")
+        os.utime(file, (time.time() - 40,) * 2)
+        (stats,) = observer.poll().events
+        assert isinstance(stats, Stats)
+        assert (stats.execs, stats.execs_per_sec) == (execs, rate)
+        assert stats.age == pytest.approx(40, abs=5)
+    state = State()
+    apply(state, [Record(1, 100.0, stats), Record(2, 120.0, Message("info", "later"))])
+    assert state.t - state.instances["main"].stats_t == pytest.approx(60, abs=5)
+    observer.close()
+
+
+def test_a_port_that_is_free_again_is_taken_again(stranger, home, clock):
+    port = statsd_port(home, "main")
+    again = Gauges(home, "main", 5000)
+    assert [n.level for n in again.notes()] == ["warning"]
+    assert told(again, home, clock, 6000, after=9) is None  # the stranger has it
+    stranger.close()
+    assert told(again, home, clock, 6500, after=1) is None  # not every second
+    clock.now += 5
+    again.look()
+    assert [(n.level, n.text) for n in again.notes()] == [
+        ("info", f"port {port} is free again: figures of main are fresh again")
+    ]
+    fresh = told(again, home, clock, 7000)
+    assert (fresh.execs, fresh.age) == (7000, 0)
+    assert again.notes() == []
+    again.close()
+
+
+def test_the_next_start_has_another_port(stranger, home, clock):
+    port = statsd_port(home, "main")
+    again = Gauges(home, "main", 5000)
+    again.look(last=True)  # its process has ended
+    assert statsd_port(home, "main") not in (0, port)
+    assert told(again, home, clock, 6000).execs == 6000
+    again.close()
 
 
 def test_without_packets_the_file_counts(gauges, home, clock, tmp_path):

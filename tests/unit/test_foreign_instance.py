@@ -166,7 +166,7 @@ def test_nothing_new_is_no_event(fuzzer):
 
 def test_the_rate_is_of_what_was_executed_between_two_rows(fuzzer):
     f = figures(fuzzer)
-    assert f.look().execs_per_sec == 900.0  # what AFL says, until there are two
+    assert f.look().execs_per_sec == 1000.0  # of the rows that were there
     for s, execs, rate in (
         (3605, 3_600_500, 100.0),
         (3610, 3_600_500, 0.0),
@@ -180,7 +180,85 @@ def test_the_rate_is_of_what_was_executed_between_two_rows(fuzzer):
     (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 3620))
     assert f.look().execs_per_sec == 1e4
     (fuzzer.path / "plot_data").write_text(PLOT + row(5))
-    assert f.look().execs_per_sec == 900.0  # begun anew
+    assert f.look().execs_per_sec == -1.0  # begun anew: nobody knows
+
+
+def test_what_afl_says_at_first_is_no_rate(tmp_path):
+    """As 4.04c does it: files at 0 s and every minute, rows from then on, every five seconds."""
+    new = Fuzzer(tmp_path / "main", ago=60, run=0)
+    (new.path / "fuzzer_stats").write_text(
+        stats(new.start, 0, execs_done=8, execs_per_sec="16000.00", execs_ps_last_min="0.00")
+    )
+    f = figures(new)
+    assert (f.look().execs, f.latest.execs_per_sec) == (8, -1.0)
+    (new.path / "fuzzer_stats").write_text(stats(new.start, 60, execs_done=60_008))
+    assert f.look().execs_per_sec == 1000.0
+    for s, execs, rate in ((61, 61_500, 1000.0), (66, 71_500, 2000.0), (71, 71_500, 0.0)):
+        with (new.path / "plot_data").open("a") as file:
+            file.write(row(s, execs))
+        assert f.look().execs_per_sec == rate
+    # Another process: what is known is of the one before.
+    again = stats(new.start + 90, 71, last_update=new.start + 90, fuzzer_pid=7)
+    (new.path / "fuzzer_stats").write_text(again)
+    assert f.look().execs_per_sec == -1.0
+
+
+def test_no_rate_spans_a_pause(fuzzer):
+    f = figures(fuzzer)
+    f.look()
+    for s, execs, rate in (
+        (3605, 3_600_500, 100.0),
+        (4205, 3_600_500, 100.0),
+        (4210, 3_601_500, 200.0),
+    ):
+        with (fuzzer.path / "plot_data").open("a") as file:
+            file.write(row(s, execs))
+        assert f.look().execs_per_sec == rate  # of ten minutes it was stopped for most
+    f.interrupted()
+    for s, execs, rate in ((4220, 3_601_500, 200.0), (4225, 3_603_000, 300.0)):
+        with (fuzzer.path / "plot_data").open("a") as file:
+            file.write(row(s, execs))
+        assert f.look().execs_per_sec == rate
+
+
+def test_the_exact_time_of_a_row_is_that_of_its_file(fuzzer):
+    f = figures(fuzzer)
+    now = time.time()
+    for s, execs, written in ((3604, 3_700_000, 0.2), (3610, 3_705_300, 5.5), (3615, 3_710_300, 9)):
+        with (fuzzer.path / "plot_data").open("a") as file:
+            file.write(row(s, execs))
+        os.utime(fuzzer.path / "plot_data", (now + written,) * 2)
+        told = f.look()
+        if s == 3610:  # six seconds of AFL's clock, which were five
+            assert told.execs_per_sec == pytest.approx(1000.0, abs=0.1)
+    assert told.execs_per_sec == 1000.0  # a copy has other times
+
+
+def test_a_single_look_at_a_file_that_is_not_the_first(tmp_path):
+    old = Fuzzer(tmp_path / "main")
+    (old.path / "plot_data").unlink()
+    assert figures(old).look().execs_per_sec == 900.0  # AFL's average
+    text = stats(old.start, 3600, execs_ps_last_min="77.00")
+    (old.path / "fuzzer_stats").write_text(text)
+    assert figures(old).look().execs_per_sec == 77.0
+
+
+def test_rows_of_old_afl_have_no_executions(tmp_path):
+    old = Fuzzer(tmp_path / "main", ago=300, run=0)
+    header = "# unix_time, cycles_done, cur_path, paths_total, execs_per_sec\n"
+    figures_of = {"execs_done": 8, "execs_per_sec": 5000, "run_time": 0}
+    (old.path / "fuzzer_stats").write_text(stats(old.start, 0, **figures_of))
+    (old.path / "plot_data").write_text(f"{header}{old.start}, 0, 1, 2, 5000.00\n")
+    f = figures(old)
+    assert f.look().execs_per_sec == -1.0
+    with (old.path / "plot_data").open("a") as file:
+        file.write(f"{old.start + 5}, 0, 1, 2, 700.00\n")
+    assert f.look().execs_per_sec == 700.0
+    # It writes no more rows where nothing is found: then its minutes count.
+    os.utime(old.path / "plot_data", (old.start + 5,) * 2)
+    (old.path / "fuzzer_stats").write_text(stats(old.start, 60, execs_done=30_008))
+    os.utime(old.path / "fuzzer_stats", (old.start + 60,) * 2)
+    assert f.look().execs_per_sec == 500.0
 
 
 def test_an_emptied_file_keeps_the_old_figures(fuzzer):

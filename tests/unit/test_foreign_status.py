@@ -35,6 +35,7 @@ def test_a_page_of_text(out, capsys):
     assert "0 s to 60 min old" in text or "1 s to 60 min old" in text
     assert "2, 0 hangs" in text  # crashes.DATE too
     assert "also imports from a stranger" in text
+    assert "2 SIGABRT (nobody ran them)" in text
     assert "crash: main/crashes/id:000000,sig:06" in text
     assert "crash: main/crashes.2026-01-01-00:00:00/id:000000" in text
 
@@ -49,7 +50,26 @@ def test_one_json_object(out, capsys):
     assert first["directory"] == str(out / "main")
     assert first["peers"] == {"s1": 7, "a stranger": 7}
     assert (first["state"], second["state"]) == ("stopped", "running")
-    assert [f["category"] for f in whole["findings"]] == ["crash", "crash"]
+    (group,) = whole["findings"]
+    assert (group["signature"], group["files"], group["category"]) == (
+        "by-signal-SIGABRT",
+        2,
+        "crash",
+    )
+    assert group["title"] == "SIGABRT (by signal: nobody ran it)"
+
+
+def test_a_rate_that_nobody_knows_is_none(tmp_path, capsys):
+    fuzzer = Fuzzer(tmp_path / "main", ago=5, run=0)
+    fuzzer.live()
+    assert main(["status", str(fuzzer.path)]) == DONE
+    text = capsys.readouterr().out
+    assert "0  at -/s (not measured yet)" in text
+    assert "900/s" not in text  # AFL's word on its seeds
+    assert main(["status", str(fuzzer.path), "--json"]) == DONE
+    whole = json.loads(capsys.readouterr().out)
+    assert whole["execs_per_sec"] is whole["instances"][0]["execs_per_sec"] is None
+    fuzzer.die()
 
 
 def test_nothing_is_executed_and_nothing_reaches_the_terminal(tmp_path, capsys, monkeypatch):

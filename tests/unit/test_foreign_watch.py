@@ -11,7 +11,14 @@ from foreign_lab import PLOT, Fuzzer, Watched, row, stats
 
 from fuzztui.model.selectors import lineage
 from fuzztui.supervise.foreign import entries, history, instance
-from fuzztui.wire.events import EntrySaved, FindingSaved, InstanceHello, Message, Stats
+from fuzztui.wire.events import (
+    EntrySaved,
+    FindingDescribed,
+    FindingSaved,
+    InstanceHello,
+    Message,
+    Stats,
+)
 
 
 @pytest.fixture
@@ -266,6 +273,34 @@ def test_a_resume_is_no_flood_and_no_new_findings(tmp_path, fuzzers, watch, monk
 
 
 # ----------------------------------------------------------------------------- hostile
+
+
+def test_crashes_are_grouped_by_the_signal_in_their_names(tmp_path, fuzzers, watch):
+    main = fuzzers(tmp_path / "out/main")
+    for n, sig in enumerate(("sig:06", "sig:11", "sig:11", "sig:00", "sig:999", "op:havoc")):
+        main.put(f"crashes/id:{n:06d},{sig},src:000001,time:{n}00,op:havoc")
+    main.put("crashes/id_000007_11")  # SIMPLE_FILES
+    main.put("crashes/0123456789abcdef")
+    main.put("hangs/id:000000,src:000001,time:9,execs:9,op:havoc")
+    main.put("crashes.2026-01-01-00:00:00/id:000000,sig:06,src:000001,time:7,op:havoc")
+    main.live()
+    seen = watch(tmp_path / "out")
+    main.put("crashes/id:000008,sig:11,src:000001,time:5000000,op:havoc", old=False)
+    state = seen.until(lambda s: len(s.findings) == 11)
+    sizes = {signature: len(keys) for signature, keys in state.groups.items()}
+    assert sizes == {"by-signal-SIGABRT": 2, "by-signal-SIGSEGV": 4}
+    titles = {f.title for f in state.findings.values() if f.signature}
+    assert "SIGSEGV (by signal: nobody ran it)" in titles
+    assert {f.file for f in state.findings.values() if not f.signature} == {
+        "crashes/0123456789abcdef",
+        "crashes/id:000003,sig:00,src:000001,time:300,op:havoc",
+        "crashes/id:000004,sig:999,src:000001,time:400,op:havoc",
+        "crashes/id:000005,op:havoc,src:000001,time:500,op:havoc",
+        "hangs/id:000000,src:000001,time:9,execs:9,op:havoc",
+    }
+    # In the event list each is told once.
+    assert sum(isinstance(r.event, FindingSaved) for r in state.recent) == 11
+    assert not any(isinstance(r.event, FindingDescribed) for r in state.recent)
 
 
 def test_names_of_any_shape(tmp_path, fuzzers, watch):

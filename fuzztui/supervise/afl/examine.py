@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,9 +13,10 @@ from fuzztui.supervise.afl.gdb import Backtrace, crash_stack, gdb_path, hang_sta
 from fuzztui.supervise.afl.sanitizer import Report, parse_report
 from fuzztui.supervise.afl.signature import Frame, common, cycle, signature, telling
 from fuzztui.supervise.files import read_regular
+from fuzztui.wire.signals import signal_name
 from fuzztui.wire.text import visible
 
-__all__ = ["Verdict", "examine_crash", "examine_hang", "examine_other", "printable", "signal_name"]
+__all__ = ["Verdict", "examine_crash", "examine_hang", "examine_other", "printable"]
 
 MAX_DETAIL = 8000
 MAX_TITLE = 200
@@ -186,14 +186,6 @@ async def _edges(bench: Bench, limit: float) -> tuple[str, str]:
         return "", f"({missing}, afl-showmap no edges: findings with this signal are one group.)"
     digest = hashlib.sha256(b"\n".join(edges)).hexdigest()
     return digest, f"({missing}: findings are grouped by the {len(edges)} edges that they cover.)"
-
-
-def signal_name(number: int) -> str:
-    """``SIGSEGV``; ``signal 70`` for one without a name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def printable(data: bytes) -> str:

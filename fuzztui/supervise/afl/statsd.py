@@ -4,6 +4,9 @@ afl-fuzz sends its gauges by StatsD (UDP) about once a second; the packets of 4.
 say which instance they are of, so each instance has a port of its own on the loopback
 interface. What StatsD lacks (stability, the size of the map) comes from ``fuzzer_stats``,
 with its own age. Any local process may send packets: they are figures, and never more.
+
+An afl-fuzz that outlives its supervisor goes on sending to its port, and another program may
+have taken that meanwhile: then the files are all there is, until one of the two has gone.
 """
 
 from __future__ import annotations
@@ -19,15 +22,20 @@ from pathlib import Path
 
 from fuzztui.supervise.figures import StatsFile
 from fuzztui.supervise.files import read_json, replace_text
+from fuzztui.supervise.identity import ProcessId
+from fuzztui.supervise.pace import FILES_S, UNKNOWN, Pace
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.supervise.stats import to_stats
-from fuzztui.wire.events import Stats
+from fuzztui.supervise.stats import own_rate, to_stats, whole
+from fuzztui.wire.events import Message, Stats
 
 __all__ = ["Gauges", "parse_gauges", "statsd_port"]
 
 MAX_PACKET = 4096
 PACKETS_AT_ONCE = 64
 EVERY_S = 0.9
+AGAIN_S = 5.0
+"""So often a port is tried again that somebody else has."""
+
 FASTEST = 10_000_000
 """Executions a second that no afl-fuzz reaches."""
 
@@ -82,7 +90,9 @@ class Gauges:
         self._live_at = time.monotonic()
         self._told: Stats | None = None
         self._due = 0.0
-        self._rate = -1.0
+        self._rate = UNKNOWN
+        self._pace = Pace(FILES_S)
+        """By the file alone: for where no packet comes."""
         self._samples: deque[tuple[float, int]] = deque()
         self._cut = True
         """It did not run for a while: set by another thread."""
@@ -93,8 +103,15 @@ class Gauges:
         self._lost = lost if isinstance(lost, int) and 0 < lost < MOST else 0
         """Executions that afl-fuzz has forgotten: one that is killed and resumed counts on
         from its last fuzzer_stats, which may be a minute old."""
-        self._socket = _listen(statsd_port(home, name))
-        self._save()
+        self._notes: list[Message] = []
+        self._port = statsd_port(home, name)
+        self._socket = _listen(self._port)
+        self._again_at = self._live_at + AGAIN_S
+        sender = ProcessId.from_json(read_json(home.instance(name) / "process.json"))
+        if self._socket is None and self._port and sender and sender.alive():
+            self._notes.append(self._deaf())
+        else:
+            self._renew()
 
     def look(self, *, last: bool = False) -> Stats | None:
         """The newest figures, at most about once a second."""
@@ -102,8 +119,13 @@ class Gauges:
         if self._cut:
             self._cut, self._anew = False, True
             self._samples.clear()
+            self._pace.interrupted()
         if (slow := self._file.read(always=last)) is not None:
             self._slow, self._slow_at = slow, now - slow.age
+            at = whole(self._file.values, "last_update")
+            self._pace.add(at, slow.execs, self._file.mtime)
+        if self._socket is None:
+            self._try_again(now, last=last)
         self._drain(now)
         if not last and now < self._due:
             return None
@@ -115,6 +137,11 @@ class Gauges:
         self._execs = max(self._execs, stats.execs)
         return stats
 
+    def notes(self) -> list[Message]:
+        """That figures are older than they should be, and that they are no longer."""
+        notes, self._notes = self._notes, []
+        return notes
+
     def interrupted(self) -> None:
         """No rate spans a pause or a restart."""
         self._cut = True
@@ -124,6 +151,30 @@ class Gauges:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
+
+    def _deaf(self) -> Message:
+        words = (
+            f"figures of {self._name} are only as fresh as its files until it is restarted: "
+            f"port {self._port} is taken by another process"
+        )
+        return Message("warning", words, self._name)
+
+    def _try_again(self, now: float, *, last: bool) -> None:
+        """Listen on the port that it sends to, once that is free; on another for its next start."""
+        if last:  # nobody sends to the old one any more
+            self._renew()
+        elif now >= self._again_at:
+            self._again_at = now + AGAIN_S
+            self._socket = _listen(self._port) if self._port else None
+            if self._socket is not None:
+                words = f"port {self._port} is free again: figures of {self._name} are fresh again"
+                self._notes.append(Message("info", words, self._name))
+
+    def _renew(self) -> None:
+        """Listen, where that can be; what is started from now on sends there."""
+        self._socket = self._socket or _listen(0)
+        self._port = self._socket.getsockname()[1] if self._socket else 0
+        self._save()
 
     def _drain(self, now: float) -> None:
         for _ in range(PACKETS_AT_ONCE if self._socket else 0):
@@ -173,17 +224,15 @@ class Gauges:
             slow = replace(slow, execs=slow.execs + self._lost)
         # At the end of its process the file is written once more, after the last packet.
         if live is None or (slow is not None and self._slow_at > self._live_at):
-            if slow is None:
-                return None
-            # The first file's average is that of the seeds, which says nothing.
-            old = now - self._slow_at > WINDOW_S
-            rate = self._rate if self._rate >= 0 else slow.execs_per_sec if old else 0.0
+            if slow is None or (live is None and slow.execs < self._execs):
+                return None  # the log has newer ones, with their age
+            known = (self._rate, self._pace.rate, own_rate(self._file.values))
+            rate = next((rate for rate in known if rate >= 0), UNKNOWN)
             execs = max(slow.execs, self._execs)
-            return replace(
-                slow, execs=execs, execs_per_sec=round(rate, 2), age=_age(now, self._slow_at)
-            )
-        rate = max(0.0, self._rate)  # the first second has none
-        merged = replace(live, execs_per_sec=round(rate, 2), age=_age(now, self._live_at))
+            age = _age(now, self._slow_at)
+            return replace(slow, execs=execs, execs_per_sec=round(rate, 2), age=age)
+        # The first second has none.
+        merged = replace(live, execs_per_sec=round(self._rate, 2), age=_age(now, self._live_at))
         if slow is not None:
             fresh = {name: value for name in _LIVE if (value := getattr(live, name)) >= 0}
             merged = replace(
@@ -203,9 +252,8 @@ class Gauges:
         return ageless == told and self._live_at <= self._due - EVERY_S
 
     def _save(self) -> None:
-        port = self._socket.getsockname()[1] if self._socket else 0
         with contextlib.suppress(OSError):  # disk full: only what outlives us is worse off
-            replace_text(self._memory, json.dumps({"port": port, "lost": self._lost}))
+            replace_text(self._memory, json.dumps({"port": self._port, "lost": self._lost}))
 
 
 def _age(now: float, at: float) -> float:
@@ -213,13 +261,14 @@ def _age(now: float, at: float) -> float:
 
 
 def _listen(port: int) -> socket.socket | None:
-    """A socket on the old port, or on another if somebody has that now; None without any."""
-    for wanted in dict.fromkeys((port, 0)):
+    """A socket on that port, 0 for any that is free; None where somebody else has it."""
+    try:
         listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        try:
-            listening.bind(("127.0.0.1", wanted))
-        except OSError:
-            listening.close()
-            continue
-        return listening
-    return None
+    except OSError:
+        return None
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError:
+        listening.close()
+        return None
+    return listening

@@ -1,4 +1,8 @@
-"""A foreign instance's figures: ``fuzzer_stats`` once a minute, ``plot_data`` every 5 seconds."""
+"""A foreign instance's figures: ``fuzzer_stats`` once a minute, ``plot_data`` every 5 seconds.
+
+AFL 4.04c writes its first row after a minute, AFL 2.5x rows without executions, and only
+where something else has changed: then its own figure of a row has to do for the rate.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from dataclasses import replace
 
 from fuzztui.supervise.figures import StatsFile
 from fuzztui.supervise.foreign.plot import Plot, Row
+from fuzztui.supervise.pace import FILES_S, UNKNOWN, Pace
+from fuzztui.supervise.stats import own_rate, whole
 from fuzztui.wire.events import Stats
 
 __all__ = ["ForeignFigures"]
@@ -15,6 +21,9 @@ FIRST_AFL = 1384000000
 """November 2013: no campaign began before."""
 
 DAY = 86400.0
+
+ROWS_S = 20.0
+"""Longer than that between two rows, and it did not run in between."""
 
 
 class ForeignFigures:
@@ -26,21 +35,31 @@ class ForeignFigures:
         self.plot = Plot(f"{path}/plot_data")
         self._stats: Stats | None = None
         self._row: Row | None = None
-        self._rate = -1.0
-        """Executions a second as last measured; -1: never yet."""
+        self._rate = UNKNOWN
+        self._by_rows = Pace(ROWS_S)
+        self._by_files = Pace(FILES_S)
+        self._process = (0, 0)
+        self._begun = False
+        """Whether it ran all the time from one row to the last."""
 
     def look(self) -> Stats | None:
         """The newest figures if one of the files has changed, else None."""
         stats, row = self._file.read(), self.plot.news()
         if stats is None and row is None:
             return None
-        before = self._row
+        if stats is not None:
+            self._measure(stats)
+        if row is not None and (self._row is None or row.seconds != self._row.seconds):
+            self._measure_row(row)
         self._stats = stats or self._stats
         self._row = row or self._row
-        merged = self._merged()
-        if row is not None or self._rate < 0:
-            self._rate = _rate(before, row, merged.execs_per_sec)
-        return replace(merged, execs_per_sec=self._rate)
+        return replace(self._merged(), execs_per_sec=self._rate)
+
+    def interrupted(self) -> None:
+        """It is paused, or no longer: no rate spans that."""
+        self._by_rows.interrupted()
+        self._by_files.interrupted()
+        self._begun = False
 
     @property
     def latest(self) -> Stats | None:
@@ -106,9 +125,38 @@ class ForeignFigures:
             slow_age=round(stats_age, 2) if stats else -1.0,
         )
 
+    def _measure(self, stats: Stats) -> None:
+        """A rate of ``fuzzer_stats``, where rows have none."""
+        process = (self.pid, self._whole("start_time"))
+        if process != self._process:  # what was measured is of another start
+            self._process, self._begun = process, False
+            self._rate = UNKNOWN
+            self._by_rows.forget()
+            self._by_files.forget()
+        self._by_files.add(self._whole("last_update"), stats.execs, self._file.mtime)
+        if self._rate < 0 or self._file.mtime > self.plot.mtime + ROWS_S:
+            self._rate = self._by_files.rate
+        if self._rate < 0:
+            self._rate = own_rate(self._file.values)
+
+    def _measure_row(self, row: Row) -> None:
+        """A rate of ``plot_data``."""
+        before = [r for r in self.plot.ending() if r.seconds < row.seconds] if not self._row else []
+        if "total_execs" not in row.values:
+            # Its first row, like its first file, is of the seeds.
+            if self._begun or before:
+                self._rate = row.values.get("execs_per_sec", UNKNOWN)
+            self._begun = True
+            return
+        for each in before:  # what was written before we came
+            self._by_rows.add(each.seconds, each.count("total_execs"))
+        known = self._by_rows.rate >= 0
+        self._by_rows.add(row.seconds, row.count("total_execs"), self.plot.mtime)
+        if known or self._by_rows.rate >= 0:  # known before: it was started anew
+            self._rate = self._by_rows.rate
+
     def _whole(self, key: str) -> int:
-        text = self._file.values.get(key, "")
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
+        return whole(self._file.values, key)
 
 
 def of_row(name: str, row: Row) -> Stats:
@@ -126,18 +174,3 @@ def of_row(name: str, row: Row) -> Stats:
         cur_item=row.count("cur_item"),
         max_depth=row.count("max_depth"),
     )
-
-
-def _rate(before: Row | None, row: Row | None, said: float) -> float:
-    """Executions a second, from what was executed between two rows.
-
-    AFL's own figure is wrong after a pause, and an average over all its life in
-    ``fuzzer_stats``: it serves until there are two rows.
-    """
-    if before is None or row is None or "total_execs" not in row.values:
-        return said
-    took = row.seconds - before.seconds
-    done = row.count("total_execs") - before.count("total_execs")
-    if took <= 0 or done < 0:  # it was started anew
-        return said
-    return round(done / took, 2)

@@ -13,7 +13,9 @@ from dataclasses import replace
 
 from fuzztui.supervise.foreign.entries import Queue, choose
 from fuzztui.supervise.foreign.figures import FIRST_AFL, of_row
-from fuzztui.supervise.foreign.instance import Instance
+from fuzztui.supervise.foreign.instance import Instance, with_signal
+from fuzztui.supervise.foreign.plot import Row
+from fuzztui.supervise.pace import LEAST_S, UNKNOWN
 from fuzztui.wire.events import CampaignState, EntrySaved, Event, FindingSaved, InstanceState, Stats
 
 __all__ = ["Times", "began", "found_at", "history"]
@@ -90,7 +92,9 @@ def history(
     for name, instance in instances.items():
         finds = instance.old_findings()
         parents += ((name, find.src[0]) for find in finds if find.src)
-        timed += ((found_at(instance, find, times), find) for find in finds)
+        for find in finds:
+            t = found_at(instance, find, times)
+            timed += ((t, event) for event in with_signal(find))
         timed += _figures(instance, times, len(instances))
     queues = {name: Queue(f"{i.path}/queue", i.place.prefix) for name, i in instances.items()}
     choose(queues, parents, ENTRIES)
@@ -111,7 +115,9 @@ def _figures(instance: Instance, times: Times, siblings: int) -> Iterator[tuple[
     for row in instance.figures.plot.history(most):
         t = times.wall(row.seconds) if row.unix else times.own(name, row.seconds)
         stats: Stats = of_row(name, row)
-        if before is not None and "total_execs" in row.values:
+        if before is None:
+            stats = replace(stats, execs_per_sec=_first_rate(row))
+        elif "total_execs" in row.values:
             # The average since the row above, most of which we have not read.
             done = stats.execs - before.count("total_execs")
             rate = done / (row.seconds - before.seconds)
@@ -124,6 +130,13 @@ def _figures(instance: Instance, times: Times, siblings: int) -> Iterator[tuple[
         yield from ((times.wall(instance.figures.written), event) for event in events)
     else:
         yield from ((times.now, event) for event in events)
+
+
+def _first_rate(row: Row) -> float:
+    """The average up to the first row; AFL's own figure there may be that of the seeds."""
+    if row.unix or row.seconds < LEAST_S or "total_execs" not in row.values:
+        return UNKNOWN
+    return round(row.count("total_execs") / row.seconds, 2)
 
 
 def found_at(instance: Instance, find: EntrySaved | FindingSaved, times: Times) -> float:

@@ -18,14 +18,16 @@ from fuzztui.wire.commands import COMMAND_NAMES, MUTANT_COMMANDS
 from fuzztui.wire.events import (
     EntrySaved,
     Event,
+    FindingDescribed,
     FindingSaved,
     InstanceHello,
     InstanceState,
     Message,
     Stats,
 )
+from fuzztui.wire.signals import signal_signature, signal_title
 
-__all__ = ["Instance", "ago"]
+__all__ = ["Instance", "ago", "with_signal"]
 
 STALE_S = 180.0
 """AFL rewrites a file every minute at least: figures of a living one are not older."""
@@ -46,6 +48,9 @@ NEWEST = 1000
 
 FINDS_AT_ONCE = 5000
 MOST_FINDINGS = 1_000_000
+
+SIGNALS = 127
+"""No kernel has more: a name with another number is not of AFL's making."""
 
 _MUTANTS = {command.name for command in MUTANT_COMMANDS}
 _UNABLE = {
@@ -114,7 +119,7 @@ class Instance:
             self._renew_at = now + RENEW_S
         waits = self._renew_at < math.inf
         found = self.finds.look(FINDS_AT_ONCE, entries=not waits)
-        events: list[Event] = [self.in_log(e) if isinstance(e, EntrySaved) else e for e in found]
+        events = self._as_logged(found)
         if now >= self._renew_at:
             self._renew_at = math.inf
             events += self.newest_entries()
@@ -148,8 +153,7 @@ class Instance:
 
     def told(self, folder: str, file: str) -> list[Event]:
         """The watcher says that a file is complete."""
-        found = self.finds.tell(folder, file)
-        return [self.in_log(e) if isinstance(e, EntrySaved) else e for e in found]
+        return self._as_logged(self.finds.tell(folder, file))
 
     def hello(self) -> InstanceHello:
         """Its introduction."""
@@ -201,6 +205,8 @@ class Instance:
             self._introduced = (pid, self.figures.version)
             events.append(self.hello())
         if state != before:
+            if "paused" in (state, before):
+                self.figures.interrupted()
             events.append(InstanceState(self.name, state, pid, reason))
             latest = self.figures.latest
             if state == "stalled" and latest and not stats:
@@ -226,11 +232,31 @@ class Instance:
     def _log_name(self, sibling: str) -> str:
         return self.place.prefix + sibling
 
+    def _as_logged(self, found: Iterable[EntrySaved | FindingSaved | Message]) -> list[Event]:
+        events: list[Event] = []
+        for event in found:
+            if isinstance(event, FindingSaved):
+                events += with_signal(event)
+            else:
+                events.append(self.in_log(event) if isinstance(event, EntrySaved) else event)
+        return events
+
     def in_log(self, entry: EntrySaved) -> EntrySaved:
         """The same event with the peer's name as the log has it."""
         if self.place.prefix and entry.sync:
             return replace(entry, sync=self._log_name(entry.sync))
         return entry
+
+
+def with_signal(finding: FindingSaved) -> list[Event]:
+    """The event, and what the name says of the cause.
+
+    What is only watched is never run: crashes of one signal are one group, and called that.
+    """
+    if finding.category != "crash" or not 0 < finding.sig <= SIGNALS:
+        return [finding]
+    words = signal_signature(finding.sig), signal_title(finding.sig)
+    return [finding, FindingDescribed(finding.instance, finding.category, finding.file, *words)]
 
 
 def ago(seconds: float) -> str:

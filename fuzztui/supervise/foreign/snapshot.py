@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.supervise.foreign.history import Times, began, found_at
-from fuzztui.supervise.foreign.instance import Instance
+from fuzztui.supervise.foreign.instance import Instance, with_signal
 from fuzztui.supervise.foreign.trees import Trees
 from fuzztui.supervise.foreign.watcher import campaign_started, campaign_state
+from fuzztui.supervise.pace import UNKNOWN
 from fuzztui.wire.events import CampaignEnded, CampaignState, Event, Record, Stats
 
 __all__ = ["Snapshot", "snapshot"]
@@ -45,14 +46,18 @@ def snapshot(trees: Trees) -> Snapshot:
     times = Times({name: began(i, now) for name, i in instances.items()}, now)
     timed: list[tuple[float, Event]] = [(0.0, campaign_started(trees, instances, times.zero))]
     for instance in instances.values():
-        timed += ((found_at(instance, f, times), f) for f in instance.old_findings())
+        for find in instance.old_findings():
+            t = found_at(instance, find, times)
+            timed += ((t, event) for event in with_signal(find))
     timed.sort(key=lambda pair: pair[0])
     end = max([t for t, _ in timed] + [times.wall(i.figures.written) for i in instances.values()])
     problems = []
     present: list[Event] = []
     for name, instance in instances.items():
         present += instance.changed_state()
-        stats = figures[name] or Stats(name, corpus=_files(f"{instance.path}/queue"))
+        stats = figures[name] or Stats(
+            name, execs_per_sec=UNKNOWN, corpus=_files(f"{instance.path}/queue")
+        )
         present.append(instance.counted(stats))
         if synced := instance.peers.look():
             present.append(synced)

@@ -16,7 +16,7 @@ import fuzztui
 from fuzztui.log.writer import LogWriter
 from fuzztui.supervise.foreign.entries import Queue
 from fuzztui.supervise.foreign.history import Times, began, history
-from fuzztui.supervise.foreign.instance import Instance, ago
+from fuzztui.supervise.foreign.instance import Instance, ago, with_signal
 from fuzztui.supervise.foreign.trees import Trees
 from fuzztui.supervise.watch import Watcher
 from fuzztui.wire.events import CampaignEnded, CampaignStarted, CampaignState, Event, Message
@@ -139,7 +139,8 @@ class ForeignWatch:
             self._add(instance)
             news = Message("info", f"{place.path} has appeared", place.name)
             findings = instance.old_findings()
-            self._log([news, *instance.newest_entries(findings), *findings])
+            told = [event for find in findings for event in with_signal(find)]
+            self._log([news, *instance.newest_entries(findings), *told])
 
     def _told(self) -> list[Event]:
         files, lost = self._watcher.take()
