@@ -7,6 +7,7 @@ import os.path
 import re
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 
 from fuzztui.cli.mutants import nobody, selection
 from fuzztui.cli.runs import find_run, standing
@@ -123,6 +124,17 @@ _PATIENCE_S = {"skip": 40.0, "promote": 40.0, "reset": 40.0, "minimise": 900.0}
 """How long to wait for the answer: afl-fuzz looks between two entries only, and gives a
 promoted one 30 seconds to come."""
 
+_MUTE_S = 3.0
+"""After so long without an answer a person is told what is awaited."""
+
+_AT_ENTRY = (
+    "no answer yet: engines look between two queue entries; skip-current ends the one it is at"
+)
+_WAITING = {
+    **dict.fromkeys(("skip", "promote", "reset"), _AT_ENTRY),
+    "minimise": "minimising: 'fuzztui status' and the screen go on meanwhile",
+}
+
 
 def ctl(options: argparse.Namespace) -> int:
     """Send one command, wait for the answer, print it."""
@@ -139,12 +151,16 @@ def ctl(options: argparse.Namespace) -> int:
         raise Failure(str(e), NOT_RUNNING) from None
     if select := getattr(command, "select", ""):
         _say_which(run, select)
+    mute = Timer(_MUTE_S, say, [_WAITING.get(options.action, "no answer yet")])
+    mute.daemon = True
+    mute.start()
     try:
         patience = _PATIENCE_S.get(options.action, _ANSWER_S)
         result = client.send(command, patience if options.timeout is None else options.timeout)
     except RemoteError as e:
         raise Failure(str(e)) from None
     finally:
+        mute.cancel()
         client.close()
     where = f" by {result.instance}" if result.instance else ""
     where += f" at trial {result.trial}" if result.trial >= 0 else ""
