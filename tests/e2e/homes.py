@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import psutil
 
+from fuzztui.cli.look import status_object
+from fuzztui.cli.runs import standing
 from fuzztui.remote.client import running
 
 BIN = Path(sys.executable).parent
@@ -66,7 +69,8 @@ class Home:
         return done.stdout
 
     def status(self) -> dict:
-        return json.loads(self("status", str(self.run), "--json"))
+        """What ``fuzztui status --json`` prints, without a new Python for each look."""
+        return json.loads(json.dumps(status_object(self.run, standing(self.run))))
 
     def detach(self, *args: str) -> None:
         self(str(self.file), "--detach", *args)
@@ -89,8 +93,11 @@ class Home:
     def kill_everything(self) -> None:
         if self.run.is_dir() and (pid := self.status_pid()):
             os.kill(pid, signal.SIGKILL)
-        for process in self.processes():
-            process.kill()
+        while found := self.processes():  # a nanny may just have started another worker
+            for process in found:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            psutil.wait_procs(found, timeout=10)
 
     def status_pid(self) -> int | None:
         return running(self.run)

@@ -190,9 +190,9 @@ def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
     home("ctl", str(home.run), "resume")
     eventually(lambda: home.status()["state"] == "finished")
     before = home.status()["execs"]
-    home(str(home.file), "--headless", "--set", "campaign.budget=6s")
+    home(str(home.file), "--headless", "--set", "campaign.budget=8s")
     assert home.status()["execs"] > before
-    assert home.status()["reason"] == "the budget of 6 s is used up"
+    assert home.status()["reason"] == "the budget of 8 s is used up"
 
 
 def test_a_moved_run_goes_on_by_its_own_file(home):

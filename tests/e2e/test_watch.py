@@ -190,6 +190,8 @@ def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
     screen.keys("3")
     screen.wait("sig")
     screen.keys("1")
+    # Until it has written its figures nobody knows which process it is.
+    eventually((out / "s1/fuzzer_stats").exists, 60)
     s1.send_signal(signal.SIGSTOP)
     screen.wait("paused")
     s1.send_signal(signal.SIGCONT)

@@ -2,6 +2,7 @@
 
 import json
 
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,7 +86,7 @@ moves = st.tuples(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.lists(moves, max_size=60))
 def test_every_ancestor_is_known_after_any_number_of_resumes(steps):
     fleet = Fleet()

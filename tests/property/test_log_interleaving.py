@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from unittest import mock
 
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,7 +52,7 @@ class Interrupter:
         return wrapped
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.randoms(use_true_random=False), st.integers(1, 5), st.integers(2, 15))
 def test_no_interleaving_shows_a_gap_or_a_duplicate(rng, tail, most):
     rng = random.Random(rng.getrandbits(32))

@@ -7,6 +7,7 @@ from unittest import mock
 
 import pytest
 from event_strategies import events
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -35,7 +36,10 @@ def sealed_upto(reader):
     return reader._source.index[-1].last if reader._source.index else 0
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(150),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_truncation_at_any_byte(log, data):
     whole = list(LogReader(log).records())
@@ -57,7 +61,10 @@ def test_truncation_at_any_byte(log, data):
         assert list(LogReader(copy).records()) == seen
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_any_damage_costs_only_what_it_hit(log, data):
     """Bytes overwritten anywhere: what is read is in order, and the writer goes on."""
@@ -90,7 +97,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(STEPS, st.integers(1, 6))
 def test_whatever_the_writer_does_a_follower_sees_exactly_what_was_flushed(steps, tail):
     with (

@@ -6,6 +6,7 @@ import ast
 import random
 
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import Writer, is_legal
@@ -55,7 +56,7 @@ def pieces(rng: random.Random) -> list[str]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 2**32))
 def test_ids_last_while_other_code_changes(seed: int) -> None:
     rng = random.Random(seed)
@@ -73,7 +74,7 @@ def test_ids_last_while_other_code_changes(seed: int) -> None:
     assert {key: after.get(key) for key in before} == before
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 2**32))
 def test_the_hash_tells_that_a_function_has_changed(seed: int) -> None:
     rng = random.Random(seed)

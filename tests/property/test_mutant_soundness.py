@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from examples import examples
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from random_programs import PRELUDE, VALUES, Writer
@@ -59,7 +60,7 @@ class Subject:
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 
 
-@settings(max_examples=15, deadline=None, phases=PHASES)
+@settings(max_examples=examples(20), phases=PHASES)
 @given(st.integers(0, 2**32))
 def test_mutants_that_are_not_infected_do_as_the_program_does(seed: int) -> None:
     audit(seed)

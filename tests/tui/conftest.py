@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from fakes import World, world
 from textual._context import active_app
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from fuzztui.tui.screens.base import CampaignScreen
@@ -43,6 +45,40 @@ def _patient_notices(monkeypatch):
 def _quick_pilots(monkeypatch):
     monkeypatch.setattr("textual.pilot.wait_for_idle", settled)
     monkeypatch.setattr("textual.app.wait_for_idle", settled)
+
+
+_parsed: dict[object, list[RuleSet]] = {}
+_parse_rules = Stylesheet._parse_rules
+
+
+def _parse_once(sheet: Stylesheet, *args: object, **keys: object) -> list[RuleSet]:
+    """The same rules with the same colours are parsed for the first application only."""
+    key = (*args, *sorted(keys.items()), *sorted(sheet._variables.items()))
+    if key not in _parsed:
+        _parsed[key] = _parse_rules(sheet, *args, **keys)  # type: ignore[arg-type]
+    return _parsed[key]
+
+
+@pytest.fixture(autouse=True)
+def _quick_styles(monkeypatch):
+    monkeypatch.setattr(Stylesheet, "_parse_rules", _parse_once)
+
+
+class NothingKept:
+    """A cache that stays empty."""
+
+    def get(self, key: object) -> None:
+        return None
+
+    def __setitem__(self, key: object, value: object) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _quick_strips(monkeypatch):
+    """A strip makes seven caches, a fifth of the time that tests of the screen take."""
+    nothing = NothingKept()
+    monkeypatch.setattr("textual.strip.FIFOCache", lambda size: nothing)
 
 
 @dataclass

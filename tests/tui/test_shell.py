@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 @example("a b'c")
 @example("x\n; touch /tmp/pwned; \x1b[201~")
 @example(os.fsdecode(b"\xff\xfe not utf-8"))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_word_is_pasteable_and_means_the_name(name):
     word = shell.word(name)
     assert word.isprintable()

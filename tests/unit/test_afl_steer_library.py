@@ -13,6 +13,7 @@ from collections import deque
 from pathlib import Path
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -568,7 +569,8 @@ class Model:
 
 @given(st.lists(STEPS, max_size=40))
 @settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(150),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_order_of_commands_visits_and_restarts(build, tmp_path_factory, steps):
     home = tmp_path_factory.mktemp("run")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fuzztui.model.fold import MOST_UNKNOWN_KINDS, apply
-from fuzztui.model.selectors import progress, remaining, running_time
+from fuzztui.model.selectors import progress, remaining, running_time, status_dict, totals
 from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, State
 from fuzztui.wire.events import (
     BudgetSet,
@@ -93,8 +93,27 @@ def test_what_does_not_run_has_no_rate(word):
     assert (a.execs, a.execs_per_sec, state.series["rate"].last) == (12, 0.0, 0)
     assert (a.cpu, a.rss) == ((1.0, 1000) if word == "paused" else (0.0, 0))
     fold(InstanceState("a", "running", 6, "", 1), Stats("a", execs_per_sec=80.0), state=state)
+    fold(InstanceState("a", "stalled", 6, "75 s since the last execution"), state=state)
+    assert (state.instances["a"].execs_per_sec, state.series["rate"].last) == (0.0, 0)
+    fold(Stats("a", execs_per_sec=80.0), state=state)  # of before
+    assert totals(state).execs_per_sec == 0.0
+    fold(InstanceState("a", "running", 6, "", 1), Stats("a", execs_per_sec=80.0), state=state)
     assert state.series["rate"].last == 80.0
     assert (a.pid, a.restarts) == (6, 1)
+
+
+def test_a_rate_that_nobody_knows_is_none_and_adds_nothing():
+    state = fold(InstanceState("a", "running", 5), Stats("a", execs=8, execs_per_sec=-1.0))
+    assert (totals(state).execs_per_sec, status_dict(state)["execs_per_sec"]) == (-1.0, None)
+    assert "rate" not in state.series  # 0 would be a figure
+    fold(Stats("b", execs_per_sec=50.0), state=state)
+    assert (totals(state).execs_per_sec, state.series["rate"].last) == (50.0, 50.0)
+    fold(Stats("a", execs_per_sec=30.0), state=state)
+    assert (totals(state).execs_per_sec, state.series["rate"].last) == (80.0, 80.0)
+    fold(Stats("a", execs_per_sec=-7.0), state=state)
+    assert (state.instances["a"].execs_per_sec, state.series["rate"].last) == (-1.0, 50.0)
+    fold(InstanceState("b", "stopped"), InstanceState("a", "paused", 5), state=state)
+    assert (totals(state).execs_per_sec, state.series["rate"].last) == (0.0, 0.0)
 
 
 def test_the_age_of_figures():

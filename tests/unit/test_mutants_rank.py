@@ -4,6 +4,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from Levenshtein import ratio
@@ -56,7 +57,7 @@ def test_edits_are_the_tools(before, after):
 
 
 @given(programs)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_order_is_that_of_the_definition(mutants):
     picks = list(rank(mutants))
     assert sorted(p.index for p in picks) == list(range(len(mutants)))
@@ -83,14 +84,15 @@ def tool_order(mutants):
 
 
 @given(programs)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_compatible_order_is_the_tools_to_the_last_bit(mutants):
     assert [(p.index, p.distance) for p in rank_as_universalmutator(mutants)] == tool_order(mutants)
 
 
-def test_the_compatible_order_of_a_real_program():
-    mutants = generate(CRATE).mutants[::7]
-    assert len(mutants) > 100
+@pytest.mark.parametrize("step", [14, pytest.param(7, marks=pytest.mark.slow)])
+def test_the_compatible_order_of_a_real_program(step):
+    mutants = generate(CRATE).mutants[::step]  # the tool takes the cube of their number
+    assert len(mutants) > 50
     deletions = sum("/*" in m.after for m in mutants)
     assert deletions > 3
     assert [(p.index, p.distance) for p in rank_as_universalmutator(mutants)] == tool_order(mutants)
@@ -110,7 +112,7 @@ def test_a_limit_gives_the_beginning_and_nothing_is_done_ahead():
 
 
 @given(programs, st.sets(st.integers(0, 13)))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_is_refused_is_as_if_it_had_never_been(mutants, refused):
     def accept(index):
         return index not in refused

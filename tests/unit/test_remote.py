@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from fuzztui.remote.address import MAX_ADDRESS, publish, published, socket_path
-from fuzztui.remote.client import ControlClient, NotRunning, RemoteError, running
+from fuzztui.remote.client import ControlClient, NotRunning, RemoteError, running, trouble
 from fuzztui.remote.lock import LockHeld, RunLock
 from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, Answer
 from fuzztui.remote.server import ControlServer, Ticket
+from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command, Pause, SkipEntry, Stop
 
 
@@ -66,7 +67,29 @@ def test_the_lock_goes_with_its_holder_and_is_not_inherited(run):
     os.kill(child, 9)
 
 
+def test_a_living_supervisor_leaves_word_of_what_its_log_cannot_say(run):
+    assert trouble(run) == ""
+    lock = RunLock(run)
+    taken = (run / "supervisor/lock").stat().st_size
+    assert trouble(run) == ""
+    lock.tell("the campaign log cannot be written: Disk quota exceeded (\u00e4)")
+    assert trouble(run) == "the campaign log cannot be written: Disk quota exceeded (\u00e4)"
+    assert running(run) == os.getpid()
+    lock.tell("\u00e4" * 1000)
+    assert trouble(run) == "\u00e4" * 240
+    lock.tell("no space")
+    assert trouble(run) == "no space"
+    # Written over in place: on a full disk there is room for nothing else.
+    assert (run / "supervisor/lock").stat().st_size == taken
+    lock.tell("")
+    assert trouble(run) == ""
+    lock.tell("the last words of one that died")
+    lock.release()
+    assert trouble(run) == ""
+
+
 def test_no_run_no_lock(tmp_path):
+    assert trouble(tmp_path / "nothing") == ""
     assert running(tmp_path / "nothing") is None
     (tmp_path / "supervisor").mkdir()
     os.mkfifo(tmp_path / "supervisor/lock")
@@ -191,13 +214,19 @@ def test_no_answer_in_time_is_pending(fake):
     client.close()
 
 
-def test_the_server_says_when_it_waited_long_enough(fake, monkeypatch):
-    monkeypatch.setattr("fuzztui.remote.server.ANSWER_S", 0.05)
-    client = ControlClient(fake.run, "test")
-    result = client.send(Stop(), timeout=20)
-    assert (result.ok, result.pending) == (False, True)
-    assert "pending" in result.detail
-    client.close()
+@pytest.mark.parametrize(
+    ("usual", "asked"),
+    [(0.05, {}), (0.05, {"patience": -1}), (0.05, {"patience": "x"}), (1000, {"patience": 0.05})],
+)
+def test_the_server_says_when_it_waited_long_enough(fake, monkeypatch, usual, asked):
+    monkeypatch.setattr("fuzztui.remote.server.ANSWER_S", usual)
+    request = {"n": 1, "by": "me", "command": encode_command(Stop()), **asked}
+    with raw(fake) as sock, sock.makefile("rw") as file:
+        file.write(f'{{"proto": 1, "client": "test"}}\n{json.dumps(request)}\n')
+        file.flush()
+        _hello, issued, answer = (json.loads(file.readline()) for _ in range(3))
+    assert (issued["n"], answer["n"], answer["result"]) == (1, 1, "timeout")
+    assert "pending" in answer["detail"]
 
 
 def test_several_threads_share_a_client(fake):

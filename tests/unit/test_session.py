@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -274,7 +275,7 @@ def test_far_jumps_use_checkpoints(kept, monkeypatch):
     assert sum(counted) < 700
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(st.lists(st.floats(0, 200), min_size=1, max_size=8), st.booleans())
 def test_any_way_through_a_replay_ends_in_the_same_state(kept, times, cached):
     session = Session(kept if cached else kept / "log" / SEALED, ReplayClock(paused=True))

@@ -1,0 +1,27 @@
+"""How thorough property tests are: a quarter of the examples, or, where CI asks, all of them.
+
+``HYPOTHESIS_PROFILE=thorough`` is what ``.ci/run`` sets for the slow half of the tests.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+__all__ = ["examples", "load_profile"]
+
+_ALL = 100
+
+
+def load_profile() -> None:
+    """Set the profile that the environment names. None looks at the clock: machines are busy."""
+    patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    settings.register_profile("quick", max_examples=_ALL // 4, **patient)
+    settings.register_profile("thorough", max_examples=_ALL, **patient)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def examples(number: int) -> int:
+    """So many when thorough; of a profile in between, as many in proportion."""
+    return max(1, number * settings().max_examples // _ALL)
