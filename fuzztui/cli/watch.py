@@ -33,6 +33,8 @@ def watch(options: argparse.Namespace) -> int:
             raise Failure(f"--keep {options.keep}: {directory} is only looked at", USAGE)
     with contextlib.ExitStack() as stack:
         home = stack.enter_context(_home(options.keep))
+        # A deep tree takes seconds, and nothing is on the screen until then.
+        say(f"looking at {', '.join(map(str, options.directories))}...")
         # Held open: a watcher that ends removes its directory.
         errors = stack.enter_context((home / "errors").open("w+b"))
         process = _start(home, options.directories, errors, keep=options.keep is not None)

@@ -5,7 +5,7 @@ What the totals over instances mean:
 * ``execs``, ``rate``, ``crashes``, ``hangs``, ``corpus``, ``cpu``: the sum;
 * ``edges``, ``edges_valid``: the maximum, because instances exchange their finds
   and so cover the same code;
-* an instance that is paused or has no process has rate 0, whatever its last
+* an instance that is paused or stalled, or has no process, has rate 0, whatever its last
   statistics said; one whose rate nobody knows (yet) adds nothing to the sum.
 """
 
@@ -28,7 +28,7 @@ __all__ = [
     "synced",
 ]
 
-IDLE_STATES = frozenset({"paused", "restarting", "stopped", "finished", "failed"})
+IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished", "failed"})
 """Instance states in which nothing is executed, so that the rate is 0."""
 
 GONE_STATES = frozenset({"restarting", "stopped", "finished", "failed"})
@@ -143,6 +143,8 @@ def stats(state: State, e: Stats, touched: Touched) -> None:
     i.max_depth = count(e.max_depth)
     i.stability = finite(e.stability, -1.0)
     i.stats_t = max(0.0, t - finite(e.age))
+    if e.find_age >= 0:
+        i.last_find_t = max(0.0, t - finite(e.find_age))
     i.slow_t = -1.0 if e.slow_age < 0 else max(0.0, t - finite(e.slow_age))
 
 

@@ -24,7 +24,8 @@ __all__ = ["CATEGORIES", "Finds", "Watching", "entry_event"]
 CATEGORIES = {"crashes": "crash", "hangs": "hang"}
 
 CHECK_S = 0.5
-"""Seconds between two looks whether the directories are still the same ones."""
+"""Seconds between two looks whether the directories are still the same ones. While one is
+missing every look is one: a fuzzer that starts may find something in its first second."""
 
 FOLDERS_S = 30.0
 """Seconds between two searches for ``crashes.DATE/`` at most; a resume brings one forward."""
@@ -102,7 +103,8 @@ class Finds:
         what is in ``queue/``.
         """
         now = time.monotonic()
-        if last or now >= self._check_due:
+        missing = any(listing.identity is None for listing in self._listings.values())
+        if last or missing or now >= self._check_due:
             self._check_due = now + CHECK_S
             self.check()
         events: list[EntrySaved | FindingSaved | Message] = []

@@ -86,6 +86,9 @@ class Listing:
         self._due = 0.0
         self._settled_mtime = -1
         self._waiting: deque[str] = deque()
+        self._young: list[str] = []
+        """Listed, but put off: they are looked at again without a listing."""
+        self._young_due = 0.0
 
     def check(self) -> bool:
         """Look whether the directory is still the same one; False: another, or none (any more)."""
@@ -96,6 +99,7 @@ class Listing:
             return True
         self._doubted = False
         self._waiting.clear()
+        self._young.clear()
         self.rescan()
         return False
 
@@ -124,8 +128,12 @@ class Listing:
 
         ``last``: nobody writes any more. Lists now, waits for nothing.
         """
-        if not self._waiting and (last or self._monotonic() >= self._due):
+        now = self._monotonic()
+        if last or (not self._waiting and now >= self._due):
             self._list(last)
+        elif self._young and now >= self._young_due:
+            self._waiting.extendleft(reversed(self._young))
+            self._young.clear()
         self._status = None
         finds: list[Find] = []
         while self._waiting and (last or len(finds) < limit):
@@ -156,6 +164,7 @@ class Listing:
                 names = os.listdir(self.path)  # noqa: PTH208
                 fresh = [name for name in names if name not in self.known]
                 self._waiting.extend(sorted(fresh))
+                self._young.clear()  # they are among these
                 self.settle(mtime)
         except FileNotFoundError:
             self._settled_mtime = -1  # it went a moment ago
@@ -176,7 +185,8 @@ class Listing:
         if not stat.S_ISREG(status.st_mode):
             return None
         if not young_too and abs(self._wall() - status.st_mtime) < YOUNG_S:
-            self._settled_mtime = -1
+            self._young.append(name)
+            self._young_due = self._monotonic() + YOUNG_S
             return None
         self.known.add(name)
         return Find(name, status.st_size, status.st_mtime)

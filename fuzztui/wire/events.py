@@ -193,7 +193,8 @@ class Stats(Event):
     ``age`` is how old the figures were (seconds) when they were read; ``slow_age`` the
     same of ``stability`` and ``edges_total``, where they are told more rarely than the
     others (AFL's StatsD has not got them), else -1. ``execs_per_sec`` is the rate of late,
-    -1 until that was measured.
+    -1 until that was measured. ``find_age`` is how long ago its last find was that it did not
+    import, where its entries do not tell that when they are saved: they may be old ones.
     ``-1`` means that the engine does not report the figure.
     """
 
@@ -217,6 +218,7 @@ class Stats(Event):
     stability: float = -1.0
     age: float = 0.0
     slow_age: float = -1.0
+    find_age: float = -1.0
 
 
 @dataclass(frozen=True, slots=True)

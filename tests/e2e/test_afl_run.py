@@ -127,6 +127,25 @@ def names(fleet, instance: str, part: str) -> set[str]:
         return set()
 
 
+def nothing_goes_back(fleet) -> None:
+    """Since the last takeover: nothing older than what the log had, no rate without two counts."""
+    before: dict[str, Stats] = {}
+    after: dict[str, list[Stats]] = {"main": [], "s1": []}
+    records = fleet.records()
+    (*_, taken_over) = (r.seq for r in records if isinstance(r.event, SupervisorStarted))
+    for r in records:
+        if isinstance(r.event, Stats) and r.seq < taken_over:
+            before[r.event.instance] = r.event
+        elif isinstance(r.event, Stats):
+            after[r.event.instance].append(r.event)
+    for name, last in before.items():
+        told = [last, *after[name]]
+        for field in ("execs", "edges", "cycles", "corpus"):
+            figures = [getattr(stats, field) for stats in told]
+            assert figures == sorted(figures), (name, field)
+        assert {stats.execs_per_sec for stats in told[1:2]} <= {-1.0}
+
+
 # ------------------------------------------------------------------------ a whole life
 
 
@@ -164,6 +183,7 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     assert fleet.events(SupervisorStarted)[-1].adopted == ["main", "s1"]
     fleet.until(at_work, 30)
     assert {name: fleet.pid(name) for name in pids} == pids
+    nothing_goes_back(fleet)
 
     # Paused, nothing is executed; resumed it goes on.
     assert fleet.send(Pause()).ok
@@ -173,6 +193,7 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     assert fleet.state().instances["main"].execs == paused
     assert fleet.send(Resume()).ok
     fleet.until(lambda s: s.instances["main"].execs > paused, 30)
+    nothing_goes_back(fleet)
     assert fleet.send(SkipCurrent("main")).ok
     (fleet.directory / "more").write_text("abcdefgh" * 9)
     assert fleet.send(AddSeed(str(fleet.directory / "more"))).ok
@@ -187,6 +208,49 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     assert {f"queue/{n}" for n in names(fleet, "s1", "queue")} <= logged
     found = {Path(e.file).name for e in fleet.events(FindingSaved)}
     assert names(fleet, "s1", "crashes") - {"README.txt"} <= found
+
+
+def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
+    fleet.start(instances=2)
+    fleet.until(at_work, 60)
+    before = fleet.until(lambda s: s.instances["s1"].execs > 2000, 60).instances["s1"]
+    written = (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns
+    fleet.kill_supervisor()
+    fleet.start(instances=1)
+    state = fleet.until(lambda s: s.instances["s1"].state == "stopped", 30)
+    assert state.instances["s1"].reason == "the campaign has it no more"
+    assert (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns > written
+    counts = [e.execs for e in fleet.events(Stats) if e.instance == "s1"]
+    assert counts == sorted(counts)
+    assert state.instances["s1"].execs > before.execs
+    fleet.send(Stop())
+    fleet.over()
+
+
+def test_signals_from_outside_pause_it_and_end_nothing(fleet):
+    fleet.start(instances=2)
+    fleet.until(at_work, 60)
+    pid = fleet.pid("s1")
+    os.kill(pid, signal.SIGSTOP)
+    state = fleet.until(lambda s: s.instances["s1"].state == "paused", 10)
+    assert state.instances["s1"].execs_per_sec == 0.0
+    os.kill(pid, signal.SIGCONT)
+    fleet.until(lambda s: s.instances["s1"].state == "running" and at_work(s), 10)
+    assert fleet.pid("s1") == pid
+    os.kill(pid, signal.SIGTERM)
+    state = fleet.until(lambda s: s.instances["s1"].pid not in (0, pid) and at_work(s), 60)
+    assert state.instances["s1"].restarts == 1
+    (why,) = [e.reason for e in fleet.events(InstanceState) if e.state == "restarting"]
+    assert why.startswith("it ended although nobody here asked it to (exit status 0)")
+    fleet.send(Stop())
+    assert fleet.over().state == "stopped"
+
+
+def test_limits_of_its_own_are_ends(fleet):
+    fleet.start("engine.options={main=['-V', '3'], s1=['-E', '900']}", instances=2)
+    state = fleet.over()
+    assert (state.state, {i.state for i in state.instances.values()}) == ("finished", {"finished"})
+    assert [i.restarts for i in state.instances.values()] == [0, 0]
 
 
 def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):

@@ -54,6 +54,14 @@ def test_another_afls_compilers_come_first(build, tmp_path):
     assert build('echo "$PATH"', afl_path="afl")[-1].startswith(f"{tmp_path / 'afl'}:")
 
 
+def test_a_tree_where_afl_was_built_does_not_lend_its_assembler(build, tmp_path):
+    (tmp_path / "afl").mkdir()
+    (tmp_path / "afl/as").touch()
+    told = build('echo "$PATH"; echo "$CC $CXX"', afl_path="afl")
+    assert told[-2].endswith(f":{tmp_path / 'afl'}")
+    assert told[-1] == f"{tmp_path / 'afl/afl-cc'} {tmp_path / 'afl/afl-c++'}"
+
+
 def test_it_is_built_once(build, tmp_path):
     build("echo x >> made")
     told = build("echo x >> made")
@@ -93,6 +101,14 @@ def test_the_first_command_that_fails_ends_it(build, tmp_path):
     assert "exit status 1" in failure(build, "false\ntouch late")
     assert "UNKNOWN" in failure(build, "echo $UNKNOWN; touch late")
     assert not (tmp_path / "run/build/late").exists()
+
+
+def test_the_command_is_shown_as_it_is_written(build):
+    assert build("true; true")[0] == "building the target: true; true"
+    lines = ["if false; then", "  exit 1", "fi", "export X=1"]
+    assert build("\n".join(lines))[0] == "building the target:\n  " + "\n  ".join(lines)
+    many = build("\n".join(f"true {n}" for n in range(12)))[0].splitlines()
+    assert (len(many), many[9], many[10]) == (11, "  true 8", "  ... (3 more lines)")
 
 
 def test_what_a_build_prints_is_harmless(build):

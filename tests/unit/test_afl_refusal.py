@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fuzztui.supervise.afl.refusal import begin_log, reason_of, refusal_of, shorten_log
+from fuzztui.supervise.afl.refusal import (
+    begin_log,
+    finished_by_itself,
+    reason_of,
+    refusal_of,
+    shortage_of,
+    shorten_log,
+)
 
 END = "\x0f\x1b)B\x1b[?25h\x1b[0m\x1b[1;91m\n[-]"
 
@@ -139,3 +146,36 @@ def test_what_is_no_log_tells_nothing(tmp_path):
 def test_a_reason_is_short_whatever_it_says():
     assert len(reason_of(abort("x" * 100_000))) < 600
     assert reason_of("") == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "finished"),
+    [
+        ("Testing aborted by user +++", False),
+        ("Baking aborted by the chef +++", False),
+        ("Testing aborted programmatically +++", True),
+        (
+            "Testing aborted by user +++\n\x1b[0m\x1b[1;93m[!] \x1b[0mExecution limit was reached",
+            True,
+        ),
+        ("Testing aborted programmatically +++\n[!] Time limit was reached", True),
+    ],
+)
+def test_a_limit_of_its_own_and_a_signal_end_it_alike(tmp_path, words, finished):
+    statistics = "\n\x1b[1;94m[*] \x1b[0mStatistics: 2 new corpus items found\n"
+    for text in ("Testing aborted programmatically +++\n", words + statistics):
+        begin_log(tmp_path, "afl-fuzz -i in -- target")
+        with (tmp_path / "worker.log").open("a") as log:
+            log.write(f"All set and ready to roll!\n\x1b[?25h\x1b[1;91m\n\n+++ {text}")
+    assert finished_by_itself(tmp_path, 0) == finished
+    assert finished_by_itself(tmp_path, None) == finished  # adopted
+    assert not finished_by_itself(tmp_path, 1)
+    assert not finished_by_itself(tmp_path, -9)
+
+
+def test_a_fast_resume_that_fails_is_tried_again_without(ended, tmp_path):
+    """4.22a where all of the queue was fuzzed before (AFLplusplus#2314)."""
+    why = abort("We need at least one valid input seed that does not crash!")
+    assert ended("[+] Will perform FAST RESUME\n" + why) == ""
+    assert "could not resume fast" in shortage_of(tmp_path)
+    assert "engine.seeds" in ended(why)

@@ -233,6 +233,34 @@ def test_the_next_start_has_another_port(stranger, home, clock):
     again.close()
 
 
+def test_who_takes_over_tells_nothing_older_than_the_log_and_no_rate_of_afls(
+    gauges, home, clock, tmp_path
+):
+    """The supervisor was killed after 12 seconds; the file is afl-fuzz's first one."""
+    file = tmp_path / "out/main/fuzzer_stats"
+    file.write_text(FILE.format(execs=9))  # 4 edges and 2 cycles fewer than the log has
+    told(gauges, home, clock, 5000, edges=46)
+    gauges.close()
+    again = Gauges(home, "main", 5000)
+    again.interrupted()  # it is adopted, perhaps paused
+    for _ in range(3):
+        clock.now += 1
+        assert again.look() is None
+    fresh = told(again, home, clock, 5400, edges=47)
+    assert (fresh.execs, fresh.edges, fresh.cycles) == (5400, 47, 3)
+    assert fresh.execs_per_sec == -1  # of two packets first
+    assert told(again, home, clock, 5600, edges=47).execs_per_sec == pytest.approx(200)
+    # Killed again, when afl-fuzz has been paused for long and has written its file just before.
+    again.close()
+    stats = f"start_time : {1_700_000_000}\nlast_update : {1_700_000_010}\n"
+    file.write_text(FILE.format(execs=5700) + stats)
+    last = Gauges(home, "main", 5600)
+    newer = last.look()
+    assert newer is not None
+    assert (newer.execs, newer.execs_per_sec) == (5700, -1)
+    last.close()
+
+
 def test_without_packets_the_file_counts(gauges, home, clock, tmp_path):
     (tmp_path / "out/main/fuzzer_stats").write_text(FILE.format(execs=77))
     assert gauges.look().execs == 77

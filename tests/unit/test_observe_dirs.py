@@ -118,6 +118,26 @@ def test_a_file_that_is_being_written_waits_for_its_size(tmp_path):
     assert listing.look(10) == [Find("id:000000", 5)]
 
 
+def test_a_young_file_is_looked_at_again_without_a_listing(tmp_path, monkeypatch):
+    clock = Clock()
+    clock.now = time.time()
+    listing = Listing(tmp_path, set(), monotonic=clock, wall=clock)
+    put(tmp_path, "id:000000", b"")
+    assert listing.look(10) == []
+    put(tmp_path, "id:000000", b"whole")
+    monkeypatch.setattr(os, "listdir", lambda path: pytest.fail("listed again"))
+    clock.now += YOUNG_S + 0.2
+    assert listing.look(10) == [Find("id:000000", 5)]
+
+
+def test_the_last_look_lists_although_names_wait(listing, tmp_path):
+    for n in range(3):
+        put(tmp_path, f"id:00000{n}")
+    assert names(listing.look(1)) == ["id:000000"]
+    put(tmp_path, "id:000003")
+    assert names(listing.look(1, last=True)) == [f"id:00000{n}" for n in (1, 2, 3)]
+
+
 def test_the_last_look_waits_for_nothing(tmp_path):
     listing = Listing(tmp_path, set())
     listing.look(1)

@@ -21,6 +21,9 @@ __all__ = ["build_target"]
 
 _MARK = ".built"
 _TOLD = 300
+_SHOWN = 10
+"""Lines of the command that are shown: all there is to see while a compiler is silent."""
+
 _ERROR = re.compile(r"\berror\b|undefined reference|cannot find|not found|No such file", re.I)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -50,7 +53,7 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
         if os.path.lexists(directory):
             shutil.rmtree(directory)
         directory.mkdir(mode=0o700)
-        progress(f"building the target: {visible(' '.join(command.split()))[:_TOLD]}")
+        progress(f"building the target:{_shown(command)}")
         status, lines = _run(campaign, run, command, progress)
         if status == 0:
             replace_text(mark, made)
@@ -78,7 +81,13 @@ def _run(
         MARK_RUN: str(run),
     }
     if other := campaign.engine["afl_path"]:
-        env["PATH"] = f"{other}{os.pathsep}{env.get('PATH', os.defpath)}"
+        parts = [other, env.get("PATH", os.defpath)]
+        # A tree where AFL++ was built has an `as` of its own, which other compilers must not
+        # find (4.22a: "Endless loop when calling 'as'").
+        if (Path(other) / "as").exists():
+            parts.reverse()
+            env |= {name: str(Path(other) / env[name]) for name in ("CC", "CXX")}
+        env["PATH"] = os.pathsep.join(parts)
     lines: list[str] = []
     directory = campaign.build_directory
     with (
@@ -107,6 +116,17 @@ def _run(
             os.killpg(process.pid, signal.SIGKILL)
             raise
     return process.returncode, lines
+
+
+def _shown(command: str) -> str:
+    """The command as it could be typed: joined to one line it would be another one."""
+    lines = [visible(line.rstrip())[:_TOLD] for line in command.strip().splitlines()]
+    if len(lines) == 1:
+        return f" {lines[0]}"
+    shown = lines[:_SHOWN]
+    if len(lines) > _SHOWN:
+        shown[-1:] = [f"... ({len(lines) - _SHOWN + 1} more lines)"]
+    return "".join(f"\n  {line}".rstrip(" ") for line in shown)
 
 
 def _telling(lines: Iterable[str]) -> list[str]:

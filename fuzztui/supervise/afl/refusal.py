@@ -13,7 +13,14 @@ from pathlib import Path
 
 from fuzztui.supervise.files import open_regular, read_tail
 
-__all__ = ["begin_log", "reason_of", "refusal_of", "shortage_of", "shorten_log"]
+__all__ = [
+    "begin_log",
+    "finished_by_itself",
+    "reason_of",
+    "refusal_of",
+    "shortage_of",
+    "shorten_log",
+]
 
 _TAIL = 256 * 1024
 _START = "fuzztui: starts "
@@ -28,12 +35,21 @@ _ABORT = re.compile(
 _BEGUN = re.compile(r"All set and ready to roll!|Fuzzing test case #")
 """Printed once all seeds have been tried: what ends it after that is no refusal to start."""
 
+_ENDED = re.compile(r"\+\+\+ \w+ aborted .*", re.DOTALL)
+"""Its last words after any end with status 0, be it asked for or not ("Baking" in April)."""
+
 _PASSING = re.compile(
     r"is in use|shmget|fork\(\)|pipe\(\)|Resource temporarily|Too many open files"
     r"|crashed with signal 9\b|AFL_FORKSRV_INIT_TMOUT|Unable to communicate with fork server|"
     + "|".join(os.strerror(e) for e in (errno.ENOSPC, errno.ENOMEM, errno.EAGAIN, errno.EINTR))
 )
 """What may be otherwise at the next try: shortages, and another process that still ends."""
+
+_FAST_RESUME = re.compile(r"Will perform FAST RESUME")
+"""afl-fuzz has removed fastresume.bin when it says so: the next start does without. It ends
+where the file does not fit, and 4.22a also where all of the queue was fuzzed before, with
+words about seeds that crash (AFLplusplus#2314). 4.04c has no such file.
+"""
 
 _HINTS = (
     (
@@ -125,15 +141,31 @@ def refusal_of(directory: Path, status: int | None) -> str:
     if status != 1:
         return ""
     printed = _printed(directory)
-    if _BEGUN.search(printed):
+    if _BEGUN.search(printed) or _FAST_RESUME.search(printed):
         return ""
     reason = reason_of(printed)
     return "" if _PASSING.search(reason) else reason
 
 
+def finished_by_itself(directory: Path, status: int | None) -> bool:
+    """Whether a limit of its own ended it; of one that was adopted its last words tell.
+
+    A signal ends it with the same status, 0, and 4.04c has the same words for its -E, but for
+    the limit's.
+    """
+    if status not in (0, None):
+        return False
+    last = _ENDED.findall(_printed(directory))
+    return bool(last) and ("programmatically" in last[-1] or "limit was reached" in last[-1])
+
+
 def shortage_of(directory: Path) -> str:
     """What its last process said was in its way; "" for nothing."""
-    return reason_of(_printed(directory))
+    printed = _printed(directory)
+    reason = reason_of(printed)
+    if reason and _FAST_RESUME.search(printed) and not _BEGUN.search(printed):
+        return "afl-fuzz could not resume fast from its fastresume.bin: it does without"
+    return reason
 
 
 def _printed(directory: Path) -> str:

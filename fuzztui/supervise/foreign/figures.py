@@ -2,10 +2,14 @@
 
 AFL 4.04c writes its first row after a minute, AFL 2.5x rows without executions, and only
 where something else has changed: then its own figure of a row has to do for the rate.
+
+Executions are the most that any of them tells, names of finds among them (``execs:23829``):
+``fuzzer_stats`` may be a minute old, hold no number, or not be there at all (``-n``).
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -22,8 +26,31 @@ FIRST_AFL = 1384000000
 
 DAY = 86400.0
 
+_GAPS = ("pending", "edges", "cycles", "cur_item", "max_depth")
+"""Fields that are -1 where nobody tells them, and that a row has."""
+
 ROWS_S = 20.0
 """Longer than that between two rows, and it did not run in between."""
+
+
+class _Age:
+    """How old a file is: by the wall clock when we saw it change, since then by one that
+    nobody sets. So a clock that jumps makes no file newer than another, and none stale.
+    """
+
+    def __init__(self) -> None:
+        self._then = math.inf
+        self._seen = 0.0
+
+    def changed(self, mtime: float) -> None:
+        """It was written to at that Unix time."""
+        self._then = max(0.0, time.time() - mtime)
+        self._seen = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """As of now; infinite without the file."""
+        return self._then + time.monotonic() - self._seen
 
 
 class ForeignFigures:
@@ -34,26 +61,45 @@ class ForeignFigures:
         self._file = StatsFile(f"{path}/fuzzer_stats", name)
         self.plot = Plot(f"{path}/plot_data")
         self._stats: Stats | None = None
+        self._stats_age = _Age()
         self._row: Row | None = None
+        self._row_age = _Age()
+        self._named_age = _Age()
         self._rate = UNKNOWN
         self._by_rows = Pace(ROWS_S)
         self._by_files = Pace(FILES_S)
         self._process = (0, 0)
+        self._run = 0
+        """Its run_time, when that was last read."""
+        self._named = 0
+        """Executions that the name of a find tells of."""
+        self._told = 0
         self._begun = False
         """Whether it ran all the time from one row to the last."""
 
     def look(self) -> Stats | None:
-        """The newest figures if one of the files has changed, else None."""
+        """The newest figures if there are any that were not told, else None."""
         stats, row = self._file.read(), self.plot.news()
-        if stats is None and row is None:
+        if stats is None and row is None and self._named <= self._told:
             return None
+        if row is not None:
+            self._row_age.changed(self.plot.mtime)
         if stats is not None:
+            self._stats_age.changed(self._file.mtime)
             self._measure(stats)
         if row is not None and (self._row is None or row.seconds != self._row.seconds):
             self._measure_row(row)
         self._stats = stats or self._stats
         self._row = row or self._row
-        return replace(self._merged(), execs_per_sec=self._rate)
+        latest = self.latest
+        self._told = latest.execs if latest else 0
+        return latest
+
+    def named(self, execs: int, at: float) -> None:
+        """A find at that Unix time was made after so many executions, as its name says."""
+        if execs > self._named:
+            self._named = execs
+            self._named_age.changed(at)
 
     def interrupted(self) -> None:
         """It is paused, or no longer: no rate spans that."""
@@ -64,7 +110,7 @@ class ForeignFigures:
     @property
     def latest(self) -> Stats | None:
         """The newest figures with their age as of now; None if there are none."""
-        if self._stats is None and self._row is None:
+        if self._stats is None and self._row is None and not self._named:
             return None
         return replace(self._merged(), execs_per_sec=self._rate)
 
@@ -72,6 +118,11 @@ class ForeignFigures:
     def written(self) -> float:
         """Unix time of the newest figures, 0 without any."""
         return max(self._file.mtime, self.plot.mtime)
+
+    @property
+    def age(self) -> float:
+        """Seconds since then, infinite without any."""
+        return min(self._stats_age.seconds, self._row_age.seconds)
 
     @property
     def pid(self) -> int:
@@ -96,34 +147,59 @@ class ForeignFigures:
         """
         if not self._file.values:
             return 0.0
-        written = min(self._file.mtime, now)
-        last, run = self._whole("last_update"), self._whole("run_time")
-        if not FIRST_AFL < last < written + DAY:
-            last = int(written)
-        start = self._whole("start_time")
+        last, start = self._last_update(now), self._whole("start_time")
+        run = self._whole("run_time")
+        if not run and self._row and not self._row.unix:  # the file holds no number
+            run = int(self._row.seconds)
         if "run_time" in self._file.values and last - run > FIRST_AFL:
             return float(last - run)
         return float(start) if FIRST_AFL < start <= last else float(last)
 
+    def ended(self, now: float) -> float:
+        """Unix time of the newest figures by what they say: a copy's files are younger.
+
+        0 without any.
+        """
+        if not self._file.values:
+            return min(self.written, now)
+        last, row = float(self._last_update(now)), self._row
+        if row is not None:
+            last = max(last, row.seconds if row.unix else self.began(now) + row.seconds)
+        return min(last, self.written, now)
+
+    @property
+    def silent(self) -> float:
+        """Seconds since :meth:`ended`."""
+        now = time.time()
+        return max(0.0, now - self.ended(now))
+
+    def _last_update(self, now: float) -> int:
+        written = min(self._file.mtime, now)
+        last = self._whole("last_update")
+        return last if FIRST_AFL < last < written + DAY else int(written)
+
     def _merged(self) -> Stats:
         """The last row over the last ``fuzzer_stats`` if it is the newer of the two."""
-        now = time.time()
-        stats, row = self._stats, self._row
-        stats_age = max(0.0, now - self._file.mtime)
-        if row is None or (stats is not None and self._file.mtime > self.plot.mtime):
-            assert stats is not None
-            return replace(stats, age=round(stats_age, 2))
-        base = stats or Stats(self._name)
-        return replace(
-            of_row(self._name, row),
-            execs=row.count("total_execs", base.execs),
-            favored=base.favored,
-            edges=row.count("edges_found", base.edges),
-            edges_total=base.edges_total,
-            stability=base.stability,
-            age=round(max(0.0, now - self.plot.mtime), 2),
-            slow_age=round(stats_age, 2) if stats else -1.0,
-        )
+        stats, row = self._stats or Stats(self._name), self._row
+        execs = max(stats.execs, self._named, row.count("total_execs", 0) if row else 0)
+        stats_age, row_age = self._stats_age.seconds, self._row_age.seconds
+        if row is not None and row_age <= stats_age:
+            return replace(
+                of_row(self._name, row),
+                execs=execs,
+                favored=stats.favored,
+                edges=row.count("edges_found", stats.edges),
+                edges_total=stats.edges_total,
+                stability=stats.stability,
+                age=round(row_age, 2),
+                slow_age=round(stats_age, 2) if self._stats else -1.0,
+            )
+        if row is not None:  # for what the file has no number for
+            older = of_row(self._name, row)
+            gaps = {field: getattr(older, field) for field in _GAPS if getattr(stats, field) < 0}
+            stats = replace(stats, corpus=stats.corpus or older.corpus, **gaps)
+        age = stats_age if self._stats else self._named_age.seconds
+        return replace(stats, execs=execs, age=round(age, 2))
 
     def _measure(self, stats: Stats) -> None:
         """A rate of ``fuzzer_stats``, where rows have none."""
@@ -133,8 +209,12 @@ class ForeignFigures:
             self._rate = UNKNOWN
             self._by_rows.forget()
             self._by_files.forget()
-        self._by_files.add(self._whole("last_update"), stats.execs, self._file.mtime)
-        if self._rate < 0 or self._file.mtime > self.plot.mtime + ROWS_S:
+            if self._whole("run_time") < self._run:  # begun afresh, not resumed
+                self._row, self._named = None, 0
+        self._run = self._whole("run_time")
+        if stats.execs:  # else it is no number
+            self._by_files.add(self._whole("last_update"), stats.execs, self._file.mtime)
+        if self._rate < 0 or self._row_age.seconds > self._stats_age.seconds + ROWS_S:
             self._rate = self._by_files.rate
         if self._rate < 0:
             self._rate = own_rate(self._file.values)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from fuzztui.supervise.foreign.entries import Queue, choose
 from fuzztui.supervise.foreign.figures import FIRST_AFL, of_row
-from fuzztui.supervise.foreign.instance import Instance, with_signal
+from fuzztui.supervise.foreign.instance import STOPPED, Instance, with_signal
 from fuzztui.supervise.foreign.plot import Row
 from fuzztui.supervise.pace import LEAST_S, UNKNOWN
-from fuzztui.wire.events import CampaignState, EntrySaved, Event, FindingSaved, InstanceState, Stats
+from fuzztui.wire.events import EntrySaved, Event, FindingSaved, InstanceState, Stats
 
-__all__ = ["Times", "began", "found_at", "history"]
+__all__ = ["Times", "began", "ended", "found_at", "history"]
 
 ROWS = 6_000
 """Rows of plot_data over all instances; a series of the model has 512 points at most."""
@@ -32,9 +33,10 @@ ENTRIES = 10_000
 class Times:
     """Campaign time of what happened at a Unix time, or by an instance's own clock."""
 
-    def __init__(self, began: Mapping[str, float], now: float) -> None:
+    def __init__(self, began: Mapping[str, float], now: float, zero: float | None = None) -> None:
+        """``zero``: Unix time of a campaign that has begun already."""
         known = [t for t in began.values() if t > 0]
-        self.zero = min(known, default=now)
+        self.zero = min(known, default=now) if zero is None else zero
         self.now = max(0.0, now - self.zero)
         self._offsets = {name: t - self.zero if t > 0 else 0.0 for name, t in began.items()}
 
@@ -87,21 +89,24 @@ def history(
 
     Afterwards the instances know what was told and tell no part of it again.
     """
-    timed: list[tuple[float, Event]] = [(0.0, CampaignState("running"))]
+    timed: list[tuple[float, Event]] = []
     parents: list[tuple[str, int]] = []
     for name, instance in instances.items():
+        timed += _figures(instance, times, len(instances))
         finds = instance.old_findings()
         parents += ((name, find.src[0]) for find in finds if find.src)
         for find in finds:
             t = found_at(instance, find, times)
             timed += ((t, event) for event in with_signal(find))
-        timed += _figures(instance, times, len(instances))
     queues = {name: Queue(f"{i.path}/queue", i.place.prefix) for name, i in instances.items()}
     choose(queues, parents, ENTRIES)
     for name, queue in queues.items():
         instance = instances[name]
-        entries = instance.chosen_entries(queue)
-        timed += ((found_at(instance, entry, times), entry) for entry in entries)
+        entries = list(_entries(instance, instance.chosen_entries(queue), times))
+        # A resume gives every find a new name: the old one is in it, and tells when it was.
+        own = (t for t, e in entries if not e.sync and not e.op.startswith("orig:"))
+        instance.last_find = max(own, default=-1.0)
+        timed += entries
     # Stable: of one time, findings and entries stay in the order of their ids.
     timed.sort(key=lambda pair: pair[0])
     return timed, queues
@@ -125,11 +130,30 @@ def _figures(instance: Instance, times: Times, siblings: int) -> Iterator[tuple[
         before = row
         yield t, stats
     events = instance.changed_state()
-    if not instance.alive:
-        # It has no rate from then on, and whatever its last figures say.
-        yield from ((times.wall(instance.figures.written), event) for event in events)
-    else:
-        yield from ((times.now, event) for event in events)
+    # Of one that is dead: it has no rate from then on, whatever its last figures say.
+    end = times.now if instance.alive else ended(instance, times)
+    yield from ((end, event) for event in events)
+
+
+def ended(instance: Instance, times: Times) -> float:
+    """When the newest figures of a dead one are of; without any, when it began."""
+    unix = instance.figures.ended(times.zero + times.now)
+    return max(times.began(instance.name), times.wall(unix) if unix else 0.0)
+
+
+def _entries(
+    instance: Instance, entries: list[EntrySaved], times: Times
+) -> Iterator[tuple[float, EntrySaved]]:
+    """With the times at which they were found."""
+    # Numbers count up with the time. The name of an import has no time, and how long
+    # afl-fuzz stood still between its file's and that of a resume, nobody knows.
+    timely = sorted((e.first if e.first >= 0 else e.id, e.time_ms) for e in entries if e.time_ms)
+    for entry in entries:
+        place = bisect_left(timely, (entry.first, 0))
+        if entry.first >= 0 and not entry.time_ms and place:
+            yield times.own(instance.name, timely[place - 1][1] / 1000), entry
+        else:
+            yield found_at(instance, entry, times), entry
 
 
 def _first_rate(row: Row) -> float:
@@ -146,6 +170,8 @@ def found_at(instance: Instance, find: EntrySaved | FindingSaved, times: Times) 
     if isinstance(find, EntrySaved) and find.op.startswith("orig:"):
         return times.began(instance.name)
     try:
-        return times.wall(os.lstat(f"{instance.path}/{find.file}").st_mtime)
+        found = times.wall(os.lstat(f"{instance.path}/{find.file}").st_mtime)
     except (OSError, ValueError):
         return times.began(instance.name)
+    # A copy's files are younger than what they tell of.
+    return min(found, ended(instance, times)) if instance.state == STOPPED else found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from fuzztui.supervise.finds import Finds, Watching, entry_event
@@ -13,6 +14,7 @@ from fuzztui.supervise.foreign.entries import Numbered, Queue, choose, number_of
 from fuzztui.supervise.foreign.figures import ForeignFigures
 from fuzztui.supervise.foreign.liveness import held, process_is
 from fuzztui.supervise.foreign.trees import Place
+from fuzztui.supervise.pace import UNKNOWN
 from fuzztui.supervise.peers import Peers
 from fuzztui.wire.commands import COMMAND_NAMES, MUTANT_COMMANDS
 from fuzztui.wire.events import (
@@ -27,7 +29,7 @@ from fuzztui.wire.events import (
 )
 from fuzztui.wire.signals import signal_signature, signal_title
 
-__all__ = ["Instance", "ago", "with_signal"]
+__all__ = ["STOPPED", "Instance", "ago", "with_signal"]
 
 STALE_S = 180.0
 """AFL rewrites a file every minute at least: figures of a living one are not older."""
@@ -48,6 +50,10 @@ NEWEST = 1000
 
 FINDS_AT_ONCE = 5000
 MOST_FINDINGS = 1_000_000
+
+STOPPED = "stopped"
+
+GONE = "its directory is gone"
 
 SIGNALS = 127
 """No kernel has more: a name with another number is not of AFL's making."""
@@ -82,10 +88,12 @@ class Instance:
         self.reason = ""
         self._gate: tuple[int, int, float] | None = None
         self._lock: bool | None = None
-        self._introduced = (-1, "")
+        self._introduced: tuple[int, str | None] = (0, None)
         self._said: set[str] = set()
         self._unsaid: list[Message] = []
         self._renew_at = math.inf
+        self.last_find = -1.0
+        """Campaign time of the last find of its own that :mod:`history` told of."""
 
     @property
     def alive(self) -> bool:
@@ -110,6 +118,21 @@ class Instance:
                 text = problem if level == "warning" else f"polling only: {problem}"
                 events.append(Message(level, text, self.name))
         return events
+
+    def present(self, t: float) -> list[Event]:
+        """What :meth:`look` brings, its figures in any case: for who was just told its past.
+
+        ``t``: campaign time of the present.
+        """
+        events = self.look()
+        if not any(isinstance(event, Stats) for event in events):
+            # Without any, at least this is known: nobody tells its rate.
+            latest = self.figures.latest or Stats(self.name, execs_per_sec=UNKNOWN)
+            events.append(self.counted(latest))
+        if self.last_find < 0:
+            return events
+        find_age = round(max(0.0, t - self.last_find), 2)
+        return [replace(e, find_age=find_age) if isinstance(e, Stats) else e for e in events]
 
     def new_finds(self) -> list[Event]:
         """Entries and findings that were not told yet."""
@@ -140,16 +163,19 @@ class Instance:
         self.finds.know_queue(queue.mtime_ns)
         events, odd = [], 0
         for file in sorted(queue.chosen, key=number_of):
-            event = entry_event(self.name, file, -1, odd - 1)
+            event = entry_event(self.name, file, _size(f"{queue.path}/{file}"), odd - 1)
             odd = min(odd, event.id)
             events.append(self.in_log(event))
+        self._count(events)
         return events
 
     def old_findings(self) -> list[FindingSaved]:
         """The findings that are there, which are then known. What ``queue/`` has is left out."""
         found = self.finds.look(MOST_FINDINGS, entries=False, last=True)
         self._unsaid += (e for e in found if isinstance(e, Message))
-        return [e for e in found if isinstance(e, FindingSaved)]
+        findings = [e for e in found if isinstance(e, FindingSaved)]
+        self._count(findings)
+        return findings
 
     def told(self, folder: str, file: str) -> list[Event]:
         """The watcher says that a file is complete."""
@@ -177,34 +203,35 @@ class Instance:
 
     def standing(self) -> tuple[str, str]:
         """Its state and why, in words."""
-        written = self.figures.written
-        age = max(0.0, time.time() - written) if written else -1.0
+        written, age = self.figures.written, self.figures.age
         if self._probe() is False:
             if self._gate is None:
-                return "stopped", "its directory is gone"
+                return STOPPED, GONE
             if not written:
-                return "stopped", "no figures: not afl-fuzz's, or not begun"
-            return "stopped", f"last figures {ago(age)} ago"
+                return STOPPED, "no figures: not afl-fuzz's, or not begun"
+            return STOPPED, f"last figures {ago(self.figures.silent)} ago"
         process = process_is(self.figures.pid)
         if process == "paused":
             return "paused", "stopped by a signal (SIGSTOP)"
-        if self._lock is None and not process and not 0 <= age < UNSEEN_S:
-            return "stopped", f"last figures {ago(age)} ago" if written else "no figures"
-        if age > STALE_S:
+        if self._lock is None and not process and not age < UNSEEN_S:
+            silent = ago(self.figures.silent)
+            return STOPPED, f"last figures {silent} ago" if written else "no figures"
+        if STALE_S < age < math.inf:
             return "stalled", f"it lives, but its figures are {ago(age)} old"
         return "running", ""
 
     def changed_state(self, stats: Stats | None = None) -> list[Event]:
         """Its state, if it is another than before."""
-        before = self.state
+        before, was = self.state, self.reason
         state, reason = self.standing()
         self.state, self.reason = state, reason
         pid = self.figures.pid if self.alive else 0
         events: list[Event] = []
-        if (pid, self.figures.version) != self._introduced:
-            self._introduced = (pid, self.figures.version)
+        who = (pid or self._introduced[0], self.figures.version)  # an end is no introduction
+        if who != self._introduced:
+            self._introduced = who
             events.append(self.hello())
-        if state != before:
+        if state != before or (GONE in (reason, was) and reason != was):
             if "paused" in (state, before):
                 self.figures.interrupted()
             events.append(InstanceState(self.name, state, pid, reason))
@@ -232,8 +259,19 @@ class Instance:
     def _log_name(self, sibling: str) -> str:
         return self.place.prefix + sibling
 
-    def _as_logged(self, found: Iterable[EntrySaved | FindingSaved | Message]) -> list[Event]:
+    def _count(self, finds: Iterable[EntrySaved | FindingSaved]) -> None:
+        """Names tell how many executions there were: more than a file that is a minute old."""
+        # What a resume has named anew may be a seed from another campaign's queue.
+        own = [f for f in finds if not (isinstance(f, EntrySaved) and f.first >= 0)]
+        latest = max(own, key=lambda f: f.execs, default=None)
+        if latest is not None and latest.execs:
+            with contextlib.suppress(OSError, ValueError):
+                at = os.lstat(f"{self.path}/{latest.file}").st_mtime
+                self.figures.named(latest.execs, at)
+
+    def _as_logged(self, found: Sequence[EntrySaved | FindingSaved | Message]) -> list[Event]:
         events: list[Event] = []
+        self._count(e for e in found if not isinstance(e, Message))
         for event in found:
             if isinstance(event, FindingSaved):
                 events += with_signal(event)
@@ -257,6 +295,13 @@ def with_signal(finding: FindingSaved) -> list[Event]:
         return [finding]
     words = signal_signature(finding.sig), signal_title(finding.sig)
     return [finding, FindingDescribed(finding.instance, finding.category, finding.file, *words)]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except (OSError, ValueError):
+        return -1
 
 
 def ago(seconds: float) -> str:

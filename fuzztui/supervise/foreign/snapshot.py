@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.supervise.foreign.history import Times, began, found_at
+from fuzztui.supervise.foreign.history import Times, began, ended, found_at
 from fuzztui.supervise.foreign.instance import Instance, with_signal
 from fuzztui.supervise.foreign.trees import Trees
 from fuzztui.supervise.foreign.watcher import campaign_started, campaign_state
@@ -50,15 +50,16 @@ def snapshot(trees: Trees) -> Snapshot:
             t = found_at(instance, find, times)
             timed += ((t, event) for event in with_signal(find))
     timed.sort(key=lambda pair: pair[0])
-    end = max([t for t, _ in timed] + [times.wall(i.figures.written) for i in instances.values()])
+    end = max([t for t, _ in timed] + [ended(i, times) for i in instances.values()])
     problems = []
     present: list[Event] = []
     for name, instance in instances.items():
         present += instance.changed_state()
-        stats = figures[name] or Stats(
-            name, execs_per_sec=UNKNOWN, corpus=_files(f"{instance.path}/queue")
-        )
-        present.append(instance.counted(stats))
+        if figures[name] is None:  # names are all there is to say how much was executed
+            instance.newest_entries()
+        stats = instance.figures.latest or Stats(name, execs_per_sec=UNKNOWN)
+        corpus = stats.corpus or _files(f"{instance.path}/queue")
+        present.append(instance.counted(replace(stats, corpus=corpus)))
         if synced := instance.peers.look():
             present.append(synced)
         problems += instance.finds.problems
@@ -68,9 +69,14 @@ def snapshot(trees: Trees) -> Snapshot:
     timed += ((times.now if alive else end, event) for event in present)
     folded = State()
     apply(folded, [Record(n, t, event) for n, (t, event) in enumerate(timed, 1)])
-    written = {name: i.figures.written for name, i in instances.items()}
-    ages = {name: max(0.0, now - t) if t else -1.0 for name, t in written.items()}
+    ages = {name: _age(i, now) for name, i in instances.items()}
     return Snapshot(folded, ages, problems)
+
+
+def _age(instance: Instance, now: float) -> float:
+    figures = instance.figures
+    written = figures.written if instance.alive else figures.ended(now)
+    return max(0.0, now - written) if written else -1.0
 
 
 def _files(queue: str) -> int:

@@ -15,11 +15,11 @@ from pathlib import Path
 import fuzztui
 from fuzztui.log.writer import LogWriter
 from fuzztui.supervise.foreign.entries import Queue
-from fuzztui.supervise.foreign.history import Times, began, history
-from fuzztui.supervise.foreign.instance import Instance, ago, with_signal
-from fuzztui.supervise.foreign.trees import Trees
+from fuzztui.supervise.foreign.history import Times, began, ended, history
+from fuzztui.supervise.foreign.instance import STOPPED, Instance, ago
+from fuzztui.supervise.foreign.trees import Place, Trees
 from fuzztui.supervise.watch import Watcher
-from fuzztui.wire.events import CampaignEnded, CampaignStarted, CampaignState, Event, Message
+from fuzztui.wire.events import CampaignEnded, CampaignStarted, CampaignState, Event, Message, Stats
 
 __all__ = ["ForeignWatch", "campaign_started", "campaign_state"]
 
@@ -39,7 +39,8 @@ RETRY_S = 1.0
 
 FLUSH_RECORDS = 2000
 
-STOPPED = "stopped"
+BEGUN = ("running", "")
+"""State of the campaign and its reason, as history begins."""
 
 
 class ForeignWatch:
@@ -62,29 +63,30 @@ class ForeignWatch:
 
     def begin(self) -> None:
         """Log all that happened so far."""
-        places = self._trees.places()
+        self._begin_with(self._trees.places())
+
+    def _begin_with(self, places: list[Place]) -> None:
         for place in places:
             self._add(Instance(place, self._watcher, len(places)))
         now = time.time()
-        news = {name: i.figures.look() for name, i in self._instances.items()}
+        for instance in self._instances.values():
+            instance.figures.look()
         times = Times({name: began(i, now) for name, i in self._instances.items()}, now)
         self._writer.append(campaign_started(self._trees, self._instances, times.zero), 0.0)
+        self._writer.append(CampaignState(*BEGUN), 0.0)
+        self._state = BEGUN
         self._writer.flush()  # there is something to open: the screen can come
         timed, queues = history(self._instances, times)
         for n, (t, event) in enumerate(timed):
             self._writer.append(event, t)
             if n % FLUSH_RECORDS == 0:
                 self._writer.flush()
-        present: list[Event] = []
-        for name, instance in self._instances.items():
-            present += instance.look()
-            if stats := news[name]:
-                present.append(instance.counted(stats))
         alive = any(i.alive for i in self._instances.values())
         # Where nothing lives, campaign time stands where the last of it was.
-        ends = [times.wall(i.figures.written) for i in self._instances.values()]
+        ends = [ended(i, times) for i in self._instances.values()]
         end = max(self._writer.last_t, times.now if alive else max(ends, default=0.0))
         self._go_on_from(end)
+        present = [e for i in self._instances.values() for e in i.present(end)]
         self._log([*present, *_left_out(queues.values())])
         self._flush()
 
@@ -132,15 +134,34 @@ class ForeignWatch:
 
     def _find_more(self) -> None:
         places = self._trees.places()
-        for place in places:
-            if place.path in self._by_path:
-                continue
-            instance = Instance(place, self._watcher, len(places))
+        fresh = [place for place in places if place.path not in self._by_path]
+        if fresh and not self._instances:
+            self._begin_with(fresh)  # as if we had come only now
+        elif fresh:
+            self._take_in([Instance(place, self._watcher, len(places)) for place in fresh])
+
+    def _take_in(self, fresh: list[Instance]) -> None:
+        """Log what newcomers to a campaign have behind them, as far as its time reaches."""
+        now = at = time.time()
+        instances = {i.name: i for i in fresh}
+        for instance in fresh:
+            instance.figures.look()
+        if self._state[0] == STOPPED and all(i.standing()[0] == STOPPED for i in fresh):
+            at = max(i.figures.ended(now) for i in self._instances.values()) or now
+        for instance in fresh:
             self._add(instance)
-            news = Message("info", f"{place.path} has appeared", place.name)
-            findings = instance.old_findings()
-            told = [event for find in findings for event in with_signal(find)]
-            self._log([news, *instance.newest_entries(findings), *told])
+        begun = {name: began(i, now) for name, i in instances.items()}
+        times = Times(begun, now, at - self._now())
+        timed, _ = history(instances, times)
+        for t, event in timed:
+            # What was before the log's end has no place in its curves any more.
+            if t > self._writer.last_t or not isinstance(event, Stats):
+                self._writer.append(event, t)
+        # Where nothing lives, campaign time stands where the last of it was.
+        end = self._writer.last_t if at != now else now - times.zero
+        present = [e for i in fresh for e in i.present(end)]
+        news = [Message("info", f"{i.path} has appeared", i.name) for i in fresh]
+        self._log([*news, *present])
 
     def _told(self) -> list[Event]:
         files, lost = self._watcher.take()
@@ -227,6 +248,6 @@ def campaign_state(instances: Iterable[Instance]) -> tuple[str, str]:
         return "starting", "no instance has begun yet"
     if states:
         return ("paused" if states == {"paused"} else "running"), ""
-    written = max(i.figures.written for i in every)
-    last = f"; last figures {ago(max(0.0, time.time() - written))} ago" if written else ""
+    silent = min((i.figures.silent for i in every if i.figures.written), default=-1.0)
+    last = f"; last figures {ago(silent)} ago" if silent >= 0 else ""
     return STOPPED, f"no instance is running{last}"
