@@ -13,7 +13,7 @@ from fuzztui.cli.runs import Standing, fold_all, open_session
 from fuzztui.cli.words import DONE, FAILED, at_terminal, duration, say, speed
 from fuzztui.model.selectors import ENDED, running_time, totals
 from fuzztui.model.state import State
-from fuzztui.remote.client import ControlClient, RemoteError, running
+from fuzztui.remote.client import ControlClient, RemoteError, running, trouble
 from fuzztui.wire.commands import Stop
 from fuzztui.wire.text import visible
 
@@ -37,7 +37,7 @@ def follow(run: Path, *, as_json: bool) -> int:
         over = state.state in ENDED or pid is None
         if time.monotonic() >= due and not over:
             due = time.monotonic() + LINE_EVERY[style]
-            _progress(run, Standing(state, pid), style)
+            _progress(run, Standing(state, pid, trouble(run)), style)
         if over:
             now = Standing(fold_all(session), running(run))
             break
@@ -55,10 +55,12 @@ def follow(run: Path, *, as_json: bool) -> int:
 def _progress(run: Path, now: Standing, style: str) -> None:
     if style == "json":
         print(json.dumps(status_object(run, now)), flush=True)
-    elif style == "terminal":
-        print(f"\r\x1b[K{progress_line(now.state)}", end="", flush=True)
+        return
+    line = progress_line(now.state) + (f"  {visible(now.trouble)}" if now.trouble else "")
+    if style == "terminal":
+        print(f"\r\x1b[K{line}", end="", flush=True)
     else:
-        print(progress_line(now.state), flush=True)
+        print(line, flush=True)
 
 
 def progress_line(state: State) -> str:

@@ -176,6 +176,7 @@ def _unmeasured(t: Totals) -> str:
 def status_object(run: Path, now: Standing) -> dict[str, object]:
     """The object of ``status --json``."""
     whole = {**status_dict(now.state), "state": now.word, "run": str(run), "pid": now.pid}
+    whole["trouble"] = now.trouble or None
     for row in whole["instances"] if now.gone_s else ():
         for age in ("age_s", "slow_age_s"):
             row[age] = None if row[age] is None else round(row[age] + now.gone_s, 3)
@@ -195,6 +196,7 @@ def status_text(run: Path, now: Standing) -> str:
     rows = [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.word}{reason}"),
+        *([("trouble", now.trouble)] if now.trouble else []),
         ("elapsed", duration(running_time(state)) + budget),
         ("execs", f"{t.execs:,}  at {speed(throughput(state))}{average}"),
         ("corpus", f"{t.corpus:,}"),

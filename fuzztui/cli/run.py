@@ -14,6 +14,7 @@ from fuzztui.campaign.load import Tables
 from fuzztui.cli.headless import follow
 from fuzztui.cli.look import screen, status_object, status_text
 from fuzztui.cli.runs import SAMPLES, Standing, is_run, sample, standing, with_output
+from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, USAGE, Failure, at_terminal, say
 from fuzztui.model.selectors import running_time
 from fuzztui.remote.client import running
@@ -87,7 +88,8 @@ def _start(loaded: Loaded, word: str) -> None:
     try:
         prepare_run(where)
         write_frozen(loaded, where)
-        start(where, progress=say)
+        with Waiting() as waiting:
+            start(where, progress=waiting)
     except AlreadyRunning:
         say(f"somebody else started it at the same moment: rejoining {where}")
     except SupervisorError as e:

@@ -13,7 +13,7 @@ from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
 from fuzztui.log.files import LogError
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
-from fuzztui.remote.client import running
+from fuzztui.remote.client import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
 from fuzztui.supervise.foreign.trees import Trees
 from fuzztui.supervise.processes import EngineProcess
@@ -92,6 +92,8 @@ class Standing:
 
     state: State
     pid: int | None
+    trouble: str = ""
+    """What its supervisor cannot write into the log now, in its words."""
     gone_s: float = 0.0
     """For how long nobody has supervised it, where somebody should."""
 
@@ -106,7 +108,7 @@ class Standing:
 def standing(run: Path) -> Standing:
     """Fold the whole log of a run (by its last checkpoint). Raises :class:`Failure`."""
     pid = running(run)
-    now = Standing(fold_all(open_session(run)), pid)
+    now = Standing(fold_all(open_session(run)), pid, trouble(run))
     if now.word != "interrupted":
         return now
     state = now.state

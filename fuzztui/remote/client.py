@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.remote.address import published
-from fuzztui.remote.lock import running
+from fuzztui.remote.lock import running, trouble
 from fuzztui.remote.protocol import (
     APPLIED,
     MAX_LINE,
@@ -27,7 +27,7 @@ from fuzztui.remote.protocol import (
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
 
-__all__ = ["ControlClient", "NotRunning", "RemoteError", "Result", "running"]
+__all__ = ["ControlClient", "NotRunning", "RemoteError", "Result", "running", "trouble"]
 
 _CONNECT_S = 5.0
 

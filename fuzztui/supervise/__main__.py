@@ -27,7 +27,7 @@ async def _supervise(home: RunDir, lock: RunLock, parent: Parent) -> None:
         loaded = load(home.campaign)
     except CampaignError as e:
         raise SupervisorError(str(e)) from None
-    supervisor = Supervisor(loaded.campaign, home, parent.progress)
+    supervisor = Supervisor(loaded.campaign, home, parent.progress, lock.tell)
     guard = asyncio.ensure_future(_guard(lock, supervisor))
     try:
         with parent.waiting():

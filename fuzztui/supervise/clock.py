@@ -41,7 +41,12 @@ class CampaignClock:
 
     def start(self) -> None:
         """Go on from the last record now: until here nothing has lived."""
+        self._stopped_at: float | None = None
         self._zero = self._monotonic() - self._last_t
+
+    def stop(self) -> None:
+        """Nothing lives any more: time stands still from now on."""
+        self._stopped_at = self.now()
 
     def count_gap(self) -> None:
         """Engines lived while no supervisor did: let the time since then count."""
@@ -57,4 +62,4 @@ class CampaignClock:
 
     def now(self) -> float:
         """Campaign time in seconds."""
-        return self._monotonic() - self._zero
+        return self._monotonic() - self._zero if self._stopped_at is None else self._stopped_at

@@ -50,6 +50,10 @@ class InProcess:
         """It says hello itself."""
         raise NotImplementedError
 
+    def has_finished(self, directory: Path, status: int | None) -> bool:
+        """They have no limits but the supervisor's."""
+        return False
+
     def refusal(self, directory: Path, status: int | None) -> str:
         """The last ``fuzztui: `` line of ``worker.log``, with exit status 3."""
         if status != CANNOT_START:

@@ -27,6 +27,7 @@ MARK_INSTANCE = "FUZZTUI_INSTANCE"
 
 _PROC = Path("/proc")
 _DEAD = ("Z", "X", "x")
+_STOPPED = "T"
 _ROUNDS = 50
 
 
@@ -66,6 +67,15 @@ class ProcessId:
         """Whether that very process still runs (a zombie does not)."""
         return ProcessId.of(self.pid) == self
 
+    def state(self) -> str:
+        """One of ``R S D T t ...`` (proc(5)); "" once it is dead."""
+        found = _look(self.pid)
+        return found[2] if found and found[1] == self.start else ""
+
+    def stopped(self) -> bool:
+        """Whether a signal (SIGSTOP, SIGTSTP) keeps it from running. A debugger does not count."""
+        return self.state() == _STOPPED
+
     def signal(self, number: int) -> None:
         """Send a signal to that very process, or to nobody."""
         try:
@@ -82,8 +92,8 @@ class ProcessId:
             os.close(fd)
 
 
-def _look(pid: int) -> tuple[int, int] | None:
-    """Parent and start time of a living process."""
+def _look(pid: int) -> tuple[int, int, str] | None:
+    """Parent, start time and state of a living process."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
@@ -91,7 +101,7 @@ def _look(pid: int) -> tuple[int, int] | None:
     fields = text.rpartition(")")[2].split()  # the command's name may hold anything
     if len(fields) < 20 or fields[0] in _DEAD:
         return None
-    return int(fields[1]), int(fields[19])
+    return int(fields[1]), int(fields[19]), fields[0]
 
 
 def _pids() -> Iterator[int]:

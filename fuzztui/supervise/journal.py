@@ -28,11 +28,15 @@ RETRY_S = 1.0
 class Journal:
     """Opens (or begins) a run's log. Raises :class:`SupervisorError`.
 
-    ``react`` is called with each event once it is in the state.
+    ``react`` is called with each event once it is in the state, ``trouble`` with words while
+    the log cannot be written, and with "" when it is again: those who read it learn of nothing.
     """
 
-    def __init__(self, home: RunDir, react: Callable[[Event], None]) -> None:
+    def __init__(
+        self, home: RunDir, react: Callable[[Event], None], trouble: Callable[[str], None]
+    ) -> None:
         self._home = home
+        self._trouble = trouble
         self._react = react
         try:
             self._writer = LogWriter(home.log)
@@ -82,13 +86,15 @@ class Journal:
             self._retry_at = now + RETRY_S
             if self.writable:
                 self.writable = False
-                why = e.strerror or e
-                self.record(Message("error", f"the campaign log cannot be written: {why}"))
+                words = f"the campaign log cannot be written: {e.strerror or e}"
+                self.record(Message("error", words))
+                self._trouble(words)
             return False
         if self.writable:
             self._keeper.keep()  # only of a state that is in the log as a whole
         else:
             self.writable = True
+            self._trouble("")
             self.record(Message("info", "the campaign log is written again"))
         if now >= self._offsets_due and self.offsets is not self._saved:
             self._offsets_due = now + OFFSETS_EVERY_S

@@ -28,6 +28,10 @@ Raises :class:`~fuzztui.supervise.rundir.SupervisorError` with the reason why no
 class Triage(Protocol):
     """Finds out what is behind the findings of an engine that cannot say so itself."""
 
+    @property
+    def left(self) -> int:
+        """How many findings are still to be described, also those that are being run."""
+
     def saw(self, event: FindingSaved) -> None:
         """There is another one."""
 
@@ -82,6 +86,14 @@ class Launcher(Protocol):
 
     def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
         """The introduction of an engine that does not say hello."""
+        ...
+
+    def has_finished(self, directory: Path, status: int | None) -> bool:
+        """Whether its end was one of its own: it has done what its own options limit it to.
+
+        Asked of no end that the supervisor wanted, or knows the limit of. False: whatever
+        ended it was not meant to, so it is started again.
+        """
         ...
 
     def refusal(self, directory: Path, status: int | None) -> str:

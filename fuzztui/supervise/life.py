@@ -23,16 +23,20 @@ from fuzztui.supervise.relay import end_torn_line
 from fuzztui.supervise.rundir import RunDir
 from fuzztui.wire.events import Event, InstanceState, Stats
 
-__all__ = ["Desk", "Ending", "Life"]
+__all__ = ["TERM_GRACE_S", "Desk", "Ending", "Life"]
 
 SILENT_ENDS = 5
 """An engine that ends so often without having shown any life will not do so the next time."""
 
 FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 0.5, 60.0, 60.0
 TERM_GRACE_S = 5.0
+"""For a clean end, before it is killed."""
 
 SILENCE_TIMES = 20
 """One that finishes its work may be silent for so many of the target's time limits."""
+
+HALTED = "stopped by a signal (SIGSTOP)"
+"""Why an instance is paused that nobody paused here."""
 
 _HOPELESS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTDIR}
 """Trying again does not make an interpreter executable; it may end a shortage."""
@@ -79,7 +83,13 @@ class Life:
         self.launcher = launcher
         self.state = before.state if before else "waiting"
         self.restarts = before.restarts if before else 0
-        self.paused = self.state == "paused"
+        self._halted = self.state == "paused" and bool(before and before.reason == HALTED)
+        """Stopped by a signal that is none of ours: it goes on when its sender wants it to."""
+        self._halts = 0
+        self._starting = False
+        """It was stopped before it had begun."""
+        self.paused = self.state == "paused" and not self._halted
+        """By a person who steers the campaign: that outlives the process."""
         self.greeted = bool(before and (before.engine or before.capabilities))
         self.execs = before.execs if before else 0
         self._campaign = campaign
@@ -238,12 +248,32 @@ class Life:
 
     def set_paused(self, paused: bool) -> None:
         """It has been paused, or resumed."""
+        halted, self._halted, self._halts = self._halted, False, 0
         self.paused = paused
         self._progress_at = time.monotonic()
         if self.state in ("starting", "running", "stalled", "paused"):
             state = "paused" if paused else "running"
-            if state != self.state:
+            if state != self.state or halted:
                 self._to(state)
+
+    def watch_halts(self) -> None:
+        """See whether somebody else stopped its process, or lets it go on. Call now and then.
+
+        Stopped at two looks in a row: who slows processes down by SIGSTOP and SIGCONT (cpulimit)
+        does not halt them.
+        """
+        if self.paused or self._process is None or self._ending:
+            return
+        stopped = self._process.identity.stopped()
+        self._halts = self._halts + 1 if stopped else 0
+        if self._halted and not stopped:
+            self._halted = False
+            self._progress_at = time.monotonic()
+            self._to("starting" if self._starting else "running")
+        elif self._halts > 1 and self.state in ("starting", "running", "stalled"):
+            self._halted = True
+            self._starting = self.state == "starting"
+            self._to("paused", HALTED)
 
     def signal(self, number: int) -> None:
         """Send its process a signal (SIGSTOP and SIGCONT for what cannot pause itself)."""
@@ -271,6 +301,7 @@ class Life:
                     return False
                 continue
             self._progress_at = time.monotonic()
+            self._halted, self._halts = False, 0
             self._to("starting")
             if not self.launcher.says_hello:
                 self._introduce()
@@ -312,8 +343,8 @@ class Life:
             return Ending(self._ending.state, self._ending.reason + killed)
         if self._share and self.execs >= self._share:
             return Ending("finished", f"its budget of {self._share} trials is used up")
-        if status == 0:
-            return Ending("finished", "it ended by itself (exit status 0)")
+        if self.launcher.has_finished(self.directory, status):
+            return Ending("finished", "it ended by itself (a limit in its own options)")
         if reason := self.launcher.refusal(self.directory, status):
             return Ending("failed", reason)
         return None
@@ -325,6 +356,8 @@ class Life:
 
 
 def _words(status: int | None) -> str:
+    if status == 0:
+        return "it ended although nobody here asked it to (exit status 0)"
     if status is None:
         return "it ended while adopted, so nobody knows how"
     if status >= 0:

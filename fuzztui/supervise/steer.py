@@ -14,7 +14,7 @@ import json
 import os
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -81,6 +81,9 @@ class Helm(Protocol):
     def end_one(self, life: Life, ending: Ending) -> None:
         """End one instance."""
 
+    def unfinished(self) -> str:
+        """What the campaign has to do before its end when all instances have ended."""
+
     def pauses_changed(self) -> None:
         """An instance was paused or resumed."""
 
@@ -104,6 +107,8 @@ class Steering:
         self._held: list[tuple[str, str]] = []
         """Commands (id) that wait for an instance's first hello."""
         self._jobs: set[asyncio.Future[None]] = set()
+        self._farewells: list[tuple[_Open, Answer]] = []
+        """What is answered when the campaign has come to its end."""
 
     def submit(self, command: Command, by: str) -> Ticket:
         """Log a command and set about it. The ticket's answer always comes in the end."""
@@ -167,8 +172,25 @@ class Steering:
         if not entry.waiting:
             del self._open[event.id]
             self._helm.flush()  # who hears of it can find it in the log
+            self._tell(entry, _together(entry.answers, entry.command))
+
+    def _tell(self, entry: _Open, answer: Answer) -> None:
+        """Pass the answer on; who is told that a campaign is stopped must not find it stopping."""
+        if _stops_all(entry.command) and answer.result == APPLIED:
+            words = self._helm.unfinished()
+            if not words:
+                self._farewells.append((entry, answer))
+                return
+            # That takes longer than people wait.
+            answer = replace(answer, detail=f"{answer.detail}; {words} before the end")
+        if not entry.done.done():
+            entry.done.set_result(answer)
+
+    def farewell(self) -> None:
+        """The campaign's end is in the log."""
+        for entry, answer in self._farewells:
             if not entry.done.done():
-                entry.done.set_result(_together(entry.answers, entry.command))
+                entry.done.set_result(answer)
 
     def gone(self, life: Life) -> None:
         """An instance came to its end: nothing more will be answered by it."""
@@ -257,6 +279,8 @@ class Steering:
         instance = self._helm.state.instances.get(life.name)
         able = instance.capabilities if instance else []
         number = life.launcher.signals.get(command.name)
+        if isinstance(command, Resume):
+            life.signal(signal.SIGCONT)  # who was stopped from outside reads no command
         if isinstance(command, SkipCurrent) and number is not None and life.state != "running":
             # An afl-fuzz that still starts has no handler for it yet: it would die.
             self._refuse(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
@@ -293,6 +317,10 @@ class Steering:
             return decode_command(status.command) if status else None
         except CodecError:
             return None
+
+
+def _stops_all(command: Command) -> bool:
+    return isinstance(command, Stop) and not command.instance
 
 
 def _append(path: Path, command_id: str, command: Command) -> None:

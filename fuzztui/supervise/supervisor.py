@@ -27,7 +27,7 @@ from fuzztui.supervise.engines import launcher_for
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.journal import Journal
 from fuzztui.supervise.launcher import Deed, instance_names
-from fuzztui.supervise.life import Ending, Life
+from fuzztui.supervise.life import TERM_GRACE_S, Ending, Life
 from fuzztui.supervise.limits import Limits, spent
 from fuzztui.supervise.observe import Batch, Observer
 from fuzztui.supervise.orphans import Reaper
@@ -63,10 +63,11 @@ OBSERVE_S, AT_LEAST_S = 0.1, 0.05
 
 RESOURCES_S = 3.0
 SOCKET_S = 1.0
+HALTS_S = 1.0
 TIDY_S = 60.0
 LAST_FLUSH_S = 60.0
-TRIAGE_S = 20.0
-"""At the end of the campaign findings are described for so long."""
+TRIAGE_S = 10.0
+"""At the end of the campaign findings are described for so long: who stops it waits for that."""
 MAX_TROUBLES = 20
 
 _SIGNS = (EntrySaved, EntryDescribed, Message, MutantsFound, MutantState, MutationStats)
@@ -79,15 +80,22 @@ class Supervisor:
     """Supervises one campaign. The caller holds the run's lock.
 
     :param progress: told what takes time while starting.
+    :param trouble: told what cannot be said in the log: that it cannot be written.
     """
 
-    def __init__(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        campaign: Campaign,
+        home: RunDir,
+        progress: Callable[[str], None],
+        trouble: Callable[[str], None],
+    ) -> None:
         self._campaign = campaign
         self._home = home
         self._launcher = launcher = launcher_for(campaign.kind)
         self._progress = progress
         progress("opening the campaign log")
-        self._journal = Journal(home, self._react)
+        self._journal = Journal(home, self._react, trouble)
         self.state: State = self._journal.state
         self.record = self._journal.record
         self.flush = self._journal.flush
@@ -157,20 +165,37 @@ class Supervisor:
                 (self._look_and_decide, OBSERVE_S),
                 (self._measure(reaper), RESOURCES_S),
                 (self._server.listen, SOCKET_S),
+                (self._watch_halts, HALTS_S),
                 (self._tidy, TIDY_S),
             )
         ]
         if self._triage:
             jobs.append(asyncio.ensure_future(self._again_and_again(self._triage.run, RESOURCES_S)))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
-        if self._triage:  # what was found last is often what the campaign ended for
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(TRIAGE_S):
-                    await self._triage.finish()
+        self._clock.stop()  # no budget pays for what follows, and no rate counts it
+        await self._describe_the_last()
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, *self._tasks, return_exceptions=True)
         await self._finish()
+
+    async def _describe_the_last(self) -> None:
+        """What was found last is often what the campaign ended for."""
+        if self._triage is None or not self._triage.left:
+            return
+        ending = self._ending or self._outcome()
+        self.record(CampaignState("stopping", f"{ending.reason}; {self.unfinished()}".lstrip("; ")))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TRIAGE_S):
+                await self._triage.finish()
+        if left := self._triage.left:
+            later = "resuming the campaign goes on with that, fuzztui repro runs one"
+            self.record(Message("info", f"{_findings(left)} could not be looked at: {later}"))
+
+    def unfinished(self) -> str:
+        """What is still to be done once all instances have ended, in words; "" for nothing."""
+        left = self._triage.left if self._triage else 0
+        return f"looking at {_findings(left)}" if left else ""
 
     # ------------------------------------------------------------ beginning
 
@@ -246,13 +271,24 @@ class Supervisor:
 
     async def _retire(self) -> None:
         """End the instances of an earlier start that this campaign has no more."""
-        for name, instance in list(self.state.instances.items()):
-            if name not in self.lives and instance.state not in ENDED:
-                await EngineProcess.sweep(self._home.path, name)
-                if self._home.instance(name).is_dir():
-                    self._observer.add(name)
-                    await self.last_look(name)
-                self.record(InstanceState(name, "stopped", 0, "the campaign has it no more"))
+        gone = [name for name in self.state.instances if name not in self.lives]
+        await asyncio.gather(
+            *(self._retire_one(n) for n in gone if self.state.instances[n].state not in ENDED)
+        )
+
+    async def _retire_one(self, name: str) -> None:
+        """As cleanly as any other: what it writes at its end is its newest count."""
+        directory, reason = self._home.instance(name), "the campaign has it no more"
+        if directory.is_dir():
+            figures = self._launcher.figures(self._home, name, self.state.instances[name].execs)
+            self._observer.add(name, figures)
+        process = EngineProcess.adopt(directory)
+        if process and not await process.stop(TERM_GRACE_S):
+            reason += " (it had to be killed)"
+        await EngineProcess.sweep(self._home.path, name)
+        await self.last_look(name)
+        restarts = self.state.instances[name].restarts
+        self.record(InstanceState(name, "stopped", 0, reason, restarts))
 
     # ---------------------------------------------------------- what lives need
 
@@ -351,6 +387,10 @@ class Supervisor:
 
         return measure
 
+    async def _watch_halts(self) -> None:
+        for life in self.lives.values():
+            life.watch_halts()
+
     async def _tidy(self) -> None:
         for life in self.lives.values():
             await asyncio.to_thread(self._launcher.tidy, life.directory)
@@ -419,6 +459,7 @@ class Supervisor:
         patience = time.monotonic() + LAST_FLUSH_S
         while not self.flush() and time.monotonic() < patience:
             await asyncio.sleep(AT_LEAST_S)
+        self._steering.farewell()
         await asyncio.sleep(AT_LEAST_S)  # the last answers to clients
         await self._server.close()
         try:
@@ -437,3 +478,7 @@ class Supervisor:
             if state in states:
                 return Ending(state, next((r for r in reasons if r), ""))
         return Ending("failed", "no instance could be kept alive")
+
+
+def _findings(count: int) -> str:
+    return f"{count} finding{'' if count == 1 else 's'}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -249,7 +250,8 @@ def test_hangs(verdict):
     found = verdict("g", b"l", category="hang")
     assert found.title in ("no end within 1 s in spin", "no end within 1 s in step")
     assert verdict("g", b"t", category="hang").title == "no end within 1 s in main"
-    assert verdict("g", b"s", category="hang").title == "ended after 0.3 s when run again"
+    slow = verdict("g", b"s", category="hang").title
+    assert re.fullmatch(r"ended after 0\.[3-9] s when run again", slow)
     assert verdict("g", b"n", category="hang").title == "SIGSEGV in null_read"
     assert time.monotonic() - began < 60
 
@@ -341,7 +343,7 @@ def test_what_cannot_be_minimised(campaign, zoo):
             asyncio.run(minimise(campaign, home, file, home.path / "small", lambda *_: None))
         return str(e.value)
 
-    assert "did not crash again: there is nothing to keep" in why(finding(made, b"x"))
+    assert why(finding(made, b"x")).startswith("there is nothing to keep: did not crash again")
     assert "afl-tmin: " in why(finding(made, b"n"), campaign("plain"))
     assert not (home.path / "small").exists()
     other = zoo / "gone"

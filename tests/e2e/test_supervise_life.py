@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -13,7 +14,7 @@ import psutil
 import pytest
 from supervised import rack
 
-from fuzztui.remote.client import running
+from fuzztui.remote.client import running, trouble
 from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError
 from fuzztui.supervise.identity import boot_id
 from fuzztui.wire.commands import Stop
@@ -400,6 +401,56 @@ sys.exit(__main__.main())
     assert done.stderr.count("nobody foresaw this") == 1
 
 
+TRIAGE = """
+import asyncio, sys
+from fuzztui.supervise import __main__, engines, supervisor
+supervisor.TRIAGE_S = 2.0
+class Slow:
+    left = 2
+    def saw(self, event): pass
+    async def run(self): await asyncio.sleep(1000)
+    async def finish(self):
+        await asyncio.sleep(SECONDS)
+        self.left = 0
+engines.InProcess.triage = lambda *_: Slow()
+sys.argv = ["supervise", "RUN"]
+sys.exit(__main__.main())
+"""
+
+
+def with_triage(s, seconds: float) -> subprocess.Popen[bytes]:
+    """In the foreground, with two findings that take so long to describe."""
+    code = TRIAGE.replace("SECONDS", str(seconds)).replace("RUN", str(s.run))
+    return subprocess.Popen([sys.executable, "-c", code])
+
+
+def test_no_time_is_spent_on_what_is_done_once_all_have_ended(made):
+    s = made()
+    s.freeze("campaign.budget=0.6s")
+    assert with_triage(s, 1.5).wait(60) == 0
+    state = s.over()
+    assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
+    assert state.t < 1.5
+    stopping = [e.reason for e in s.events(CampaignState) if e.state == "stopping"]
+    used_up = "the budget of 0.6 s is used up"
+    assert stopping == [used_up, f"{used_up}; looking at 2 findings"]
+    assert s.events(Message) == []
+
+
+def test_what_takes_too_long_at_the_end_is_left_and_who_stops_it_knows(made):
+    s = made()
+    s.freeze()
+    supervisor = with_triage(s, 1000)
+    s.until(busy)
+    result = s.send(Stop())
+    assert (result.ok, result.detail) == (True, "stopped; looking at 2 findings before the end")
+    assert s.state().state == "stopping"
+    assert supervisor.wait(60) == 0
+    assert s.over().state == "stopped"
+    (said,) = s.events(Message)
+    assert said.text.startswith("2 findings could not be looked at: resuming the campaign")
+
+
 def test_fewer_and_more_instances_than_before(made):
     s = made()
     s.start(instances=2)
@@ -409,6 +460,10 @@ def test_fewer_and_more_instances_than_before(made):
     state = s.until(lambda st: st.instances["s1"].state == "stopped")
     assert len(s.marked()) == 1
     assert state.instances["main"].state == "running"
+    # It was asked to end, as any other: its last figures are those of its end.
+    assert state.instances["s1"].reason == "the campaign has it no more"
+    done = json.loads((s.run / "out/s1/fake.json").read_text())["ticks"]
+    assert state.instances["s1"].execs == 10 * done
     s.check_nothing_lost_or_doubled("s1")
     os.kill(running(s.run), signal.SIGTERM)
     s.over()
@@ -448,8 +503,12 @@ def test_a_full_disk_loses_nothing(made):
             time.sleep(0.05)
         assert len(s.state().entries) < 120
         assert running(s.run) == pid
+        # Who looks learns of it while it lasts: the log cannot say it.
+        assert trouble(s.run) == "the campaign log cannot be written: No space left on device"
+        assert s.events(Message) == []
         filler.unlink()
         s.until(lambda st: len(st.entries) == 120)
+        assert trouble(s.run) == ""
         texts = [m.text for m in s.events(Message)]
         assert texts == [
             "the campaign log cannot be written: No space left on device",

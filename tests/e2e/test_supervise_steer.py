@@ -128,6 +128,32 @@ def test_an_engine_without_files_for_us_is_steered_by_signals(made, monkeypatch)
     s.until(lambda st: st.state == "running" and st.instances["main"].state == "running")
 
 
+@pytest.mark.parametrize("capabilities", [["pause", "resume"], []])
+def test_who_is_stopped_from_outside_is_paused_and_can_be_resumed(made, capabilities):
+    s = made(capabilities=capabilities)
+    s.start()
+    pid = s.until(busy).instances["main"].pid
+    os.kill(pid, signal.SIGSTOP)
+    state = s.until(lambda st: st.instances["main"].state == "paused", 10)
+    assert state.instances["main"].reason == "stopped by a signal (SIGSTOP)"
+    assert (state.state, state.instances["main"].execs_per_sec) == ("running", 0.0)
+    os.kill(pid, signal.SIGCONT)
+    s.until(lambda st: st.instances["main"].state == "running", 10)
+    os.kill(pid, signal.SIGSTOP)
+    s.until(lambda st: st.instances["main"].state == "paused", 10)
+    s.kill_supervisor()
+    s.start()  # nobody here has paused it, so the next supervisor did not either
+    os.kill(pid, signal.SIGCONT)
+    s.until(lambda st: st.instances["main"].state == "running", 10)
+    os.kill(pid, signal.SIGSTOP)
+    s.until(lambda st: st.instances["main"].state == "paused", 10)
+    entries = len(s.state().entries)
+    assert s.send(Resume()).ok
+    state = s.until(lambda st: len(st.entries) > entries + 5)
+    assert (state.instances["main"].state, state.instances["main"].pid) == ("running", pid)
+    assert state.instances["main"].restarts == 0
+
+
 def test_a_pause_outlives_supervisor_and_engine(made):
     s = made()
     s.start()
@@ -154,6 +180,7 @@ def test_stop_ends_it_and_leaves_no_process(made):
     s.until(lambda st: busy(st) and len(s.marked()) == 4)
     result = s.send(Stop())
     assert (result.ok, result.detail) == (True, "stopped (2 instances)")
+    assert s.state().state == "stopped"  # as it says
     state = s.over()
     assert state.state == "stopped"
     assert state.reason.startswith("stopped by ")

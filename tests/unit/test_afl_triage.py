@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,6 +186,33 @@ def test_cancelling_ends_the_target(tmp_path):
         assert children() == set()
 
     asyncio.run(job())
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs util-linux")
+def test_what_is_run_dies_with_who_runs_it(tmp_path):
+    code = f"""
+import asyncio
+from pathlib import Path
+from fuzztui.supervise.afl.execute import Mark, execute
+place = Path({str(tmp_path)!r})
+asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], Mark(place, "x"), cwd=place, limit=99))
+"""
+    supervisor = subprocess.Popen([sys.executable, "-c", code])
+
+    def until(count: int) -> None:
+        end = time.monotonic() + 20
+        while len(marked(tmp_path, "x")) != count and time.monotonic() < end:
+            time.sleep(0.02)
+        assert len(marked(tmp_path, "x")) == count
+
+    try:
+        until(1)
+        supervisor.kill()
+        until(0)
+    finally:
+        supervisor.kill()
+        supervisor.wait()
+        Mark(tmp_path, "x").sweep()
 
 
 def test_the_supervisors_reaper_leaves_statuses_to_us(tmp_path):
@@ -477,6 +505,7 @@ def test_a_cancelled_finding_is_not_lost(campaign, tmp_path):
 
 TMIN = """\
 #!/bin/sh
+[ "$1" = -i ] || HOLD=  # afl-showmap
 while [ "$1" != -o ]; do shift; done
 echo "$$" >> "$TOLD"
 echo '[*] --- Pass #1 ---'

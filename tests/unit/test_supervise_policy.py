@@ -57,6 +57,7 @@ class Launcher:
     says_hello = False
     signals: ClassVar = {"pause": signal.SIGSTOP, "resume": signal.SIGCONT}
     stall_s = 30.0
+    finishes = False
 
     def __init__(self, code: str = "import time; time.sleep(1000)") -> None:
         self.code = code
@@ -71,6 +72,9 @@ class Launcher:
         return InstanceHello(
             instance_names(campaign)[index], "test", capabilities=["pause", "resume", "stop"]
         )
+
+    def has_finished(self, directory, status) -> bool:
+        return self.finishes and status == 0
 
     def refusal(self, directory, status) -> str:
         return ""
@@ -165,6 +169,7 @@ async def test_a_paused_one_starts_paused(make):
 async def test_a_shortage_is_waited_out_and_hopelessness_is_not(make, monkeypatch):
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
     launcher = Launcher("raise SystemExit(0)")
+    launcher.finishes = True
     launcher.errors = [OSError(28, "No space left on device", "/full")]
     life, desk = make(launcher)
     await asyncio.wait_for(life.run(), 20)
@@ -175,6 +180,113 @@ async def test_a_shortage_is_waited_out_and_hopelessness_is_not(make, monkeypatc
     await life.run()
     assert desk.states == ["failed"]
     assert desk.log[-1].reason == "cannot be started: /bin/x: Permission denied"
+
+
+async def test_an_end_that_nobody_asked_for_is_no_end(make, monkeypatch):
+    """Whatever sent the SIGTERM: a campaign is not to fuzz on with one instance less."""
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.2)
+    launcher = Launcher("import signal, sys; signal.signal(15, lambda *_: sys.exit(0)); " + READY)
+    life, desk = make(launcher)
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    life.note(Stats("main", execs=10))
+    life.signal(signal.SIGTERM)
+    await reach(life, desk, "restarting")
+    said = "it ended although nobody here asked it to (exit status 0); again in 0.2 s"
+    assert desk.log[-1].reason == said
+    await reach(life, desk, "starting")
+    assert life.restarts == 1
+    launcher.finishes = True
+    await ready(life)
+    life.signal(signal.SIGTERM)
+    await task
+    assert (life.state, life.restarts) == ("finished", 1)
+
+
+READY = "import time; open('ready', 'w'); time.sleep(1000)"
+
+
+async def ready(life: Life) -> None:
+    """Wait until a process of :data:`READY` handles signals."""
+    path = life.directory / "ready"
+    async with asyncio.timeout(20):
+        while not path.exists():
+            await asyncio.sleep(0.01)
+    path.unlink()
+
+
+async def halts(life: Life, status: str) -> None:
+    """Let it look at its process until psutil says so too, and twice again."""
+    async with asyncio.timeout(20):
+        while (psutil.Process(life.pid).status() == psutil.STATUS_STOPPED) != (status == "T"):
+            await asyncio.sleep(0.01)
+    life.watch_halts()
+    life.watch_halts()
+
+
+async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(make):
+    life, desk = make(Launcher(READY))
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    life.signal(signal.SIGSTOP)
+    await halts(life, "T")
+    assert (life.state, life.paused) == ("paused", False)
+    assert desk.log[-1].reason == "stopped by a signal (SIGSTOP)"
+    life.launcher.stall_s = -1.0
+    life.watch_progress()
+    assert life.state == "paused"
+    life.signal(signal.SIGCONT)
+    await halts(life, "S")
+    assert life.state == "starting"  # it has not begun yet
+    life.note(Stats("main", execs=10))
+    life.signal(signal.SIGSTOP)
+    await halts(life, "T")
+    assert life.state == "paused"
+    life.note(Stats("main", execs=11))  # a packet that was under way
+    assert life.state == "paused"
+    life.signal(signal.SIGCONT)
+    await halts(life, "S")
+    assert life.state == "running"
+    # A person's pause of one that is stopped already is that person's to end.
+    life.signal(signal.SIGSTOP)
+    await halts(life, "T")
+    life.set_paused(True)
+    assert (life.state, desk.log[-1].reason) == ("paused", "")
+    life.watch_halts()
+    life.set_paused(False)
+    life.signal(signal.SIGCONT)
+    await halts(life, "S")
+    assert life.state == "running"
+    assert life.restarts == 0
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_what_slows_a_process_down_does_not_stop_it(make):
+    life, desk = make(Launcher(READY))
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    life.note(Stats("main", execs=10))
+    for _ in range(5):
+        life.signal(signal.SIGSTOP)
+        life.watch_halts()
+        life.signal(signal.SIGCONT)
+        life.watch_halts()
+    assert desk.states == ["starting", "running"]
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_a_stop_from_outside_does_not_outlive_the_process(make):
+    before = Instance("main", state="paused", reason=life_module.HALTED)
+    life, _ = make(Launcher(READY), before=before)
+    assert not life.paused
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    life.watch_halts()
+    assert life.state == "starting"
+    await life.end(Ending("stopped", ""))
+    await task
 
 
 async def test_health_resets_the_back_off(make, monkeypatch):

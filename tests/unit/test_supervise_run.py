@@ -153,6 +153,17 @@ def test_time_stands_still_while_nothing_lives(tmp_path):
     assert second.now() == 100
 
 
+def test_time_stands_still_once_nothing_lives_any_more(tmp_path):
+    machine = Machine()
+    one = clock(tmp_path / "c", machine)
+    machine.now += 5
+    one.stop()
+    machine.now += 10
+    assert one.now() == 5
+    one.start()
+    assert one.now() == 0
+
+
 def test_the_gap_counts_when_engines_survived(tmp_path):
     machine = Machine()
     clock(tmp_path / "c", machine).save()

@@ -18,6 +18,9 @@ from fuzztui.wire.text import visible
 
 __all__ = ["Verdict", "examine_crash", "examine_hang", "examine_other", "printable"]
 
+LEAST_HANG_S = 0.5
+"""Before that a program on a busy machine may not have begun."""
+
 MAX_DETAIL = 8000
 MAX_TITLE = 200
 MAX_WORDS = 1500
@@ -83,8 +86,8 @@ async def examine_hang(bench: Bench, told: Callable[[bytes], None] | None = None
             ended=True,
         )
     title = f"no end within {limit:g} s"
-    # It is known to have no end: where it is in half of that time will do.
-    stacks = await hang_stacks(bench, limit / 2)
+    # It is known to have no end: where it is in half of that time will do, if it got so far.
+    stacks = await hang_stacks(bench, max(limit / 2, LEAST_HANG_S))
     if not stacks:
         edges, why = await _edges(bench, limit)
         return Verdict(signature("hang", [], edges), title, "", _detail(why, outcome))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import functools
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -108,7 +110,8 @@ async def execute(
     Its stderr is kept, and its ``stdout`` with it if that is wanted; to a ``terminal`` it prints
     lines as they come, which into a pipe wait for 4 KiB more. ``told`` gets the
     output as it comes, ``meanwhile`` the process id, about every 50 ms. To be called in
-    an event loop; cancelling kills the program. Raises OSError where it cannot be started.
+    an event loop; cancelling kills the program, and so does our death. Raises OSError where
+    it cannot be started.
     """
     loop = asyncio.get_running_loop()
     reading, writing = os.openpty() if terminal else os.pipe2(os.O_CLOEXEC)
@@ -118,7 +121,7 @@ async def execute(
         with (stdin or Path(os.devnull)).open("rb") as source:
             # No await between the start and the note of it: the reaper would be faster.
             child = subprocess.Popen(
-                argv,
+                [*_tied(), *argv],
                 stdin=source,
                 stdout=writing if stdout else subprocess.DEVNULL,
                 stderr=writing,
@@ -156,6 +159,22 @@ async def execute(
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(1.0)
             _children.discard(child.pid)
+
+
+@functools.cache
+def _tied() -> tuple[str, ...]:
+    """What a command begins with that must not outlive us; nothing where the machine lacks it.
+
+    Otherwise a target without end would burn a core until the run is resumed. util-linux's
+    setpriv becomes the command, which is killed when the thread that started it dies. Not by a
+    function between fork and exec: we have threads.
+    """
+    tied = (shutil.which("setpriv") or "", "--pdeathsig", "KILL")
+    try:
+        done = subprocess.run([*tied, "true"], capture_output=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    return tied if done.returncode == 0 else ()
 
 
 async def _ended(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fuzztui.supervise.afl.bench import Bench
 from fuzztui.supervise.afl.execute import execute
 from fuzztui.supervise.afl.signature import Frame
-from fuzztui.supervise.identity import descendants
+from fuzztui.supervise.identity import ProcessId, descendants
 
 __all__ = ["Backtrace", "crash_stack", "gdb_path", "hang_stacks", "parse_backtraces"]
 
@@ -30,6 +30,9 @@ LOOKS = 5
 """How often a program without end is stopped to see where it is."""
 
 LOOK_EVERY_S = 0.1
+_HELD = "t"
+"""What a process is in (proc(5)) while its debugger does something with it."""
+
 MAX_LINE = 2000
 MAX_NAME = 200
 
@@ -128,25 +131,35 @@ async def _ask(
 
 
 class _Stopper:
-    """Sends SIGSTOP to what gdb runs, once it has run for ``limit`` seconds and then again."""
+    """Sends SIGSTOP to what gdb runs, once it has run for ``limit`` seconds and then again.
+
+    While gdb itself starts or reads symbols it holds the target, for seconds on a busy machine:
+    that is not counted, or every hang would be in the dynamic loader.
+    """
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
-        self._due = time.monotonic() + 0.1
-        self._running = False
+        self._due = self._look_at = 0.0
+        self._patience = time.monotonic() + START_S / 2
+        self._below: list[ProcessId] = []
+        self._stopping = False
 
     def look(self, pid: int) -> None:
         now = time.monotonic()
-        if now < self._due:
+        if now < self._look_at:
             return
-        self._due = now + LOOK_EVERY_S
-        below = descendants(pid)
-        if below and not self._running:
-            self._running = True
+        self._look_at = now + LOOK_EVERY_S
+        states = [process.state() for process in self._below]
+        if not all(states) or not states or self._stopping:
+            self._below = descendants(pid)
+            states = [process.state() for process in self._below]
+        held = not any(states) or (_HELD in states and now < self._patience)
+        if held and not self._stopping:
             self._due = now + self._limit
-        elif below:
+        elif now >= self._due:
+            self._stopping = True
             # It may be stopped already, by us: then this one is pending, and it stops at once.
-            for process in below:
+            for process in self._below:
                 process.signal(signal.SIGSTOP)
 
 

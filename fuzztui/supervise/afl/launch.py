@@ -19,7 +19,13 @@ from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.build import build_target
 from fuzztui.supervise.afl.library import steering_library
 from fuzztui.supervise.afl.minimise import minimiser
-from fuzztui.supervise.afl.refusal import begin_log, refusal_of, shortage_of, shorten_log
+from fuzztui.supervise.afl.refusal import (
+    begin_log,
+    finished_by_itself,
+    refusal_of,
+    shortage_of,
+    shorten_log,
+)
 from fuzztui.supervise.afl.seeds import gather_seeds
 from fuzztui.supervise.afl.shm import remove_segments
 from fuzztui.supervise.afl.spread import MOPT, Options, parse_options, split_options, spread
@@ -144,6 +150,10 @@ class AflFuzz:
             capabilities=able if plan.unsteered else [*able, *_STEERED],
             unable=unable if plan.unsteered else {},
         )
+
+    def has_finished(self, directory: Path, status: int | None) -> bool:
+        """As afl-fuzz has it: ``-V``, ``-E``, ``AFL_EXIT_ON_TIME`` and the like were reached."""
+        return finished_by_itself(directory, status)
 
     def refusal(self, directory: Path, status: int | None) -> str:
         """AFL's own reason, in words, when it will not start."""

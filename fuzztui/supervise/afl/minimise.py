@@ -107,7 +107,7 @@ async def minimise(
             progress("running it again", -1.0)
             verdict = await examine_file(subject, category, data, mark=mark)
             if verdict.ended:
-                raise SupervisorError(f"{file.name}: {verdict.title}: there is nothing to keep")
+                raise SupervisorError(f"there is nothing to keep: {verdict.title}")
             before = verdict.signature
         with bench(subject, data, mark) as place:
             smaller, note = await _shrink(place, tool, category, progress)

@@ -43,7 +43,7 @@ def gather_seeds(paths: list[str], directory: Path, progress: Callable[[str], No
         if not good:
             have = f"all {len(found)} files are empty" if found else "there are no files"
             raise SupervisorError(f"engine.seeds: {', '.join(paths)}: {have}: name one good input")
-        progress(f"gathering {len(good)} seeds")
+        progress(f"gathering {len(good)} seed{'s' * (len(good) != 1)}")
         if not gone:  # a seed that was taken away, as it crashes, must not come back
             for copy in directory.iterdir():
                 copy.unlink()

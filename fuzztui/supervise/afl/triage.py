@@ -93,13 +93,18 @@ class Triage:
 
     async def finish(self) -> None:
         """Describe what is left, without rest. May be cancelled."""
-        while self.waiting or self._one.locked():
+        while self.left:
             await self._step()
 
     @property
     def waiting(self) -> int:
         """How many findings are still to be described."""
         return len(self._crashes) + len(self._hangs)
+
+    @property
+    def left(self) -> int:
+        """With the one that is being run."""
+        return self.waiting + self._one.locked()
 
     async def _step(self) -> None:
         async with self._one:

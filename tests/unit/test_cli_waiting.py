@@ -1,0 +1,52 @@
+"""What is seen while a target is built: words, and on a terminal that time goes on."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import time
+
+import pytest
+
+from fuzztui.cli import waiting
+from fuzztui.cli.waiting import Waiting
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(monkeypatch, stderr: io.StringIO) -> str:
+    monkeypatch.setattr(sys, "stderr", stderr)
+    monkeypatch.setattr(waiting, "SILENT_S", 0.1)
+    with Waiting() as progress:
+        progress("building")
+        end = time.monotonic() + 10
+        while " s" not in stderr.getvalue() and stderr.isatty() and time.monotonic() < end:
+            time.sleep(0.01)
+        progress("linking")
+    return stderr.getvalue()
+
+
+def test_on_a_terminal_the_seconds_are_counted_and_nothing_is_left_of_them(monkeypatch):
+    text = shown(monkeypatch, Terminal())
+    assert re.fullmatch(r"fuzztui: building\n(\r\x1b\[K\d s)+\r\x1b\[Kfuzztui: linking\n", text), (
+        repr(text)
+    )
+
+
+def test_elsewhere_there_are_the_words_alone(monkeypatch):
+    assert shown(monkeypatch, io.StringIO()) == "fuzztui: building\nfuzztui: linking\n"
+
+
+def test_an_error_does_not_leave_the_clock_behind(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(waiting, "SILENT_S", 0.02)
+    with pytest.raises(RuntimeError), Waiting():
+        time.sleep(0.3)
+        raise RuntimeError
+    assert re.search(r"\ds?", terminal.getvalue())
+    assert terminal.getvalue().endswith("\r\x1b[K")
