@@ -29,7 +29,7 @@ from fuzztui.supervise.foreign.snapshot import Snapshot, snapshot
 from fuzztui.supervise.foreign.trees import TreeError, Trees
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.wire.signals import is_by_signal, signal_name
-from fuzztui.wire.text import visible
+from fuzztui.wire.text import several, visible
 
 FRESH_S = 3.0
 """Figures of that age are as good as of now."""
@@ -121,7 +121,8 @@ def foreign_text(path: Path, seen: Snapshot) -> str:
     every = list(state.instances.values())
     counts = Counter(i.state for i in every)
     known = [age for age in seen.ages.values() if age >= 0]
-    age = f"{ago(min(known))} to {ago(max(known))} old" if known else "none"
+    span = dict.fromkeys(ago(age) for age in (min(known), max(known))) if known else ()
+    age = f"{' to '.join(span)} old" if known else "none"
     others = sorted({p for i in every for p in i.peers} - {*state.instances, ADDED})
     more = f" and {len(others) - LATEST} more" if len(others) > LATEST else ""
     peers = [("peers", f"also imports from {', '.join(others[:LATEST])}{more}")] if others else []
@@ -135,7 +136,7 @@ def foreign_text(path: Path, seen: Snapshot) -> str:
         ("execs", f"{t.execs:,}  at {speed(t.execs_per_sec)}{_unmeasured(t)}"),
         ("corpus", f"{t.corpus:,}"),
         ("coverage", _cover(t)),
-        ("crashes", f"{t.crashes:,}, {t.hangs:,} hangs"),
+        ("crashes", f"{t.crashes:,}, {several(t.hangs, 'hang')}"),
         *_signals(state),
         *peers,
         ("directory", str(path)),
@@ -193,6 +194,7 @@ def status_text(run: Path, now: Standing) -> str:
     elif state.budget_trials:
         budget = f", {t.execs * 100 // state.budget_trials}% of {state.budget_trials:,} trials"
     average = " on average" if state.state in ENDED else ""
+    distinct = several(len(state.groups), "distinct finding")
     rows = [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.word}{reason}"),
@@ -202,7 +204,7 @@ def status_text(run: Path, now: Standing) -> str:
         ("corpus", f"{t.corpus:,}"),
         ("coverage", _cover(t)),
         *status_rows(state),
-        ("crashes", f"{t.crashes:,}  ({len(state.groups)} distinct findings, {t.hangs:,} hangs)"),
+        ("crashes", f"{t.crashes:,}  ({distinct}, {several(t.hangs, 'hang')})"),
         ("run", str(run)),
     ]
     lines = [f"{name:<9} {visible(text)}" for name, text in rows]

@@ -117,7 +117,7 @@ def _opening(
     control: bool,
 ) -> Opening:
     from fuzztui.log.reader import LogReader
-    from fuzztui.remote.client import running
+    from fuzztui.remote.client import running, trouble
     from fuzztui.session import LiveClock, ReplayClock, Session
     from fuzztui.tui.app import Opening
     from fuzztui.tui.player import Player
@@ -145,6 +145,7 @@ def _opening(
         run=run,
         mode=mode,
         running=lambda: None if run is None else running(run),
+        unwritten=lambda: "" if run is None else trouble(run),
         steering=Steering(run) if control and run is not None else None,
         come_back="" if run is None else shlex.join(["fuzztui", "attach", str(run)]),
         go_on="" if run is None else shlex.join(["fuzztui", str(run / "campaign.toml")]),

@@ -19,6 +19,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from fuzztui.log.reader import LogReader
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, State
 from fuzztui.session import Session
 from fuzztui.tui import instances
@@ -27,6 +28,7 @@ from fuzztui.tui.background import in_thread
 from fuzztui.tui.commands import ActionProvider
 from fuzztui.tui.controls import CampaignControls
 from fuzztui.tui.feed import BACK_OFF_S, Feed, default_hz
+from fuzztui.tui.kin import Kin
 from fuzztui.tui.player import Player
 from fuzztui.tui.replaying import ReplayControls
 from fuzztui.tui.screens.base import CampaignScreen
@@ -65,6 +67,8 @@ class Opening:
     """The finds of the whole campaign, for the replay's timeline."""
     running: Callable[[], int | None] = lambda: None
     """The living supervisor's process id."""
+    unwritten: Callable[[], str] = lambda: ""
+    """What the living supervisor cannot write into its log, "" while it can."""
     died: Callable[[], str] = lambda: ""
     """How the watcher of somebody else's campaign came to its end, "" while it lives."""
     steering: Steering | None = None
@@ -122,6 +126,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
         self._empty = State()
+        self.kin = Kin(lambda: self.campaign)
         self._feed: Feed | None = None
         self._missed = dict.fromkeys(self.MODES, EVERYTHING)
         self._trouble = ""
@@ -131,6 +136,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self._told = 0
         self._last_kill_t = -1.0
         self._alive: bool | None = None
+        self._unwritten = ""
         self._dead = ""
         """Last words of the watcher."""
         self.marks: list[Mark] = []
@@ -172,14 +178,17 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     async def _watch(self) -> None:
         while True:
-            try:
-                alive = await in_thread(self._opening.running) is not None
-            except OSError:
-                alive = False
-            if alive != self._alive:
-                self._alive = alive
+            alive, unwritten = await in_thread(self._look_for_supervisor)
+            if (alive, unwritten) != (self._alive, self._unwritten):
+                self._alive, self._unwritten = alive, unwritten
                 self.tick()
             await asyncio.sleep(ALIVE_S)
+
+    def _look_for_supervisor(self) -> tuple[bool, str]:
+        try:
+            return self._opening.running() is not None, self._opening.unwritten()
+        except OSError:
+            return False, ""
 
     async def _watch_the_watcher(self) -> None:
         while not self._dead:
@@ -204,6 +213,7 @@ class FuzzApp(ReplayControls, CampaignControls):
     def on_changes(self, changes: Changes) -> None:
         """The feed: show it on the screen that is looked at, note it for the others."""
         self._note_kills(changes)
+        self.kin.take(changes)
         self.tell_answers(changes)
         self._update_status()
         self._tell_problems()
@@ -266,9 +276,9 @@ class FuzzApp(ReplayControls, CampaignControls):
             self.draw_frame()
 
     def _update_status(self) -> None:
-        now = self.now()
+        now, alive = self.now(), False if self._dead else self._alive
         self.status = status_of(
-            self.campaign, now, self.mode, self._alive, self._last_kill_t, watched=self.watched
+            self.campaign, now, self.mode, alive, self._last_kill_t, watched=self.watched
         )
 
     def draw_frame(self) -> None:
@@ -286,11 +296,17 @@ class FuzzApp(ReplayControls, CampaignControls):
         troubles = []
         if self._trouble:
             troubles.append(f"{self._trouble}  (trying again)")
+        if self._unwritten:
+            troubles.append(self._unwritten)
         if self._dead:
             troubles.append(f"The watcher has died: figures stand still. {self._dead}")
-        if self.status.orphaned:
+        elif self.status.orphaned:
             how = f"Go on with: {self._opening.go_on}" if self._opening.go_on else ""
             troubles.append(f"No supervisor is running; what was found is kept. {how}")
+        elif self.status.state == "failed":
+            # Tables and events cut it, and there is nothing more important to read now.
+            every = list(self.campaign.instances.values())
+            troubles += instances.failure(self.status.reason, every)
         elif not self.status.over:
             bad = instances.trouble(list(self.campaign.instances.values()))
             troubles += [bad] if bad else []
@@ -308,7 +324,9 @@ class FuzzApp(ReplayControls, CampaignControls):
         now = self._opening.monotonic()
         if state.t != self._moved[0]:
             self._moved = (state.t, now)
-        if self.status.over or self._alive is False or self._dead:
+        every = state.instances.values()
+        ended = state.state == "stopping" and all(i.state in ENDED for i in every)
+        if self.status.over or ended or self._alive is False or self._dead:
             return state.t
         return state.t + now - self._moved[1]
 

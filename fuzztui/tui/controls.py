@@ -107,7 +107,7 @@ class CampaignControls(ThemedApp):
         """After asking."""
         s = self.status
         question = (
-            f"End the campaign {s.name!r} after {figures.span(s.now)}? Its engines write their "
+            f"End the campaign {s.name!r} after {figures.clock(s.now)}? Its engines write their "
             "last figures and stop. Everything that was found is kept. "
             "To leave it running and only close this screen, press q instead."
         )

@@ -8,6 +8,7 @@ from typing import Any
 from fuzztui.tui import figures
 from fuzztui.tui.themes import SEMANTIC
 from fuzztui.wire import events as ev
+from fuzztui.wire.text import several
 
 FINDS = "finds"
 STEERING = "steering"
@@ -48,6 +49,11 @@ def command_words(command: dict[str, Any]) -> str:
     if "entry" in command:
         return f"{name} {instance or '?'}/{command['entry']}"
     return f"{name} {instance}" if instance else name
+
+
+def engine_words(engine: str, version: str) -> str:
+    """An engine's name and version; AFL++ says ``++4.04c`` in some places and 4.04c in others."""
+    return f"{engine} {version.removeprefix('++')}".strip()
 
 
 def describe(event: ev.Event) -> Described:
@@ -91,7 +97,7 @@ def describe(event: ev.Event) -> Described:
                 text += f"  (restart {event.restarts})"
             return Described("instance", text, state_style(event.state), event.instance, INSTANCES)
         case ev.InstanceHello():
-            words = [f"{event.engine} {event.version}".strip()]
+            words = [engine_words(event.engine, event.version)]
             words += [f"python {event.python}"] if event.python else []
             words += [f"pid {event.pid}"] if event.pid else []
             text = "  ".join(w for w in words if w)
@@ -101,16 +107,19 @@ def describe(event: ev.Event) -> Described:
             return Described(event.level, event.text, style, event.instance)
         case ev.Stats():
             text = (
-                f"{event.execs:,} execs  {figures.rate(event.execs_per_sec)}/s  "
+                f"{several(event.execs, 'exec')}  {figures.rate(event.execs_per_sec)}/s  "
                 f"corpus {event.corpus:,}  edges {figures.count(event.edges)}"
             )
             return Described("stats", text, "muted", event.instance, FIGURES)
         case ev.Synced():
-            text = ", ".join(f"{peer} up to #{next_id}" for peer, next_id in event.peers.items())
+            # The next id that it will look at: ids count from 0.
+            words = [f"{next_id} of {peer}" for peer, next_id in event.peers.items()]
+            text = f"{', '.join(words)} looked at"
             return Described("imports", text, "muted", event.instance, FIGURES)
         case ev.Resources():
             memory = figures.size(event.rss)
-            text = f"cpu {event.cpu:.2f}  memory {memory}  {event.processes} processes"
+            processes = several(event.processes, "process", "processes")
+            text = f"cpu {event.cpu:.2f}  memory {memory}  {processes}"
             return Described("usage", text, "muted", event.instance, FIGURES)
         case ev.MutantsFound() | ev.MutantState() | ev.MutantRuns() | ev.MutationStats():
             return _mutants(event)
@@ -128,11 +137,11 @@ def _mutants(
         case ev.MutantState():
             return _mutant(event)
         case ev.MutantRuns():
-            text = f"runs of {len(event.runs):,} mutants"
+            text = f"runs of {several(len(event.runs), 'mutant')}"
             return Described("mutants", text, "muted", event.instance, FIGURES)
         case ev.MutationStats():
             text = (
-                f"{event.runs:,} runs  program {event.original_s:.1f}s  mutants "
+                f"{several(event.runs, 'run')}  program {event.original_s:.1f}s  mutants "
                 f"{event.mutants_s:.1f}s  compiling {event.compile_s:.1f}s  "
                 f"rest {event.rest_s:.1f}s"
             )
@@ -163,7 +172,7 @@ def _campaign(event: ev.Event) -> Described:
             return Described("campaign", text, state_style(event.state))
         case ev.BudgetSet():
             parts = [figures.span(event.budget_s)] if event.budget_s else []
-            parts += [f"{event.budget_trials:,} trials"] if event.budget_trials else []
+            parts += [several(event.budget_trials, "trial")] if event.budget_trials else []
             return Described("budget", " or ".join(parts) or "none", "muted")
         case ev.SupervisorStarted():
             text = f"process {event.pid} on {event.host or 'this host'}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzztui.model.selectors import lineage
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.tui import figures, shell
 from fuzztui.tui.hexview import Preview, hex_rows, text_lines
+from fuzztui.tui.kin import Kin, Parent, made_of
 from fuzztui.tui.mutants import brief_change, place
 from fuzztui.tui.places import place_of, shown
 from fuzztui.tui.text import plain, plain_lines
@@ -18,6 +19,7 @@ from fuzztui.tui.widgets.canvas import Line, Span
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
 from fuzztui.wire.signals import is_by_signal, signal_name
+from fuzztui.wire.text import several
 
 LABEL = 10
 """Cells for the names of properties."""
@@ -49,24 +51,25 @@ def finding_title(finding: Finding) -> str:
 
 
 def entry_lines(
-    entry: Entry, state: State, run: Path | None, pending: Sequence[str] = ()
+    entry: Entry, state: State, kin: Kin, run: Path | None, pending: Sequence[str] = ()
 ) -> list[Line]:
     """What is known about a queue entry, its ancestors last."""
     lines: list[Line] = [[Span(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
-    lines.append(pair("found", f"{figures.clock(entry.t)}, at {entry.execs:,} execs"))
+    at = f", at {entry.execs:,} execs" if entry.execs else ""  # an import's name has none
+    lines.append(pair("found", figures.clock(entry.t) + at))
     if entry.reasons:
         lines.append(pair("kept for", " ".join(entry.reasons), "valid"))
     if entry.kills:
-        lines.append(pair("kills", f"{entry.kills:,} mutants first", "killed"))
+        lines.append(pair("kills", f"{several(entry.kills, 'mutant')} first", "killed"))
     if entry.outcome:
         lines.append(pair("outcome", entry.outcome))
     if entry.edges >= 0:
         lines.append(pair("edges", f"{entry.edges:,}", "edge"))
-    lines.append(pair("made by", _origin(entry)))
+    lines.append(pair("made by", _origin(entry, kin.parent(entry))))
     if entry.file:
         file = f"{shown(entry, state, run)}  ({figures.size(entry.size)})"
         lines.append(pair("file", file, "muted"))
-    return lines + _killed(entry, state) + _lineage(entry, state)
+    return lines + _killed(entry, state) + _lineage(entry, kin)
 
 
 def _killed(entry: Entry, state: State) -> list[Line]:
@@ -88,13 +91,14 @@ def _killed(entry: Entry, state: State) -> list[Line]:
     return lines
 
 
-def _lineage(row: Entry | Finding, state: State) -> list[Line]:
-    steps = lineage(state, row, LINEAGE)
+def _lineage(row: Entry | Finding, kin: Kin) -> list[Line]:
+    steps = kin.line(row, LINEAGE)
     if not steps:
         return []
     lines: list[Line] = [[], title("lineage")]
     for depth, step in enumerate(steps):
-        origin = _origin(step.entry) if step.entry is not None else "not in the log"
+        entry = step.entry
+        origin = "not in the log" if entry is None else _origin(entry, kin.parent(entry))
         lines.append(
             [
                 Span(" " + "  " * min(depth, 4) + "└ ", "rule"),
@@ -105,14 +109,13 @@ def _lineage(row: Entry | Finding, state: State) -> list[Line]:
     return lines
 
 
-def _origin(entry: Entry) -> str:
-    once = f", found as #{entry.first}" if entry.first >= 0 else ""
+def _origin(entry: Entry, parent: Parent | None) -> str:
+    once = f", found as #{entry.first}" if entry.first not in (-1, entry.id) else ""
     if entry.sync:
         return f"imported from {entry.sync}{once}"
-    if not entry.src:
+    if parent is None:
         return (entry.op.replace("orig:", "seed ", 1) or "seed") + once
-    then = " of then" if once else ""
-    return f"{entry.op or '?'} of {' + '.join(f'#{i}' for i in entry.src)}{then}{once}"
+    return f"{entry.op or '?'} of {made_of(entry, parent)}{once}"
 
 
 def _marks(entry: Entry, pending: Sequence[str]) -> list[Span]:
@@ -126,9 +129,18 @@ def _marks(entry: Entry, pending: Sequence[str]) -> list[Span]:
 
 
 def finding_lines(
-    finding: Finding, state: State, run: Path | None, minimising: CommandStatus | None = None
+    finding: Finding,
+    state: State,
+    kin: Kin,
+    run: Path | None,
+    *,
+    minimising: CommandStatus | None = None,
+    moved: str = "",
 ) -> list[Line]:
-    """What is known about a crash or a hang, and how far it is with making it smaller."""
+    """What is known about a crash or a hang, and how far it is with making it smaller.
+
+    ``moved``: where its file is now, if it is known to be elsewhere than when it was found.
+    """
     style = finding.category
     name = finding_title(finding)
     lines: list[Line] = [[Span(part, f"bold {style}")] for part in plain_lines(name, 3)]
@@ -141,15 +153,15 @@ def finding_lines(
     if finding.sig:
         lines.append(pair("signal", f"{finding.sig} {signal_name(finding.sig)}"))
     if finding.op or finding.src:
-        parents = " + ".join(f"#{i}" for i in finding.src)
-        lines.append(
-            pair("made by", f"{finding.op or '?'}" + (f" of {parents}" if parents else ""))
-        )
-    file = f"{shown(finding, state, run)}  ({figures.size(finding.size)})"
-    lines.append(pair("file", file, "muted"))
+        parent = kin.parent(finding)
+        of = "" if parent is None else f" of {made_of(finding, parent)}"
+        lines.append(pair("made by", f"{finding.op or '?'}{of}"))
     where = place_of(finding, state, run)
+    file = _from_run(moved, run) if moved else shown(finding, state, run)
+    lines.append(pair("file", f"{file}  ({figures.size(finding.size)})", "muted"))
     if run is not None and where is not None:
-        lines.append(pair("reproduce", repro_command(run, where.path), "valid"))
+        now = Path(moved) if moved else where.path
+        lines.append(pair("reproduce", repro_command(run, now), "valid"))
     if minimising is not None:
         lines.append(minimising_line(minimising))
     if finding.input:
@@ -163,7 +175,12 @@ def finding_lines(
     elif not finding.signature:
         words = "not described yet" if run is not None else "not run again: only watched"
         lines += [[], [Span(words, "muted")]]
-    return lines + _members(finding, state) + _lineage(finding, state)
+    return lines + _members(finding, state) + _lineage(finding, kin)
+
+
+def _from_run(path: str, run: Path | None) -> str:
+    """As :func:`~fuzztui.tui.places.shown` has it."""
+    return path if run is None else path.removeprefix(f"{run}{os.sep}")
 
 
 def _members(finding: Finding, state: State) -> list[Line]:
@@ -200,8 +217,6 @@ def minimising_line(command: CommandStatus) -> Line:
 def preview_lines(preview: Preview, width: int) -> list[Line]:
     """An input file: as text when it reads as text, and always as bytes."""
     lines: list[Line] = [[], title(f"input, {figures.size(preview.size)}")]
-    if preview.moved:
-        lines.append(pair("moved to", preview.moved, "muted"))
     if preview.problem:
         return [*lines, [Span(plain(preview.problem), "hang")]]
     if not preview.data:

@@ -15,6 +15,7 @@ from textual.dom import DOMNode
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import Changes, State
 from fuzztui.tui.actions import Situation
+from fuzztui.tui.kin import Kin
 from fuzztui.tui.palette import Palette
 from fuzztui.tui.status import Status
 from fuzztui.wire.commands import Command
@@ -36,6 +37,7 @@ class Host(Painter, Protocol):
 
     run_dir: Path | None
     mode: str
+    kin: Kin
 
     @property
     def campaign(self) -> State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
@@ -27,16 +28,25 @@ def columns(
     """
 
     def state(instance: Instance) -> Cell:
-        return state_cell(instance, pending(instance.id))
+        return state_cell(instance, pending(instance.id), lost=status().orphaned)
 
     def age(instance: Instance) -> Cell:
         return age_cell(instance, status())
+
+    def rate(instance: Instance) -> Cell:
+        return rate_cell(instance, status())
+
+    def cpu(instance: Instance) -> Cell:
+        return ("", "") if status().orphaned else _cpu(instance)
+
+    def memory(instance: Instance) -> Cell:
+        return ("", "") if status().orphaned else _memory(instance)
 
     def last_find(instance: Instance) -> Cell:
         return find_cell(instance, status().now)
 
     return (
-        Column("id", "instance", lambda i: (i.id, "bold"), lambda i: i.id, max=16),
+        Column("id", "instance", lambda i: (i.id, "bold"), lambda i: i.id, max=24),
         Column(
             "state", "state", state, lambda i: _URGENCY.get(i.state, len(_URGENCY)),
             max=24, give=14,
@@ -44,8 +54,7 @@ def columns(
         Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True),
         _figure("execs", "execs", lambda i: i.execs, figures.count),
         Column(
-            "rate", "exec/s", lambda i: (figures.rate(i.execs_per_sec), "rate"),
-            lambda i: i.execs_per_sec, "right", descending=True,
+            "rate", "exec/s", rate, lambda i: i.execs_per_sec, "right", descending=True,
         ),
         _figure("corpus", "corpus", lambda i: i.corpus, figures.count, "corpus"),
         _figure("edges", "edges", lambda i: i.edges, figures.count, "edge"),
@@ -66,18 +75,20 @@ def columns(
             "right", drop=True, spare=True, descending=True,
         ),
         Column(
-            "cpu", "cpu", _cpu, lambda i: i.cpu,
+            "cpu", "cpu", cpu, lambda i: i.cpu,
             "right", min=4, drop=True, spare=True, descending=True,
         ),
         Column(
-            "rss", "memory", _memory, lambda i: i.rss,
+            "rss", "memory", memory, lambda i: i.rss,
             "right", drop=True, spare=True, descending=True,
         ),
     )  # fmt: skip
 
 
-def state_cell(instance: Instance, pending: Sequence[str] = ()) -> Cell:
-    """State, and why it is no good one."""
+def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = False) -> Cell:
+    """State, and why it is no good one. ``lost``: nobody tells any more what becomes of it."""
+    if lost and instance.state not in ENDED:
+        return f"? was {instance.state}", "muted"
     text = f"{state_sign(instance.state)} {instance.state}"
     if pending:
         return f"{text} {pending[0]}…", "pending"
@@ -85,6 +96,13 @@ def state_cell(instance: Instance, pending: Sequence[str] = ()) -> Cell:
     if bad and instance.reason:
         text += f": {instance.reason}"
     return text, ("bold " if bad else "") + state_style(instance.state)
+
+
+def rate_cell(instance: Instance, status: Status) -> Cell:
+    """Executions a second; of what nobody hears of any more there is none."""
+    if status.orphaned:
+        return figures.NONE, "muted"
+    return figures.rate(instance.execs_per_sec), "rate"
 
 
 def age_cell(instance: Instance, status: Status) -> Cell:
@@ -105,9 +123,9 @@ def find_cell(instance: Instance, now: float) -> Cell:
     return ("", "") if t < 0 else (figures.age(now - t), "muted")
 
 
-def ages(instance: Instance, status: Status) -> tuple[Cell, Cell]:
-    """All of a row that time alone changes."""
-    return age_cell(instance, status), find_cell(instance, status.now)
+def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, bool]:
+    """All of a row that time alone changes, or that there is no supervisor any more."""
+    return age_cell(instance, status), find_cell(instance, status.now), status.orphaned
 
 
 def _stability(instance: Instance) -> Cell:

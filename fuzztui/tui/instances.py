@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
 from fuzztui.tui import figures
-from fuzztui.tui.describe import state_sign, state_style
+from fuzztui.tui.describe import engine_words, state_sign, state_style
 from fuzztui.tui.instancecolumns import REPORTING, age_cell, find_cell, state_cell
 from fuzztui.tui.status import FRESH_S, Status
 from fuzztui.tui.text import cell_len, fit, plain
 from fuzztui.tui.widgets.canvas import Line, Span, width_of
+from fuzztui.wire.text import several
 
 TROUBLE = ("failed", "stalled")
 """States in which an instance is of no use until somebody has looked."""
@@ -37,7 +39,8 @@ def facts(instance: Instance, known: Collection[str], status: Status) -> list[Fa
     if instance.reason:
         found.append(_fact("because", instance.reason, f"bold {state_style(instance.state)}"))
     if instance.peers:
-        found.append(Fact("imports from", _peers(instance, known)))
+        renewed = instance.state in REPORTING and not status.orphaned
+        found.append(Fact("imports from", _peers(instance, known, renewed=renewed)))
     if age := slow_age(instance, status):
         found.append(_fact("stability and map size", f"{age} old", "muted"))
     if not status.watched:  # there every key says it
@@ -45,7 +48,7 @@ def facts(instance: Instance, known: Collection[str], status: Status) -> list[Fa
             _fact("cannot", f"{', '.join(names)}: {why}", "muted")
             for why, names in _refusals(instance).items()
         ]
-    about = [instance.engine, instance.version]
+    about = [engine_words(instance.engine, instance.version)]
     about += [f"python {instance.python}"] if instance.python else []
     about += [f"pid {instance.pid}"] if instance.pid > 0 else []
     if any(about):
@@ -59,28 +62,40 @@ def _fact(name: str, value: str, style: str = "") -> Fact:
     return Fact(name, [Span(plain(value), style)])
 
 
-def _peers(instance: Instance, known: Collection[str]) -> Line:
-    """Strangers, who feed it without being shown here, stand out."""
+def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line:
+    """Strangers, who feed it without being shown here, stand out.
+
+    How far it is with each is told by the id that it will look at next: ids count from 0.
+    ``renewed``: whether somebody looks for newer figures.
+    """
     peers = {k: v for k, v in instance.peers.items() if k != instance.id}
     siblings = [name for name in peers if name in known]
     strangers = [name for name in peers if name not in known and _base(name) != ADDED]
-    ours = [f"#{peers[name]}" for name in peers if name not in known and _base(name) == ADDED]
+    ours = sum(peers[name] for name in peers if name not in known and _base(name) == ADDED)
+    few = 0 < len(siblings) <= NAMED
     spans: list[Span] = []
     if len(siblings) > NAMED:
         spans.append(Span(f"{len(siblings)} siblings", "imported"))
-    elif siblings:
-        words = ", ".join(f"{name} up to #{peers[name]}" for name in siblings)
-        spans.append(Span(plain(words), "imported"))
+    elif few:
+        spans.append(Span(_far(siblings, peers, unit=True), "imported"))
     if strangers:
-        words = ", ".join(f"{name} up to #{peers[name]}" for name in strangers[:NAMED])
         more = f" and {len(strangers) - NAMED} more" if len(strangers) > NAMED else ""
         noun = "a stranger: " if len(strangers) == 1 else "strangers: "
-        spans.append(Span((" and " if siblings else "") + noun, "muted"))
-        spans.append(Span(plain(words) + more, "pending"))
+        spans.append(Span((" and " if spans else "") + noun, "muted"))
+        spans.append(Span(_far(strangers[:NAMED], peers, unit=not few) + more, "pending"))
     if ours:
-        spans.append(Span((" and " if spans else "") + "seeds added up to ", "muted"))
-        spans.append(Span(", ".join(ours), "imported"))
+        spans.append(Span(" and " if spans else "", "muted"))
+        spans.append(Span(several(ours, "added seed"), "imported"))
+    if renewed and (strangers or ours or few):
+        spans.append(Span(" ≤1m old", "muted"))  # nobody looks more often
     return spans
+
+
+def _far(names: Sequence[str], peers: Mapping[str, int], *, unit: bool) -> str:
+    """``unit``: whether the first number says what it counts."""
+    words = [f"{name} ({peers[name]:,}" for name in names]
+    words[0] += " looked at" if unit else ""
+    return plain("), ".join(words) + ")")
 
 
 def _base(name: str) -> str:
@@ -90,7 +105,7 @@ def _base(name: str) -> str:
 
 def slow_age(instance: Instance, status: Status) -> str:
     """The age of the figures that come more rarely than the others; "" when it is no news."""
-    if instance.slow_t < 0 or instance.state not in REPORTING:
+    if instance.slow_t < 0 or instance.state not in REPORTING or status.orphaned:
         return ""
     age = status.now - instance.slow_t
     return figures.age(age) if age >= FRESH_S else ""
@@ -104,20 +119,25 @@ def _refusals(instance: Instance) -> dict[str, list[str]]:
     return out
 
 
-def flow(about: Sequence[Fact], width: int, height: int) -> list[Line]:
-    """Facts one after the other, as many as fit; on the last line what begins there is cut."""
+def flow(about: Sequence[Fact], width: int, height: int, first: int = -1) -> list[Line]:
+    """Facts one after the other, as many as fit; on the last line what begins there is cut.
+
+    ``first``: the cells of the first line, if others.
+    """
+    room = width if first < 0 else first
     lines: list[Line] = []
     line: list[Span] = [Span(" ")]
     for fact in about:
         spans = [*([Span(f"{fact.name} ", "muted")] if fact.name else []), *fact.spans]
-        if width_of(line) + width_of(spans) > width and len(line) > 1:
-            if len(lines) + 1 == height:
-                line += spans
-                break
-            lines.append(line)
-            line = [Span(" ")]
-        line += [*spans, Span("   ")]
-    return [cut(row, width) for row in [*lines, line][:height]]
+        gap = [Span("   ")] if len(line) > 1 else []
+        full = gap and width_of([*line, *gap, *spans]) > room
+        if full and len(lines) + 1 < height:
+            lines.append(cut(line, room))
+            line, room, gap = [Span(" ")], width, []
+        line += [*gap, *spans]
+        if full and gap:
+            break
+    return [*lines, cut(line, room)][:height]
 
 
 def cut(line: Line, width: int) -> list[Span]:
@@ -142,20 +162,26 @@ def glance(instance: Instance, known: Collection[str], status: Status) -> list[F
 def whole(instance: Instance, known: Collection[str], status: Status) -> list[Fact]:
     """All that is known of it, figures and all."""
     state = state_cell(instance)[0].split(":", 1)[0]
+    style = f"bold {state_style(instance.state)}"
+    rate = f"{figures.rate(instance.execs_per_sec)}/s"
+    if status.orphaned and instance.state not in ENDED:
+        state, style, rate = f"last seen {instance.state}", "muted", f"{rate} when last seen"
     i = instance
     age = age_cell(i, status)[0]
+    fresh = "as they were last seen" if status.orphaned else "current"
+    finds = f"{several(i.crashes, 'crash', 'crashes')}, {several(i.hangs, 'hang')}"
     figures_ = [
-        ("figures", f"{age} old" if age not in ("", "none") else age or "current"),
-        ("execs", f"{figures.count(i.execs)}, {figures.rate(i.execs_per_sec)}/s"),
+        ("figures", f"{age} old" if age not in ("", "none") else age or fresh),
+        ("execs", f"{figures.count(i.execs)}, {rate}"),
         ("corpus", _of(i.corpus, ("favoured", i.favored), ("pending", i.pending))),
         ("edges", _edges(i)),
-        ("finds", f"{figures.count(i.crashes)} crashes, {figures.count(i.hangs)} hangs"),
+        ("finds", finds),
         ("last find", find_cell(i, status.now)[0] or "none yet"),
         ("cycles", _of(i.cycles, ("now at entry", i.cur_item), ("depth", i.max_depth))),
     ]
     if instance.stability >= 0:
         figures_.append(("stability", figures.percent(instance.stability, 100.0)))
-    if instance.processes:
+    if instance.processes and not status.orphaned:
         used = f"{100 * instance.cpu:.0f}% cpu, {figures.size(instance.rss)} memory"
         figures_.append(("uses", used))
     if instance.restarts:
@@ -164,7 +190,7 @@ def whole(instance: Instance, known: Collection[str], status: Status) -> list[Fa
         figures_.append(("obeys", ", ".join(instance.capabilities)))
     return [
         _fact("instance", instance.id, "bold"),
-        _fact("state", state, f"bold {state_style(instance.state)}"),
+        _fact("state", state, style),
         *facts(instance, known, status),
         *(_fact(name, value) for name, value in figures_),
     ]
@@ -184,17 +210,21 @@ def _edges(instance: Instance) -> str:
 # ------------------------------------------------------------------- fleets
 
 
-def tally(instances: Iterable[Instance], *, brief: bool = False) -> Line:
-    """How many are in which state, those in trouble last and loud; ``brief``: in signs."""
+def tally(instances: Iterable[Instance], *, brief: bool = False, lost: bool = False) -> Line:
+    """How many are in which state, those in trouble last and loud; ``brief``: in signs.
+
+    ``lost``: that is how they were when somebody last heard of them.
+    """
     counts = Counter(instance.state for instance in instances)
     order = sorted(counts, key=lambda s: (s in TROUBLE, s != "running", s))
-    return [
-        Span(
-            f"{state_sign(state)} {counts[state]} " + ("" if brief else f"{plain(state, 12)}  "),
-            ("bold " if state in TROUBLE else "") + state_style(state),
-        )
-        for state in order[:NAMED]
-    ]
+    spans = []
+    for state in order[:NAMED]:
+        gone = lost and state not in ENDED
+        sign = "?" if gone else state_sign(state)
+        loud = "bold " if state in TROUBLE else ""
+        words = f"{sign} {counts[state]} " + ("" if brief else f"{plain(state, 12)}  ")
+        spans.append(Span(words, "muted" if gone else loud + state_style(state)))
+    return spans
 
 
 def trouble(instances: Sequence[Instance]) -> str:
@@ -207,3 +237,10 @@ def trouble(instances: Sequence[Instance]) -> str:
         return words[0]
     more = f"; and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
     return f"{len(bad)} instances are in trouble.  {';  '.join(words)}{more}"
+
+
+def failure(reason: str, instances: Sequence[Instance]) -> list[str]:
+    """Why the campaign has failed; of its instances only what ``reason`` does not say."""
+    untold = [i for i in instances if i.state == "failed" and i.reason not in reason]
+    words = ["The campaign has failed" + (f": {reason}" if reason else ""), trouble(untold)]
+    return [text for text in words if text]

@@ -88,7 +88,10 @@ class Status:
 
     @property
     def orphaned(self) -> bool:
-        """The log says that it runs, but no supervisor does; never before the log was read."""
+        """The log says that it runs, but no supervisor (or watcher) does, and nobody writes it.
+
+        Never before the log was read.
+        """
         known = self.state != "empty"
         return known and self.mode == "live" and self.alive is False and not self.over
 
@@ -101,6 +104,19 @@ class Status:
         if self.budget_trials > 0:
             shares.append(self.execs / self.budget_trials)
         return min(1.0, max(shares)) if shares else -1.0
+
+    @property
+    def by_time(self) -> bool:
+        """Whether it is the time budget that is nearer to its end."""
+        if self.budget_s <= 0 or self.budget_trials <= 0:
+            return self.budget_s > 0
+        return self.running_s / self.budget_s >= self.execs / self.budget_trials
+
+    @property
+    def paused_s(self) -> float:
+        """Campaign time in which the whole campaign was paused; 0 up to a second."""
+        paused = self.now - self.running_s
+        return paused if paused >= 1 else 0.0
 
     @property
     def valid_share(self) -> float:

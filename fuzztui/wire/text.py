@@ -1,8 +1,8 @@
-"""Making text of targets and files harmless for a terminal."""
+"""Text for people: of targets and files, harmless for a terminal; numbers of things."""
 
 from __future__ import annotations
 
-__all__ = ["visible", "visible_char"]
+__all__ = ["several", "visible", "visible_char"]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
@@ -25,3 +25,8 @@ def visible(text: str, *, lines: bool = False) -> str:
     return "".join(
         ch if ch.isprintable() or (lines and ch == "\n") else visible_char(ch) for ch in text
     )
+
+
+def several(n: int, one: str, many: str = "") -> str:
+    """An exact number: ``1 hang``, ``3 hangs``; ``many`` if that is not ``one`` and an s."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -268,6 +268,7 @@ def world(
     *,
     replay_at: float | None = None,
     alive: bool = True,
+    unwritten: str = "",
     control: bool = True,
     theme: str = "midwatch",
     supervisor: Supervisor | None = None,
@@ -287,6 +288,7 @@ def world(
             (r.t, r.event.category) for r in log.records if isinstance(r.event, ev.FindingSaved)
         ],
         running=lambda: 4711 if alive else None,
+        unwritten=lambda: unwritten,
         steering=Steering(run, supervisor.connect) if control else None,
         come_back="fuzztui attach RUN",
         go_on="fuzztui RUN/campaign.toml",

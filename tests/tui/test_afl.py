@@ -11,6 +11,7 @@ from fuzztui.model.fold import apply
 from fuzztui.model.selectors import status_dict
 from fuzztui.model.state import Instance, State
 from fuzztui.tui.actions import BY_ID, Situation
+from fuzztui.tui.describe import describe
 from fuzztui.tui.instances import flow, trouble, whole
 from fuzztui.tui.status import Status
 from fuzztui.wire import events as ev
@@ -117,7 +118,7 @@ async def test_a_strip_and_a_window_say_what_columns_have_no_room_for(drive):
     async with drive(fleet(watched=True), run=None, control=False) as d:
         await d.press("j")
         text = d.text()
-        for words in ("imports from main up to #", "a stranger: honggfuzz up to #88",
+        for words in ("imports from main (", "a stranger: honggfuzz (88) ≤1m old",
                       "stability and map size 40s old", "in /fuzz/tiff/s1"):  # fmt: skip
             assert words in text, words
         await d.press("enter")
@@ -233,6 +234,14 @@ async def test_minimising_shows_how_far_it_is_and_its_answer(drive):
         await d.until(lambda: "minimised  no: no afl-tmin" in d.text())
 
 
+async def test_a_refusal_to_minimise_is_said_once(drive):
+    log = fleet(4)
+    why = "there is nothing to keep: SIGSEGV in TIFFReadRaw"
+    async with drive(log, supervisor=Supervisor(log, refuse=why)) as d:
+        await d.press("3", "m")
+        await d.until(lambda: f"minimise s1/id:000000: refused: {why}" in d.notices())
+
+
 async def test_a_watched_campaign_can_be_looked_at_only(drive):
     async with drive(fleet(4, watched=True), run=None, control=False) as d:
         assert "only watched" in d.text()
@@ -242,6 +251,22 @@ async def test_a_watched_campaign_can_be_looked_at_only(drive):
             for label in ("Pause", "Stop", "Pause instance", "Next entry", "Add seed", "Promote",
                           "Minimise")
         }  # fmt: skip
+
+
+async def test_without_a_watcher_nothing_looks_alive(drive):
+    async with drive(fleet(watched=True, trouble=False), run=None, control=False) as d:
+        assert "● 50 running" in d.text()
+        assert "≤1m old" not in d.text()  # 49 siblings: no figures
+        d.app._dead = "It was killed."
+        d.app.tick()
+        await d.until(lambda: "NO WATCHER" in d.text())
+        assert "? 50 running" in d.text()
+        assert "● running" not in d.text()
+        said = "The watcher has died: figures stand still. It was killed."
+        await d.until(lambda: said in d.text())
+        await d.press("j")
+        assert "honggfuzz (88)" in d.text()
+        assert "old" not in next(line for line in d.lines() if "honggfuzz" in line)
 
 
 # -------------------------------------------------------------------- findings
@@ -279,17 +304,30 @@ async def test_seeds_that_were_added_are_no_stranger(drive):
     log = fleet(2)
     log.add(ev.Synced("main", {"s1": 3, "added": 4, "watched:added": 5}))
     async with drive(log) as d:
-        assert "imports from s1 up to #3 and seeds added up to #4, #5" in d.text()
+        assert "imports from s1 (3 looked at) and 9 added seeds ≤1m old" in d.text()
         assert "stranger" not in d.text()
+
+
+async def test_how_far_imports_are_is_a_number_of_entries(drive):
+    """What AFL keeps is the next id: after ids 0 to 34 that is 35."""
+    log = fleet(4)
+    log.add(ev.Synced("main", {"s1": 12, "s2": 35, "s3": 1, "added": 1}))
+    async with drive(log, size=(160, 40)) as d:
+        assert "imports from s1 (12 looked at), s2 (35), s3 (1) and 1 added seed" in d.text()
+        assert "#35" not in d.text()
+        log.add(ev.InstanceState("main", "paused"))
+        await d.until(lambda: "1 added seed ≤1m old" not in d.text())
+    text = describe(ev.Synced("main", {"s2": 35, "s3": 1})).text
+    assert text == "35 of s2, 1 of s3 looked at"
 
 
 async def test_an_entry_that_got_another_number_is_no_seed(drive):
     log = fleet(1, seconds=30)
     name = "queue/id:000000,time:0,execs:0,orig:id:000009,src:000004,time:7,execs:8,op:havoc,rep:2"
     log.add(ev.EntrySaved("main", 0, name, [4], "havoc,rep:2", time_ms=7, execs=8, first=9))
-    async with drive(log) as d:
+    async with drive(log, size=(160, 40)) as d:
         await d.press("2")
-        await d.until(lambda: "havoc,rep:2 of #4 of then, found" in d.text())
+        await d.until(lambda: "havoc,rep:2 of (then #4), found as #9" in d.text())
         assert "seed id:" not in d.text()
 
 
@@ -309,8 +347,10 @@ async def test_a_finding_that_a_resumed_afl_fuzz_put_aside(drive, tmp_path):
     )
     async with drive(log, run=None, control=False) as d:
         await d.press("3")
-        await d.until(lambda: "moved to" in d.text())
-        assert "boom" in d.text()
+        await d.until(lambda: "boom" in d.text())
+        pane = "".join(line[72:].partition("▏")[2].strip() for line in d.lines())
+        assert f"file{moved}" in pane.replace(" ", "")
+        assert "crashes/id:000000" not in pane
         assert "reproduce" not in d.text()
         await d.press("C")
         await d.until(lambda: d.app.clipboard == str(moved))
@@ -326,6 +366,15 @@ async def test_hello_of_an_engine_without_python_says_no_more_than_it_knows(driv
     log.add(hello("main", 0, watched=True))
     async with drive(log, size=(100, 40)) as d:
         assert "AFL++ 4.04c  pid 5000" in d.text()
+
+
+@pytest.mark.parametrize("version", ["++4.04c", "4.04c"])
+def test_a_version_has_one_form(version):
+    hello = ev.InstanceHello("main", "afl-fuzz", version)
+    assert describe(hello).text == "afl-fuzz 4.04c"
+    i = Instance("main", engine="afl-fuzz", version=version)
+    about = next(f for f in whole(i, {"main"}, Status()) if f.name == "engine")
+    assert about.spans[0].text == "afl-fuzz 4.04c"
 
 
 def test_the_status_object_tells_ages_peers_and_refusals():

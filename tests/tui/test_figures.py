@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.tui import figures
+from fuzztui.wire.text import several
 
 
 @pytest.mark.parametrize(
@@ -74,3 +75,11 @@ def test_ages_move_in_steps_and_never_exaggerate():
 def test_never_is_a_dash():
     assert figures.ago(-1, 100) == "–"
     assert figures.ago(40, 100) == "1m ago"
+
+
+@pytest.mark.parametrize(
+    ("n", "text"), [(0, "0 crashes"), (1, "1 crash"), (2, "2 crashes"), (1234, "1,234 crashes")]
+)
+def test_one_is_not_many(n, text):
+    assert several(n, "crash", "crashes") == text
+    assert several(n, "hang") == text.replace("crashes", "hangs").replace("crash", "hang")

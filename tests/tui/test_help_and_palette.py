@@ -5,6 +5,7 @@ from fleet import fleet
 
 from fuzztui.tui.screens.findings import FindingsScreen
 from fuzztui.tui.screens.help import HelpScreen, help_lines
+from fuzztui.tui.screens.overview import OverviewScreen
 from fuzztui.wire import events as ev
 
 
@@ -65,6 +66,15 @@ async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive)
         for label in ("Pause instance", "Next entry"):
             at = next(i for i, line in enumerate(text) if label in line)
             assert "(the campaign is over (finished))" in text[at + 1]
+
+
+async def test_when_watching_every_key_that_steers_says_why_it_is_grey(drive):
+    async with drive(fleet(4, watched=True), run=None, control=False) as d:
+        lines = help_lines(d.app.situation(), OverviewScreen.scopes())
+        text = ["".join(span.text for span in line) for line in lines]
+        for label in ("Pause ", "Add seed", "Promote", "Skip", "Reset", "Minimise"):
+            at = next(i for i, line in enumerate(text) if f"  {label}" in line)
+            assert "(watched only: " in text[at + 1], label
 
 
 async def test_where_a_key_of_other_screens_works(drive):

@@ -9,6 +9,7 @@ from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.pane import Pane
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import PromoteEntry, ResetEntry, SkipEntry
+from fuzztui.wire.signals import signal_signature, signal_title
 
 
 def put(run, relative, data):
@@ -257,3 +258,20 @@ async def test_finds_of_a_watched_campaign_are_not_run_again(drive):
         await d.press("3")
         await d.until(lambda: "not run again: only watched" in d.text())
         assert "not described yet" not in d.text()
+
+
+async def test_a_group_by_signal_alone_says_so(drive):
+    """A watched campaign's target is never run: the name's signal is all there is."""
+    log = started(engine="afl")
+    for n in range(3):
+        file = f"crashes/id:{n:06d},sig:11"
+        log.add(
+            ev.FindingSaved("main", "crash", file, n, sig=11),
+            ev.FindingDescribed("main", "crash", file, signal_signature(11), signal_title(11)),
+        )
+    async with drive(log, run=None, control=False, size=(140, 40)) as d:
+        await d.press("3")
+        await d.until(lambda: "3 files with this signal" in d.text())
+        assert "SIGSEGV (by signal: nobody ran it)" in d.text()
+        assert "may have many causes" in d.text()
+        assert "of this cause" not in d.text()

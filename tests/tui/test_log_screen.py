@@ -42,7 +42,7 @@ async def test_figures_are_left_out_until_asked_for(drive):
 async def test_by_instance_and_by_words(drive):
     async with drive(running()) as d:
         await d.press("5")
-        await d.until(lambda: "second" in d.text())
+        await d.until(lambda: d.table.current is not None)
         await d.press("i")
         instance = "main"
         await d.until(lambda: f"events of {instance}" in d.text())

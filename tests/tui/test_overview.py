@@ -1,5 +1,7 @@
 """The first screen: what a person sees in the first second and from then on."""
 
+import re
+
 import pytest
 from fakes import running, started
 from mutated import found, killed, mutated
@@ -76,6 +78,58 @@ async def test_old_figures_are_said_to_be_old(drive):
         assert d.text().count("● running  40s") == 2
 
 
+async def test_without_a_supervisor_nothing_looks_alive(drive):
+    log = running()
+    async with drive(log) as d:
+        assert d.text().count("● running") == 2
+        live = d.lines()[4].split()[1]
+        d.app._alive = False
+        d.app.tick()
+        await d.until(lambda: d.text().count("? was running") == 2)
+        assert "● running" not in d.text()
+        assert f"was {live}" in d.lines()[5]
+        row = next(line for line in d.lines() if " main " in line)
+        assert "–" in row
+        assert "%" not in row  # of a processor
+        await d.press("enter")
+        assert "last seen running" in d.text()
+        assert "when last seen" in d.text()
+        assert "cpu" not in d.text().split("obeys")[0].split("state")[-1]
+        await d.press("escape")
+        d.app._alive = True
+        d.app.tick()
+        await d.until(lambda: d.text().count("● running") == 2)
+
+
+async def test_a_column_of_ages_goes_when_the_ages_do(drive):
+    log = running()
+    async with drive(log, size=(120, 40)) as d:
+        assert "cpu" in d.text()
+        log.t += 45
+        await d.until(lambda: re.search(r"state +age ", d.text()))
+        for look in range(12):
+            for name in ("main", "second"):
+                log.add(ev.Stats(name, 9_000_000, 1234.0, 500, age=0.1))
+            log.add(dt=2)
+            await d.ready()
+            d.app.tick()
+            if look == 3:
+                assert re.search(r"state +age ", d.text())  # not at once: nothing jumps
+        await d.until(lambda: not re.search(r"state +age ", d.text()))
+
+
+async def test_a_long_name_is_whole_where_there_is_room(drive):
+    log = started()
+    log.add(ev.Message("warning", "[/x] odd", "dead:default-secondary"))
+    async with drive(log, size=(140, 40)) as d:
+        await d.until(lambda: "dead:default-secondary  [/x] odd" in d.text())
+        await d.press("5")
+        await d.until(lambda: "dead:default-secondary  [/x] odd" in d.text())
+        await d.pilot.resize_terminal(80, 24)
+        await d.press("1")
+        await d.until(lambda: "dead:default…  [/x] odd" in d.text())
+
+
 async def test_pausing_and_resuming_the_campaign(drive):
     log = running()
     async with drive(log) as d:
@@ -139,6 +193,25 @@ async def test_a_dead_supervisor_is_said_with_the_way_out(drive):
         await d.press("p")
         assert d.notices() == ["Pause: no supervisor is running"]
         assert d.world.supervisor.commands == []
+
+
+async def test_what_the_log_cannot_say_is_said(drive):
+    async with drive(running(), unwritten="the log cannot be written: [/x] disk full") as d:
+        await d.until(lambda: "the log cannot be written: [/x] disk full" in d.text())
+
+
+async def test_time_stands_still_once_all_instances_have_ended(drive):
+    log = running()
+    log.add(ev.CampaignState("stopping", "looking at 2 findings"))
+    async with drive(log) as d:
+        log.t += 30
+        assert d.app.now() == pytest.approx(log.t)
+    for name in ("main", "second"):
+        log.add(ev.InstanceState(name, "stopped"))
+    async with drive(log) as d:
+        then = d.app.now()
+        log.t += 30
+        assert d.app.now() == then
 
 
 async def test_a_finished_campaign_needs_no_supervisor(drive):
@@ -326,3 +399,66 @@ async def test_a_replay_of_a_pause_is_not_a_pause_of_the_replay(drive):
 @pytest.mark.parametrize(("state", "orphaned"), [("empty", False), ("running", True)])
 def test_nobody_is_said_to_be_dead_before_the_log_was_read(state, orphaned):
     assert status_of(State(state=state), 0.0, alive=False).orphaned is orphaned
+
+
+def paused_for_66_seconds(seconds: int = 600):
+    log = running(seconds)
+    log.add(ev.CampaignState("paused"))
+    log.add(ev.CampaignState("running"), dt=66)
+    return log
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (140, "0:10:00 of 0:30:00 run, paused 1m 06s   33%"),
+        (110, "0:10:00 of 0:30:00 run   33%"),
+        (80, "33% of 0:30:00 run"),
+        (60, "0:11:06 33%"),
+    ],
+)
+async def test_after_a_pause_there_is_one_clock_and_the_budget_says_what_it_counts(
+    drive, width, words
+):
+    log = paused_for_66_seconds()
+    async with drive(log, size=(width, 40)) as d:
+        await d.until(lambda: words in d.text())
+        top = d.lines()[1]
+        assert "0:11:06" in top  # campaign time
+        assert any("0:11:06" in line for line in d.lines()[2:])  # of charts and events
+        await d.press("x")
+        assert "after 0:11:06?" in " ".join(d.text().replace("│", " ").split())
+
+
+async def test_without_a_pause_the_budget_is_a_plain_limit(drive):
+    async with drive(running()) as d:
+        assert "0:10:00 " in d.lines()[1]
+        assert " run" not in d.lines()[1]
+
+
+async def test_why_a_campaign_failed_can_be_read_to_its_end(drive):
+    why = (
+        "The program was not compiled with afl-cc, or its instrumentation is hidden behind a "
+        "script: build it with target.build, or name the program that does contain it."
+    )
+    log = started()
+    log.add(ev.InstanceState("main", "failed", 0, why), ev.CampaignState("failed", why), dt=3)
+    async with drive(log, size=(80, 24)) as d:
+        banner = d.screen.query_one(Banner)
+        assert banner.size.height == 3
+        words = " ".join(" ".join(d.lines()[2:5]).split())
+        assert words == f"! The campaign has failed: {why}"
+
+
+async def test_a_failed_campaign_tells_what_its_instances_said(drive):
+    log = started()
+    log.add(
+        ev.InstanceState("main", "failed", 0, "no seeds"),
+        ev.CampaignState("failed", "every instance has failed"),
+        dt=3,
+    )
+    async with drive(log, size=(80, 24)) as d:
+        troubles = d.screen.query_one(Banner).troubles
+        assert troubles == [
+            "The campaign has failed: every instance has failed", "main failed: no seeds"
+        ]  # fmt: skip

@@ -73,6 +73,15 @@ class Terminal:
             except OSError:  # all of it
                 return
 
+    def ended(self):
+        """Its exit status; read meanwhile: it could not write its last words to a full pipe."""
+        deadline = time.monotonic() + 20
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, self.seen[-2000:]
+            self.drain()
+            time.sleep(0.01)
+        return self.process.returncode
+
     def press(self, key):
         os.write(self.master, key)
 
@@ -104,7 +113,7 @@ def test_live_and_back_to_the_shell(run, terminal):
         t.until(b"KeyError")
         t.press(b"q")
         t.until(f"Come back with: fuzztui attach {run}".encode())
-        assert t.process.wait(20) == 0
+        assert t.ended() == 0
     finally:
         lock.release()
 
@@ -116,7 +125,7 @@ def test_without_its_supervisor_it_says_how_to_go_on(run, terminal, tmp_path):
         t.until(b"NO SUPERVISOR")
         t.press(b"q")
         t.until(f"Go on with: fuzztui {run}/campaign.toml".encode())
-        assert t.process.wait(20) == 0
+        assert t.ended() == 0
     assert (tmp_path / "stderr").read_bytes() == b""
 
 
@@ -129,7 +138,7 @@ def test_a_failure_is_told_whole_and_is_an_exit_status(run, terminal):
     t = terminal(run, "live", 0)
     t.until(b"FAILED")
     t.press(b"q")
-    assert t.process.wait(20) == 1
+    assert t.ended() == 1
     t.drain()
     assert b"the campaign tomllib-zest has failed: every instance has failed" in t.seen
     assert ("main has failed: " + reason.replace("\x1b", "\\e")).encode() in t.seen
@@ -139,7 +148,7 @@ def test_who_only_watched_has_nothing_to_come_back_to(run, terminal):
     t = terminal(run, "live", 0, "watch")
     t.until(b"only watched")
     t.press(b"q")
-    assert t.process.wait(20) == 0
+    assert t.ended() == 0
     t.drain()
     assert b"Come back" not in t.seen
     assert b"Go on with" not in t.seen
@@ -151,7 +160,7 @@ def test_a_replay_from_a_moment_on(run, terminal):
     t.until(b"KeyError")
     t.press(b" ")
     t.press(b"q")
-    assert t.process.wait(20) == 0
+    assert t.ended() == 0
 
 
 def test_no_terminal_is_a_sentence(run, capsys):

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from textual.geometry import Size
 
-from fuzztui.model.selectors import ENDED, lineage
+from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Entry
 from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.hexview import Preview, reading
+from fuzztui.tui.kin import made_of_briefly
 from fuzztui.tui.places import place_of
 from fuzztui.tui.screens.listing import ListingScreen
 from fuzztui.tui.situation import over
@@ -55,7 +56,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
                 "outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=70, spare=True
             ),
             Column("op", "made by", _op, lambda e: e.op, max=18, drop=True),
-            Column("src", "of", _src, None, "right", max=11, drop=True, spare=True),
+            Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
         )
 
     def _steer(self, entry: Entry) -> Cell:
@@ -70,6 +71,10 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             return entry.steer, "muted"
         return ("★", "rate") if entry.favored else ("", "")
 
+    def _src(self, entry: Entry) -> Cell:
+        parent = self.host.kin.parent(entry)
+        return "" if parent is None else made_of_briefly(entry, parent), "muted"
+
     def show(self, changes: Changes) -> None:
         """Take in new and changed entries, and commands that came or went."""
         state = self.campaign
@@ -81,6 +86,8 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             steered = before.keys() ^ self._pending.keys() if changes.commands else set()
             changed = changes.entries | (steered & state.entries.keys())
             self.table.touch(changed)
+            if any(state.entries[key].first >= 0 for key in changes.entries):
+                self.table.invalidate()  # children of what has another number now
             if self.table.cursor not in changed and not changes.commands:
                 return
         self.show_detail()
@@ -103,7 +110,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
     def details(self, row: Entry, preview: Preview | None, size: Size) -> Sequence[Line]:
         """Properties, lineage, bytes."""
         pending = self._pending.get(row.key, ())
-        lines = detail.entry_lines(row, self.campaign, self.host.run_dir, pending)
+        lines = detail.entry_lines(row, self.campaign, self.host.kin, self.host.run_dir, pending)
         return lines + (detail.preview_lines(preview, size.width) if preview is not None else [])
 
     def preview_of(self, row: Entry) -> tuple[str, Callable[[], Preview]] | None:
@@ -147,10 +154,10 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         entry = self.table.current
         if entry is None:
             return
-        steps = lineage(self.campaign, entry, 1)
-        if not steps or steps[0].entry is None:
+        parent = self.host.kin.parent(entry)
+        if parent is None or parent.entry is None:
             self.notify("This entry has no parent here.", markup=False)
-        elif not self.table.go_to(steps[0].key):
+        elif not self.table.go_to(parent.key):
             self.notify("The parent is hidden by the filter.", markup=False)
 
 
@@ -191,7 +198,3 @@ def _outcome(entry: Entry) -> Cell:
 def _op(entry: Entry) -> Cell:
     seed = entry.op.replace("orig:", "seed ", 1) if entry.op else "seed"
     return seed if not entry.src else entry.op or figures.NONE, "muted"
-
-
-def _src(entry: Entry) -> Cell:
-    return " ".join(f"#{i}" for i in entry.src[:2]), "muted"

@@ -109,7 +109,11 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
     def details(self, row: Finding, preview: Preview | None, size: Size) -> Sequence[Line]:
         """Title, place, report, the other files of the cause, the crashing input."""
         command = self._minimisings.get(row.key)
-        lines = detail.finding_lines(row, self.campaign, self.host.run_dir, command)
+        moved = preview.moved if preview is not None else ""
+        host = self.host
+        lines = detail.finding_lines(
+            row, self.campaign, host.kin, host.run_dir, minimising=command, moved=moved
+        )
         return lines + (detail.preview_lines(preview, size.width) if preview is not None else [])
 
     def preview_of(self, row: Finding) -> tuple[str, Callable[[], Preview]] | None:
@@ -168,7 +172,9 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
         """Ask the supervisor for a smaller input."""
         finding = self.table.current
         if finding is not None:
-            words = f"minimise {detail.finding_title(finding)}"
+            # Not its title: that is often what the answer says.
+            name = finding.file.rpartition("/")[2].partition(",")[0]
+            words = f"minimise {finding.instance}/{name}"
             self.host.steer(Minimise(finding.file, finding.instance), words)
 
 

@@ -64,5 +64,4 @@ def help_lines(now: Situation, scopes: Sequence[str]) -> list[Line]:
 
 def _elsewhere(action: Action, now: Situation) -> str:
     """Why an action of other screens is grey: nothing can be steered, or it is not done here."""
-    place = PLACES.get(action.scope, "")
-    return place and ((action.mode == "live" and steerable(now)) or place)
+    return (steerable(now) if action.mode == "live" else "") or PLACES.get(action.scope, "")

@@ -155,7 +155,7 @@ class LogScreen(ListingScreen[Record, None]):
         if share < 1 and not self._problem:
             shown += f", scanned {figures.percent(share, 1)}"
         self.table.empty = self._problem or f"no {shown} to show yet"
-        self.table.set_caption(shown if not self._problem else self._problem)
+        self.table.set_caption(self._problem or f"shown: {shown}")
         self._count()
 
     def _count(self) -> None:
@@ -178,11 +178,12 @@ def _matching(query: Query, records: Sequence[Record]) -> list[int]:
 
 def _columns() -> Sequence[Column[Record]]:
     return (
+        # Not at the right: there the caption stands over it.
+        Column("seq", "#", lambda r: (f"{r.seq}", "muted"), None, "right", max=9, needs=70),
         Column("t", "time", lambda r: (figures.clock(r.t), "muted"), None, "right", min=8, max=12),
         Column("kind", "event", _label, None, min=9, max=12),
-        Column("instance", "instance", _instance, None, max=12, needs=60),
+        Column("instance", "instance", _instance, None, max=24, needs=60),
         Column("text", "what", _text, None, min=20, max=300, flex=True),
-        Column("seq", "#", lambda r: (f"{r.seq}", "muted"), None, "right", max=9, needs=70),
     )
 
 

@@ -39,6 +39,7 @@ from fuzztui.wire.commands import (
     RequeueMutants,
     SkipMutants,
 )
+from fuzztui.wire.text import several
 
 VERBS: dict[str, Callable[[str], Command]] = {
     "mutant.promote": PromoteMutants,
@@ -268,7 +269,8 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         s = self.host.status
         living = s.mutants.alive + s.mutants.pending if s.mutants is not None else 0
         question = (
-            f"Run {living:,} living mutants on all of the {s.corpus:,} inputs in the queues that "
+            f"Run {several(living, 'living mutant')} on all of the {s.corpus:,} inputs in "
+            "the queues that "
             "infect them? Fuzzing stands still meanwhile; the score is then the sound one. "
             "The engine does this at the end of the campaign anyway, if exact is on."
         )

@@ -32,6 +32,9 @@ from fuzztui.wire.commands import Pause, Resume
 MOST_INSTANCES = 8
 """Lines of the instance table; more of them are a fleet, which gets more room, and scroll."""
 
+CALM_S = 20.0
+"""So long after the last age its column stays: figures that are often late do not make it jump."""
+
 
 def _count(value: float) -> str:
     return figures.count(round(value))
@@ -89,7 +92,9 @@ class OverviewScreen(CampaignScreen):
     def __init__(self) -> None:
         super().__init__()
         self._pending: dict[str, list[str]] = {}
-        self._ages: dict[str, tuple[Cell, Cell]] = {}
+        self._ages: dict[str, tuple[Cell, Cell, bool]] = {}
+        self._aged_t = -1.0
+        """Campaign time at which the figures of any instance were old."""
 
     def body(self) -> Iterable[Widget]:
         """Tiles, charts, instances, events."""
@@ -152,7 +157,16 @@ class OverviewScreen(CampaignScreen):
         now = {id: ages(i, status) for id, i in list(self.campaign.instances.items())}
         self.instances.touch(id for id, words in now.items() if words != self._ages.get(id))
         self._ages = now
+        self._let_ages_go(status)
         self._show_current()
+
+    def _let_ages_go(self, status: Status) -> None:
+        """A while after the last age was shown, its column makes room for others again."""
+        if any(words for (words, _), *_ in self._ages.values()):
+            self._aged_t = status.now
+        elif self._aged_t >= 0 and abs(status.now - self._aged_t) >= CALM_S:
+            self._aged_t = -1.0
+            self.instances.let_go("age")
 
     def _show_current(self) -> None:
         strip = self.query_one(InstanceStrip)

@@ -93,9 +93,12 @@ class Layout(Generic[T]):
         self.cells: list[tuple[Column[T], int]] = []
         """The columns that are shown, with their widths."""
 
-    def forget(self) -> None:
-        """Other rows: begin anew."""
-        self._wanted.clear()
+    def forget(self, column: str = "") -> None:
+        """Other rows: begin anew; or only with the column of that id."""
+        if column:
+            self._wanted.pop(column, None)
+        else:
+            self._wanted.clear()
 
     @property
     def measured(self) -> bool:

@@ -10,7 +10,7 @@ from fuzztui.tui import figures
 from fuzztui.tui.describe import Described, describe
 from fuzztui.tui.detail import finding_title
 from fuzztui.tui.mutants import brief_change, place
-from fuzztui.tui.text import fit, plain
+from fuzztui.tui.text import cell_len, fit, plain
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span
 from fuzztui.wire import events as ev
 from fuzztui.wire.events import Record
@@ -41,13 +41,17 @@ class EventList(Canvas):
         ]
         if not self._events:
             return [*lines, [Span(" waiting for the first event…", "muted")]]
-        for t, event in self._events[: height - 1]:
+        shown = self._events[: height - 1]
+        # Of several watched trees names are long; the words come first.
+        longest = max(cell_len(plain(event.instance)) for _, event in shown)
+        name = min(max(8, longest), max(8, width // 6))
+        for t, event in shown:
             fixed = [
                 Span(f" {figures.clock(t):>8}  ", "muted"),
                 Span(fit(plain(event.label), 9), event.style),
-                Span(fit(plain(event.instance), 8) + "  ", "muted"),
+                Span(fit(plain(event.instance), name) + "  ", "muted"),
             ]
-            lines.append([*fixed, Span(fit(plain(event.text), max(0, width - 32)))])
+            lines.append([*fixed, Span(fit(plain(event.text), max(0, width - 24 - name)))])
         return lines
 
 

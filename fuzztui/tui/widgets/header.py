@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
 from fuzztui.tui.host import painter
@@ -64,7 +66,7 @@ class Header(Canvas):
             was = Span(f"was {s.state} ", state_style(s.state))
             return [Span("▷ REPLAY ", "bold primary"), Span("· ", "muted"), was]
         if s.orphaned:
-            return [Span("✗ NO SUPERVISOR ", "bold failed")]
+            return [Span(f"✗ NO {'WATCHER' if s.watched else 'SUPERVISOR'} ", "bold failed")]
         spans = [Span(f"{state_sign(s.state)} {s.state.upper()} ", f"bold {state_style(s.state)}")]
         if s.watched:
             spans.insert(0, Span("only watched ", "muted"))
@@ -88,18 +90,39 @@ class Header(Canvas):
         return spread(tabs, self._budget(width - width_of(tabs)), width)
 
     def _budget(self, room: int) -> list[Span]:
+        """Campaign time, as all else on the screen, and how much of the budget is used."""
         s = self._status
-        clock = [Span(figures.clock(s.running_s if s.budget_s > 0 else s.now), "bold")]
+        clock = [Span(figures.clock(s.now), "bold")]
         share = s.progress
         if share < 0:
             return [Span("elapsed ", "muted"), *clock, Span(" ")] if room > 20 else clock
-        if s.budget_s > 0 and (s.budget_trials <= 0 or s.running_s / s.budget_s >= share - 1e-9):
-            until = figures.clock(s.budget_s)
-        else:
-            until = f"{figures.count(s.execs)}/{figures.count(s.budget_trials)}"
-        ends = [Span(f" {until} ", "muted"), Span(f"{figures.percent(share, 1):>5} ", "bold")]
-        bar_room = min(40, room - width_of(clock) - width_of(ends) - 2)
-        if bar_room < 4:
-            return [*clock, Span(" /", "muted"), ends[0]]
-        full, rest = gauge(share, bar_room)
-        return [*clock, Span(" "), Span(full, "primary"), Span(rest, "gauge"), *ends]
+        for ends, least in self._ends(share):
+            bar_room = min(40, room - width_of(clock) - width_of(ends) - 2)
+            if bar_room >= least:
+                full, rest = gauge(share, bar_room)
+                return [*clock, Span(" "), Span(full, "primary"), Span(rest, "gauge"), *ends]
+        if s.paused_s and s.by_time:
+            return [*clock, Span(f" {figures.percent(share, 1)} ", "muted")]
+        return [*clock, Span(f" / {self._limit()} ", "muted")]
+
+    def _ends(self, share: float) -> Iterator[tuple[list[Span], int]]:
+        """What stands behind the gauge, the fullest first, and the cells that leaves it at least.
+
+        A time budget is spent by running time: that is told where pauses make it another one.
+        """
+        s = self._status
+        limit, percent = self._limit(), figures.percent(share, 1)
+        used = Span(f"{percent:>5} ", "bold")
+        if not (s.paused_s and s.by_time):
+            yield [Span(f" {limit} ", "muted"), used], 4
+            return
+        ran = f" {figures.clock(s.running_s)} of {limit} run"
+        yield [Span(f"{ran}, paused {figures.span(s.paused_s)} ", "muted"), used], 8
+        yield [Span(f"{ran} ", "muted"), used], 4
+        yield [Span(f" {percent}", "bold"), Span(f" of {limit} run ", "muted")], 1
+
+    def _limit(self) -> str:
+        s = self._status
+        if s.by_time:
+            return figures.clock(s.budget_s)
+        return f"{figures.count(s.execs)}/{figures.count(s.budget_trials)}"

@@ -28,6 +28,7 @@ class InstanceStrip(Canvas):
         super().__init__()
         self._facts: Sequence[Fact] = ()
         self._fleet: list[Instance] = []
+        self._lost = False
 
     def show(
         self, instance: Instance | None, fleet: Mapping[str, Instance], status: Status
@@ -35,13 +36,14 @@ class InstanceStrip(Canvas):
         """Draw what there is to say of ``instance``, one of ``fleet``."""
         self._facts = () if instance is None else glance(instance, fleet.keys(), status)
         self._fleet = list(fleet.values()) if len(fleet) > FEW else []
+        self._lost = status.orphaned
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Facts, as many as fit; at the right the fleet."""
-        counts = tally(self._fleet, brief=width < WIDE)
+        counts = tally(self._fleet, brief=width < WIDE, lost=self._lost)
         room = width - width_of(counts) - 1
         if not counts or room < width // 2:
             return flow(self._facts, width, height)
-        first, *rest = flow(self._facts, room, height)
+        first, *rest = flow(self._facts, width, height, room)
         return [spread(first, counts, width), *rest]

@@ -13,6 +13,7 @@ from fuzztui.tui.status import Status
 from fuzztui.tui.text import plain
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span, spread, width_of
 from fuzztui.wire.events import MutationStats
+from fuzztui.wire.text import several
 
 TIMES = (
     ("original_s", "program", "█", "primary"),
@@ -198,7 +199,7 @@ def _audits(a: MutationStats) -> list[Span]:
         return [Span(f" ✗ PRUNING IS NOT SOUND: {audits} killed ", "bold failed")]
     if not a.audits:
         return []
-    return [Span("✓ ", "valid"), Span(f"{figures.count(a.audits)} audits ", "muted")]
+    return [Span("✓ ", "valid"), Span(f"{several(a.audits, 'audit')} ", "muted")]
 
 
 def with_audits(line: Line, a: MutationStats, width: int) -> Line:

@@ -7,7 +7,7 @@ copying them and takes a batch of changes in the time of that batch.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from fuzztui.tui.widgets.columns import Column
@@ -36,15 +36,16 @@ class Source(Protocol[T_co]):
 
 
 class Rows(Generic[T]):
-    """A :class:`Source` over a mapping, ordered by a column, narrowed by a text.
+    """A :class:`Source` over a dict, ordered by a column, narrowed by a text.
 
-    The order is ascending by (sort value, arrival); ``reverse`` shows it back to front.
+    The order is ascending by (sort value, arrival: the dict's own order); ``reverse`` shows
+    it back to front.
     :meth:`update` must be told of every key that was added, changed or removed.
     """
 
     def __init__(self, columns: Sequence[Column[T]]) -> None:
         self._columns = columns
-        self._rows: Mapping[str, T] = {}
+        self._rows: dict[str, T] = {}
         self._arrival: dict[str, int] = {}
         self._order: list[tuple[Any, int, str]] = []
         self._rank: dict[str, tuple[Any, int, str]] = {}
@@ -89,7 +90,7 @@ class Rows(Generic[T]):
 
     # ------------------------------------------------------------ changes
 
-    def load(self, rows: Mapping[str, T]) -> None:
+    def load(self, rows: dict[str, T]) -> None:
         """Show ``rows`` from now on (kept by reference), in its own order of arrival."""
         self._rows = rows
         self._arrival = {key: i for i, key in enumerate(rows)}
@@ -101,11 +102,10 @@ class Rows(Generic[T]):
         keys = [*dict.fromkeys(keys)]
         for key in keys:
             self._haystack.pop(key, None)
-            if key in self._rows:
-                self._arrival.setdefault(key, len(self._arrival))
         if len(keys) >= BULK:
             self._rebuild()
             return
+        self._arrive({k for k in keys if k in self._rows and k not in self._arrival})
         for key in keys:
             old = self._rank.pop(key, None)
             row = self._rows.get(key)
@@ -132,6 +132,20 @@ class Rows(Generic[T]):
         self._rebuild()
 
     # ------------------------------------------------------------ details
+
+    def _arrive(self, new: set[str]) -> None:
+        """Number ``new`` keys as the dict has them: whoever told of them had but a set.
+
+        They were put at its end, so that only as much of it is looked through.
+        """
+        found: list[str] = []
+        for key in reversed(self._rows):
+            if len(found) == len(new):
+                break
+            if key in new:
+                found.append(key)
+        for key in reversed(found):
+            self._arrival[key] = len(self._arrival)
 
     def _ranked(self, key: str, row: T) -> tuple[Any, int, str]:
         column = self.sort_column

@@ -7,7 +7,7 @@ that row moves (Textual's DataTable: facts in benchmarks/tui_table.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
@@ -118,7 +118,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             self.empty = words
             self.refresh()
 
-    def load(self, rows: Mapping[str, T]) -> None:
+    def load(self, rows: dict[str, T]) -> None:
         """Show ``rows`` (kept by reference); the cursor stays if its row is among them."""
         self.rows.load(rows)
         self._strips.clear()
@@ -149,6 +149,11 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def invalidate(self) -> None:
         """Every row may look different (another campaign state, say): draw anew."""
         self._strips.clear()
+        self.sync()
+
+    def let_go(self, column: str) -> None:
+        """A ``spare`` column is left out again, if nothing is in it any more."""
+        self._layout.forget(column)
         self.sync()
 
     def set_caption(self, text: str) -> None:

@@ -74,7 +74,7 @@ def tiles_of(s: Status) -> list[Tile]:
     """What the tiles say; mutants only where there are any, AFL's own measures for AFL."""
     return [
         Tile("execs", figures.count(s.execs), ""),
-        Tile("exec/s", figures.rate(s.execs_per_sec), "rate", _rate_note(s)),
+        _rate(s),
         Tile("corpus", figures.count(s.corpus), "corpus", _since("new", s.last_entry_t, s.now)),
         _edges(s),
         _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
@@ -87,6 +87,14 @@ def tiles_of(s: Status) -> list[Tile]:
 def _killed(m: Summary) -> Tile:
     value = f"{figures.count(m.killed)}/{figures.count(m.total - m.invalid)}"
     return Tile("killed", value, "killed", figures.score(m.score), m.score or 0.0)
+
+
+def _rate(s: Status) -> Tile:
+    """No rate where nobody tells of one any more."""
+    rate = figures.rate(s.execs_per_sec)
+    if s.orphaned:
+        return Tile("exec/s", figures.NONE, "rate", f"was {rate}")
+    return Tile("exec/s", rate, "rate", _rate_note(s))
 
 
 def _rate_note(s: Status) -> str:
