@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
@@ -21,3 +22,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """What is loaded stays: no collection and no census of live functions walks it again."""
     gc.collect()
     gc.freeze()
+
+
+_LIBC = ctypes.CDLL(None)
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@pytest.fixture(autouse=True)
+def _no_reaper():
+    """A test of the supervisor's reaper must not leave us the orphans of the tests after it."""
+    yield
+    _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
