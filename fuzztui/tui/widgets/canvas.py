@@ -102,18 +102,27 @@ class Canvas(Widget):
         old = self._strips
         self._draw()
         for y, (before, after) in enumerate(zip(old, self._strips, strict=True)):
-            span = changed_span(before, after)
-            if span is not None:
+            if before is not after and (span := changed_span(before, after)) is not None:
                 self.refresh(Region(span[0], y, span[1] - span[0], 1))
 
     def _draw(self) -> None:
         width, height = self.size
+        lines = list(self.paint(width, height))[:height] if width and height else []
+        known = list(zip(self._lines, self._strips, strict=False))
+        if self._painted != self.size:
+            known.clear()
+        elif lines == self._lines:
+            return  # nearly always: ages are asked for once a second
         base = self.rich_style
         palette = painter(self).palette
-        self._lines = list(self.paint(width, height))[:height] if width and height else []
-        self._strips = [to_strip(line, width, base, palette) for line in self._lines]
-        self._strips += [Strip.blank(width, base)] * (height - len(self._strips))
-        self._painted = self.size
+        self._strips = [
+            known[y][1]
+            if y < len(known) and known[y][0] == line
+            else to_strip(line, width, base, palette)
+            for y, line in enumerate(lines)
+        ]
+        self._strips += [Strip.blank(width, base)] * (height - len(lines))
+        self._lines, self._painted = lines, self.size
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
