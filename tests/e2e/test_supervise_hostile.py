@@ -66,7 +66,9 @@ def test_its_channels_are_blocked(campaign):
 def test_the_ground_is_pulled_away(campaign):
     main = campaign.run / "out/main"
     before = campaign.state()
-    shutil.rmtree(main, ignore_errors=True)
+    # Away at once: what is deleted file by file may be written to meanwhile, and stay.
+    main.rename(campaign.run / "gone")
+    shutil.rmtree(campaign.run / "gone", ignore_errors=True)
     # The engine dies of it and is started again, in a directory that is made again.
     campaign.until(lambda s: s.instances["main"].restarts >= 1)
     pid = before.instances["main"].pid
