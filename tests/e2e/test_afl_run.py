@@ -290,6 +290,19 @@ def test_a_campaign_that_ended_is_resumed_with_all_its_work(fleet):
     assert f" -i {fleet.run}/seeds " in fleet.starts("s1")[0]
 
 
+def test_figures_that_a_kill_tore_do_not_stand_in_the_way(fleet):
+    """4.04c leaves an empty file when it is killed in its first moments, and refuses it then."""
+    fleet.start("campaign.budget=2s", instances=1)
+    fleet.over()
+    figures = fleet.run / "out/main/fuzzer_stats"
+    figures.write_bytes(b"")
+    fleet.start("campaign.budget=4s", instances=1)
+    state = fleet.over()
+    assert (state.state, "4 s" in state.reason) == ("finished", True)
+    assert figures.with_name("fuzzer_stats.torn").read_bytes() == b""
+    assert b"start_time" in figures.read_bytes()
+
+
 def test_the_spread_is_one_that_afl_takes(fleet):
     """MOpt excludes our steering library: an instance does without, and says so."""
     fleet.start('engine.options={s3=["-L", "0"]}', instances=4)

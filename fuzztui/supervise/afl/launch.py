@@ -32,7 +32,7 @@ from fuzztui.supervise.afl.spread import MOPT, Options, parse_options, split_opt
 from fuzztui.supervise.afl.statsd import Gauges, statsd_port
 from fuzztui.supervise.afl.triage import Triage as FindingTriage
 from fuzztui.supervise.figures import FiguresSource
-from fuzztui.supervise.files import read_json
+from fuzztui.supervise.files import read_json, read_regular
 from fuzztui.supervise.identity import ProcessId
 from fuzztui.supervise.launcher import (
     Deed,
@@ -119,7 +119,8 @@ class AflFuzz:
         before = ProcessId.from_json(read_json(directory / "process.json"))
         if before and not before.alive():
             remove_segments(before)
-        resumed = has_work(directory)
+        if resumed := has_work(directory):
+            _put_torn_figures_aside(directory)
         plan = self._plan(campaign, index)
         ours = _ours(campaign, index, resumed)
         options = [
@@ -208,6 +209,20 @@ class AflFuzz:
         if self._library is None or ((path := self._library[0]) and not path.exists()):
             self._library = steering_library()
         return self._library
+
+
+_FIGURES = re.compile(rb"\s*start_time\s*:\s*\d+\s+last_update\s*:\s*\d+")
+"""How ``fuzzer_stats`` must begin for afl-fuzz to resume: else it ends with "Malformed data"."""
+
+
+def _put_torn_figures_aside(directory: Path) -> None:
+    """Of an afl-fuzz that was killed in its first moments: it leaves an empty file (4.04c)."""
+    figures = directory / "fuzzer_stats"
+    try:
+        if figures.exists() and not _FIGURES.match(read_regular(figures, 4096)):
+            figures.replace(directory / "fuzzer_stats.torn")
+    except OSError:
+        return  # afl-fuzz says what is wrong with it
 
 
 def has_work(directory: Path) -> bool:
