@@ -62,14 +62,9 @@ class Tables:
 
     def lay_over(self, later: Tables) -> None:
         """Put the rows of a later checkpoint in the place of these."""
-        if later.entries:
-            self.entries.update(later.entries)
-        if later.findings:
-            self.findings.update(later.findings)
-        if later.parents:
-            self.parents.update(later.parents)
-        if later.mutants:
-            self.mutants.update(later.mutants)
+        for name in _names(Tables):
+            if rows := getattr(later, name):
+                getattr(self, name).update(rows)
 
 
 @dataclass(frozen=True, slots=True)

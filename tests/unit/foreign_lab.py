@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fuzztui.log.reader import LogReader
@@ -119,3 +120,17 @@ class Watched:
         state = State()
         apply(state, self.records)
         return state
+
+
+@contextmanager
+def watching(home: Path) -> Iterator[Callable[..., Watched]]:
+    """Begins watches, with logs in ``home``; ends them all."""
+    watches: list[Watched] = []
+
+    def begin(*directories: Path) -> Watched:
+        watches.append(Watched(home / f"log{len(watches)}", *directories))
+        return watches[-1]
+
+    yield begin
+    for each in watches:
+        each.watch.close()

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from foreign_lab import Fuzzer, Watched, row, stats
+from foreign_lab import Fuzzer, row, stats, watching
 
 from fuzztui.model.selectors import throughput
 from fuzztui.supervise.foreign import figures, instance, watcher
@@ -17,15 +17,8 @@ from fuzztui.wire.events import InstanceHello, InstanceState, Message, Stats
 
 @pytest.fixture
 def begin(tmp_path):
-    watches: list[Watched] = []
-
-    def begin(*directories: Path) -> Watched:
-        watches.append(Watched(tmp_path / f"log{len(watches)}", *directories))
-        return watches[-1]
-
-    yield begin
-    for each in watches:
-        each.watch.close()
+    with watching(tmp_path) as begin:
+        yield begin
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from foreign_lab import PLOT, Fuzzer, Watched, row, stats
+from foreign_lab import PLOT, Fuzzer, row, stats, watching
 
 from fuzztui.model.selectors import lineage
 from fuzztui.supervise.foreign import entries, history, instance
@@ -36,15 +36,8 @@ def fuzzers():
 
 @pytest.fixture
 def watch(tmp_path):
-    watches: list[Watched] = []
-
-    def begin(*directories: Path) -> Watched:
-        watches.append(Watched(tmp_path / f"log{len(watches)}", *directories))
-        return watches[-1]
-
-    yield begin
-    for each in watches:
-        each.watch.close()
+    with watching(tmp_path) as begin:
+        yield begin
 
 
 def snapshot_of(directory: Path) -> list[tuple]:
