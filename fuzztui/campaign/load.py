@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -345,6 +346,7 @@ def _nearest(name: str, allowed: Iterable[str]) -> str:
 
 def write_frozen(loaded: Loaded, run: Path) -> None:
     """Put the frozen copy into a run directory, whole or not at all. Raises OSError."""
-    temporary = run / f"{FROZEN}.new"
+    # Two may start the same campaign at one moment: each writes a file of its own.
+    temporary = run / f"{FROZEN}.{os.getpid()}"
     temporary.write_text(loaded.toml())
     temporary.replace(run / FROZEN)

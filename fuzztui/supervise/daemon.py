@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -73,8 +74,9 @@ def _listen(run: Path, words: IO[bytes], progress: Callable[[str], None]) -> int
 
 def _open_stderr(home: RunDir) -> int:
     """The supervisor's own log, appended to; a long one is put aside first."""
-    if home.stderr.exists() and home.stderr.stat().st_size > _MAX_STDERR:
-        home.stderr.replace(home.stderr.with_name("stderr.old"))
+    with contextlib.suppress(FileNotFoundError):
+        if home.stderr.stat().st_size > _MAX_STDERR:
+            home.stderr.replace(home.stderr.with_name("stderr.old"))
     return open_regular(home.stderr, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 

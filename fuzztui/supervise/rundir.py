@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,7 +100,8 @@ def prepare_run(run: Path) -> None:
         status = run.stat()
         if status.st_uid != os.geteuid():
             raise SupervisorError(f"{run}: belongs to another user: {advice}")
-        if not (run / "supervisor").is_dir() and (found := _first_entry(run)):
+        # In this order: somebody else may be preparing it, and "supervisor" is made first.
+        if (found := _first_entry(run)) and not (run / "supervisor").is_dir():
             raise SupervisorError(
                 f"{run}: is not a run of fuzztui, it holds {found!r} and more could be "
                 f"overwritten: {advice}, or empty it"
@@ -108,9 +110,9 @@ def prepare_run(run: Path) -> None:
             run.chmod(0o700)
         for part in ("supervisor", "log", "out"):
             (run / part).mkdir(mode=0o700, exist_ok=True)
-        probe = run / "supervisor" / "probe"
-        probe.write_bytes(b"?" * 4096)
-        probe.unlink()
+        # A full disk often still has room for names: only bytes tell.
+        with tempfile.TemporaryFile(dir=run / "supervisor") as probe:
+            probe.write(b"?" * 4096)
     except OSError as e:
         what = e.strerror or str(e)
         raise SupervisorError(

@@ -1,5 +1,6 @@
 """The campaign file: what is accepted, and what is said about the rest."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.schema import ENGINES, MU2_ENGINE, OPERATORS, tables_for
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
 from fuzztui.engines.mutants import operators
+from fuzztui.supervise.daemon import prepare_run
 
 GOOD = """\
 [campaign]
@@ -77,6 +79,30 @@ def test_the_frozen_copy_means_the_same_from_anywhere(write, tmp_path):
     again = load(run / "campaign.toml", cwd=Path("/")).campaign
     for field in ("name", "output", "seed", "budget_s", "kind", "instances", "target", "engine"):
         assert getattr(again, field) == getattr(loaded.campaign, field)
+
+
+def test_those_who_start_at_one_moment_do_not_trip_one_another(write, tmp_path):
+    (tmp_path / "harness.py").write_text("def target(data): pass\n")
+    loaded = load(write(GOOD.replace('"tomllib:loads"', '"harness.py"')))
+
+    def start():
+        for n in range(100):
+            prepare_run(tmp_path / f"run{n}")
+            write_frozen(loaded, tmp_path / f"run{n}")
+
+    # Processes, as it happens: the name of the temporary file is a process's own.
+    pids = []
+    for _ in range(4):
+        if not (pid := os.fork()):
+            code = 1
+            try:
+                start()
+                code = 0
+            finally:
+                os._exit(code)
+        pids.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
+    assert all((tmp_path / f"run{n}" / "campaign.toml").stat().st_size for n in range(100))
 
 
 def test_every_problem_is_reported_with_file_line_and_nearest_key(write):
