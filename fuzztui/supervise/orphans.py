@@ -7,9 +7,31 @@ import contextlib
 import ctypes
 import os
 import signal
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
-__all__ = ["Reaper"]
+__all__ = ["Reaper", "own_children"]
+
+_lock = threading.Lock()
+_threads = 0
+"""How many threads wait for children of theirs now."""
+
+
+@contextlib.contextmanager
+def own_children() -> Iterator[None]:
+    """For a thread that starts processes and waits for them (:func:`subprocess.run`).
+
+    Nothing is reaped meanwhile: else Python would take a child that somebody else has waited
+    for as one that ended well.
+    """
+    global _threads
+    with _lock:
+        _threads += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _threads -= 1
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -35,7 +57,7 @@ class Reaper:
         An engine that is dead hides those behind it: call it now and then.
         """
         with contextlib.suppress(ChildProcessError):
-            while True:
+            while not _threads:
                 flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
                 dead = os.waitid(os.P_ALL, 0, flags)
                 if dead is None or dead.si_pid in self._engines():

@@ -15,7 +15,7 @@ import pytest
 from fuzztui.supervise import processes
 from fuzztui.supervise.identity import MARK_INSTANCE, MARK_RUN, ProcessId, descendants, kill_marked
 from fuzztui.supervise.launcher import Launch
-from fuzztui.supervise.orphans import Reaper
+from fuzztui.supervise.orphans import Reaper, own_children
 from fuzztui.supervise.processes import EngineProcess, last_reason
 from fuzztui.supervise.resources import ResourceMeter
 
@@ -220,6 +220,22 @@ async def test_orphans_are_reaped_and_engines_are_not():
     assert not psutil.pid_exists(orphan)
     loop.remove_signal_handler(signal.SIGCHLD)
     ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)  # the tests' process goes on as it was
+
+
+async def test_children_of_threads_are_theirs():
+    reaper = Reaper(set)
+    loop = asyncio.get_running_loop()
+    reaper.start(loop)
+
+    def run():
+        with own_children():
+            return subprocess.run(["sh", "-c", "exit 7"], check=False).returncode
+
+    # Without that some of them would be said to have ended with 0.
+    ended = await asyncio.gather(*(asyncio.to_thread(run) for _ in range(60)))
+    assert set(ended) == {7}
+    loop.remove_signal_handler(signal.SIGCHLD)
+    ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)
 
 
 def test_resources_of_a_tree():

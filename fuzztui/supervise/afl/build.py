@@ -17,7 +17,7 @@ from fuzztui.supervise.identity import MARK_RUN
 from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.text import visible
 
-__all__ = ["build_target"]
+__all__ = ["build_environment", "build_target", "printed_line", "telling_lines"]
 
 _MARK = ".built"
 _TOLD = 300
@@ -61,24 +61,21 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
     except OSError as e:
         what = f"{e.filename or directory}: {e.strerror or e}"
         raise SupervisorError(f"target.build: cannot be run: {what}") from None
-    said = "".join(f"\n  {line}" for line in _telling(lines))
+    said = "".join(f"\n  {line}" for line in telling_lines(lines))
     raise SupervisorError(
         f"target.build: failed with exit status {status}:{said}\n"
         f"all of its output is in {directory.with_suffix('.log')}"
     )
 
 
-def _run(
-    campaign: Campaign, run: Path, command: str, progress: Callable[[str], None]
-) -> tuple[int, list[str]]:
-    """Run the build; its exit status and the lines that it printed."""
+def build_environment(campaign: Campaign) -> dict[str, str]:
+    """What ``target.build`` finds in its environment."""
     env = {
         **os.environ,
         "AFL_QUIET": "1",
         "CC": "afl-cc",
         "CXX": "afl-c++",
         "SOURCE": campaign.target["source"],
-        MARK_RUN: str(run),
     }
     if other := campaign.engine["afl_path"]:
         parts = [other, env.get("PATH", os.defpath)]
@@ -88,6 +85,14 @@ def _run(
             parts.reverse()
             env |= {name: str(Path(other) / env[name]) for name in ("CC", "CXX")}
         env["PATH"] = os.pathsep.join(parts)
+    return env
+
+
+def _run(
+    campaign: Campaign, run: Path, command: str, progress: Callable[[str], None]
+) -> tuple[int, list[str]]:
+    """Run the build; its exit status and the lines that it printed."""
+    env = {**build_environment(campaign), MARK_RUN: str(run)}
     lines: list[str] = []
     directory = campaign.build_directory
     with (
@@ -108,8 +113,7 @@ def _run(
         try:
             for raw in process.stdout:
                 log.write(raw)
-                line = visible(_COLOUR.sub("", raw).rstrip())[:_TOLD]
-                if line:
+                if line := printed_line(raw):
                     lines.append(line)
                     progress(line)
         except BaseException:  # nobody is there any more who wants it, or the disk is full
@@ -129,7 +133,12 @@ def _shown(command: str) -> str:
     return "".join(f"\n  {line}".rstrip(" ") for line in shown)
 
 
-def _telling(lines: Iterable[str]) -> list[str]:
+def printed_line(raw: str) -> str:
+    """A line that a build printed, without colours and harmless; "" for a blank one."""
+    return visible(_COLOUR.sub("", raw).rstrip())[:_TOLD]
+
+
+def telling_lines(lines: Iterable[str]) -> list[str]:
     """Of a failed build's lines the few that tell why: the first errors and the last words."""
     lines = list(lines)
     errors = [line for line in lines if _ERROR.search(line)]

@@ -1,0 +1,1 @@
+"""Fuzz-first: the mutants of a program are fuzzed, then the program itself."""

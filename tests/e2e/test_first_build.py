@@ -1,0 +1,449 @@
+"""Mutants of real projects, built by the real AFL++: every way that a program comes about."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fuzztui.campaign import load
+from fuzztui.mutants.text import TextMutant
+from fuzztui.supervise.first import build as build_module
+from fuzztui.supervise.first.build import Build, MutantBuilder, directory_name
+from fuzztui.supervise.identity import marked
+from fuzztui.supervise.rundir import RunDir, SupervisorError
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("afl-cc") is None, reason="afl++ is not installed"),
+]
+
+MAIN = """\
+#include <stdio.h>
+#include "lib.h"
+int main(void) {
+    int n = getchar();
+    if (n == 'a') puts("letter");
+    printf("%d\\n", twice(n) + LIMIT);
+    return 0;
+}
+"""
+LIB = """\
+#include "lib.h"
+int twice(int n) {
+    int unused = n * 3;
+    (void)unused;
+    return n + n;
+}
+"""
+HEADER = """\
+#define LIMIT 1000
+int twice(int n);
+"""
+PROJECT = {"main.c": MAIN, "lib.c": LIB, "lib.h": HEADER}
+MAKEFILE = """\
+prog: main.o libtwice.a
+\t$(CC) -o $@ main.o -L. -ltwice
+libtwice.a: lib.o
+\trm -f $@; ar rc $@ lib.o
+main.o: $(SOURCE)/main.c
+\t$(CC) -O1 -c -o $@ $(SOURCE)/main.c
+lib.o: $(SOURCE)/lib.c
+\t$(CC) -O1 -c -o $@ $(SOURCE)/lib.c
+"""
+
+
+class Lab:
+    """One campaign with a builder."""
+
+    def __init__(self, home: Path, files: dict[str, str], build: str, **target: str) -> None:
+        self.home, self.source, self.run = home, home / "src", home / "run"
+        for name, text in files.items():
+            path = self.source / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        self.run.mkdir(exist_ok=True)
+        more = "".join(f"{key} = '{value}'\n" for key, value in target.items() if key != "command")
+        self.file = home / "c.toml"
+        self.file.write_text(
+            f'[campaign]\noutput = "run"\n[target]\ncommand = "{target.get("command", "prog")}"\n'
+            f"source = 'src'\nbuild = '''{build}'''\n{more}[engine]\nkind = 'afl'\n"
+        )
+        self.told: list[str] = []
+        self.builder = self.anew()
+        self.count = 0
+
+    def anew(self) -> MutantBuilder:
+        self.builder = MutantBuilder(load(self.file).campaign, RunDir(self.run))
+        return self.builder
+
+    async def prepare(self) -> None:
+        await self.builder.prepare(self.told.append)
+
+    def mutant(self, file: str, before: str, after: str) -> TextMutant:
+        lines = (self.source / file).read_text().splitlines()
+        line = next(i for i, text in enumerate(lines) if before in text)
+        was = lines[line]
+        now = was.replace(before, after)
+        return TextMutant(f"{file}#{before}>{after}", file, line + 1, "test", was, now)
+
+    async def build(self, file: str, before: str, after: str) -> Build:
+        self.count += 1
+        return await self.builder.build(
+            self.mutant(file, before, after), self.run / "mutants/built" / str(self.count)
+        )
+
+    def output(self, build: Build, given: str = "b") -> str:
+        assert build.command, build
+        environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+        done = subprocess.run(
+            build.command, input=given, capture_output=True, text=True, check=False,
+            timeout=20, env=environment,
+        )  # fmt: skip
+        return done.stdout + done.stderr
+
+    def instrumented(self, build: Build) -> bool:
+        argv = ["afl-showmap", "-q", "-o", str(self.home / "map"), "--", *build.command]
+        subprocess.run(argv, input=b"b", capture_output=True, check=False, timeout=20)
+        return bool((self.home / "map").read_bytes())
+
+    def untouched(self) -> dict[str, bytes]:
+        return {
+            str(p.relative_to(self.source)): p.read_bytes()
+            for p in self.source.rglob("*")
+            if p.is_file()
+        }
+
+
+@pytest.fixture
+def lab(tmp_path) -> Callable[..., Lab]:
+    return lambda files, build, **target: Lab(tmp_path, files, build, **target)
+
+
+async def all_kinds(made: Lab, how: dict[str, str]) -> None:
+    """What has to hold however the program of PROJECT is built."""
+    before = made.untouched()
+    await made.prepare()
+    assert not made.builder.twins_unknown
+    main = await made.build("main.c", "'a'", "'b'")
+    assert (main.how, main.twin, main.error) == (how["main.c"], "", "")
+    assert made.output(main) == "letter\n1196\n"
+    assert made.instrumented(main)
+    lib = await made.build("lib.c", "n + n", "n - n")
+    assert (lib.how, made.output(lib)) == (how["lib.c"], "1000\n")
+    header = await made.build("lib.h", "1000", "3000")
+    assert (header.how, made.output(header)) == (how["lib.h"], "3196\n")
+    equal = await made.build("lib.c", "n * 3", "n * 4")
+    assert (equal.twin, equal.command) == ("original", ())
+    again = await made.build("lib.c", "return n + n", "return n * 0")
+    assert (again.twin, again.command) == ("lib.c#n + n>n - n", ())
+    broken = await made.build("main.c", "getchar();", "getchar()")
+    assert broken.command == ()
+    assert broken.twin == ""
+    assert "main.c:4:22: error: expected ';'" in broken.error
+    assert str(made.run / "mutants/work/failed") in broken.error
+    assert made.output(await made.build("main.c", "LIMIT", "1")) == "197\n"
+    assert made.untouched() == before
+
+
+async def test_one_line_that_compiles_several_files(lab):
+    made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c -lm")
+    await all_kinds(made, {"main.c": "fast", "lib.c": "fast", "lib.h": "fast"})
+
+
+async def test_a_makefile_with_an_archive_that_forgets_headers(lab):
+    made = lab(PROJECT | {"Makefile": MAKEFILE}, 'make -f $SOURCE/Makefile CC="$CC"')
+    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+
+
+async def test_a_build_in_the_source(lab):
+    makefile = MAKEFILE.replace("$(SOURCE)/", "")
+    made = lab(
+        PROJECT | {"Makefile": makefile}, 'make -C "$SOURCE" CC="$CC"', command="../../src/prog"
+    )
+    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+
+
+async def test_a_build_that_copies_the_source(lab):
+    command = 'cp -r "$SOURCE"/. . && $CC -O1 -c *.c && $CC -o prog *.o'
+    made = lab(PROJECT, command)
+    await all_kinds(made, {"main.c": "whole", "lib.c": "whole", "lib.h": "whole"})
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+async def test_cmake(lab):
+    text = (
+        "cmake_minimum_required(VERSION 3.5)\nproject(x C)\nset(CMAKE_BUILD_TYPE Release)\n"
+        "add_library(twice STATIC lib.c)\nadd_executable(prog main.c)\n"
+        "target_link_libraries(prog twice)\n"
+    )
+    made = lab(PROJECT | {"CMakeLists.txt": text}, 'cmake "$SOURCE" && cmake --build .')
+    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+
+
+async def test_a_library_that_is_found_by_its_run_path(lab):
+    made = lab(
+        PROJECT,
+        "mkdir -p l; $CC -O1 -shared -fPIC -o l/libtwice.so $SOURCE/lib.c\n"
+        '$CC -O1 -o prog $SOURCE/main.c -Ll -ltwice -Wl,-rpath,"$PWD/l"; echo data > l/data',
+    )
+    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+    first = await made.build("lib.c", "n + n", "n + 5")
+    await made.build("lib.c", "n + n", "n + 6")
+    assert made.output(first) == "1103\n"
+    assert (Path(first.command[0]).parent / "l/data").read_text() == "data\n"
+
+
+async def test_a_library_that_is_made_in_the_source(lab):
+    command = """cd $SOURCE; $CC -O1 -shared -fPIC -o libtwice.so lib.c
+$CC -O1 -o "$OLDPWD/prog" main.c -L. -ltwice -Wl,-rpath,"$SOURCE" """
+    made = lab(PROJECT, command)
+    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+    first = await made.build("lib.c", "n + n", "n + 5")
+    await made.build("lib.c", "n + n", "n + 6")
+    assert made.output(first) == "1103\n"
+
+
+async def test_blanks_in_every_path(tmp_path):
+    home = tmp_path / "a b'c"
+    home.mkdir()
+    made = Lab(home, PROJECT, '$CC -O1 -o prog "$SOURCE"/main.c "$SOURCE"/lib.c')
+    await all_kinds(made, {"main.c": "fast", "lib.c": "fast", "lib.h": "fast"})
+
+
+async def test_a_build_that_names_afls_compiler_itself(lab):
+    made = lab(PROJECT, "afl-clang-fast -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
+    await all_kinds(made, {"main.c": "fast", "lib.c": "fast", "lib.h": "fast"})
+
+
+async def test_a_build_that_hides_its_compiler_has_no_twins_but_is_right(lab):
+    real = shutil.which("afl-cc")
+    made = lab(PROJECT | {"Makefile": MAKEFILE}, f'make -f $SOURCE/Makefile CC="{real}"')
+    await made.prepare()
+    assert "does not compile with $CC" in made.builder.twins_unknown
+    for file, before, after, output in (
+        ("main.c", "LIMIT", "1", "197\n"),
+        ("lib.h", "1000", "3000", "3196\n"),
+        ("lib.c", "n * 3", "n * 4", "1196\n"),
+    ):
+        build = await made.build(file, before, after)
+        assert (build.how, made.output(build)) == ("whole", output)
+
+
+async def test_cpp_in_persistent_mode_with_a_sanitizer(lab):
+    text = """\
+#include <unistd.h>
+#include <iostream>
+#include <vector>
+__AFL_FUZZ_INIT();
+int main() {
+    __AFL_INIT();
+    unsigned char *input = __AFL_FUZZ_TESTCASE_BUF;
+    while (__AFL_LOOP(10)) {
+        std::vector<int> v(4);
+        if (__AFL_FUZZ_TESTCASE_LEN > 0 && input[0] == 'b') std::cout << v.data()[3] << "\\n";
+    }
+}
+"""
+    command = "AFL_USE_ASAN=1 $CXX -O1 -std=c++17 -o prog $SOURCE/x.cpp"
+    made = lab({"x.cpp": text}, command)
+    await made.prepare()
+    assert not made.builder.twins_unknown
+    build = await made.build("x.cpp", "[3]", "[4]")
+    assert build.how == "fast"
+    assert "heap-buffer-overflow" in made.output(build)
+    # Without a sanitizer these would be one program: it tells where in the line it was.
+    assert (await made.build("x.cpp", "(4)", "(2 + 2)")).twin == "original"
+
+
+async def test_a_harness_of_libfuzzer(lab):
+    text = (
+        "#include <stdlib.h>\n#include <stddef.h>\n"
+        "int LLVMFuzzerTestOneInput(const unsigned char *d, size_t n) {\n"
+        "    if (n > 2 && d[0] == 'x') abort();\n    return 0;\n}\n"
+    )
+    made = lab({"x.c": text}, "$CC -O1 -fsanitize=fuzzer -o prog $SOURCE/x.c")
+    await made.prepare()
+    build = await made.build("x.c", "'x'", "'b'")
+    assert (build.how, build.error, made.builder.twins_unknown) == ("fast", "", "")
+    assert made.instrumented(build)
+    assert (await made.build("x.c", "n > 2", "2 < n")).twin == "original"
+
+
+async def test_the_run_may_be_inside_of_the_source(tmp_path):
+    (tmp_path / "c.toml").write_text(
+        '[campaign]\noutput = "runs/now"\n[target]\ncommand = "prog"\n'
+        "build = '$CC -o prog $SOURCE/x.c'\n[engine]\nkind = 'afl'\n"
+    )
+    (tmp_path / "x.c").write_text("int main(void) { return 1; }\n")
+    run = tmp_path / "runs/now"
+    other = tmp_path / "runs/other"
+    for name in ("campaign.toml", "supervisor", "log", "out"):
+        (other / name).mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    run.mkdir()
+    builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(run))
+    await builder.prepare(lambda words: None)
+    copy = run / "mutants/work/base/source"
+    assert sorted(p.name for p in copy.iterdir()) == ["c.toml", "link", "runs", "x.c"]
+    assert (copy / "link").readlink() == Path("/etc/passwd")
+    assert list((copy / "runs").iterdir()) == []
+    line = "int main(void) { return 1; }"
+    for file in ("x.c", str(tmp_path / "x.c")):
+        mutant = TextMutant("x.c#x", file, 1, "o", line, line.replace("1", "2"))
+        assert (await builder.build(mutant, run / "b")).command == (str(run / "b/build/prog"),)
+    for file in ("../x.c", "/etc/passwd", "link", "fifo", "."):
+        mutant = TextMutant("x", file, 1, "o", line, line.replace("1", "2"))
+        assert "target.source" in (await builder.build(mutant, run / "b")).error
+    mutant = TextMutant("x", "x.c", 1, "o", "something else", "x")
+    assert "the file was changed since" in (await builder.build(mutant, run / "b")).error
+
+
+async def test_a_start_goes_on_where_the_last_one_ended(lab):
+    made = lab(
+        PROJECT | {"Makefile": MAKEFILE}, 'echo x >> ../count; make -f $SOURCE/Makefile CC="$CC"'
+    )
+    await made.prepare()
+    first = await made.build("main.c", "'a'", "'b'")
+    await made.build("lib.c", "n + n", "n - n")
+    digests = dict(made.builder.digests)
+    assert set(digests) == {"main.c#'a'>'b'", "lib.c#n + n>n - n"}
+    shutil.rmtree(made.source)  # the run has all that it needs
+    (made.source).mkdir()
+    for name, text in PROJECT.items():
+        (made.source / name).write_text(text)
+    count = made.run / "mutants/work/base/count"
+    assert count.read_text() == "x\n"
+    made.anew().known(digests)
+    await made.prepare()
+    assert sum("copying" in words for words in made.told) == 1
+    assert count.read_text() == "x\n"
+    assert (await made.build("main.c", "'a'", "98")).twin == "main.c#'a'>'b'"
+    assert (await made.build("lib.c", "return n + n", "return n * 0")).twin == "lib.c#n + n>n - n"
+    own = await made.build("main.c", "'a'", "'b'")  # it is no twin of its own
+    assert made.output(own) == made.output(first)
+
+
+@pytest.mark.parametrize("file", ["main.c", "lib.c"])
+async def test_a_build_may_be_cancelled_at_any_moment(lab, file):
+    made = lab(PROJECT | {"Makefile": MAKEFILE}, 'make -f $SOURCE/Makefile CC="$CC"')
+    await made.prepare()
+    change = {"main.c": ("LIMIT", "1"), "lib.c": ("n + n", "n - n")}[file]
+    other = {"main.c": ("'a'", "'b'"), "lib.c": ("return n", "return 7 + n")}[file]
+    for pause in (0, 0.03, 0.1, 0.3, 0.6, 1.0):
+        task = asyncio.create_task(made.build(file, *change))
+        await asyncio.sleep(pause)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert marked(made.run) == []
+        for tree in (made.run / "mutants/work").glob("*/source"):
+            if (tree.parent / "unfinished").exists():
+                continue
+            assert (tree / file).read_bytes() == (made.source / file).read_bytes()
+    expected = {"main.c": "letter\n1196\n", "lib.c": "1203\n"}[file]
+    assert made.output(await made.build(file, *other)) == expected
+
+
+async def test_a_mutant_that_was_left_in_by_a_crash_is_taken_out(lab):
+    made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
+    await made.prepare()
+    tree = made.builder._room("base").tree
+    holding = tree.holding("main.c", b"#error left\n")
+    holding.__enter__()
+    assert (tree.source / "main.c").read_bytes() == b"#error left\n"
+    keep = dict(holding.gen.gi_frame.f_locals)
+    made.anew()
+    await made.prepare()
+    assert keep
+    assert (tree.source / "main.c").read_text() == MAIN
+    assert made.output(await made.build("lib.c", "n + n", "n - n")) == "1000\n"
+
+
+async def test_a_crash_in_the_middle_of_a_whole_build_is_got_over(lab):
+    made = lab(PROJECT, 'cp -r "$SOURCE"/. . && $CC -O1 -c *.c && $CC -o prog *.o')
+    await made.prepare()
+    for name in ("base", "plain"):
+        tree = made.builder._room(name).tree
+        tree.begin()
+        (tree.build / "main.o").write_text("half of it")
+    mutant = made.mutant("main.c", "LIMIT", "1")
+    for file in made.source.iterdir():
+        file.unlink()
+    await made.anew().prepare(made.told.append)
+    build = await made.builder.build(mutant, made.run / "b")
+    assert (build.how, made.output(build)) == ("whole", "197\n")
+    assert not made.builder.twins_unknown
+
+
+async def test_a_build_without_end_is_ended_with_all_its_processes(lab, monkeypatch):
+    monkeypatch.setattr(build_module, "LEAST_LIMIT_S", 3.0)
+    monkeypatch.setattr(build_module, "TIMES_BASELINE", 0)
+    command = """\
+$CC -o prog $SOURCE/x.c
+if grep -q HANG $SOURCE/x.c; then setsid sleep 600 & sleep 600; fi
+if grep -q TALK $SOURCE/x.c; then yes error: much | head -c 100000000; exit 3; fi
+if grep -q FORK $SOURCE/x.c; then setsid sleep 600 & fi
+cp prog p2"""
+    text = "int main(void) {\n/* hang */\n/* talk */\n/* fork */\nreturn 0;\n}\n"
+    made = lab({"x.c": text}, command, command="p2")
+    await made.prepare()
+    hangs = await made.build("x.c", "hang", "HANG")
+    assert "took more than 3 s" in hangs.error
+    assert marked(made.run) == []
+    talks = await made.build("x.c", "talk", "TALK")
+    assert "exit status 3" in talks.error
+    logs = list((made.run / "mutants/work/failed").iterdir())
+    assert sorted(log.stem for log in logs) == sorted(
+        directory_name(f"x.c#{a}>{a.upper()}") for a in ("hang", "talk")
+    )
+    assert all(log.stat().st_size <= 1 << 20 for log in logs)
+    forks = await made.build("x.c", "fork", "FORK")
+    assert forks.twin == "original"
+    assert marked(made.run) == []
+
+
+async def test_a_target_that_does_not_build_is_refused_in_words(lab):
+    made = lab({"x.c": "int main(void) {\n"}, "$CC -o prog $SOURCE/x.c")
+    with pytest.raises(SupervisorError, match=r"(?s)target.build: .*exit status.*error: expected"):
+        await made.prepare()
+    made = lab({"x.c": "int main(void) {}\n"}, "$CC -o other $SOURCE/x.c")
+    with pytest.raises(SupervisorError, match="made no prog"):
+        await made.prepare()
+
+
+async def test_two_builds_at_once_wait_for_each_other(lab):
+    made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
+    await made.prepare()
+    one, two = await asyncio.gather(
+        made.build("main.c", "LIMIT", "1"), made.build("main.c", "LIMIT", "2")
+    )
+    assert (made.output(one), made.output(two)) == ("197\n", "198\n")
+
+
+@pytest.mark.skipif(shutil.which("ccache") is None, reason="ccache is not installed")
+async def test_ccache_helps_the_whole_command(lab):
+    command = (
+        "export AFL_USE_ASAN=1; for f in main lib; do $CC -O1 -c $SOURCE/$f.c; done\n"
+        "ar rc x.a main.o lib.o; $CC -o prog -Wl,--whole-archive x.a -Wl,--no-whole-archive"
+    )
+    made = lab(PROJECT, command)
+    await made.prepare()
+    assert not any("ccache is not used" in words for words in made.told)
+    build = await made.build("main.c", "LIMIT", "1")
+    assert made.output(build) == "197\n"
+    assert made.instrumented(build)
+    stats = subprocess.run(
+        ["ccache", "--print-stats"], capture_output=True, text=True, check=True,
+        env=os.environ | {"CCACHE_DIR": str(made.run / "mutants/work/ccache")},
+    ).stdout  # fmt: skip
+    hits = [
+        int(line.split()[1]) for line in stats.splitlines() if line.startswith("direct_cache_hit")
+    ]
+    assert hits[0] >= 1
