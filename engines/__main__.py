@@ -1,4 +1,4 @@
-"""``python -P -m fuzztui.engines SPEC.json [--repro FILE | --mutants | --score DIR...]``."""
+"""``python -P -m fuzztui.engines SPEC.json [--repro FILE | --mutants | --score DIR... | ...]``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ def main() -> int:
     parser.add_argument("--diff", metavar="ID", help="with --mutants: the diff of this one")
     parser.add_argument("--score", type=Path, nargs="+", metavar="DIR", help="score these inputs")
     parser.add_argument("--jobs", type=int, default=1, help="with --score: processes at once")
+    parser.add_argument("--batch", type=Path, metavar="FILE", help="run the inputs named in it")
+    parser.add_argument("--locate", nargs="+", metavar="MODULE", help="print where they lie")
+    parser.add_argument("--code", type=Path, metavar="FILE", help="print a digest of its code")
     parser.add_argument("--worker", type=int, metavar="PARENT", help=argparse.SUPPRESS)
     args = parser.parse_args()
     try:
@@ -45,6 +48,18 @@ def main() -> int:
             from fuzztui.engines.mu2.score import score
 
             return score(spec, [folder.absolute() for folder in args.score], args.jobs)
+        if args.batch is not None:
+            from fuzztui.engines.batch import batch
+
+            return batch(spec, args.batch.absolute())
+        if args.locate:
+            from fuzztui.engines.origin import locate
+
+            return locate(spec, args.locate)
+        if args.code is not None:
+            from fuzztui.engines.origin import code_of
+
+            return code_of(args.code)
         from fuzztui.engines.nanny import Nanny
 
         return Nanny(spec, file).run()

@@ -43,7 +43,7 @@ from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import Store
 
-__all__ = ["KINDS", "TRACE", "work"]
+__all__ = ["KINDS", "TRACE", "limit_resources", "work"]
 
 KINDS: Final = {"zest": "fuzztui.engines.zest.engine", "mu2": "fuzztui.engines.mu2.engine"}
 """The module of each engine: its ``build(Context)`` gives the parts; ``prepare(Spec,
@@ -110,7 +110,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
             time.sleep(0.05)
 
     store = Store(spec.dir, log, wait)
-    _limits(spec)
+    limit_resources(spec)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # the parent sets STOP; not SIG_IGN: it is inherited
     trace = _trace(spec.dir)
@@ -199,7 +199,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
     return loop
 
 
-def _limits(spec: Spec) -> None:
+def limit_resources(spec: Spec) -> None:
     """Address space if there is a limit; no core files."""
     memory = spec.target.memory_bytes
     _, hard = resource.getrlimit(resource.RLIMIT_AS)

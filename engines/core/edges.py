@@ -124,6 +124,11 @@ class EdgeTable:
             self._known[module.name, module.sha] = module
             self.size = max(self.size, module.base + len(module.edges))
 
+    def refresh(self) -> None:
+        """Take notice of what another process has added to the file."""
+        if self._file is not None:
+            self._load(self._file)
+
     def base(self, name: str, sha: str) -> int:
         """Where the cells of this version of the module begin, or would begin."""
         known = self._known.get((name, sha))

@@ -21,7 +21,7 @@ from fuzztui.engines.core.source import Source
 from fuzztui.engines.core.spec import TargetSpec
 from fuzztui.harness import COMPARED_WITH, check_compare
 
-__all__ = ["DEFAULT_FUNCTION", "Target", "application_packages", "load_target"]
+__all__ = ["DEFAULT_FUNCTION", "Target", "application_packages", "load_target", "search_path"]
 
 DEFAULT_FUNCTION = "target"
 """The function of ``function = "harness.py"``."""
@@ -68,16 +68,20 @@ def application_packages(spec: TargetSpec) -> tuple[str, ...]:
     return (module.partition(".")[0],)
 
 
+def search_path(spec: TargetSpec) -> list[str]:
+    """What is put before ``sys.path``: ``path``, and the directories of harness files."""
+    references = (spec.function, spec.generator, spec.compare)
+    files = [_split(r, "")[0] for r in references if r]
+    return [*spec.path, *(str(Path(f).parent) for f in files if _is_file(f))]
+
+
 def load_target(spec: TargetSpec, application: Application | None) -> Target:
     """Import the target, instrumented if there is an ``application`` to do it.
 
     Everything that is wrong raises :class:`Refusal` with a sentence that names the key.
     """
     began = time.monotonic()
-    references = (spec.function, spec.generator, spec.compare)
-    files = [_split(r, "")[0] for r in references if r]
-    folders = [str(Path(f).parent) for f in files if _is_file(f)]
-    sys.path[:0] = [p for p in (*spec.path, *folders) if p not in sys.path]
+    sys.path[:0] = [p for p in search_path(spec) if p not in sys.path]
     importlib.invalidate_caches()
     if application is not None:
         application.install()

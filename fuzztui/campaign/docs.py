@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.campaign.schema import COMMON, ENGINES, KIND_HELP, Key, tables_for
+from fuzztui.campaign.schema import COMMON, ENGINES, KIND_HELP, MUTANTS, Key, tables_for
 
 
 def markdown() -> str:
@@ -17,6 +17,7 @@ def markdown() -> str:
     titles = {"campaign": "`[campaign]`", "stop": "`[stop]`: further reasons to finish"}
     for table, keys in COMMON.items():
         out += _section(titles[table], keys)
+    out += _section("`[mutants]`: fuzz mutants of the target first (afl, zest)", MUTANTS)
     for kind in ENGINES:
         for table in ("target", "engine"):
             out += _section(f'`[{table}]` for `kind = "{kind}"`', tables_for(kind)[table])

@@ -16,7 +16,7 @@ import tomli_w
 from fuzztui.campaign.errors import CampaignError, Problem
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.model import Campaign
-from fuzztui.campaign.schema import COMMON, ENGINE, ENGINES, TABLES, Key, Kind, tables_for
+from fuzztui.campaign.schema import COMMON, ENGINE, ENGINES, FIRST, TABLES, Key, Kind, tables_for
 from fuzztui.campaign.values import absolute, check, program
 
 FROZEN = "campaign.toml"
@@ -86,9 +86,17 @@ class _Loader:
                 self._problem(name, f"{table!r} is not a table: write [{name}]")
         self._stop_if_wrong()
         schema = self._schema(tables)
+        if "mutants" in tables and "engine" in schema and "mutants" not in schema:
+            kind = tables["engine"]["kind"]
+            self._problem(
+                "mutants", f"is for engine.kind = {' or '.join(FIRST)}: {kind} has its own mutants"
+            )
         frozen: Tables = {}
         resolved: Tables = {}
         for name, keys in schema.items():
+            if name == "mutants" and name not in tables:
+                frozen[name], resolved[name] = {}, {}
+                continue
             frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
         self._stop_if_wrong()
         campaign = self._campaign(frozen, resolved)
@@ -207,6 +215,11 @@ class _Loader:
         output = str(self.home or campaign["output"] or self.cwd / "runs" / directory)
         seconds, trials = campaign["budget"] or (0.0, 0)
         frozen["campaign"] |= {"name": name, "output": output}
+        mutants = resolved.get("mutants", {})
+        if mutants:
+            mutants["each_s"], mutants["each_trials"] = mutants.pop("per_mutant")
+            where = mutants["cwd"] or ("target" if target.get("cwd") else "private")
+            frozen["mutants"]["cwd"] = mutants["cwd"] = where
         if "timeout" in target:
             target["timeout_s"] = target.pop("timeout")
             target["memory_bytes"] = target.pop("memory")
@@ -228,6 +241,7 @@ class _Loader:
             instances=engine["instances"],
             target=target,
             engine=engine,
+            mutants=mutants,
         )
         if "command" in target:
             self._programs(found, frozen["target"])
@@ -300,11 +314,66 @@ class _Loader:
                     f"there is no such instance: with engine.instances = {len(there)} {have}; "
                     "remove it, or raise engine.instances",
                 )
+        if campaign.mutants:
+            self._mutants(campaign)
         if 0 < campaign.budget_trials < campaign.instances:
             self._problem(
                 "campaign.budget",
                 f"{campaign.budget_trials} trials are fewer than {campaign.instances} instances",
             )
+
+    def _mutants(self, campaign: Campaign) -> None:
+        """What cannot be fuzzed first, and a budget that allows no mutant."""
+        mutants, target = campaign.mutants, campaign.target
+        if "build" in target and not target["build"]:
+            self._problem(
+                "mutants",
+                "need target.build: without a command that makes the program from its source no "
+                "mutant of it can be made",
+            )
+        if "build" in target and not self.home:  # a run has a copy of its own
+            self._mutated_files(mutants["sources"], Path(target["source"]))
+        if "build" not in target and mutants["covered"]:
+            self._problem(
+                "mutants.covered",
+                "is for programs that are built; name functions or lines of the Python modules",
+            )
+        if "build" not in target and mutants["oracle"] == "output":
+            self._problem(
+                "mutants.oracle",
+                '"output" compares what programs print; engine.kind = "mu2" compares the results '
+                "of Python functions",
+            )
+        if not campaign.budget_s and not campaign.budget_trials:
+            self._problem(
+                "mutants", "need campaign.budget, of which they get a part (mutants.share)"
+            )
+            return
+        if bool(campaign.budget_trials) != bool(mutants["each_trials"]):
+            example = "20000 trials" if campaign.budget_trials else "5m"
+            self._problem(
+                "mutants.per_mutant",
+                "is not in the unit of campaign.budget, which is in "
+                f'{"trials" if campaign.budget_trials else "time"}: such as "{example}"',
+            )
+            return
+        whole = campaign.budget_s or campaign.budget_trials
+        part, each = whole * mutants["share"], mutants["each_s"] or mutants["each_trials"]
+        if each > part:
+            unit = "trials" if campaign.budget_trials else "s"
+            self._problem(
+                "mutants.per_mutant",
+                f"is {each:g} {unit}, but the mutants' part of the budget is {part:g} {unit} "
+                "(campaign.budget times mutants.share): that is too little for one mutant",
+            )
+
+    def _mutated_files(self, sources: list[tuple[str, str]], base: Path) -> None:
+        for name, _ in sources:
+            path = absolute(name, base)
+            if not path.is_relative_to(base):
+                self._problem("mutants.sources", f"{name!r} is outside of target.source ({base})")
+            elif not path.is_file():
+                self._problem("mutants.sources", f"{name!r}: there is no file {path}")
 
     # ------------------------------------------------------------- wording
 

@@ -31,6 +31,10 @@ class Campaign:
     target: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
     stop_edges_s: float = 0.0
+    mutants: dict[str, Any] = field(default_factory=dict)
+    """The table of that name, if the campaign fuzzes mutants first, then the target."""
+    slot: str = ""
+    """Of a campaign that is a part of another: the mutant's turn that it is (``m7``)."""
 
     @property
     def subject(self) -> str:

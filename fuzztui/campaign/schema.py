@@ -10,7 +10,7 @@ from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
     "directory", "file", "paths", "files", "directories", "callable", "python", "output", "choice",
-    "command", "program", "arguments", "options",
+    "command", "program", "arguments", "options", "part", "weights", "sources",
 ]  # fmt: skip
 
 
@@ -52,6 +52,9 @@ KIND_HELP: dict[str, str] = {
     "command": "a list of strings, or one string that is split as a shell would",
     "program": "a program: a path or a command on PATH",
     "arguments": "a list of strings",
+    "part": "a number from 0 to 1",
+    "weights": "a table of numbers such as { edit = 5.0, line = 0 }",
+    "sources": 'a list of files, each "FILE" or "FILE:LINES" such as "parse.c:12,40-60"',
     "options": 'a table of lists such as { s1 = ["-p", "rare"] }, by instance',
 }
 
@@ -299,6 +302,115 @@ AFL_ENGINE = (
 )
 
 
+WEIGHTS = ("edit", "source", "mutant", "file", "line", "span")
+"""The terms of the distance that ranks mutants (:class:`fuzztui.mutants.rank.Metric`)."""
+
+LANGUAGES = (
+    "c", "cpp", "fe", "fortran", "func", "go", "java", "javascript", "lisp", "python", "r", "rust",
+    "solidity", "swift", "tact", "tolk", "vyper",
+)  # fmt: skip
+"""universalmutator's languages, as :data:`fuzztui.mutants.generate.LANGUAGES` has them."""
+
+MUTANTS = (
+    Key(
+        "sources",
+        "sources",
+        "What to mutate. With `build`: files in `target.source`; of a Python target: modules, or "
+        "files of them.",
+        required=True,
+    ),
+    Key(
+        "functions",
+        "strings",
+        "Only mutants in functions with one of these names (`*` and `?` as in a shell).",
+        default=[],
+    ),
+    Key(
+        "covered",
+        "boolean",
+        "Only mutants of lines that the seeds execute.",
+        default=False,
+    ),
+    Key(
+        "order",
+        "choice",
+        "fpf: each next one is the least like all before it; universalmutator: the order of its "
+        "prioritize_mutants; random: by campaign.seed.",
+        default="fpf",
+        choices=("fpf", "universalmutator", "random"),
+    ),
+    Key(
+        "weights",
+        "weights",
+        "Weights of the distance for fpf: " + ", ".join(f"`{name}`" for name in WEIGHTS) + ".",
+        default={},
+    ),
+    Key(
+        "language",
+        "choice",
+        "The sources' language. Default: by the file's ending.",
+        default="",
+        choices=LANGUAGES,
+    ),
+    Key(
+        "listed",
+        "integer",
+        "How many mutants are ranked and shown; at least as many as the budget allows.",
+        default=500,
+        minimum=1,
+        maximum=100_000,
+    ),
+    Key("share", "part", "The part of campaign.budget that mutants get.", default=0.5),
+    Key(
+        "per_mutant",
+        "budget",
+        "The budget of one mutant, in the unit of campaign.budget.",
+        default="5m",
+    ),
+    Key(
+        "adaptive",
+        "boolean",
+        "A mutant that has found nothing for a third of its budget is left early; one that still "
+        "finds something at its end goes on, three times as long at most.",
+        default=False,
+    ),
+    Key(
+        "use",
+        "choice",
+        "sequential: each mutant starts from the last one's corpus, all instances fuzz it. "
+        "parallel: each starts from the seeds, as many at a time as there are instances.",
+        default="sequential",
+        choices=("sequential", "parallel"),
+    ),
+    Key(
+        "returns",
+        "boolean",
+        "Inputs that were taken out because they crash a mutant come back for the next that they "
+        "do not crash.",
+        default=True,
+    ),
+    Key(
+        "oracle",
+        "choice",
+        "What kills a mutant: a crash or hang that the program does not have; output: also "
+        "another exit status or standard output.",
+        default="crash",
+        choices=("crash", "output"),
+    ),
+    Key(
+        "cwd",
+        "choice",
+        "Where mutants run: private, in an empty directory of the run's, or target, where the "
+        "target does. Nobody knows what a mutant writes or deletes. Default: target if "
+        "`target.cwd` is given.",
+        default="",
+        choices=("private", "target"),
+    ),
+    Key("ahead", "integer", "How many are built before their turn.", default=2, minimum=1),
+)
+"""The table that makes a campaign fuzz mutants of its target first, then the target."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineSchema:
     """The tables of one engine: its target's keys and its own."""
@@ -314,7 +426,10 @@ ENGINES: dict[str, EngineSchema] = {
 }
 """Engines by kind. A new engine adds its row here and its word to ``kind``."""
 
-TABLES = ("campaign", "stop", "target", "engine")
+TABLES = ("campaign", "stop", "target", "engine", "mutants")
+
+FIRST = ("afl", "zest")
+"""Engines that can fuzz mutants of the target first: those that know nothing of mutants."""
 
 COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP}
 """The tables that are the same for every engine."""
@@ -323,4 +438,5 @@ COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP}
 def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
     """All keys of a campaign of that engine, by table."""
     schema = ENGINES[kind]
-    return {**COMMON, "target": schema.target, "engine": ENGINE + schema.engine}
+    tables = {**COMMON, "target": schema.target, "engine": ENGINE + schema.engine}
+    return tables | ({"mutants": MUTANTS} if kind in FIRST else {})

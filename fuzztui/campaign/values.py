@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fuzztui.campaign.schema import KIND_HELP, OPERATORS, Key
+from fuzztui.campaign.schema import KIND_HELP, OPERATORS, WEIGHTS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
 
 _LISTS = ("strings", "operators", "paths", "files", "directories", "arguments")
@@ -249,6 +249,47 @@ def program(name: str, base: Path) -> str:
     return str(path)
 
 
+def _part(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise _wrong(key, value)
+    return value, float(value)
+
+
+def _weights(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(key, value)
+    for name, weight in value.items():
+        if name not in WEIGHTS:
+            close = difflib.get_close_matches(str(name).lower(), WEIGHTS, n=1)
+            hint = f', did you mean "{close[0]}"?' if close else ""
+            raise ValueError(f"{name!r} is no weight{hint}; there are: {', '.join(WEIGHTS)}")
+        if not isinstance(weight, (int, float)) or isinstance(weight, bool):
+            raise ValueError(f"{name}: {weight!r} is not a number")
+        least = 1 if name == "span" else 0
+        if not least <= weight <= _HEAVIEST:
+            raise ValueError(f"{name}: {weight} is not a number from {least} to {_HEAVIEST:g}")
+    return value, {name: float(weight) for name, weight in value.items()}
+
+
+_HEAVIEST = 1e6
+_LINES = re.compile(r"(?P<file>.+?)(?::(?P<lines>[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*))?")
+
+
+def _sources(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if isinstance(value, str):
+        value = [value]
+    _strings(key, value, base)
+    if not value:
+        raise ValueError("is empty: name at least one file")
+    parsed = []
+    for text in value:
+        match = _LINES.fullmatch(text)
+        if match is None:
+            raise _wrong(key, value)
+        parsed.append((match["file"], match["lines"] or ""))
+    return value, parsed
+
+
 def _unit(parse: Callable[[object], Any]) -> Callable[[Key, Any, Path], tuple[Any, Any]]:
     def check_unit(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         parsed = parse(value)
@@ -278,6 +319,9 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "program": _string,
     "arguments": _arguments,
     "options": _options,
+    "part": _part,
+    "weights": _weights,
+    "sources": _sources,
     "duration": _unit(parse_duration),
     "size": _unit(parse_size),
     "budget": _unit(parse_budget),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from fuzztui.model.state import Entry, Finding, State
 
-__all__ = ["identity", "parent_of", "write_down"]
+__all__ = ["entry_of", "identity", "parent_of", "write_down"]
 
 
 def identity(row: Entry | Finding) -> str:
@@ -25,7 +25,16 @@ def parent_of(row: Entry | Finding) -> tuple[str, int] | None:
     """Instance and number of its first parent, or None. An import's is of the peer's queue."""
     if not row.src:
         return None
-    return (row.sync if isinstance(row, Entry) else "") or row.instance, row.src[0]
+    return row.sync or row.instance, row.src[0]
+
+
+def entry_of(state: State, instance: str, number: int) -> Entry | None:
+    """Who has that number in a queue, or had it where the queue got it from."""
+    entry = state.entries.get(f"{instance}/{number}")
+    peer = state.instances.get(instance)
+    if entry is None and peer is not None:
+        entry = state.entries.get(peer.origins.get(str(number), ""))
+    return entry
 
 
 def write_down(state: State, instance: str) -> None:
@@ -37,7 +46,7 @@ def write_down(state: State, instance: str) -> None:
         if row.saved and (row.instance == instance or (of and of[0] == instance)):
             me = identity(row)
             if me not in parents:  # else it was found before the last time
-                parent = None if of is None else state.entries.get(f"{of[0]}/{of[1]}")
+                parent = None if of is None else entry_of(state, *of)
                 parents[me] = "" if parent is None or not parent.saved else identity(parent)
     state.cost += len(rows) // _ROWS_A_RECORD
 

@@ -66,14 +66,23 @@ def shift(state: State, name: str, old: float, new: float) -> None:
     sums.add(state.t, round(total, 3) if isinstance(total, float) else total)
 
 
-def _maximum(state: State, name: str, old: int, new: int) -> None:
-    """One instance's figure, already set, went from ``old`` to ``new``."""
+def shift_own(state: State, i: Instance, name: str, old: float, new: float) -> None:
+    """The same of what only counts on the target: a mutant's crashes are nobody's findings."""
+    if not i.mutant:
+        shift(state, name, old, new)
+
+
+def _maximum(state: State, i: Instance, name: str, old: int) -> None:
+    """An instance's figure, already set, was ``old``."""
+    new = getattr(i, name)
+    if i.mutant:
+        return
     maxima = series(state, name)
     highest = maxima.last if maxima.values else -1
     if new >= highest:
         highest = new
     elif old >= highest:
-        highest = max(getattr(i, name) for i in state.instances.values())
+        highest = max(getattr(o, name) for o in state.instances.values() if not o.mutant)
     if highest >= 0:
         maxima.add(state.t, highest)
 
@@ -111,6 +120,11 @@ def instance_hello(state: State, e: InstanceHello, touched: Touched) -> None:
     i.capabilities = [str(c) for c in e.capabilities]
     i.unable = {str(k): str(v) for k, v in e.unable.items()}
     i.directory = e.directory or i.directory
+    if e.mutant and not i.mutant:
+        for name in ("corpus", "crashes", "hangs"):
+            if figure := getattr(i, name):
+                shift(state, name, figure, 0)
+        i.mutant = e.mutant
     if e.pid:
         i.pid = e.pid
 
@@ -127,15 +141,15 @@ def stats(state: State, e: Stats, touched: Touched) -> None:
     rate = 0.0 if i.state in IDLE_STATES else round(finite(e.execs_per_sec), 3)
     shift(state, "execs", i.execs, execs)
     _set_rate(state, i, rate if rate >= 0 else -1.0)
-    shift(state, "corpus", i.corpus, corpus)
-    shift(state, "crashes", i.crashes, crashes)
-    shift(state, "hangs", i.hangs, hangs)
+    shift_own(state, i, "corpus", i.corpus, corpus)
+    shift_own(state, i, "crashes", i.crashes, crashes)
+    shift_own(state, i, "hangs", i.hangs, hangs)
     i.execs = execs
     i.corpus, i.crashes, i.hangs = corpus, crashes, hangs
     edges, i.edges = i.edges, count(e.edges)
-    _maximum(state, "edges", edges, i.edges)
+    _maximum(state, i, "edges", edges)
     edges, i.edges_valid = i.edges_valid, count(e.edges_valid)
-    _maximum(state, "edges_valid", edges, i.edges_valid)
+    _maximum(state, i, "edges_valid", edges)
     i.edges_total = count(e.edges_total)
     i.favored, i.pending = count(e.favored), count(e.pending)
     i.valid, i.invalid = count(e.valid), count(e.invalid)

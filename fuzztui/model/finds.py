@@ -6,12 +6,24 @@ from bisect import bisect_left
 from dataclasses import replace
 
 from fuzztui.model.ancestry import identity, write_down
-from fuzztui.model.figures import count, shift
+from fuzztui.model.figures import count, shift_own
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.model.touched import Touched, instance
-from fuzztui.wire.events import EntryDescribed, EntrySaved, FindingDescribed, FindingSaved
+from fuzztui.wire.events import (
+    EntriesSeeded,
+    EntryDescribed,
+    EntrySaved,
+    FindingDescribed,
+    FindingSaved,
+)
 
-__all__ = ["entry_described", "entry_saved", "finding_described", "finding_saved"]
+__all__ = [
+    "entries_seeded",
+    "entry_described",
+    "entry_saved",
+    "finding_described",
+    "finding_saved",
+]
 
 
 def _entry(state: State, name: str, number: int) -> Entry:
@@ -30,7 +42,7 @@ def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
     if not entry.saved:
         i.entry_files += 1
         if i.entry_files > i.corpus:
-            shift(state, "corpus", i.corpus, i.entry_files)
+            shift_own(state, i, "corpus", i.corpus, i.entry_files)
             i.corpus = i.entry_files
             touched.campaign = True
         if e.first < 0 and not e.sync:
@@ -59,6 +71,12 @@ def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
         i.strange = state.seq
         i.unclear = max(i.unclear, count(e.first) + 1)
     touched.entries.add(entry.key)
+
+
+def entries_seeded(state: State, e: EntriesSeeded, touched: Touched) -> None:
+    """What the queue of a mutant's instance began with."""
+    origins = instance(state, e.instance, touched).origins
+    origins |= {str(k): v for k, v in e.origins.items() if isinstance(v, str)}
 
 
 def entry_described(state: State, e: EntryDescribed, touched: Touched) -> None:
@@ -91,12 +109,12 @@ def finding_saved(state: State, e: FindingSaved, touched: Touched) -> None:
         if e.category == "hang":
             i.hang_files += 1
             if i.hang_files > i.hangs:
-                shift(state, "hangs", i.hangs, i.hang_files)
+                shift_own(state, i, "hangs", i.hangs, i.hang_files)
                 i.hangs = i.hang_files
         else:
             i.crash_files += 1
             if i.crash_files > i.crashes:
-                shift(state, "crashes", i.crashes, i.crash_files)
+                shift_own(state, i, "crashes", i.crashes, i.crash_files)
                 i.crashes = i.crash_files
         state.latest[e.category] = state.t
         touched.campaign = True
@@ -111,6 +129,7 @@ def finding_saved(state: State, e: FindingSaved, touched: Touched) -> None:
         time_ms=e.time_ms,
         execs=e.execs,
         size=e.size,
+        sync=e.sync,
     )
     touched.findings.add(finding.key)
 

@@ -7,7 +7,7 @@ checkpoint. It never raises: a log may hold anything, in any order.
 
 Here are the campaign and its commands; instances and totals are in
 :mod:`fuzztui.model.figures`, entries and findings in :mod:`fuzztui.model.finds`,
-mutants in :mod:`fuzztui.model.mutants`.
+mutants in :mod:`fuzztui.model.mutants`, their queue in :mod:`fuzztui.model.slots`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 from typing import Any
 
-from fuzztui.model import figures, finds, mutants
+from fuzztui.model import figures, finds, mutants, slots
 from fuzztui.model.figures import count, finite
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.touched import Touched, instance
@@ -31,6 +31,7 @@ from fuzztui.wire.events import (
     CommandIssued,
     CommandProgress,
     CommandRejected,
+    EntriesSeeded,
     EntryDescribed,
     EntrySaved,
     Event,
@@ -39,12 +40,15 @@ from fuzztui.wire.events import (
     InstanceHello,
     InstanceState,
     Message,
+    MutantPlaces,
     MutantRuns,
     MutantsFound,
+    MutantStage,
     MutantState,
     MutationStats,
     Record,
     Resources,
+    StageStarted,
     Stats,
     SupervisorStarted,
     Synced,
@@ -54,7 +58,7 @@ from fuzztui.wire.signals import is_by_signal
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 5
+FOLD_VERSION = 6
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
 
 _BY_ANY = frozenset(command.name for command in MUTANT_COMMANDS)
@@ -267,6 +271,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     Synced: figures.synced,
     Resources: figures.resources,
     EntrySaved: finds.entry_saved,
+    EntriesSeeded: finds.entries_seeded,
     EntryDescribed: finds.entry_described,
     FindingSaved: finds.finding_saved,
     FindingDescribed: finds.finding_described,
@@ -274,6 +279,9 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     MutantState: mutants.mutant_state,
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
+    StageStarted: slots.stage_started,
+    MutantStage: slots.mutant_stage,
+    MutantPlaces: slots.mutant_places,
     CommandIssued: _command_issued,
     CommandApplied: _command_applied,
     CommandRejected: _command_rejected,
@@ -286,6 +294,8 @@ _FIGURES = frozenset({Stats, Synced, Resources, MutationStats, CommandProgress})
 _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantsFound: attrgetter("mutants"),
     MutantRuns: attrgetter("runs"),
+    MutantPlaces: attrgetter("places"),
+    EntriesSeeded: attrgetter("origins"),
 }
 """Kinds that are not in the event list: too many, too large."""
 

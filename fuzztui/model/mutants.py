@@ -21,7 +21,15 @@ from fuzztui.model.state import MUTANT_STATES, Mutant, State
 from fuzztui.model.touched import Touched, instance
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats
 
-__all__ = ["changed", "mutant_runs", "mutant_state", "mutants_found", "mutation_stats"]
+__all__ = [
+    "bare",
+    "changed",
+    "mutant_runs",
+    "mutant_state",
+    "mutants_found",
+    "mutation_stats",
+    "put",
+]
 
 _names = tuple(f.name for f in fields(Mutant))
 _values = attrgetter(*_names)
@@ -40,7 +48,7 @@ def changed(row: Mutant, changes: dict[str, Any]) -> Mutant:
     return Mutant(*values)
 
 
-def _put(state: State, row: Mutant, before: Mutant | None, touched: Touched) -> None:
+def put(state: State, row: Mutant, before: Mutant | None, touched: Touched) -> None:
     """Make ``row`` the row of its id; counts and the series of kills go along."""
     state.mutants[row.id] = row
     touched.mutants.add(row.id)
@@ -58,7 +66,7 @@ def _put(state: State, row: Mutant, before: Mutant | None, touched: Touched) -> 
         kills.add(state.t, killed)
 
 
-def _bare(state: State, key: str) -> Mutant:
+def bare(state: State, key: str) -> Mutant:
     """A mutant of which nothing is known but its id."""
     return Mutant(key, "", "", "", -1, "", "", "", "", state.t, state.seq)
 
@@ -70,7 +78,8 @@ def _text(item: dict[str, Any], name: str) -> str:
 
 def mutants_found(state: State, e: MutantsFound, touched: Touched) -> None:
     """Where mutants are. Told again (the program was edited meanwhile) they may have moved."""
-    instance(state, e.instance, touched)
+    if e.instance:
+        instance(state, e.instance, touched)
     for item in e.mutants:
         key = item.get("id") if isinstance(item, dict) else None
         if not isinstance(key, str) or not key:
@@ -88,16 +97,21 @@ def mutants_found(state: State, e: MutantsFound, touched: Touched) -> None:
             "after": _text(item, "after"),
             "static": item.get("static") is True,
         }
-        row = changed(before or _bare(state, key), place)
+        if "place" in item:
+            spot = item["place"]
+            place |= {"place": finite(spot) if type(spot) in (int, float) else 0.0}
+            place["stage"] = (before.stage if before else "") or "queued"
+        row = changed(before or bare(state, key), place)
         if row != before:
-            _put(state, row, before, touched)
+            put(state, row, before, touched)
 
 
 def mutant_state(state: State, e: MutantState, touched: Touched) -> None:
     """An instance's word on a mutant; the rules are above."""
-    instance(state, e.instance, touched)
+    if e.instance:
+        instance(state, e.instance, touched)
     before = state.mutants.get(e.id)
-    row = before or _bare(state, e.id)
+    row = before or bare(state, e.id)
     word = e.state if e.state in MUTANT_STATES else "pending"
     if row.state == _KILLED and row.instance != e.instance and word in _NO_NEWS:
         return
@@ -113,10 +127,11 @@ def mutant_state(state: State, e: MutantState, touched: Touched) -> None:
         trial=count(e.trial),
         killed_t=killed_t,
         detail=e.detail,
-        reason=e.reason,
+        # What became of its turn stays said when it is judged.
+        reason=e.reason or (row.reason if row.stage and word in ("alive", _KILLED) else ""),
         steer=e.steer,
     )
-    _put(state, row, before, touched)
+    put(state, row, before, touched)
 
 
 def mutant_runs(state: State, e: MutantRuns, touched: Touched) -> None:
@@ -128,10 +143,10 @@ def mutant_runs(state: State, e: MutantRuns, touched: Touched) -> None:
         if not all(type(figure) is int for figure in figures):
             continue
         before = state.mutants.get(key)
-        row = before or _bare(state, key)
+        row = before or bare(state, key)
         known = [max(count(figure), 0) for figure in figures]
         row = changed(row, {"counts": {**row.counts, e.instance: known}})
-        _put(state, row, before, touched)
+        put(state, row, before, touched)
 
 
 _reals = [f.name for f in fields(MutationStats) if f.type == "float"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fuzztui.model.ancestry import identity, parent_of
-from fuzztui.model.mutation import mutants_dict, mutants_summary
+from fuzztui.model.mutation import mutants_summary
 from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "rate",
     "remaining",
     "running_time",
-    "status_dict",
     "throughput",
     "totals",
     "wall_time",
@@ -39,7 +38,11 @@ ENDED = frozenset({"finished", "stopped", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Over all instances; -1 where no instance reports the figure."""
+    """Over all instances; -1 where no instance reports the figure.
+
+    What was found is that of the target: those that fuzz mutants count for executions and
+    resources only.
+    """
 
     execs: int
     execs_per_sec: float
@@ -61,20 +64,21 @@ class Totals:
 def totals(state: State) -> Totals:
     """Sums over instances, except for what says otherwise in :class:`Totals`."""
     all_ = list(state.instances.values())
+    own = [i for i in all_ if not i.mutant]
     return Totals(
         execs=sum(i.execs for i in all_),
         execs_per_sec=_known_rate([i.execs_per_sec for i in all_]),
-        corpus=sum(i.corpus for i in all_),
-        crashes=sum(i.crashes for i in all_),
-        hangs=sum(i.hangs for i in all_),
-        edges=max((i.edges for i in all_), default=-1),
-        edges_total=max((i.edges_total for i in all_), default=-1),
-        edges_valid=max((i.edges_valid for i in all_), default=-1),
-        valid=_known_sum(i.valid for i in all_),
-        invalid=_known_sum(i.invalid for i in all_),
+        corpus=sum(i.corpus for i in own),
+        crashes=sum(i.crashes for i in own),
+        hangs=sum(i.hangs for i in own),
+        edges=max((i.edges for i in own), default=-1),
+        edges_total=max((i.edges_total for i in own), default=-1),
+        edges_valid=max((i.edges_valid for i in own), default=-1),
+        valid=_known_sum(i.valid for i in own),
+        invalid=_known_sum(i.invalid for i in own),
         cpu=round(sum(i.cpu for i in all_), 3),
         rss=sum(i.rss for i in all_),
-        last_find_t=max((i.last_find_t for i in all_), default=-1.0),
+        last_find_t=max((i.last_find_t for i in own), default=-1.0),
     )
 
 
@@ -286,9 +290,11 @@ def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Step]:
     known: dict[str, dict[str, Entry]] = {}
     while (of := parent_of(row)) is not None and len(steps) < most:
         key = f"{of[0]}/{of[1]}"
+        if (peer := state.instances.get(of[0])) and (origin := peer.origins.get(str(of[1]))):
+            key = origin
         entry, older = state.entries.get(key), False
         if (written := state.parents.get(identity(row))) is not None:
-            entry = _named(state, of[0], written, known)
+            entry = _named(state, written, known)
         elif older := _older(row, state.instances.get(of[0])):
             entry = _certain(state, row)
         if entry is None and (written is not None or older):
@@ -304,10 +310,9 @@ def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Step]:
     return steps
 
 
-def _named(
-    state: State, instance: str, name: str, known: dict[str, dict[str, Entry]]
-) -> Entry | None:
-    """The entry of ``instance`` with that :func:`identity`; ``known`` remembers its queue."""
+def _named(state: State, name: str, known: dict[str, dict[str, Entry]]) -> Entry | None:
+    """The entry with that :func:`identity`; ``known`` remembers the queue that it is in."""
+    instance = name.partition("/")[0]
     if instance not in known:
         of_it = (e for e in state.entries.values() if e.saved and e.instance == instance)
         known[instance] = {identity(e): e for e in of_it}
@@ -332,99 +337,3 @@ def _certain(state: State, row: Entry | Finding) -> Entry | None:
     if (isinstance(row, Entry) and row.sync) or number < state.instances[row.instance].unclear:
         return None
     return state.entries.get(f"{row.instance}/{number}")
-
-
-# -------------------------------------------------------------------- status
-
-
-def status_dict(state: State) -> dict[str, Any]:
-    """The object of ``fuzztui status --json``: JSON data. ``null`` is what nobody reports."""
-    t = totals(state)
-    return {
-        "name": state.name,
-        "engine": state.engine,
-        "target": state.target,
-        "state": state.state,
-        "reason": state.reason,
-        "elapsed_s": state.t,
-        "budget_s": state.budget_s or None,
-        "budget_trials": state.budget_trials or None,
-        "remaining_s": remaining(state),
-        "progress": progress(state),
-        "seed": state.seed,
-        "execs": t.execs,
-        "execs_per_sec": _or_none(throughput(state)),
-        "corpus": t.corpus,
-        "crashes": t.crashes,
-        "hangs": t.hangs,
-        "coverage": {
-            "covered": _or_none(t.edges),
-            "total": _or_none(t.edges_total),
-            "valid": _or_none(t.edges_valid),
-        },
-        "valid": _or_none(t.valid),
-        "invalid": _or_none(t.invalid),
-        "mutants": mutants_dict(state),
-        "last_find_s": _or_none(t.last_find_t),
-        "findings": [_group_dict(g) for g in groups(state)],
-        "instances": [_instance_dict(i, state) for i in state.instances.values()],
-        "pending_commands": pending_commands(state),
-        "unknown_events": sum(state.unknown.values()),
-        "log_seq": state.seq,
-    }
-
-
-_Figure = TypeVar("_Figure", int, float)
-
-
-def _or_none(figure: _Figure) -> _Figure | None:
-    return figure if figure >= 0 else None
-
-
-def _age(t: float, now: float) -> float | None:
-    return round(max(0.0, now - t), 3) if t >= 0 else None
-
-
-def _group_dict(group: Group) -> dict[str, Any]:
-    first = group.first
-    return {
-        "signature": group.signature or None,
-        "category": first.category,
-        "title": first.title,
-        "place": first.place,
-        "first": first.key,
-        "first_s": first.t,
-        "files": len(group.findings),
-        "count": group.count,
-    }
-
-
-def _instance_dict(i: Instance, state: State) -> dict[str, Any]:
-    over = state.state in ENDED or i.state in ENDED
-    return {
-        "id": i.id,
-        "state": i.state,
-        "reason": i.reason,
-        "pid": i.pid or None,
-        "restarts": i.restarts,
-        "execs": i.execs,
-        "execs_per_sec": _or_none(i.execs_per_sec),
-        "corpus": i.corpus,
-        "crashes": i.crashes,
-        "hangs": i.hangs,
-        "coverage": {
-            "covered": _or_none(i.edges),
-            "total": _or_none(i.edges_total),
-            "valid": _or_none(i.edges_valid),
-        },
-        "stability": _or_none(i.stability),
-        "cpu": i.cpu,
-        "rss": i.rss,
-        "stats_s": _or_none(i.stats_t),
-        "age_s": None if over else _age(i.stats_t, state.t),
-        "slow_age_s": None if over else _age(i.slow_t, state.t),
-        "directory": i.directory or None,
-        "peers": i.peers,
-        "capabilities": i.capabilities,
-        "unable": i.unable,
-    }

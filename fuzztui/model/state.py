@@ -44,6 +44,8 @@ class Instance:
     """Why it cannot obey a command, by the command's name."""
     directory: str = ""
     """Where it is, "" for ``out/ID`` of the run."""
+    mutant: str = ""
+    """The mutant that it fuzzes, "" for the target itself."""
     peers: dict[str, int] = field(default_factory=dict)
     """The next id that it will import from each sibling or stranger."""
     execs: int = 0
@@ -84,6 +86,8 @@ class Instance:
     nothing (it begins later): what is older may speak of numbers of that time."""
     unclear: int = 0
     """Such first numbers are all below this."""
+    origins: dict[str, str] = field(default_factory=dict)
+    """Of one that fuzzes a mutant: the entries of others that it began with, by its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,8 @@ class Finding:
     detail: str = ""
     input: str = ""
     count: int = 1
+    sync: str = ""
+    """Whose queue ``src`` is of, "" for its own instance's."""
     first: bool = True
     """The first finding of its signature (kept up to date when the description comes later)."""
 
@@ -175,6 +181,20 @@ class Mutant:
     steer: str = ""
     counts: dict[str, list[int]] = field(default_factory=dict)
     """By instance: how often it was reached, infected, run."""
+    place: float = 0.0
+    """The queue of a fuzz-first campaign is in this order."""
+    stage: str = ""
+    """How far its fuzzing has come, "" where mutants are not fuzzed one by one."""
+    slot: str = ""
+    """The instance that fuzzes it, or did last."""
+    begun: float = -1.0
+    """Running time of the campaign at which that began, -1 before."""
+    fuzzed_s: float = 0.0
+    """Running time for which it was fuzzed, all slots together, the present one left out."""
+    costs: dict[str, float] = field(default_factory=dict)
+    """Seconds, by what they were spent on."""
+    brought: dict[str, int] = field(default_factory=dict)
+    """What its fuzzing came to, by name (:class:`~fuzztui.wire.events.MutantStage`)."""
 
     @property
     def reached(self) -> int:
@@ -253,6 +273,12 @@ class State:
     """How many mutants are in each state."""
     static_mutants: int = 0
     """How many of all mutants are static."""
+    stage: str = ""
+    """What a fuzz-first campaign fuzzes now: mutants, target."""
+    stage_t: float = -1.0
+    """Campaign time at which that began."""
+    plan: dict[str, float] = field(default_factory=dict)
+    """What the budget allows (:class:`~fuzztui.wire.events.StageStarted`)."""
     mutation: dict[str, MutationStats] = field(default_factory=dict)
     """The latest figures of mutation analysis, by instance."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)

@@ -37,12 +37,14 @@ class CampaignClock:
         self._monotonic = monotonic
         self._bearings = read_json(path) or {}
         self._last_t = last_t
+        self._stopped_at: float | None = None
         self.start()
 
     def start(self) -> None:
-        """Go on from the last record now: until here nothing has lived."""
-        self._stopped_at: float | None = None
-        self._zero = self._monotonic() - self._last_t
+        """Go on now, from the last record or where it was stopped: since then nothing has lived."""
+        since = self._last_t if self._stopped_at is None else self._stopped_at
+        self._zero = self._monotonic() - since
+        self._stopped_at = None
 
     def stop(self) -> None:
         """Nothing lives any more: time stands still from now on."""

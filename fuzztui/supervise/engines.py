@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
+from fuzztui.model.first import HANDED
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.launch import AflFuzz
+from fuzztui.supervise.afl.seeds import gather_seeds
 from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.files import replace_text
 from fuzztui.supervise.launcher import (
@@ -44,7 +47,20 @@ class InProcess:
         self.finish_signal = finish_signal
 
     def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
-        """There is nothing to make."""
+        """Where mutants are fuzzed first, gather the seeds: all start from those.
+
+        Without any the engine starts from its own.
+        """
+        if not campaign.mutants:
+            return
+        if seeds := campaign.engine["seeds"]:
+            gather_seeds(seeds, home.seeds, progress)
+        handed = home.instance(HANDED)
+        try:  # what is found there can be run again, though no engine is ever started there
+            handed.mkdir(mode=0o700, exist_ok=True)
+            write_spec(handed / "spec.json", campaign, handed)
+        except OSError as e:
+            raise SupervisorError(f"{e.filename or handed}: {e.strerror or e}") from None
 
     def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
         """It says hello itself."""
@@ -78,8 +94,12 @@ class InProcess:
     def triage(
         self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
     ) -> Triage | None:
-        """They describe what they find themselves."""
-        return None
+        """They describe what they find themselves, but not what mutants' inputs do."""
+        if not campaign.mutants:
+            return None
+        from fuzztui.supervise.first.python_triage import HandedTriage  # it writes specs, too
+
+        return HandedTriage(campaign, home, record, state)
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Write ``spec.json`` (docs/house.md).
@@ -88,6 +108,9 @@ class InProcess:
         """
         directory = home.instance(instance_names(campaign)[index])
         path = directory / "spec.json"
+        if campaign.mutants:
+            seeds = [str(home.seeds)] if home.seeds.is_dir() and any(home.seeds.iterdir()) else []
+            campaign = replace(campaign, engine={**campaign.engine, "seeds": seeds})
         write_spec(path, campaign, directory, trials_share(campaign, index))
         package = home.expose_package()
         # -P: the directory it is started in is the target's business, not on the path.

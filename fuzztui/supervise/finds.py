@@ -19,7 +19,7 @@ from fuzztui.supervise.names import parse_name
 from fuzztui.supervise.scan import SHARE, Find, Known, Listing
 from fuzztui.wire.events import EntrySaved, FindingSaved, Message
 
-__all__ = ["CATEGORIES", "Finds", "Watching", "entry_event"]
+__all__ = ["CATEGORIES", "Finds", "Watching", "entry_event", "origin_of"]
 
 CATEGORIES = {"crashes": "crash", "hangs": "hang"}
 
@@ -140,6 +140,11 @@ class Finds:
         for listing in self._listings.values():
             listing.rescan()
 
+    def forget(self) -> None:
+        """Watch nothing any more."""
+        for listing in self._listings.values():
+            self._watcher.remove(listing.path)
+
     @property
     def behind(self) -> bool:
         """Whether the last look left something that it could have had."""
@@ -253,6 +258,7 @@ class Finds:
                 time_ms=name.time_ms,
                 execs=name.execs,
                 size=find.size,
+                sync=name.sync,
             )
         ]
 
@@ -273,6 +279,16 @@ def entry_event(instance: str, file: str, size: int, odd_id: int) -> EntrySaved:
         cov=name.cov,
         first=name.first,
     )
+
+
+def origin_of(entry: EntrySaved) -> str:
+    """Of a seed where it is from: an entry of another queue ("m7/45") or "seed:NAME"; or ""."""
+    if name := _LAID_OUT.fullmatch(entry.op):
+        return f"{name[1]}/{int(name[2])}"
+    return "seed:" + entry.op[5:] if entry.op.startswith("orig:") else ""
+
+
+_LAID_OUT = re.compile(r"orig:([A-Za-z0-9_-]+)\+([0-9]{1,10})")
 
 
 def _base(directory: str) -> str:

@@ -123,8 +123,14 @@ class Launcher(Protocol):
 
 
 def instance_names(campaign: Campaign) -> list[str]:
-    """The instances of a campaign: ``main``, ``s1``, ``s2``, ... as AFL's users name them."""
-    return ["main", *(f"s{i}" for i in range(1, campaign.instances))]
+    """The instances of a campaign: ``main``, ``s1``, ``s2``, ... as AFL's users name them.
+
+    Those of a mutant's turn: ``m7``, ``m7-s1``, ... (AFL takes no other signs in a name).
+    """
+    others = (f"s{i}" for i in range(1, campaign.instances))
+    if slot := campaign.slot:
+        return [slot, *(f"{slot}-{name}" for name in others)]
+    return ["main", *others]
 
 
 def trials_share(campaign: Campaign, index: int) -> int:

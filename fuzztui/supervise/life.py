@@ -93,7 +93,7 @@ class Life:
         self.greeted = bool(before and (before.engine or before.capabilities))
         self.execs = before.execs if before else 0
         self._campaign = campaign
-        self._home = home
+        self.home = home
         self._index = index
         self._share = trials_share(campaign, index)
         self._desk = desk
@@ -140,7 +140,7 @@ class Life:
             assert process is not None
             born = time.monotonic()
             status = await process.ended()
-            await EngineProcess.sweep(self._home.path, self.name)
+            await EngineProcess.sweep(self.home.path, self.name)
             self._process = None
             await self._desk.last_look(self.name)
             ending = self._judge(status)
@@ -290,8 +290,8 @@ class Life:
                 await self._prepare()
                 if self._ending:
                     continue
-                launch = self.launcher.prepare(self._campaign, self._home, self._index)
-                self._process = EngineProcess.start(launch, self._home.path, self.directory)
+                launch = self.launcher.prepare(self._campaign, self.home, self._index)
+                self._process = EngineProcess.start(launch, self.home.path, self.directory)
             except OSError as e:
                 what = f"{e.filename or self.directory}: {e.strerror or e}"
                 if e.errno in _HOPELESS:
@@ -312,13 +312,13 @@ class Life:
         if self.paused:
             self.signal(signal.SIGSTOP)
             self._to("paused")
-        hello = self.launcher.hello(self._campaign, self._home, self._index)
+        hello = self.launcher.hello(self._campaign, self.home, self._index)
         self._desk.record(replace(hello, pid=self.pid))
 
     async def _prepare(self) -> None:
         """Leave nothing of an earlier process unseen or alive, then make the ground firm."""
         self.directory.mkdir(mode=0o700, exist_ok=True)
-        await EngineProcess.sweep(self._home.path, self.name)
+        await EngineProcess.sweep(self.home.path, self.name)
         await self._desk.last_look(self.name)
         end_torn_line(self.directory / "events.jsonl")
 

@@ -17,6 +17,11 @@ def spent(campaign: Campaign, state: State, running_s: float) -> str:
     executed = sum(instance.execs for instance in state.instances.values())
     if campaign.budget_trials and executed >= campaign.budget_trials:
         return f"the budget of {campaign.budget_trials} trials is used up"
+    return _crashed(campaign, state)
+
+
+def _crashed(campaign: Campaign, state: State) -> str:
+    """Whether enough crashes were found, in words; "" if not."""
     crashes = sum(instance.crash_files for instance in state.instances.values())
     if campaign.stop_crashes and crashes >= campaign.stop_crashes:
         found = "1 crash was" if crashes == 1 else f"{crashes} crashes were"
@@ -44,6 +49,10 @@ class Limits:
             self._news, self._news_at = news, running_s
         if sums.edges > self._edges:
             self._edges, self._edges_at = sums.edges, running_s
+        if state.stage == "mutants":  # which has a budget of its own, and finds nothing itself
+            self._news_at = self._edges_at = running_s
+            words = _crashed(self._campaign, state)
+            return Ending("finished", words) if words else None
         if words := spent(self._campaign, state, running_s):
             return Ending("finished", words)
         idle = self._campaign.stop_idle_s

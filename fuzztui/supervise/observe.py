@@ -12,18 +12,18 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.supervise.figures import FiguresSource, FileFigures
-from fuzztui.supervise.finds import Finds
+from fuzztui.supervise.finds import Finds, origin_of
 from fuzztui.supervise.peers import Peers
 from fuzztui.supervise.relay import Offsets, Relay
 from fuzztui.supervise.watch import Watcher
-from fuzztui.wire.events import Event, Message
+from fuzztui.wire.events import EntriesSeeded, EntrySaved, Event, FindingSaved, Message
 
 __all__ = ["Batch", "Observer"]
 
@@ -73,15 +73,17 @@ class Observer:
         self._watcher = Watcher(wake)
         self._instances: dict[str, _Instance] = {}
 
-    def add(self, name: str, figures: FiguresSource | None = None) -> list[Message]:
+    def add(
+        self, name: str, figures: FiguresSource | None = None, *, mutant: Path | None = None
+    ) -> list[Message]:
         """Observe an instance, whose directory may still be empty.
 
         Says so where inotify cannot help. ``figures``: where they come from, if not from
-        ``fuzzer_stats`` alone.
+        ``fuzzer_stats`` alone. ``mutant``: the directory of one that fuzzes a mutant.
         """
         if name in self._instances:
             return []
-        path = self._out / name
+        path = mutant or self._out / name
         known = self._known.pop(name, set())
         finds = Finds(
             str(path),
@@ -102,6 +104,7 @@ class Observer:
             ),
             figures or FileFigures(path, name),
             Peers(str(path), name),
+            mutant is not None,
         )
         finds.check()
         return instance.polling_only()
@@ -124,6 +127,15 @@ class Observer:
         """The instance did not run for a while."""
         if name in self._instances:
             self._instances[name].figures.interrupted()
+
+    def drop(self, name: str) -> Batch:
+        """Everything that is left of an instance, which is then observed no more."""
+        last = self.last(name)
+        self._offsets = replace(self._offsets, bytes=last.offsets)
+        if instance := self._instances.pop(name, None):
+            instance.finds.forget()
+            instance.figures.close()
+        return last
 
     def close(self) -> None:
         """Stop watching."""
@@ -149,7 +161,7 @@ class Observer:
             path, folder = os.path.split(directory)
             instance = self._instances.get(os.path.basename(path))  # noqa: PTH119
             if instance:
-                events += instance.finds.tell(folder, file)
+                events += instance.sorted_out(instance.finds.tell(folder, file))
         if lost:
             for instance in self._instances.values():
                 instance.finds.rescan()
@@ -170,13 +182,14 @@ class _Instance:
     relay: Relay
     figures: FiguresSource
     peers: Peers
+    mutant: bool
     warn_due: float = 0.0
     said: bool = False
     trouble: str = ""
 
     def look(self, *, last: bool = False) -> Iterator[Event]:
         """News, told one by one: what was told once is never told again."""
-        yield from self.finds.look(FINDS_AT_ONCE, last=last)
+        yield from self.sorted_out(self.finds.look(FINDS_AT_ONCE, last=last))
         yield from self.polling_only()
         yield from self.relay.read(last=last)
         now = time.monotonic()
@@ -194,6 +207,22 @@ class _Instance:
             crashes = max(stats.crashes, self.finds.count("crashes"))
             hangs = max(stats.hangs, self.finds.count("hangs"))
             yield replace(stats, crashes=crashes, hangs=hangs)
+
+    def sorted_out(self, found: Sequence[Event]) -> list[Event]:
+        """Of a mutant's finds those that are news.
+
+        What crashes a mutant is no finding: it is run on the target. And mutants that are
+        fuzzed one after the other all begin with what the ones before have found.
+        """
+        if not self.mutant or not found:
+            return list(found)
+        seeds = {str(e.id): o for e in found if isinstance(e, EntrySaved) and (o := origin_of(e))}
+        news: list[Event] = [EntriesSeeded(self.name, seeds)] if seeds else []
+        for event in found:
+            seed = isinstance(event, EntrySaved) and str(event.id) in seeds
+            if not seed and not isinstance(event, FindingSaved):
+                news.append(event)
+        return news
 
     def polling_only(self) -> list[Message]:
         """Say once that inotify cannot help."""

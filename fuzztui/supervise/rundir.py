@@ -29,9 +29,18 @@ class AlreadyRunning(SupervisorError):
 
 @dataclass(frozen=True, slots=True)
 class RunDir:
-    """The paths of a run that is made (:func:`prepare_run`)."""
+    """The paths of a run that is made (:func:`prepare_run`).
+
+    With a ``slot`` (:meth:`in_slot`) those of one mutant's turn in it, whose instances are in
+    a sync directory of their own: what fuzzes another program must not import from them.
+    """
 
     path: Path
+    slot: str = ""
+
+    def in_slot(self, name: str) -> RunDir:
+        """The same run, for the turn of one mutant."""
+        return RunDir(self.path, name)
 
     @property
     def campaign(self) -> Path:
@@ -46,7 +55,22 @@ class RunDir:
     @property
     def out(self) -> Path:
         """The sync directory: one AFL-shaped directory an instance."""
-        return self.path / "out"
+        return (self.turn if self.slot else self.path) / "out"
+
+    @property
+    def seeds(self) -> Path:
+        """What AFL++ starts from."""
+        return (self.turn if self.slot else self.path) / "seeds"
+
+    @property
+    def mutants(self) -> Path:
+        """What there is of the mutants of a campaign that fuzzes them first."""
+        return self.path / "mutants"
+
+    @property
+    def turn(self) -> Path:
+        """The directory of one mutant's turn."""
+        return self.mutants / "slots" / self.slot
 
     @property
     def supervisor(self) -> Path:

@@ -53,6 +53,8 @@ _WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, *MUTANT_COMMANDS)
 
 _MAX_CONTROL = 64 << 20
 
+_DONE = {Pause.name: "paused", Resume.name: "resumed", Stop.name: "stopped"}
+
 
 class Helm(Protocol):
     """What steering needs of the supervisor."""
@@ -86,6 +88,9 @@ class Helm(Protocol):
 
     def pauses_changed(self) -> None:
         """An instance was paused or resumed."""
+
+    def between(self, command: Command, by: str) -> bool:
+        """Do what is meant for all instances while none lives; False where that means nothing."""
 
 
 @dataclass(slots=True)
@@ -220,7 +225,11 @@ class Steering:
             return
         targets = self._targets(entry.command)
         if isinstance(targets, str):
-            self._refuse(command_id, "", targets)
+            if not self._helm.between(entry.command, by):
+                self._refuse(command_id, "", targets)
+                return
+            entry.waiting = {""}
+            self._helm.record(CommandApplied(command_id, detail=_DONE[entry.command.name]))
             return
         entry.waiting = {life.name for life in targets}
         if isinstance(entry.command, Stop):

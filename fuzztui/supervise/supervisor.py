@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import signal
 import socket
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import fuzztui
 from fuzztui.campaign import Campaign
+from fuzztui.model.first import HANDED
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.afl.execute import children
 from fuzztui.supervise.engines import launcher_for
+from fuzztui.supervise.first.desk import Halted
+from fuzztui.supervise.first.stage import MutantsStage
+from fuzztui.supervise.first.steering import queue_deeds
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.journal import Journal
 from fuzztui.supervise.launcher import Deed, instance_names
@@ -35,6 +41,7 @@ from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.steer import Steering
+from fuzztui.wire.commands import Command, Pause, Resume, Stop
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -52,6 +59,7 @@ from fuzztui.wire.events import (
     MutantsFound,
     MutantState,
     MutationStats,
+    StageStarted,
     Stats,
     SupervisorStarted,
 )
@@ -113,19 +121,19 @@ class Supervisor:
         self._ending: Ending | None = None
         self._tasks: set[asyncio.Future[None]] = set()
         self._troubles: set[str] = set()
-        self.lives: Mapping[str, Life] = {
-            name: Life(
-                campaign,
-                home,
-                index,
-                launcher=launcher,
-                desk=self,
-                before=self.state.instances.get(name),
-            )
-            for index, name in enumerate(instance_names(campaign))
-        }
+        self._halt = asyncio.Event()
+        self._first: MutantsStage | None = None
+        self.lives: dict[str, Life] = {}
+        """The instances that are to live now: those of a mutant's turn, or the target's."""
+        if campaign.mutants and self.state.stage != "target":
+            self._first = MutantsStage(campaign, home, launcher, self)
+        else:
+            self._muster()
         self._triage = launcher.triage(campaign, home, self.record, self.state)
-        self.deeds: Mapping[str, Deed] = launcher.deeds(campaign, home)
+        self.deeds: Mapping[str, Deed] = {
+            **launcher.deeds(campaign, home),
+            **(queue_deeds(self.state, self.record) if campaign.mutants else {}),
+        }
         self._steering = Steering(self)
         self._server = ControlServer(home.path, self._steering.submit)
         self._observer = self._make_observer()
@@ -135,7 +143,7 @@ class Supervisor:
 
         Raises :class:`SupervisorError`; nothing has been logged then.
         """
-        if not any(EngineProcess.adopt(self._home.instance(name)) for name in self.lives):
+        if not self._living():
             self._launcher.setup(self._campaign, self._home, self._progress)
             self._clock.start()
 
@@ -171,13 +179,50 @@ class Supervisor:
         ]
         if self._triage:
             jobs.append(asyncio.ensure_future(self._again_and_again(self._triage.run, RESOURCES_S)))
-        await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
+        await self._stages()
         self._clock.stop()  # no budget pays for what follows, and no rate counts it
         await self._describe_the_last()
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, *self._tasks, return_exceptions=True)
         await self._finish()
+
+    async def _stages(self) -> None:
+        """Fuzz: mutants of the target first, if the campaign says so, and then the target."""
+        if self._first is not None:
+            try:
+                await self._first.run()
+            except Halted:
+                return
+            except SupervisorError as e:
+                self.end(Ending("failed", str(e)))
+                return
+            if self._ending:
+                return
+            self._first = None
+            self._muster()
+            async with self._looking:
+                self.record(*self._observe(self._home))
+            self.record(StageStarted("target", self.state.plan))
+        await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
+
+    def _muster(self) -> None:
+        """The target's instances come forward."""
+        campaign = self._campaign
+        if campaign.budget_trials:  # which mutants have used a part of
+            used = sum(i.execs for i in self.state.instances.values() if i.mutant)
+            campaign = replace(campaign, budget_trials=max(1, campaign.budget_trials - used))
+        self.lives = {
+            name: Life(
+                campaign,
+                self._home,
+                index,
+                launcher=self._launcher,
+                desk=self,
+                before=self.state.instances.get(name),
+            )
+            for index, name in enumerate(instance_names(campaign))
+        }
 
     async def _describe_the_last(self) -> None:
         """What was found last is often what the campaign ended for."""
@@ -213,15 +258,16 @@ class Supervisor:
         state, campaign = self.state, self._campaign
         notes: list[Message] = []
         try:
-            for name, life in self.lives.items():
-                self._home.instance(name).mkdir(mode=0o700, exist_ok=True)
-                figures = self._launcher.figures(self._home, name, life.execs)
-                notes += self._observer.add(name, figures)
+            notes += self._observe(self._home)
         except OSError as e:
             raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
+        if campaign.mutants:
+            notes += self._observer.add(HANDED)
         fresh = state.state == "empty"
         # With all instances over, only the campaign's own end was not logged any more.
-        ended = state.state in ENDED or all(life.over for life in self.lives.values())
+        ended = state.state in ENDED or (
+            bool(self.lives) and all(life.over for life in self.lives.values())
+        )
         ended = ended and not self._spent
         budget = (campaign.budget_s, campaign.budget_trials)
         changed = not fresh and budget != (state.budget_s, state.budget_trials)
@@ -232,6 +278,7 @@ class Supervisor:
             if ended or life.state == "failed" or (changed and life.state == "finished"):
                 life.revive()
         adopted = [] if fresh else [n for n, life in self.lives.items() if life.adopt()]
+        adopted += self._first.living() if self._first else []
         if adopted:
             self._clock.count_gap()
         if fresh:
@@ -264,14 +311,16 @@ class Supervisor:
             seed=campaign.seed,
             budget_s=campaign.budget_s,
             budget_trials=campaign.budget_trials,
-            instances=list(self.lives),
+            instances=instance_names(campaign),
             wall=time.time(),
             version=fuzztui.__version__,
         )
 
     async def _retire(self) -> None:
         """End the instances of an earlier start that this campaign has no more."""
-        gone = [name for name in self.state.instances if name not in self.lives]
+        ours = {*instance_names(self._campaign), HANDED}
+        known = self.state.instances
+        gone = [name for name in known if name not in ours and not known[name].mutant]
         await asyncio.gather(
             *(self._retire_one(n) for n in gone if self.state.instances[n].state not in ENDED)
         )
@@ -289,6 +338,74 @@ class Supervisor:
         await self.last_look(name)
         restarts = self.state.instances[name].restarts
         self.record(InstanceState(name, "stopped", 0, reason, restarts))
+
+    # ---------------------------------------------------- what the first stage needs
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the campaign is being ended."""
+        return self._ending is not None
+
+    def now(self) -> float:
+        """Campaign time."""
+        return self._clock.now()
+
+    @contextlib.contextmanager
+    def unpaid(self) -> Iterator[None]:
+        """No budget pays for what is done in it: campaign time stands still."""
+        self._clock.stop()
+        try:
+            yield
+        finally:
+            self._clock.start()
+            self._save_clock()
+
+    async def abide(self, job: Awaitable[None]) -> None:
+        """Wait for ``job``; give it up and raise :class:`Halted` when the campaign ends."""
+        task = asyncio.ensure_future(job)
+        halt = asyncio.ensure_future(self._halt.wait())
+        try:
+            await asyncio.wait({task, halt}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise Halted
+            await task
+        finally:
+            for one in (task, halt):
+                one.cancel()
+            await asyncio.gather(task, halt, return_exceptions=True)
+
+    async def live(self, lives: Sequence[Life], home: RunDir, mutant: str) -> None:
+        """Let instances that fuzz a mutant live, observed, to their end."""
+        if self._ending:
+            raise Halted
+        where = home.out.relative_to(self._home.path)
+        for life in lives:
+            life.paused |= self.state.state == "paused"
+            self.record(InstanceHello(life.name, mutant=mutant, directory=str(where / life.name)))
+            life.adopt()
+            self.lives[life.name] = life
+        async with self._looking:
+            self.record(*self._observe(home, mutant=True))
+        await asyncio.gather(*(self._live(life) for life in lives))
+        for life in lives:
+            await self._look(functools.partial(self._observer.drop, life.name))
+            del self.lives[life.name]
+
+    def _observe(self, home: RunDir, *, mutant: bool = False) -> list[Message]:
+        """Observe the instances that are in ``home``. Raises OSError."""
+        notes: list[Message] = []
+        for name, life in self.lives.items():
+            if life.home == home:
+                life.directory.mkdir(mode=0o700, exist_ok=True)
+                figures = self._launcher.figures(home, name, life.execs)
+                place = life.directory if mutant else None
+                notes += self._observer.add(name, figures, mutant=place)
+        return notes
+
+    def _living(self) -> bool:
+        """Whether any engine of the run is at work, from an earlier supervisor."""
+        own = (self._home.instance(name) for name in instance_names(self._campaign))
+        return any(map(EngineProcess.adopt, own)) or bool(self._first and self._first.living())
 
     # ---------------------------------------------------------- what lives need
 
@@ -317,14 +434,31 @@ class Supervisor:
         elif not paused and self.state.state == "paused":
             self.record(CampaignState("running"))
 
+    def between(self, command: Command, by: str) -> bool:
+        """Pause, resume or stop while a mutant is being built or its finds are handed over."""
+        one: str = getattr(command, "instance", "")
+        if self._first is None or self._ending or one:
+            return False
+        match command:
+            case Stop():
+                self.end(Ending("stopped", f"stopped by {by}" if by else "stopped"))
+            case Pause():
+                self.record(CampaignState("paused"))
+            case Resume():
+                self.record(CampaignState("running"))
+            case _:
+                return False
+        return True
+
     def end(self, ending: Ending) -> None:
         """End the campaign: all instances, cleanly. Told again they end without finishing."""
         if self._ending and ending.state == "finished":
             return
         if not self._ending:
             self._ending = ending
+            self._halt.set()
             self.record(CampaignState("stopping", ending.reason))
-        for life in self.lives.values():
+        for life in list(self.lives.values()):
             self.end_one(life, ending)
 
     def deserted(self) -> None:
@@ -339,6 +473,8 @@ class Supervisor:
 
     def _react(self, event: Event) -> None:
         """Something was recorded and is in the state."""
+        if self._first:
+            self._first.heard(event)
         life = self.lives.get(getattr(event, "instance", ""))
         if self._triage and isinstance(event, FindingSaved):
             self._triage.saw(event)
@@ -360,7 +496,7 @@ class Supervisor:
         if not self._ending:
             if ending := self._limits.reached(self.state, self._running()):
                 self.end(ending)
-            for life in self.lives.values():
+            for life in list(self.lives.values()):
                 life.watch_progress()
 
     async def _look(self, job: Callable[[], Batch]) -> None:
@@ -388,11 +524,11 @@ class Supervisor:
         return measure
 
     async def _watch_halts(self) -> None:
-        for life in self.lives.values():
+        for life in list(self.lives.values()):
             life.watch_halts()
 
     async def _tidy(self) -> None:
-        for life in self.lives.values():
+        for life in list(self.lives.values()):
             await asyncio.to_thread(self._launcher.tidy, life.directory)
 
     async def _again_and_again(self, job: Callable[[], Awaitable[None]], every: float) -> None:
@@ -472,6 +608,8 @@ class Supervisor:
         """How a campaign ended whose instances all ended by themselves."""
         if words := spent(self._campaign, self.state, self._running()):
             return Ending("finished", words)  # the campaign's budget, not an instance's share
+        if not self.lives:
+            return Ending("stopped", "")
         states = {life.state for life in self.lives.values()}
         reasons = [self.state.instances[name].reason for name in self.lives]
         for state in ("finished", "stopped", "failed"):

@@ -144,7 +144,10 @@ class PromoteMutants(Command):
 
 @dataclass(frozen=True, slots=True)
 class MoveMutants(Command):
-    """Reorder: when mutants wait for their turn, these come ``to`` "first" or "last"."""
+    """Reorder: when mutants wait for their turn, these come ``to`` "first" or "last".
+
+    In a queue also one place "up" or "down".
+    """
 
     name: ClassVar[str] = "move-mutants"
     select: str

@@ -26,6 +26,7 @@ __all__ = [
     "CommandIssued",
     "CommandProgress",
     "CommandRejected",
+    "EntriesSeeded",
     "EntryDescribed",
     "EntrySaved",
     "Event",
@@ -34,8 +35,11 @@ __all__ = [
     "InstanceHello",
     "InstanceState",
     "Message",
+    "MutantPlaces",
+    "MutantStage",
     "Record",
     "Resources",
+    "StageStarted",
     "Stats",
     "SupervisorStarted",
     "Synced",
@@ -172,6 +176,8 @@ class InstanceHello(Event):
     unable: dict[str, Any] = field(default_factory=dict)
     """Why a command cannot be obeyed, in words, by its name."""
     directory: str = ""
+    mutant: str = ""
+    """The id of the mutant that it fuzzes, "" for the target itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +266,19 @@ class EntrySaved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class EntriesSeeded(Event):
+    """What an instance that fuzzes a mutant began with: ``{id: "m7/45"}``, by its own numbers.
+
+    Instead of an :class:`EntrySaved` for each: mutants that are fuzzed one after the other
+    pass their whole queues on.
+    """
+
+    kind: ClassVar[str] = "entries_seeded"
+    instance: str
+    origins: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class EntryDescribed(Event):
     """What a queue entry's file name cannot say; a later event replaces an earlier one.
 
@@ -285,7 +304,8 @@ class FindingSaved(Event):
     """A file appeared in crashes/ or hangs/. ``category`` is crash or hang.
 
     ``file`` (relative to the instance directory) identifies it: names of any
-    shape are findings too, then with ``id`` -1.
+    shape are findings too, then with ``id`` -1. ``sync``: whose queue ``src`` is of, if not
+    its own (the corpus of a mutant that was run on the target).
     """
 
     kind: ClassVar[str] = "finding_saved"
@@ -299,6 +319,7 @@ class FindingSaved(Event):
     time_ms: int = 0
     execs: int = 0
     size: int = -1
+    sync: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +356,8 @@ class MutantsFound(Event):
     of ``mutants`` is ``{"id", "line", "function", "operator", "before", "after"}``, and
     ``"static": true`` for what cannot be swapped into the running program (module and
     class level code, defaults): those run in a child process that imports it anew.
-    Every instance tells the same; who says it first counts.
+    Every instance tells the same; who says it first counts. Where mutants are fuzzed one by
+    one (fuzz-first) ``instance`` is "" and each has its ``"place"`` in the queue.
     """
 
     kind: ClassVar[str] = "mutants_found"
@@ -413,6 +435,50 @@ class MutationStats(Event):
     backlog: int = 0
     phase: str = ""
     """What the analysis does now: "" (the loop), "exact" (the exact pass)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted(Event):
+    """A stage of a fuzz-first campaign began: ``mutants``, then ``target``.
+
+    ``plan``: what the budget allows for mutants: ``mutants_s`` or ``mutants_trials`` for all,
+    ``each_s`` or ``each_trials`` for one, ``count`` of them; ``made`` mutants there are,
+    ``blank`` more were left out as they differ in blanks only.
+    """
+
+    kind: ClassVar[str] = "stage_started"
+    stage: str
+    plan: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MutantStage(Event):
+    """How far the fuzzing of one mutant has come.
+
+    ``stage``: queued, building, built, pruning, fuzzing, collecting, done; or, for good, failed (it
+    does not build), dropped (the same program as another, which ``reason`` names), refused
+    (it cannot be fuzzed: it fails on all inputs). ``slot``: the instance that fuzzes it.
+    ``costs`` in seconds: build, prune, start, handover. ``brought``: kept and aside (inputs
+    left by the pruning), and what its corpus brought to the target: entries, edges, crashes,
+    hangs; and kills. Both replace what was told of the same name.
+    """
+
+    kind: ClassVar[str] = "mutant_stage"
+    id: str
+    stage: str
+    slot: str = ""
+    reason: str = ""
+    costs: dict[str, Any] = field(default_factory=dict)
+    brought: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MutantPlaces(Event):
+    """Mutants got other places in the queue, which is in the order of these numbers."""
+
+    kind: ClassVar[str] = "mutant_places"
+    places: dict[str, Any] = field(default_factory=dict)
 
 
 # ------------------------------------------------------------------ steering

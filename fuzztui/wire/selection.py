@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeVar
 
 __all__ = ["KEYS", "Selection", "SelectionError", "parse_selection"]
 
-KEYS: Final = ("file", "function", "operator", "line", "state")
+KEYS: Final = ("file", "function", "operator", "line", "state", "stage")
 
 
 class SelectionError(ValueError):
@@ -55,7 +55,7 @@ class Selection:
 
 
 def _holds(mutant: Selectable, key: str, wanted: str) -> bool:
-    value = str(getattr(mutant, key))
+    value = str(getattr(mutant, key, ""))  # engines know of no stages
     if key == "operator":
         value, wanted = value.casefold(), wanted.casefold()
     if fnmatchcase(value, wanted):
@@ -69,7 +69,7 @@ def _holds(mutant: Selectable, key: str, wanted: str) -> bool:
 def parse_selection(text: str) -> Selection:
     """``ID``, or ``key=value[,key=value...]`` with shell wildcards in the values.
 
-    Keys: file, function, operator, line, state. Raises :class:`SelectionError`.
+    Keys: file, function, operator, line, state, stage. Raises :class:`SelectionError`.
     """
     text = text.strip()
     if not text:

@@ -10,14 +10,21 @@ from fuzztui.wire.commands import COMMAND_NAMES
 from fuzztui.wire.events import (
     EVENT_KINDS,
     CommandIssued,
+    EntriesSeeded,
+    EntrySaved,
+    FindingSaved,
+    InstanceHello,
+    MutantPlaces,
     MutantRuns,
     MutantsFound,
+    MutantStage,
     MutantState,
     Record,
+    StageStarted,
     Unknown,
 )
 
-INSTANCES = ["main", "w1", "[/x]", "a\x1b[31m", "\ud800", ""]
+INSTANCES = ["main", "w1", "handed", "[/x]", "a\x1b[31m", "\ud800", ""]
 STATES = ["running", "paused", "restarting", "stopped", "finished", "failed", "starting", "?"]
 FILES = ["crashes/a", "crashes/b", "hangs/c", "crashes/\u202e", ""]
 
@@ -39,6 +46,7 @@ FLOATS = st.one_of(
 )
 HOSTILE_FLOATS = st.one_of(FLOATS, st.sampled_from([math.nan, math.inf, -math.inf, 10**400]))
 # Without surrogates: two of them next to each other would be one character after JSON.
+HOSTILE_JSON = st.one_of(st.none(), st.booleans(), st.just([]), st.sampled_from([10**400, "7"]))
 TEXTS = st.one_of(st.sampled_from(["", "x", "[b]\x00"]), st.text(max_size=8))
 FLAT = st.dictionaries(
     TEXTS.filter(lambda k: k not in ("k", "s", "t")),
@@ -58,14 +66,46 @@ MUTANT = st.fixed_dictionaries(
         "before": TEXTS,
         "after": TEXTS,
         "static": st.one_of(st.booleans(), TEXTS),
+        "place": st.one_of(FLOATS, HOSTILE_JSON),
     },
 )
+FIGURES_BY_NAME = st.dictionaries(
+    st.one_of(
+        st.sampled_from(
+            ["mutants_s", "mutants_trials", "each_s", "each_trials", "abreast", "count", "build",
+             "kept", "aside", "entries", "edges", "crashes", "kills"]
+        ),
+        TEXTS,
+    ),
+    st.one_of(FLOATS, INTS, HOSTILE_JSON),
+    max_size=5,
+)  # fmt: skip
+STAGES = [
+    "queued", "building", "built", "pruning", "fuzzing", "fuzzing", "collecting", "done", "failed",
+    "dropped", "refused", "?",
+]  # fmt: skip
+KEYS = ["main/0", "main/1", "w1/0", "w1/3", "handed/2", "seed:x", "", "/"]
+SYNC = st.sampled_from(["", "main", "w1", "handed"])
 OWN = {
     (MutantsFound, "mutants"): st.lists(st.one_of(MUTANT, MUTANT, TEXTS), max_size=4),
     (MutantState, "id"): MUTANTS,
     (MutantState, "state"): st.sampled_from(
         ["pending", "alive", "killed", "killed", "skipped", "equivalent", "invalid", "?"]
     ),
+    (InstanceHello, "mutant"): MUTANTS,
+    (EntriesSeeded, "origins"): st.dictionaries(
+        st.integers(-1, 6).map(str), st.one_of(st.sampled_from(KEYS), HOSTILE_JSON), max_size=4
+    ),
+    (EntrySaved, "sync"): SYNC,
+    (FindingSaved, "sync"): SYNC,
+    (StageStarted, "stage"): st.sampled_from(["mutants", "mutants", "target", "", "?"]),
+    (StageStarted, "plan"): FIGURES_BY_NAME,
+    (MutantStage, "id"): MUTANTS,
+    (MutantStage, "stage"): st.sampled_from(STAGES),
+    (MutantStage, "slot"): st.sampled_from(INSTANCES),
+    (MutantStage, "costs"): FIGURES_BY_NAME,
+    (MutantStage, "brought"): FIGURES_BY_NAME,
+    (MutantPlaces, "places"): st.dictionaries(MUTANTS, st.one_of(FLOATS, HOSTILE_JSON), max_size=4),
     (MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
 }
 """Fields that mean something else than others of their name or type."""

@@ -11,14 +11,22 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.model import selectors
+from fuzztui.model import first, selectors
 from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, Mark, from_json, tables, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.series import LIMIT
 from fuzztui.model.state import MUTANT_STATES, RECENT_COMMANDS, RECENT_RECORDS, Changes, State
+from fuzztui.model.status import status_dict
 from fuzztui.wire.codec import decode_record
-from fuzztui.wire.events import MutantState, Record, Stats
+from fuzztui.wire.events import (
+    FindingDescribed,
+    FindingSaved,
+    InstanceHello,
+    MutantState,
+    Record,
+    Stats,
+)
 
 thorough = settings(max_examples=examples(80))
 
@@ -31,6 +39,26 @@ def folded(records):
 
 def through_json(data):
     return json.loads(json.dumps(data, allow_nan=False))
+
+
+def as_told(records):
+    """Without what no supervisor says.
+
+    Of an instance that fuzzes a mutant it says so before all else, and of no findings.
+    """
+    known, fuzzing, kept = set(), set(), []
+    for record in records:
+        event = record.event
+        name = getattr(event, "instance", None)
+        if isinstance(event, InstanceHello) and event.mutant:
+            if name in known and name not in fuzzing:
+                continue
+            fuzzing.add(name)
+        if not (isinstance(event, FindingSaved | FindingDescribed) and name in fuzzing):
+            kept.append(record)
+            known.add(name)
+            known.update(getattr(event, "instances", ()))
+    return kept
 
 
 def same(a, b):
@@ -108,7 +136,7 @@ def test_the_fold_never_raises_and_stays_json(records, t, seq):
     state = folded(records)
     restored = from_json(through_json(to_json(state)))
     same(restored, state)
-    json.dumps(selectors.status_dict(state), allow_nan=False)
+    json.dumps(status_dict(state), allow_nan=False)
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -126,7 +154,7 @@ def test_kinds_of_the_future_are_counted(dicts):
 @thorough
 @given(logs())
 def test_totals_are_what_the_instances_add_up_to(records):
-    state = folded(records)
+    state = folded(as_told(records))
     t = selectors.totals(state)
 
     def last(name):
@@ -183,6 +211,27 @@ def test_mutants_are_counted_as_their_rows_say(records):
     summary = selectors.mutants_summary(state)
     if summary.score is not None and summary.adjusted is not None:
         assert 0 <= summary.score <= summary.adjusted <= 1
+
+
+@thorough
+@given(logs(max_size=60, floats=HOSTILE_FLOATS), st.floats(0, 1e9))
+def test_a_queue_of_mutants_can_always_be_told_of(records, now):
+    state = folded(records)
+    rows = first.queue(state)
+    assert all(m.stage in first.WAITING and m.state == "pending" for m in rows)
+    assert [m.place for m in rows] == sorted(m.place for m in rows)
+    view = first.outlook(state, now)
+    assert view.waiting == len(rows)
+    assert 0 <= view.left <= len(rows)
+    assert first.outlook(state, now, rows) == view
+    sorted(state.mutants.values(), key=first.order)
+    for m in state.mutants.values():
+        assert first.fuzzed_for(state, m, now) >= 0
+        assert all(type(n) is int for n in m.brought.values())
+        first.twin(m, state.mutants)
+    for row in [*state.entries.values(), *state.findings.values()]:
+        behind = first.mutant_behind(state, row)
+        assert not behind or any(i.mutant == behind for i in state.instances.values())
 
 
 @thorough

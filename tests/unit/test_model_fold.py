@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from fuzztui.model.fold import MOST_UNKNOWN_KINDS, apply
-from fuzztui.model.selectors import progress, remaining, running_time, status_dict, totals
+from fuzztui.model.selectors import progress, remaining, running_time, totals
 from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, State
+from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,

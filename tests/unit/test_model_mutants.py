@@ -8,6 +8,7 @@ from fuzztui.model import selectors
 from fuzztui.model.checkpoint import Mark, from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
+from fuzztui.model.status import status_dict
 from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
@@ -183,14 +184,14 @@ def test_the_status_object_adds_instances_up():
         MutationStats("s1", 3.0, nan, 0.5, 0.25, runs=-4, unexecuted=5, phase="exact"),
         MutationStats("s2", share=0.25),
     )
-    mutants = selectors.status_dict(state)["mutants"]
+    mutants = status_dict(state)["mutants"]
     assert (mutants["total"], mutants["killed"], mutants["score"]) == (4, 1, 0.25)
     assert mutants["time"] == {
         "original_s": 4.0, "mutants_s": 2.0, "compile_s": 1.0, "rest_s": 0.5,
     }  # fmt: skip
     assert (mutants["pairs"]["runs"], mutants["pairs"]["unexecuted"]) == (10, 10)
     assert (mutants["share"], mutants["backlog"], mutants["phase"]) == (0.375, 3, "exact")
-    assert selectors.status_dict(State())["mutants"] is None
+    assert status_dict(State())["mutants"] is None
 
 
 def test_sorting_and_filtering():

@@ -6,6 +6,7 @@ from fuzztui.model import selectors
 from fuzztui.model.fold import apply
 from fuzztui.model.series import LIMIT, Series
 from fuzztui.model.state import State
+from fuzztui.model.status import status_dict
 from fuzztui.supervise.finds import entry_event
 from fuzztui.wire.events import (
     CampaignStarted,
@@ -142,7 +143,7 @@ def test_rate_over_a_window():
 
 
 def test_the_status_object():
-    status = selectors.status_dict(CAMPAIGN)
+    status = status_dict(CAMPAIGN)
     assert json.loads(json.dumps(status, allow_nan=False)) == status
     wanted = {
         "name": "c",
@@ -166,7 +167,7 @@ def test_the_status_object():
         ("KeyError: 1", 2, 5),
         ("", 1, 1),
     ]
-    assert selectors.status_dict(State())["coverage"] == {
+    assert status_dict(State())["coverage"] == {
         "covered": None,
         "total": None,
         "valid": None,

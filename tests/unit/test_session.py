@@ -488,7 +488,7 @@ def test_a_full_disk_only_costs_the_checkpoint(run, monkeypatch):
 
 
 def test_the_final_state_is_json(kept):
-    from fuzztui.model.selectors import status_dict
+    from fuzztui.model.status import status_dict
 
     session = Session(kept, LiveClock())
     drain(session)

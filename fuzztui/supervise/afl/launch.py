@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from fuzztui.campaign import Campaign
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import seeder
@@ -107,7 +109,7 @@ class AflFuzz:
         _check_program("command", campaign.target["command"][0], campaign)
         if cmplog not in ("", "0"):
             _check_program("cmplog", cmplog, campaign)
-        gather_seeds(campaign.engine["seeds"], _seeds(home), progress)
+        gather_seeds(campaign.engine["seeds"], home.seeds, progress)
         self._library = steering_library(progress)
         if reason := self._library[1]:
             progress(f"queue entries cannot be skipped or promoted: {reason}")
@@ -129,7 +131,8 @@ class AflFuzz:
             *plan.options.words,
         ]
         argv = [
-            *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(_seeds(home))),
+            *(_bounds() if campaign.slot else ()),
+            *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(home.seeds)),
             *("-o", str(home.out), "-S" if index else "-M", name),
             *options,
             *("--", *campaign.target["command"]),
@@ -185,7 +188,7 @@ class AflFuzz:
     def _plan(self, campaign: Campaign, index: int) -> _Plan:
         """The spread's options or the user's, without what would exclude one another."""
         engine = campaign.engine
-        own: list[str] | None = engine["options"].get(instance_names(campaign)[index])
+        own: list[str] | None = engine["options"].get(f"s{index}" if index else "main")
         for_all = split_options(engine["extra_args"])
         if own is None:
             chosen = spread(index, campaign.instances, campaign.target["cmplog"])
@@ -283,8 +286,23 @@ def _environment(plan: _Plan, home: RunDir, name: str, *, cpu_given: bool) -> di
     return env
 
 
-def _seeds(home: RunDir) -> Path:
-    return home.path / "seeds"
+MORE_PROCESSES = 1000
+"""So many more than there are when it begins."""
+
+LARGEST_FILE = 1 << 30
+"""Bytes that a mutant may write into one file: its cwd is ours, and so is the disk."""
+
+
+def _bounds() -> tuple[str, ...]:
+    """What an afl-fuzz is started by that fuzzes a mutant; nothing where util-linux lacks it."""
+    prlimit = shutil.which("prlimit")
+    if prlimit is None:
+        return ()
+    # Of the user's, who has others too. It does not hold for root.
+    owners = (p.info["uids"] for p in psutil.process_iter(["uids"]))
+    ours = sum(uids is not None and uids.real == os.getuid() for uids in owners)
+    bounds = (f"--fsize={LARGEST_FILE}", "--core=0", f"--nproc={ours + MORE_PROCESSES}")
+    return (prlimit, *bounds, "--")
 
 
 def _tool(campaign: Campaign, name: str) -> str:

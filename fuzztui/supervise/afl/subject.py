@@ -16,7 +16,7 @@ from fuzztui.supervise.afl.spread import OPTIONS
 from fuzztui.supervise.files import read_regular
 from fuzztui.supervise.rundir import SupervisorError
 
-__all__ = ["Subject", "find_file", "repro_command_line"]
+__all__ = ["Subject", "find_file", "keeps_shadow", "repro_command_line"]
 
 HANG_S = 1.0
 """What AFL++ calls a hang takes this long at least (its hang_tmout)."""
@@ -98,7 +98,7 @@ class Subject:
             command,
             env,
             Path(target["cwd"]) if target.get("cwd") else None,
-            0 if memory and _holds(command[0], _SHADOW) else memory,
+            0 if memory and keeps_shadow(command[0]) else memory,
             float(target.get("timeout_s") or 0) or _calibrated(directory) or HANG_S,
             f"input{ending}",
             tuple(mode for mode in _MODES if mode in given),
@@ -212,6 +212,11 @@ def _calibrated(directory: Path | None) -> float:
     except OSError:
         return 0.0
     return int(found[1]) / 1000 if found else 0.0
+
+
+def keeps_shadow(program: str) -> bool:
+    """Whether a program was built with a sanitizer that no limit of memory leaves room for."""
+    return _holds(program, _SHADOW)
 
 
 def _holds(program: str, marks: tuple[bytes, ...]) -> bool:

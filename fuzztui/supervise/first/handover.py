@@ -14,15 +14,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzztui.model.first import HANDED
 from fuzztui.supervise.first.batch import Batch, Progress, Verdict, silent
 from fuzztui.supervise.first.ledger import Ledger
 from fuzztui.supervise.first.prune import Input, file_name, gather, run_all, write_whole
 from fuzztui.supervise.first.showmap import read_input
 
-__all__ = ["HANDED", "Handed", "Handover"]
+__all__ = ["Handed", "Handover"]
 
-HANDED = "handed"
-"""The instance's name that it has in the sync directory."""
 
 TRACELESS = 20
 """So many findings without a trace are kept of one hand-over: nothing tells them apart."""

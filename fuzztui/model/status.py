@@ -1,0 +1,116 @@
+"""What ``fuzztui status --json`` says of a campaign."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from fuzztui.model.first import first_dict
+from fuzztui.model.mutation import mutants_dict
+from fuzztui.model.selectors import (
+    ENDED,
+    Group,
+    groups,
+    pending_commands,
+    progress,
+    remaining,
+    throughput,
+    totals,
+)
+from fuzztui.model.state import Instance, State
+
+__all__ = ["status_dict"]
+
+
+def status_dict(state: State) -> dict[str, Any]:
+    """The object of ``fuzztui status --json``: JSON data. ``null`` is what nobody reports."""
+    t = totals(state)
+    return {
+        "name": state.name,
+        "engine": state.engine,
+        "target": state.target,
+        "state": state.state,
+        "reason": state.reason,
+        "elapsed_s": state.t,
+        "budget_s": state.budget_s or None,
+        "budget_trials": state.budget_trials or None,
+        "remaining_s": remaining(state),
+        "progress": progress(state),
+        "seed": state.seed,
+        "execs": t.execs,
+        "execs_per_sec": _or_none(throughput(state)),
+        "corpus": t.corpus,
+        "crashes": t.crashes,
+        "hangs": t.hangs,
+        "coverage": {
+            "covered": _or_none(t.edges),
+            "total": _or_none(t.edges_total),
+            "valid": _or_none(t.edges_valid),
+        },
+        "valid": _or_none(t.valid),
+        "invalid": _or_none(t.invalid),
+        "mutants": mutants_dict(state),
+        "first": first_dict(state),
+        "last_find_s": _or_none(t.last_find_t),
+        "findings": [_group_dict(g) for g in groups(state)],
+        "instances": [_instance_dict(i, state) for i in state.instances.values()],
+        "pending_commands": pending_commands(state),
+        "unknown_events": sum(state.unknown.values()),
+        "log_seq": state.seq,
+    }
+
+
+_Figure = TypeVar("_Figure", int, float)
+
+
+def _or_none(figure: _Figure) -> _Figure | None:
+    return figure if figure >= 0 else None
+
+
+def _age(t: float, now: float) -> float | None:
+    return round(max(0.0, now - t), 3) if t >= 0 else None
+
+
+def _group_dict(group: Group) -> dict[str, Any]:
+    first = group.first
+    return {
+        "signature": group.signature or None,
+        "category": first.category,
+        "title": first.title,
+        "place": first.place,
+        "first": first.key,
+        "first_s": first.t,
+        "files": len(group.findings),
+        "count": group.count,
+    }
+
+
+def _instance_dict(i: Instance, state: State) -> dict[str, Any]:
+    over = state.state in ENDED or i.state in ENDED
+    return {
+        "id": i.id,
+        "state": i.state,
+        "reason": i.reason,
+        "pid": i.pid or None,
+        "restarts": i.restarts,
+        "execs": i.execs,
+        "execs_per_sec": _or_none(i.execs_per_sec),
+        "corpus": i.corpus,
+        "crashes": i.crashes,
+        "hangs": i.hangs,
+        "coverage": {
+            "covered": _or_none(i.edges),
+            "total": _or_none(i.edges_total),
+            "valid": _or_none(i.edges_valid),
+        },
+        "stability": _or_none(i.stability),
+        "cpu": i.cpu,
+        "rss": i.rss,
+        "stats_s": _or_none(i.stats_t),
+        "age_s": None if over else _age(i.stats_t, state.t),
+        "slow_age_s": None if over else _age(i.slow_t, state.t),
+        "directory": i.directory or None,
+        "mutant": i.mutant or None,
+        "peers": i.peers,
+        "capabilities": i.capabilities,
+        "unable": i.unable,
+    }

@@ -1,0 +1,179 @@
+"""The inputs of a fuzz-first campaign: what each mutant starts from, and what becomes of its finds.
+
+(Paper: "Using the Mutants".) Inputs are never lost: what one mutant does not survive is put
+aside under its name, and what any mutant found is run on the target at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzztui.campaign import Campaign
+from fuzztui.model.state import State
+from fuzztui.supervise.addseed import ADDED
+from fuzztui.supervise.first.batch import Batch
+from fuzztui.supervise.first.ground import Ground
+from fuzztui.supervise.first.handover import Handed, Handover
+from fuzztui.supervise.first.kills import Matrix, killed_by
+from fuzztui.supervise.first.prune import (
+    Input,
+    Pruned,
+    gather,
+    gather_seeds,
+    lay_out,
+    prune,
+    put_aside,
+)
+from fuzztui.supervise.rundir import RunDir
+
+__all__ = ["Corpora", "Harvest", "slot_number", "slots_of"]
+
+_SLOT = re.compile(r"m([0-9]+)")
+
+
+def slot_number(name: str) -> int:
+    """``m7`` is 7; 0 for what is no mutant's turn."""
+    match = _SLOT.fullmatch(name)
+    return int(match[1]) if match else 0
+
+
+def slots_of(home: RunDir, slot: str) -> list[str]:
+    """The instances that there are in the sync directory of a mutant's turn."""
+    out = home.in_slot(slot).out
+    names = [p.name for p in out.iterdir() if p.is_dir()] if out.is_dir() else []
+    return sorted(names, key=lambda name: (len(name), name))
+
+
+@dataclass(frozen=True, slots=True)
+class Harvest:
+    """What a mutant's turn has brought."""
+
+    handed: Handed
+    kills: dict[str, str]
+    """Oracle by the origin of the input that kills it."""
+    new_kills: int
+
+
+class Corpora:
+    """All inputs of a run. :meth:`start` it first. Raises :class:`SupervisorError`."""
+
+    def __init__(self, campaign: Campaign, home: RunDir, ground: Ground) -> None:
+        self._sequential = campaign.mutants["use"] == "sequential"
+        self._returns: bool = campaign.mutants["returns"]
+        self._keeps_seeds = ground.keeps_seeds
+        self._home = home
+        self._handover = Handover(home.out, ground.batch((), "target"))
+        self.matrix = Matrix(home.mutants / "kills.jsonl")
+        strict = campaign.mutants["oracle"] == "output"
+        self._outputs = ground.outputs() if strict else None
+        self._comparing = asyncio.Lock()
+        self._verdicts: dict[str, str] = {}
+        self._seeds: list[Input] = []
+        self._last: list[Input] | None = None
+        """The corpus of the mutant that was fuzzed last."""
+        self._aside: dict[str, Input] = {}
+
+    @property
+    def seeds(self) -> list[Path]:
+        """The files that the campaign starts from."""
+        return [one.path for one in self._seeds]
+
+    async def start(self, state: State) -> None:
+        """Run the seeds on the target; find what an earlier supervisor has left."""
+        self._seeds = await asyncio.to_thread(gather_seeds, self._home.seeds)
+        await self._handover.start(self._seeds)
+        self._verdicts = (await self._handover.take(self._seeds)).verdicts
+        done = (m.slot for m in state.mutants.values() if m.stage == "done")
+        last = max(done, key=slot_number, default="")
+        if last and self._sequential:
+            queue = await asyncio.to_thread(self._queue_of, last)
+            self._last = await asyncio.to_thread(self._left_by, last, queue)
+
+    async def next_for(self, slot: str, batch: Batch) -> tuple[Pruned, dict[str, str]]:
+        """Lay the seeds of a mutant's turn out; what it survives, and which inputs kill it.
+
+        The kills by origin. ``batch`` runs the mutant.
+        """
+        corpus = await asyncio.to_thread(self._corpus)
+        pruned = await prune(batch, corpus)
+        await asyncio.to_thread(put_aside, pruned, self._home.mutants / "aside" / slot)
+        if pruned.kept or not pruned.aside:
+            await asyncio.to_thread(lay_out, pruned.kept, self._home.in_slot(slot).seeds)
+        self._aside |= {one.digest: one for one, _ in pruned.aside}
+        on_mutant = {one.digest: outcome for one, outcome in pruned.aside}
+        kills = killed_by(on_mutant, await self._on_target([one for one, _ in pruned.aside]))
+        return pruned, _by_origin(kills, (one for one, _ in pruned.aside))
+
+    async def harvest(
+        self, mutant: str, slot: str, batch: Batch | None, command: Sequence[str]
+    ) -> Harvest:
+        """Run what a mutant's turn has found on the target, and see what kills the mutant.
+
+        ``batch`` and ``command`` run the mutant, None and () where it is there no more: then
+        nobody can tell whether what afl-fuzz took for a crash or hang is one.
+        """
+        queue = await asyncio.to_thread(self._queue_of, slot)
+        failing = await asyncio.to_thread(self._failing_of, slot)
+        handed = await self._handover.take([*queue, *failing])
+        self._verdicts |= handed.verdicts
+        on_mutant: dict[str, str] = {}
+        if batch is not None:
+            # Run again: on a busy machine afl-fuzz takes slow inputs for hangs.
+            suspects = [one for one in failing if handed.verdicts.get(one.digest) == "ok"]
+            verdicts = await batch.run([one.path for one in suspects])
+            pairs = zip(suspects, verdicts, strict=True)
+            on_mutant = {one.digest: verdict.outcome for one, verdict in pairs}
+        kills = _by_origin(killed_by(on_mutant, handed.verdicts), failing)
+        kills |= await self._telling(command, queue)
+        new = await asyncio.to_thread(self.matrix.add, mutant, kills)
+        if self._sequential:
+            self._last = await asyncio.to_thread(self._left_by, slot, queue)
+        return Harvest(handed, kills, new)
+
+    async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
+        """Kills by another output, where the campaign counts those."""
+        if self._outputs is None or not command:
+            return {}
+        fit = [one for one in queue if self._verdicts.get(one.digest) == "ok"]
+        async with self._comparing:
+            return _by_origin(await self._outputs.differing(command, fit), fit)
+
+    def _corpus(self) -> list[Input]:
+        """What the next mutant starts from, each content once."""
+        own = self._seeds if self._last is None else self._last
+        added = gather(self._home.out, [ADDED])
+        back = list(self._aside.values()) if self._returns and self._sequential else []
+        return list(
+            {one.digest: one for one in [*own, *added, *back] if one.path.exists()}.values()
+        )
+
+    async def _on_target(self, inputs: Sequence[Input]) -> dict[str, str]:
+        unknown = [one for one in inputs if one.digest not in self._verdicts]
+        if unknown:
+            self._verdicts |= (await self._handover.take(unknown)).verdicts
+        return self._verdicts
+
+    def _queue_of(self, slot: str) -> list[Input]:
+        return gather(self._home.in_slot(slot).out, slots_of(self._home, slot))
+
+    def _left_by(self, slot: str, queue: list[Input]) -> list[Input]:
+        """What the next mutant starts from.
+
+        zest takes up what is news on the mutant, and makes that smaller: the rest may be
+        worth something to the next one.
+        """
+        seeds = [] if self._keeps_seeds else gather_seeds(self._home.in_slot(slot).seeds)
+        return list({one.digest: one for one in [*seeds, *queue]}.values())
+
+    def _failing_of(self, slot: str) -> list[Input]:
+        names = slots_of(self._home, slot)
+        return gather(self._home.in_slot(slot).out, names, ("crashes", "hangs"))
+
+
+def _by_origin(kills: dict[str, str], inputs: Iterable[Input]) -> dict[str, str]:
+    names = {one.digest: one.origin for one in inputs}
+    return {names[digest]: oracle for digest, oracle in kills.items() if digest in names}

@@ -1,0 +1,243 @@
+"""Fuzz-first campaigns with zest: hand-over, kills, what cannot start, and interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from supervised import Supervised
+
+from fuzztui.campaign import load, write_frozen
+from fuzztui.model.first import HANDED, mutant_behind
+from fuzztui.model.selectors import ENDED, lineage
+from fuzztui.supervise.daemon import prepare_run, start
+from fuzztui.wire.events import (
+    EntrySaved,
+    FindingDescribed,
+    Message,
+    MutantStage,
+    SupervisorStarted,
+)
+
+pytestmark = pytest.mark.slow
+
+DOOR = '''\
+"""Lets in what has the right sum."""
+
+
+class DoorError(Exception):
+    """Not let in."""
+
+
+def opened(data: bytes) -> bytes:
+    """What is behind the first byte, which is the sum of the rest."""
+    total = 0
+    for number in data[1:]:
+        total = total * 31 + number & 255
+    if len(data) < 5 or data[0] != total:
+        raise DoorError
+    return data[1:]
+'''
+ROOMS = '''\
+"""Behind the door."""
+
+from rooms.door import opened
+
+
+def enter(data: bytes) -> int:
+    """Conditions, one in the other."""
+    data = opened(data)
+    steps = 0
+    if data[0] > 100:
+        steps += 1
+        if data[1] < 50:
+            steps += 1
+            if data[2] == data[3]:
+                steps += 1
+                if data[1] > 40:
+                    raise KeyError("found")
+    return steps
+'''
+
+
+class First(Supervised):
+    """A campaign that fuzzes mutants of :data:`DOOR` first."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, "zest")
+        package = directory / "rooms"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "door.py").write_text(DOOR)
+        (package / "inside.py").write_text(ROOMS)
+        (directory / "seeds").mkdir()
+        (directory / "seeds" / "hello").write_bytes(b"hello you")
+
+    def begin(self, *overrides: str, budget: str = "30s", per_mutant: str = "3s") -> None:
+        self.file.write_text(
+            f"""
+[campaign]
+name = "first"
+output = "{self.run}"
+budget = "{budget}"
+[target]
+function = "rooms.inside:enter"
+include = ["rooms"]
+expected = ["rooms.door.DoorError", "IndexError"]
+timeout = "200ms"
+[engine]
+kind = "zest"
+seeds = ["seeds"]
+[mutants]
+sources = ["rooms.door:13-17"]
+per_mutant = "{per_mutant}"
+listed = 60
+"""
+        )
+        prepare_run(self.run)
+        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+        start(self.run)
+
+    def finished(self):
+        self.until(lambda s: s.state in ENDED, 100)
+        return self.over()
+
+    def stages(self, stage: str) -> list[str]:
+        told = (e for e in self.events(MutantStage) if e.stage == stage)
+        return list(dict.fromkeys(e.id for e in told))
+
+    def queue(self, slot: str) -> list[bytes]:
+        """What a turn has found, in that order."""
+        place = self.run / "mutants" / "slots" / slot / "out" / slot / "queue"
+        return [file.read_bytes() for file in sorted(place.iterdir())]
+
+
+@pytest.fixture
+def first(tmp_path):
+    first = First(tmp_path)
+    yield first
+    first.clean_up()
+    assert not first.marked()
+
+
+def fuzzed(state):
+    """The mutant that is being fuzzed, if its fuzzer executes."""
+    for instance in state.instances.values():
+        if instance.mutant and instance.state == "running" and instance.execs:
+            mutant = state.mutants[instance.mutant]
+            return mutant if mutant.stage == "fuzzing" else None
+    return None
+
+
+def test_mutants_first_and_then_the_target(first):
+    first.begin()
+    state = first.finished()
+    assert (state.state, state.stage) == ("finished", "target"), first.stderr()
+    turns = first.stages("done")
+    assert len(turns) >= 2
+    assert not [e for e in first.events(Message) if e.level == "error"]
+    # Mutants that let in what the program does not, and what that says of them.
+    killed = [m for m in state.mutants.values() if m.state == "killed"]
+    matrix = (first.run / "mutants" / "kills.jsonl").read_text().splitlines()
+    assert killed and {json.loads(row)["mutant"] for row in matrix} == {m.id for m in killed}
+    assert all(m.oracle in ("crash", "hang") for m in killed)
+    # What they found is in the target's corpus, and it is known thanks to whom.
+    handed = [e for e in state.entries.values() if e.instance == HANDED]
+    assert handed
+    behind = {mutant_behind(state, entry) for entry in handed}
+    assert behind - {""} and behind <= {"", *turns}  # "": a seed, made smaller
+    imported = [e for e in state.entries.values() if e.sync == HANDED and e.instance == "main"]
+    assert imported
+    path = lineage(state, imported[-1])
+    assert path[0].key.startswith(f"{HANDED}/") and len(path) > 1
+    # The built mutants are gone, but for those that were built ahead.
+    left = {path.name for path in (first.run / "mutants" / "built").iterdir()}
+    assert not left & {key.rpartition("#")[2] for key in turns}
+    # Each started from what the last one had, under names that tell.
+    second = first.run / "mutants" / "slots" / "m2" / "seeds"
+    assert any(file.name.startswith("m1+") for file in second.iterdir())
+
+
+def test_the_same_seed_gives_the_same_queues(first, tmp_path):
+    (tmp_path / "other").mkdir()
+    other = First(tmp_path / "other")
+    try:
+        queues = []
+        for campaign in (first, other):
+            campaign.begin(budget="12000 trials", per_mutant="2000 trials")
+            state = campaign.finished()
+            assert state.state == "finished", campaign.stderr()
+            slots = [state.mutants[key].slot for key in campaign.stages("done")]
+            assert slots == ["m1", "m2", "m3"]
+            queues.append([campaign.queue(slot) for slot in slots])
+            assert state.instances["m1"].execs == 2000
+            assert sum(i.execs for i in state.instances.values()) == 12000
+        assert queues[0] == queues[1]
+        ours, theirs = ((c.run / "mutants" / "kills.jsonl").read_text() for c in (first, other))
+        assert ours == theirs
+    finally:
+        other.clean_up()
+
+
+@pytest.mark.parametrize("engines", ["live", "die"])
+def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
+    first.begin(budget="24s", per_mutant="6s")
+    key = fuzzed(first.until(fuzzed, 60)).id
+    first.until(lambda s: any(e.instance == "m1" for e in s.entries.values()))
+    first.kill_supervisor()
+    if engines == "die":
+        for process in first.marked():
+            os.kill(process.pid, signal.SIGKILL)
+        time.sleep(0.3)
+    start(first.run)
+    adopted = first.events(SupervisorStarted)[-1].adopted
+    assert adopted == (["m1"] if engines == "live" else [])
+    state = first.finished()
+    assert (state.state, state.stage) == ("finished", "target"), first.stderr()
+    assert (state.mutants[key].stage, state.mutants[key].slot) == ("done", "m1")
+    files = [e.file for e in first.events(EntrySaved) if e.instance == HANDED]
+    assert files and len(files) == len(set(files))
+
+
+def test_without_seeds_and_with_a_generator(first):
+    (first.directory / "rooms" / "make.py").write_text(
+        "def generate(source):\n    return bytes(source.integer(0, 255) for _ in range(7))\n"
+    )
+    first.begin(
+        'target.generator="rooms.make:generate"',
+        "engine.seeds=[]",
+        budget="6000 trials",
+        per_mutant="1500 trials",
+    )
+    state = first.finished()
+    assert (state.state, state.stage) == ("finished", "target"), first.stderr()
+    assert len(first.stages("done")) == 2
+    assert not first.stages("refused")
+
+
+def test_what_was_handed_over_and_crashes_is_described(first):
+    # Both let in: the crash that a mutant's fuzzing comes to is the program's too.
+    (first.directory / "rooms" / "door.py").write_text(DOOR.replace("raise DoorError", "pass"))
+    first.begin(budget="20s", per_mutant="4s")
+    state = first.finished()
+    assert state.state == "finished", first.stderr()
+    told = [e for e in first.events(FindingDescribed) if e.instance == HANDED]
+    assert any(e.signature.startswith("KeyError @ inside.py") and e.detail for e in told)
+    findings = [f for f in state.findings.values() if f.instance == HANDED]
+    assert findings and all(f.signature for f in findings)
+    words = [sys.executable, "-m", "fuzztui", "repro", str(first.run), f"{HANDED}/{told[0].file}"]
+    again = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert told[0].title in again.stdout, again
+
+
+def test_what_cannot_be_mutated_is_said_before_anything_is_fuzzed(first):
+    first.begin('mutants.sources=["rooms.cellar"]')
+    state = first.finished()
+    assert state.state == "failed" and "there is no module rooms.cellar" in state.reason
+    assert not (first.run / "mutants" / "slots").exists()

@@ -1,0 +1,357 @@
+"""Fuzz-first campaigns with the real AFL++: turns, hand-over, steering, and interruptions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from supervised import Supervised
+
+from fuzztui.campaign import load, write_frozen
+from fuzztui.model.first import mutant_behind, queue
+from fuzztui.model.selectors import ENDED, lineage
+from fuzztui.supervise.daemon import prepare_run, start
+from fuzztui.wire.commands import (
+    MarkEquivalent,
+    MoveMutants,
+    Pause,
+    PromoteMutants,
+    Resume,
+    SkipMutants,
+    Stop,
+)
+from fuzztui.wire.events import (
+    CampaignEnded,
+    EntrySaved,
+    FindingSaved,
+    InstanceState,
+    Message,
+    MutantStage,
+    StageStarted,
+    SupervisorStarted,
+)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
+]
+
+TARGET = r"""
+#include <stdlib.h>
+#include <unistd.h>
+static volatile int seen;
+int main(void) {
+    unsigned char b[32];
+    long n = read(0, b, sizeof b);
+    if (n < 4) return 1;
+    if (b[0] == '!') { seen++; if (b[1] == '?') abort(); }
+    if (b[2] > 100) seen++;
+    if (b[3] < 20) seen += 2;
+    if (n > 20) seen += 3;
+    return 0;
+}
+"""
+BUILD = "$CC -O1 -o target $SOURCE/target.c"
+
+
+class First(Supervised):
+    """A campaign that fuzzes mutants of :data:`TARGET` first."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, "afl")
+        (directory / "src").mkdir()
+        (directory / "src" / "target.c").write_text(TARGET)
+        (directory / "seeds").mkdir()
+        (directory / "seeds" / "hello").write_text("hello\n")
+
+    def freeze(self, *overrides: str, build: str = BUILD) -> None:
+        self.file.write_text(
+            f"""
+[campaign]
+name = "first"
+output = "{self.run}"
+budget = "24s"
+[target]
+command = ["./target"]
+source = "src"
+build = '''{build}'''
+timeout = "200ms"
+[engine]
+kind = "afl"
+seeds = ["seeds"]
+[mutants]
+sources = ["target.c"]
+per_mutant = "3s"
+listed = 60
+"""
+        )
+        prepare_run(self.run)
+        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+
+    def begin(self, *overrides: str, build: str = BUILD) -> None:
+        self.freeze(*overrides, build=build)
+        start(self.run)
+
+    def stages(self, stage: str) -> list[str]:
+        """The mutants that came to a stage, in the order of the log."""
+        told = (e for e in self.events(MutantStage) if e.stage == stage)
+        return list(dict.fromkeys(e.id for e in told))
+
+    def finished(self):
+        """The state at the end, which a busy machine reaches late."""
+        self.until(lambda s: s.state in ENDED, 150)
+        return self.over()
+
+
+@pytest.fixture
+def first(tmp_path):
+    first = First(tmp_path)
+    yield first
+    first.clean_up()
+    assert not first.marked()
+
+
+def fuzzed(state):
+    """The mutant that is being fuzzed, if its fuzzer executes."""
+    for instance in state.instances.values():
+        if instance.mutant and instance.state == "running" and instance.execs:
+            mutant = state.mutants[instance.mutant]
+            return mutant if mutant.stage == "fuzzing" else None
+    return None
+
+
+def test_mutants_first_and_then_the_target(first):
+    first.begin()
+    state = first.finished()
+    assert (state.state, state.stage) == ("finished", "target"), first.events(CampaignEnded)
+    assert [e.stage for e in first.events(StageStarted)][-1] == "target"
+    turns = first.stages("fuzzing")
+    assert len(turns) >= 2
+    assert [state.mutants[key].slot for key in turns] == sorted(
+        (state.mutants[key].slot for key in turns), key=lambda slot: int(slot[1:])
+    )
+    assert first.stages("done") == turns
+    # What the first one found is in the target's corpus, and it is known thanks to whom.
+    handed = [e for e in first.events(EntrySaved) if e.instance == "handed"]
+    assert handed
+    assert all(e.sync.startswith("m") for e in handed)
+    taken = [e for e in state.entries.values() if e.instance == "main" and e.sync == "handed"]
+    assert taken
+    assert all(mutant_behind(state, entry) in turns for entry in taken)
+    assert {step.key.partition("/")[0] for step in lineage(state, taken[0])} >= {"handed"}
+    # Each starts from the last one's corpus: more than the one seed that there is.
+    assert state.mutants[turns[1]].brought["kept"] > 1
+    seeds = {p.name for p in (first.run / "mutants/slots/m1/seeds").iterdir()}
+    assert seeds == {"hello"}
+    # What crashes only mutants is no finding.
+    assert all(e.instance in ("main", "handed") for e in first.events(FindingSaved))
+    killed = {m.id for m in state.mutants.values() if m.state == "killed"}
+    kills = (first.run / "mutants/kills.jsonl").read_text().splitlines() if killed else []
+    assert {json.loads(line)["mutant"] for line in kills} == killed
+    assert (first.directory / "src" / "target.c").read_text() == TARGET
+    assert not [e for e in first.events(Message) if e.level == "error"]
+    for mutant in turns:
+        assert state.mutants[mutant].costs.keys() >= {"build", "prune", "start", "handover"}
+
+
+def test_in_parallel_each_starts_from_the_seeds(first):
+    first.begin("mutants.use=parallel", "engine.instances=2", "campaign.budget=20s")
+    state = first.finished()
+    assert state.stage == "target"
+    slots = sorted((first.run / "mutants" / "slots").iterdir())
+    assert len(slots) >= 2
+    for slot in slots:
+        if (slot / "seeds").exists():  # not of one that all seeds crash
+            assert {p.name for p in (slot / "seeds").iterdir()} == {"hello"}
+    assert {"main", "s1"} <= state.instances.keys()
+    assert all(state.instances[n].execs for n in ("main", "s1"))
+
+
+def test_budgets_in_executions_are_kept(first):
+    first.begin("campaign.budget=60000 trials", "mutants.per_mutant=10000 trials")
+    state = first.finished()
+    assert state.state == "finished"
+    mutants = sum(i.execs for i in state.instances.values() if i.mutant)
+    assert 30_000 <= mutants < 36_000
+    assert sum(i.execs for i in state.instances.values()) >= 60_000
+    full = [i.execs for i in state.instances.values() if i.mutant][:2]
+    assert all(10_000 <= execs < 12_000 for execs in full)
+
+
+def test_steering_the_queue(first):
+    first.begin("campaign.budget=80s", "mutants.per_mutant=10s")
+    now = fuzzed(first.until(fuzzed, 90))
+    wanted = queue(first.state())[4].id
+    assert first.send(MoveMutants(wanted)).ok
+    later = next(m.id for m in queue(first.state())[3:] if m.id != wanted)
+    assert first.send(PromoteMutants(later)).ok
+    assert [m.id for m in queue(first.state())[:2]] == [later, wanted]
+    assert first.send(MarkEquivalent(queue(first.state())[5].id, because="[b]x")).ok
+    assert first.send(SkipMutants(now.id)).ok
+    state = first.until(lambda s: s.mutants[now.id].stage == "done", 90)
+    assert state.mutants[now.id].fuzzed_s < 9
+    assert state.mutants[now.id].brought["entries"] > 0  # collected all the same
+    first.until(lambda s: later in (m.id for m in s.mutants.values() if m.stage != "queued"))
+    # Skipping everything: the target's turn comes, and the budget is its own.
+    assert first.send(SkipMutants("file=*")).ok
+    first.until(lambda s: s.stage == "target", 60)
+    assert first.send(Stop()).ok
+    assert first.over().state == "stopped"
+
+
+@pytest.mark.parametrize("engines", ["live", "die"])
+def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
+    first.begin("campaign.budget=60s", "mutants.per_mutant=8s")
+    state = first.until(fuzzed, 90)
+    key = fuzzed(state).id
+    first.until(lambda s: any(e.instance == "m1" for e in s.entries.values()))
+    first.kill_supervisor()
+    if engines == "die":
+        for process in first.marked():
+            os.kill(process.pid, signal.SIGKILL)
+        time.sleep(0.3)
+    start(first.run)
+    adopted = first.events(SupervisorStarted)[-1].adopted
+    assert adopted == (["m1"] if engines == "live" else [])
+    state = first.until(lambda s: s.mutants[key].stage == "done", 90)
+    assert state.mutants[key].slot == "m1"
+    assert state.mutants[key].brought["entries"] > 0
+    first.until(lambda s: "m2" in s.instances or s.stage == "target", 90)
+    assert first.send(Stop()).ok
+    first.over()
+    files = [e.file for e in first.events(EntrySaved) if e.instance == "handed"]
+    assert len(files) == len(set(files))
+
+
+@pytest.mark.parametrize("stage", ["building", "pruning", "collecting"])
+def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
+    first.begin("campaign.budget=40s", "mutants.per_mutant=2s")
+    count = len(first.stages(stage))
+    first.until(lambda s: len(first.stages(stage)) > max(count, 1), 90)
+    first.kill_supervisor()
+    start(first.run)
+    first.until(lambda s: len(first.stages("done")) >= 4 or s.stage == "target", 100)
+    assert first.send(Stop()).ok
+    first.over()
+    state = first.state()
+    files = [e.file for e in first.events(EntrySaved) if e.instance == "handed"]
+    assert len(files) == len(set(files))
+    slots = [m.slot for m in state.mutants.values() if m.stage == "done"]
+    assert len(slots) == len(set(slots))
+
+
+def test_stopped_and_resumed_it_goes_on_where_it_was(first):
+    first.begin("campaign.budget=30s", "mutants.per_mutant=6s")
+    key = fuzzed(first.until(fuzzed, 90)).id
+    assert first.send(Stop()).ok
+    state = first.finished()
+    assert (state.state, state.mutants[key].stage) == ("stopped", "fuzzing")
+    start(first.run)
+    state = first.finished()
+    assert (state.state, state.stage, state.mutants[key].stage) == ("finished", "target", "done")
+    m1 = [e.state for e in first.events(InstanceState) if e.instance == "m1"]
+    assert m1.count("stopped") == 1
+    assert m1[-1] == "finished"
+
+
+def test_paused_between_two_turns_no_other_begins(first):
+    first.begin("campaign.budget=60s", "mutants.per_mutant=2s")
+    first.until(lambda s: s.stage == "mutants")
+    assert first.send(Pause()).ok  # long before anything is fuzzed
+    first.until(lambda s: s.state == "paused")
+    first.until(lambda s: any(m.stage == "built" for m in s.mutants.values()), 60)
+    time.sleep(1.5)
+    assert not [i for i in first.state().instances.values() if i.mutant]
+    assert first.send(Resume()).ok
+    state = first.until(fuzzed, 60)
+    assert state.paused_s > 0
+    assert first.send(Stop()).ok
+    first.finished()
+
+
+def test_no_mutant_builds(first):
+    source = (first.directory / "src" / "target.c").read_bytes()
+    known = hashlib.sha256(source).hexdigest()
+    first.begin(
+        "campaign.budget=100s",
+        "mutants.listed=6",
+        build=f"""cp $SOURCE/target.c own.c
+echo "{known}  own.c" | sha256sum -c
+$CC -O1 -o target own.c""",
+    )
+    state = first.until(lambda s: s.stage == "target", 100)
+    assert {m.stage for m in state.mutants.values()} == {"failed"}
+    assert any("FAILED" in m.reason for m in state.mutants.values())
+    assert any("no mutant is left" in e.text for e in first.events(Message))
+    first.until(lambda s: s.instances["main"].execs)
+    assert first.send(Stop()).ok
+    first.over()
+
+
+def test_a_source_without_mutants_is_said_so(first):
+    (first.directory / "src" / "empty.c").write_text("\n")
+    first.begin('mutants.sources=["empty.c"]')
+    state = first.finished()
+    assert state.state == "failed"
+    assert "nothing to mutate" in state.reason
+
+
+HOSTILE = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <fcntl.h>
+#include <unistd.h>
+static volatile int seen;
+static void leaves_a_child(void) { if (!fork()) for (;;) pause(); }
+static void eats(void) { for (;;) memset(malloc(1 << 24), 1, 1 << 24); }
+static void writes(void) {
+    static char b[1 << 20];
+    int file = open("litter", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    for (int i = 0; i < 64; i++) if (write(file, b, sizeof b) < 0) return;
+}
+static void deletes(const char *name) { unlink(name); }
+static void sleeps(void) { for (;;) pause(); }
+int main(int argc, char **argv) {
+    unsigned char b[32] = {0};
+    int file = argc > 1 ? open(argv[1], O_RDONLY) : 0;
+    long n = read(file, b, sizeof b);
+    if (n == 7777) EVIL;
+    if (b[0] > 100) seen++;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "evil", ["leaves_a_child()", "eats()", "writes()", "deletes(argv[1])", "sleeps()", "abort()"]
+)
+def test_hostile_mutants_harm_nobody(first, evil):
+    (first.directory / "src" / "target.c").write_text(HOSTILE.replace("EVIL", evil))
+    first.file.touch()
+    before = set(first.directory.rglob("*"))
+    line = HOSTILE[: HOSTILE.index("if (n == 7777)")].count("\n") + 1
+    first.begin(
+        f'mutants.sources=["target.c:{line}"]',
+        'target.command=["./target", "@@"]',
+        "mutants.order=random",
+        "campaign.budget=40s",
+    )
+    state = first.until(lambda s: s.stage == "target", 150)
+    assert {m.line for m in state.mutants.values()} == {line}
+    assert any("1==1" in m.after for m in state.mutants.values())
+    first.until(lambda s: s.instances["main"].execs > 100, 60)
+    assert first.send(Stop()).ok
+    first.finished()
+    mine = {p for p in first.directory.rglob("*") if not p.is_relative_to(first.run)}
+    assert mine == {p for p in before if not p.is_relative_to(first.run)}
+    assert (first.directory / "seeds" / "hello").read_text() == "hello\n"
+    if evil == "leaves_a_child()":
+        told = " ".join(e.reason for e in first.events(MutantStage))
+        assert "leaves processes behind" in told or "fails on all" in told
+    assert not [e for e in first.events(Message) if "supervisor" in e.text]
