@@ -10,6 +10,15 @@ from fuzztui.model.state import State
 _BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
 
 
+LEAST_CHANGE = 12
+"""Columns below which a change is not worth showing."""
+
+
+def cut(text: str, width: int) -> str:
+    """At most ``width`` columns of a text."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
 def percent(part: float | None) -> str:
     """A score for people."""
     return "-" if part is None else f"{part:.1%}"
@@ -34,7 +43,7 @@ def summary_line(s: Summary) -> str:
 
 def status_rows(state: State) -> Iterator[tuple[str, str]]:
     """The rows of ``status`` about mutants: how many, what the score is, where the time went."""
-    if not state.mutants:
+    if not state.mutants or state.stage:
         return
     s = mutants_summary(state)
     words = _words(s, ("killed", "alive", "pending", "invalid"))

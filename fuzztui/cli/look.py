@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.cli.figures import status_rows
+from fuzztui.cli.queue import folded_slots, stage_rows
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed
+from fuzztui.model.first import HANDED
 from fuzztui.model.selectors import (
     ENDED,
     Totals,
     groups,
     running_time,
-    status_dict,
     throughput,
     totals,
 )
 from fuzztui.model.state import Instance, State
+from fuzztui.model.status import status_dict
 from fuzztui.supervise.addseed import ADDED
 from fuzztui.supervise.foreign.instance import ago
 from fuzztui.supervise.foreign.snapshot import Snapshot, snapshot
@@ -203,19 +205,21 @@ def status_text(run: Path, now: Standing) -> str:
         ("execs", f"{t.execs:,}  at {speed(throughput(state))}{average}"),
         ("corpus", f"{t.corpus:,}"),
         ("coverage", _cover(t)),
-        *status_rows(state),
+        *(stage_rows(state) if state.stage else status_rows(state)),
         ("crashes", f"{t.crashes:,}  ({distinct}, {several(t.hangs, 'hang')})"),
         ("run", str(run)),
     ]
     lines = [f"{name:<9} {visible(text)}" for name, text in rows]
-    for i in state.instances.values():
+    shown, folded = folded_slots(state)
+    for i in shown:
         lines.append(
-            f"  {visible(i.id):<9} {visible(i.state):<10} {i.execs:>12,} execs "
+            f"  {visible(i.id):<9} {_word(i):<10} {i.execs:>12,} execs "
             f"{speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus {i.crashes:>4,} crashes"
             + _old(i, now)
         )
         if i.reason and i.reason != state.reason:
             lines.append(f"    {visible(i.reason)}")
+    lines += [folded] if folded else []
     for keys in state.groups.values():
         finding = state.findings[keys[0]]
         place = f" at {finding.place}" if finding.place else ""
@@ -226,6 +230,11 @@ def status_text(run: Path, now: Standing) -> str:
         lines.append(f"the supervisor is gone, for {duration(now.gone_s)}{still}")
         lines.append(f"fuzztui {run / 'campaign.toml'} goes on with the campaign")
     return "\n".join(lines)
+
+
+def _word(i: Instance) -> str:
+    """Its state; what mutants brought to the target has none: it never fuzzes."""
+    return "by mutants" if i.id == HANDED else visible(i.state)
 
 
 def _old(i: Instance, now: Standing) -> str:

@@ -12,10 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.cli.figures import summary_line
+from fuzztui.cli.figures import LEAST_CHANGE, cut, summary_line
+from fuzztui.cli.queue import (
+    diff_of,
+    kill_matrix,
+    queue_rows,
+    queue_table,
+    stage_rows,
+    turn_details,
+    turn_dict,
+)
 from fuzztui.cli.rank import rank_mutants
 from fuzztui.cli.runs import find_run, is_run, sample, standing
 from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, duration, say
+from fuzztui.model.first import queue
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation import mutants_summary
 from fuzztui.model.state import Mutant, State
@@ -28,17 +38,25 @@ from fuzztui.wire.text import visible
 _AS_MU2 = "engine.kind=mu2"
 """A Python target has mutants whatever engine its campaign is for."""
 
-_LEAST_CHANGE = 12
-"""Columns below which a change is not worth showing."""
+
+MOST_LINES = 20
+"""Of a reason, which may be all that a compiler has to say."""
 
 
 # ------------------------------------------------------------------- commands
 
 
 def mutants(options: argparse.Namespace) -> int:
-    """``list``, ``show`` or ``rank``."""
+    """``list``, ``show``, ``rank`` or ``matrix``."""
+    if options.csv and options.what != "matrix":
+        raise Failure(f"--csv goes with matrix, not with {options.what}", USAGE)
     if options.what == "rank":
         return rank_mutants(options)
+    if options.what == "matrix":
+        if options.selections:
+            raise Failure("mutants matrix takes a run and nothing else", USAGE)
+        run = find_run(options.path)
+        return kill_matrix(run, as_json=options.json, as_csv=options.csv)
     return _list(options) if options.what == "list" else _show(options)
 
 
@@ -51,10 +69,12 @@ def _list(options: argparse.Namespace) -> int:
         rows = [m for m in rows if any(s.matches(m) for s in selections)]
         if not rows:
             raise nobody(" ".join(options.selections), state)
+    width = shutil.get_terminal_size().columns if at_terminal() else 0
+    if state.stage:
+        return _list_queue(state, queue_rows(rows), width, as_json=options.json)
     if options.json:
         print(json.dumps([mutant_dict(m) for m in rows], indent=1))
         return DONE
-    width = shutil.get_terminal_size().columns if at_terminal() else 0
     for line in table(rows, width):
         print(line)
     summary = mutants_summary(state)
@@ -62,6 +82,20 @@ def _list(options: argparse.Namespace) -> int:
         print(f"{len(rows):,} of {summary.total:,} mutants")
     else:
         print(summary_line(summary))
+    return DONE
+
+
+def _list_queue(state: State, rows: list[Mutant], width: int, *, as_json: bool) -> int:
+    """Mutants in the order in which they are fuzzed."""
+    if as_json:
+        numbers = {m.id: n for n, m in enumerate(queue(state), 1)}
+        objects = [{**mutant_dict(m), **turn_dict(state, m, numbers.get(m.id, 0))} for m in rows]
+        print(json.dumps(objects, indent=1))
+        return DONE
+    for line in queue_table(state, rows, width):
+        print(line)
+    for name, text in stage_rows(state):
+        print(f"{name:<8} {visible(text)}")
     return DONE
 
 
@@ -83,11 +117,14 @@ def _show(options: argparse.Namespace) -> int:
             USAGE,
         )
     mutant = rows[0]
-    diff = _diff(file, options.overrides, mutant)
+    diff = diff_of(mutant) if state.stage else _diff(file, options.overrides, mutant)
     if options.json:
-        print(json.dumps({**mutant_dict(mutant), "diff": diff}, indent=1))
+        turn = turn_dict(state, mutant) if state.stage else {}
+        print(json.dumps({**mutant_dict(mutant), **turn, "diff": diff}, indent=1))
         return DONE
     print("\n".join(details(mutant)))
+    for line in turn_details(state, mutant) if state.stage else ():
+        print(line)
     if diff:
         print()
         print(visible(diff, lines=True).rstrip("\n"))
@@ -119,6 +156,8 @@ def selection(text: str) -> Selection:
 
 def nobody(text: str, state: State) -> Failure:
     """What to say when no mutant is meant: what may have been."""
+    if not state.mutants and state.stage:
+        return Failure(f"no mutants: {state.name} has ranked none yet", USAGE)
     if not state.mutants:
         why = "has none (yet)" if state.engine == "mu2" else f"is for {state.engine}, not mu2"
         return Failure(f"no mutants: {state.name} {why}", USAGE)
@@ -150,11 +189,27 @@ def _look_up(options: argparse.Namespace) -> tuple[State, Path]:
     if path.is_dir() and (is_run(path) or path.name == "log"):
         run = find_run(path)
         state, file = standing(run).state, run / "campaign.toml"
-        return (state if state.mutants else found(python_campaign(file, options.overrides))), file
+        known = state.mutants or state.stage
+        return (state if known else found(python_campaign(file, options.overrides))), file
     file = sample(path)
     if not file.exists():
         raise Failure(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
+    _refuse_queue(file, options.overrides)
     return found(python_campaign(file, options.overrides)), file
+
+
+def _refuse_queue(file: Path, overrides: Iterable[str]) -> None:
+    """A campaign that fuzzes mutants first ranks them while it runs. Raises :class:`Failure`."""
+    try:
+        campaign = load(file, [*overrides]).campaign
+    except CampaignError as e:
+        raise Failure(str(e), USAGE) from None
+    if campaign.mutants:
+        raise Failure(
+            f"{file}: its mutants are made and ranked when it runs; before that: "
+            "fuzztui mutants rank SOURCE...",
+            USAGE,
+        )
 
 
 def found(campaign: Campaign) -> State:
@@ -230,19 +285,14 @@ def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
             yield visible(m.file or "?")
         line = str(m.line) if m.line >= 0 else "?"
         text = f"{m.state:<10} {line:>{of_line}} {name}"
-        if left >= _LEAST_CHANGE:
+        if left >= LEAST_CHANGE:
             text = f"{text:<{10 + 1 + of_line + 1 + of_id}}  {cut(change(m), left)}"
         yield text.rstrip()
 
 
 def change(m: Mutant) -> str:
     """What it changes, on one line."""
-    return visible(f"{m.before} -> {m.after}") if m.before or m.after else ""
-
-
-def cut(text: str, width: int) -> str:
-    """At most ``width`` columns of a text."""
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return visible(f"{m.before.strip()} -> {m.after.strip()}") if m.before or m.after else ""
 
 
 def details(m: Mutant) -> Iterator[str]:
@@ -265,7 +315,7 @@ def details(m: Mutant) -> Iterator[str]:
         state += f"  [{m.steer}]"
     yield f"state     {visible(state)}"
     for name, words in (("because", m.reason), ("detail", m.detail)):
-        if words:
-            yield f"{name:<9} {visible(words)}"
+        for n, line in enumerate(words.splitlines()[:MOST_LINES]):
+            yield f"{'' if n else name:<9} {visible(line)}"
     if m.counts:
         yield f"inputs    {m.reached:,} reached it, {m.infected:,} infected; run {m.runs:,} times"

@@ -26,6 +26,7 @@ commands:
   mutants list FILE|RUN    the mutants of a program, before a run and of a run
   mutants show FILE|RUN ID one mutant and its diff
   mutants rank SOURCE...   mutants of C, C++, Rust, ... files, the most different first
+  mutants matrix RUN       which inputs kill which mutants, where those are fuzzed first
   score RUN [--corpus DIR] the exact mutation score of a corpus, whoever made it
   replay RUN|LOG           the campaign again, at any speed, from any time
   repro RUN FILE           run one finding or queue entry under the target
@@ -122,7 +123,11 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         "with minimise a finding: INSTANCE/crashes/NAME; or mutants: an id, or all that "
         "file=, function=, operator=, line=, state= select (a comma means and, * anything)",
     )
-    parser.add_argument("--to", choices=["first", "last"], help="where move-mutants moves to")
+    parser.add_argument(
+        "--to",
+        choices=["first", "last", "up", "down"],
+        help="where move-mutants moves to; up and down: one place, in a queue of mutants",
+    )
     parser.add_argument("--because", metavar="TEXT", help="why mark-equivalent is right")
     parser.add_argument("--instance", default="", help="only this instance")
     parser.add_argument(
@@ -136,8 +141,9 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
 def _mutants(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "what",
-        choices=["list", "show", "rank"],
-        help="all, or one with its diff; or those of source files, the most different first",
+        choices=["list", "show", "rank", "matrix"],
+        help="all, or one with its diff; those of source files, the most different first; or "
+        "which inputs of a run kill which of its mutants",
     )
     parser.add_argument(
         "path",
@@ -153,6 +159,7 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
         help="an id, or such as operator=math,file=_parser.py; with list: several are all listed",
     )
     parser.add_argument("--json", action="store_true", help="a list of objects; show: one")
+    parser.add_argument("--csv", action="store_true", help="matrix: a line for each kill")
     rank_ = parser.add_argument_group("with rank")
     rank_.add_argument("--limit", metavar="N", type=_count, help="only the first N")
     rank_.add_argument("--lines", default="", help="only mutants of these lines: 12,40-60")

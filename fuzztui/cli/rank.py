@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fuzztui.cli.words import DONE, FAILED, USAGE, Failure, at_terminal, say
 from fuzztui.wire.text import visible
@@ -168,9 +168,16 @@ def table(rows: Sequence[tuple[TextMutant, float]], width: int = 0) -> Iterator[
         yield line if not width or len(line) <= width else line[: width - 1] + "…"
 
 
-def shown_change(m: TextMutant) -> str:
+class _Changed(Protocol):
+    @property
+    def before(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+
+
+def shown_change(m: _Changed) -> str:
     """What it changes, on one line: where the two lines differ, with a little around."""
-    before, after = m.before.strip(), m.after.strip()
+    before, after = " ".join(m.before.split()), " ".join(m.after.split())
     head = _shared(before, after)
     tail = _shared(before[head:][::-1], after[head:][::-1])
     begin, end = max(0, head - _AROUND), max(0, tail - _AROUND)

@@ -15,14 +15,19 @@ from textual.binding import Binding, BindingType
 from fuzztui.tui.situation import (
     Action,
     Situation,
+    doubtful,
     entry,
     finding,
     fuzzing,
+    in_queue,
     instance,
-    living,
     mutants,
     pausable,
+    promotable,
     row,
+    skippable,
+    triable,
+    waiting,
 )
 
 __all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "Situation", "bindings", "method_name"]
@@ -85,39 +90,52 @@ _STEERING = (
 _MUTANTS = (
     Action(
         "mutant.promote", ("u",), "Promote",
-        "Run it on every input that reaches it; inputs that infect it get energy", "Mutants",
+        "Run it on every input that reaches it; in a queue: fuzz it next, three times as long",
+        "Mutants",
         scope="mutants", needs="promote-mutants", does="promote mutants",
-        check=living, footer=10, mode="live",
+        check=promotable, footer=10, mode="live",
     ),
     Action(
         "mutant.skip", ("d",), "Skip",
-        "Do not run it any more; it stays in the score", "Mutants",
+        "Do not run it any more; in a queue: fuzz it not at all, or no longer", "Mutants",
         scope="mutants", needs="skip-mutants", does="skip mutants",
-        check=living, footer=11, mode="live",
+        check=skippable, footer=11, mode="live",
     ),
     Action(
         "mutant.equivalent", ("e",), "Equivalent",
         "Your verdict that nothing can kill it, and why", "Mutants",
         scope="mutants", needs="mark-equivalent", does="take verdicts on mutants",
-        check=living, footer=13, mode="live",
+        check=doubtful, footer=13, mode="live",
     ),
     Action(
         "mutant.requeue", ("r",), "Requeue",
         "Forget verdict, place and kill, and try it again", "Mutants",
         scope="mutants", needs="requeue-mutants", does="requeue mutants",
-        check=mutants, footer=14, mode="live",
+        check=triable, footer=14, mode="live",
     ),
     Action(
         "mutant.first", ("less_than_sign",), "First",
         "When mutants wait for their turn, it comes first", "Mutants",
         scope="mutants", needs="move-mutants", does="reorder mutants",
-        check=living, footer=15, mode="live",
+        check=waiting, footer=15, mode="live",
     ),
     Action(
         "mutant.last", ("greater_than_sign",), "Last",
         "When mutants wait for their turn, it comes last", "Mutants",
         scope="mutants", needs="move-mutants", does="reorder mutants",
-        check=living, footer=16, mode="live",
+        check=waiting, footer=16, mode="live",
+    ),
+    Action(
+        "mutant.up", ("K", "shift+up"), "Up",
+        "In a queue: one place up", "Mutants",
+        scope="mutants", needs="move-mutants", does="reorder mutants",
+        check=in_queue, footer=14, mode="live", queue=True,
+    ),
+    Action(
+        "mutant.down", ("J", "shift+down"), "Down",
+        "In a queue: one place down", "Mutants",
+        scope="mutants", needs="move-mutants", does="reorder mutants",
+        check=in_queue, footer=14, mode="live", queue=True,
     ),
     Action(
         "mutant.many", ("m",), "Many",
@@ -128,11 +146,12 @@ _MUTANTS = (
         "mutants.exact", ("E",), "Exact pass",
         "Run every living mutant on every input of the corpus now: the sound score", "Mutants",
         scope="mutants", needs="exact-pass", does="make an exact pass",
-        check=pausable, footer=18, mode="live",
+        check=pausable, footer=18, mode="live", queue=False,
     ),
     Action(
         "mutants.state", ("f",), "State",
-        "Show only killed, alive, pending, skipped, equivalent or invalid ones, or all", "Mutants",
+        "Show only killed ones, alive ones, ... (in a queue: waiting, done, failed, ...), or all",
+        "Mutants",
         scope="mutants", footer=17,
     ),
     Action(

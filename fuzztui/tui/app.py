@@ -42,6 +42,7 @@ from fuzztui.tui.status import Status, status_of
 from fuzztui.tui.steering import Steering
 from fuzztui.tui.text import plain
 from fuzztui.tui.themes import ThemeFile
+from fuzztui.tui.turns import Turns
 from fuzztui.tui.widgets.banner import Banner
 from fuzztui.tui.widgets.footer import Footer
 from fuzztui.tui.widgets.table import BigTable
@@ -127,6 +128,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.status = Status(mode=opening.mode)
         self._empty = State()
         self.kin = Kin(lambda: self.campaign)
+        self.turns = Turns(lambda: self.campaign)
         self._feed: Feed | None = None
         self._missed = dict.fromkeys(self.MODES, EVERYTHING)
         self._trouble = ""
@@ -214,6 +216,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         """The feed: show it on the screen that is looked at, note it for the others."""
         self._note_kills(changes)
         self.kin.take(changes)
+        self.turns.take(changes)
         self.tell_answers(changes)
         self._update_status()
         self._tell_problems()
@@ -278,7 +281,13 @@ class FuzzApp(ReplayControls, CampaignControls):
     def _update_status(self) -> None:
         now, alive = self.now(), False if self._dead else self._alive
         self.status = status_of(
-            self.campaign, now, self.mode, alive, self._last_kill_t, watched=self.watched
+            self.campaign,
+            now,
+            self.mode,
+            alive,
+            self._last_kill_t,
+            watched=self.watched,
+            first=self.turns.glance(now),
         )
 
     def draw_frame(self) -> None:
@@ -305,10 +314,10 @@ class FuzzApp(ReplayControls, CampaignControls):
             troubles.append(f"No supervisor is running; what was found is kept. {how}")
         elif self.status.state == "failed":
             # Tables and events cut it, and there is nothing more important to read now.
-            every = list(self.campaign.instances.values())
+            every = instances.present(self.campaign.instances.values())
             troubles += instances.failure(self.status.reason, every)
         elif not self.status.over:
-            bad = instances.trouble(list(self.campaign.instances.values()))
+            bad = instances.trouble(instances.present(self.campaign.instances.values()))
             troubles += [bad] if bad else []
         return troubles
 
@@ -367,6 +376,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             mode=self.mode,
             state=self.campaign.state,
             engine=self.campaign.engine,
+            stage=self.campaign.stage,
             control=self._opening.steering is not None,
             watched=self.watched,
             alive=self._alive,

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fuzztui.model.figures import finite
+from fuzztui.model.first import HANDED
 from fuzztui.tui import figures
 from fuzztui.tui.themes import SEMANTIC
+from fuzztui.tui.turnwords import brought_words
 from fuzztui.wire import events as ev
 from fuzztui.wire.text import several
 
@@ -60,7 +63,8 @@ def describe(event: ev.Event) -> Described:
     """What happened, in words."""
     match event:
         case ev.EntrySaved():
-            origin = f"from {event.sync}" if event.sync else event.op or "seed"
+            sync = "mutants" if event.sync == HANDED else event.sync
+            origin = f"from {sync}" if sync else event.op or "seed"
             parents = f" of {'+'.join(map(str, event.src))}" if event.src else ""
             new = "  +cov" if event.cov else ""
             text = f"#{event.id}  {origin}{parents}{new}  {figures.size(event.size)}"
@@ -121,8 +125,16 @@ def describe(event: ev.Event) -> Described:
             processes = several(event.processes, "process", "processes")
             text = f"cpu {event.cpu:.2f}  memory {memory}  {processes}"
             return Described("usage", text, "muted", event.instance, FIGURES)
+        case ev.EntriesSeeded():
+            text = f"begins with {several(len(event.origins), 'input')} of others"
+            return Described("seeds", text, "muted", event.instance, FIGURES)
         case ev.MutantsFound() | ev.MutantState() | ev.MutantRuns() | ev.MutationStats():
             return _mutants(event)
+        case ev.MutantStage():
+            return _turn(event)
+        case ev.MutantPlaces():
+            text = f"{several(len(event.places), 'mutant')} got other places"
+            return Described("queue", text, "muted", "", MUTANTS)
         case _:
             return _campaign(event)
 
@@ -162,8 +174,63 @@ def _mutant(event: ev.MutantState) -> Described:
     return Described(label, text, style, event.instance, MUTANTS)
 
 
+TURNS = {
+    "queued": "waits for its turn",
+    "building": "is being built",
+    "built": "is built, and waits for its turn",
+    "pruning": "has its turn: what it fails on is taken out of the corpus",
+    "fuzzing": "is fuzzed",
+    "collecting": "was fuzzed: its corpus is run on the target",
+    "done": "is done",
+    "failed": "does not build",
+    "dropped": "is dropped",
+    "refused": "cannot be fuzzed",
+}
+"""What a mutant's stage says of it."""
+
+_TURN_STYLES = {
+    "fuzzing": "running", "done": "finished", "failed": "failed", "refused": "hang",
+}  # fmt: skip
+
+
+def _turn(event: ev.MutantStage) -> Described:
+    return Described(
+        "mutant", f"{event.id}  {turn_of(event)}", _TURN_STYLES.get(event.stage, "muted"),
+        event.slot, MUTANTS,
+    )  # fmt: skip
+
+
+def turn_of(event: ev.MutantStage) -> str:
+    """What became of a mutant, in words that follow its name."""
+    text = TURNS.get(event.stage, event.stage)
+    if event.stage == "done":
+        told = {k: v for k, v in event.brought.items() if type(v) is int}
+        text += f": {brought_words(told) or 'nothing new'} for the target"
+        text += f", {several(told['kills'], 'kill')}" if told.get("kills", 0) > 0 else ""
+    elif event.reason:
+        text += f": {event.reason.strip().partition(chr(10))[0]}"
+    return text
+
+
+def _plan(plan: dict[str, Any]) -> str:
+    """What the budget allows, as far as it is told."""
+    known = {name: finite(n) for name, n in plan.items() if type(n) in (int, float)}
+    words = []
+    if "count" in known:
+        words.append(f"the budget allows about {several(int(known['count']), 'mutant')}")
+    if "listed" in known and "made" in known:
+        words.append(f"{int(known['listed']):,} of {int(known['made']):,} are listed")
+    return "; ".join(words)
+
+
 def _campaign(event: ev.Event) -> Described:
     match event:
+        case ev.StageStarted():
+            text, why = "the target is fuzzed", event.reason
+            if event.stage == "mutants":
+                text, why = "mutants are fuzzed", event.reason or _plan(event.plan)
+            text += f": {why}" if why else ""
+            return Described("stage", text, "running")
         case ev.CampaignStarted():
             text = f"{event.name}  {event.engine}  {event.target}  seed {event.seed}"
             return Described("campaign", text, "running")

@@ -7,10 +7,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzztui.model.first import HANDED
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.tui import figures, shell
 from fuzztui.tui.hexview import Preview, hex_rows, text_lines
-from fuzztui.tui.kin import Kin, Parent, made_of
+from fuzztui.tui.kin import Kin, Parent, from_whom, made_of
 from fuzztui.tui.mutants import brief_change, place
 from fuzztui.tui.places import place_of, shown
 from fuzztui.tui.text import plain, plain_lines
@@ -66,6 +67,7 @@ def entry_lines(
     if entry.edges >= 0:
         lines.append(pair("edges", f"{entry.edges:,}", "edge"))
     lines.append(pair("made by", _origin(entry, kin.parent(entry))))
+    lines += _thanks(entry, kin)
     if entry.file:
         file = f"{shown(entry, state, run)}  ({figures.size(entry.size)})"
         lines.append(pair("file", file, "muted"))
@@ -91,6 +93,22 @@ def _killed(entry: Entry, state: State) -> list[Line]:
     return lines
 
 
+def _thanks(row: Entry | Finding, kin: Kin) -> list[Line]:
+    """The mutant thanks to whose corpus there is a row of the target."""
+    mutant = kin.mutant_behind(row)
+    if mutant is None:
+        return []
+    words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
+    if not kin.of_target(row):
+        return [pair("of mutant", words, "killed")]
+    slot = f"  ({plain(mutant.slot)})" if mutant.slot else ""
+    return [[*pair("thanks to", f"mutant {words}", "killed"), Span(slot, "muted")]]
+
+
+_SEED = "seed:"
+"""Before the name of a seed that mutants began with, where its key would be."""
+
+
 def _lineage(row: Entry | Finding, kin: Kin) -> list[Line]:
     steps = kin.line(row, LINEAGE)
     if not steps:
@@ -98,11 +116,14 @@ def _lineage(row: Entry | Finding, kin: Kin) -> list[Line]:
     lines: list[Line] = [[], title("lineage")]
     for depth, step in enumerate(steps):
         entry = step.entry
-        origin = "not in the log" if entry is None else _origin(entry, kin.parent(entry))
+        seed = step.key.startswith(_SEED)
+        origin = "of the campaign" if seed else "not in the log"
+        if entry is not None:
+            origin = _origin(entry, kin.parent(entry))
         lines.append(
             [
                 Span(" " + "  " * min(depth, 4) + "└ ", "rule"),
-                Span(plain(step.key), "corpus"),
+                Span(plain(step.key.replace(_SEED, "seed ", 1) if seed else step.key), "corpus"),
                 Span("  " + plain(origin), "muted"),
             ]
         )
@@ -112,10 +133,18 @@ def _lineage(row: Entry | Finding, kin: Kin) -> list[Line]:
 def _origin(entry: Entry, parent: Parent | None) -> str:
     once = f", found as #{entry.first}" if entry.first not in (-1, entry.id) else ""
     if entry.sync:
-        return f"imported from {entry.sync}{once}"
+        if entry.instance == HANDED:
+            return _handed(entry)
+        return f"imported from {from_whom(entry)}{once}"
     if parent is None:
         return (entry.op.replace("orig:", "seed ", 1) or "seed") + once
     return f"{entry.op or '?'} of {made_of(entry, parent)}{once}"
+
+
+def _handed(row: Entry | Finding) -> str:
+    """Of what a mutant's corpus brought to the target."""
+    number = f", its #{row.src[0]}" if row.src else ""
+    return f"handed over from a {from_whom(row)}{number}"
 
 
 def _marks(entry: Entry, pending: Sequence[str]) -> list[Span]:
@@ -147,15 +176,21 @@ def finding_lines(
     if finding.place:
         lines.append([Span("at ", "muted"), Span(plain(finding.place), "bold")])
     lines.append([])
-    lines.append(pair("found", f"{figures.clock(finding.t)} by {finding.instance}"))
+    by = f"by {finding.instance}"
+    if finding.instance == HANDED:
+        by = "when a mutant's corpus was run on the target"
+    lines.append(pair("found", f"{figures.clock(finding.t)} {by}"))
     if finding.execs:
         lines.append(pair("execs", f"{finding.execs:,}"))
     if finding.sig:
         lines.append(pair("signal", f"{finding.sig} {signal_name(finding.sig)}"))
-    if finding.op or finding.src:
+    if finding.sync:
+        lines.append(pair("made by", _handed(finding)))
+    elif finding.op or finding.src:
         parent = kin.parent(finding)
         of = "" if parent is None else f" of {made_of(finding, parent)}"
         lines.append(pair("made by", f"{finding.op or '?'}{of}"))
+    lines += _thanks(finding, kin)
     where = place_of(finding, state, run)
     file = _from_run(moved, run) if moved else shown(finding, state, run)
     lines.append(pair("file", f"{file}  ({figures.size(finding.size)})", "muted"))

@@ -18,6 +18,7 @@ from fuzztui.tui.actions import Situation
 from fuzztui.tui.kin import Kin
 from fuzztui.tui.palette import Palette
 from fuzztui.tui.status import Status
+from fuzztui.tui.turns import Turns
 from fuzztui.wire.commands import Command
 
 
@@ -38,6 +39,7 @@ class Host(Painter, Protocol):
     run_dir: Path | None
     mode: str
     kin: Kin
+    turns: Turns
 
     @property
     def campaign(self) -> State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fuzztui.model.first import HANDED
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
 from fuzztui.tui import figures
@@ -19,12 +20,14 @@ _URGENCY = {state: n for n, state in enumerate(("failed", "stalled", "restarting
 
 
 def columns(
-    status: Callable[[], Status], pending: Callable[[str], Sequence[str]]
+    status: Callable[[], Status],
+    pending: Callable[[str], Sequence[str]],
+    fuzzed: Callable[[Instance], str] = lambda _: "",
 ) -> Sequence[Column[Instance]]:
     """The columns, the dispensable ones last.
 
     ``status`` is asked for the time, ``pending`` for the unanswered commands of an
-    instance. What no instance reports has no column.
+    instance, ``fuzzed`` for the mutant that it fuzzes. What no instance reports has no column.
     """
 
     def state(instance: Instance) -> Cell:
@@ -50,6 +53,10 @@ def columns(
         Column(
             "state", "state", state, lambda i: _URGENCY.get(i.state, len(_URGENCY)),
             max=24, give=14,
+        ),
+        Column(
+            "mutant", "mutant", lambda i: (fuzzed(i), "killed"), lambda i: i.mutant,
+            max=20, drop=True, spare=True,
         ),
         Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True),
         _figure("execs", "execs", lambda i: i.execs, figures.count),
@@ -87,6 +94,8 @@ def columns(
 
 def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = False) -> Cell:
     """State, and why it is no good one. ``lost``: nobody tells any more what becomes of it."""
+    if instance.id == HANDED and not instance.pid:
+        return "⇄ from mutants", "imported"
     if lost and instance.state not in ENDED:
         return f"? was {instance.state}", "muted"
     text = f"{state_sign(instance.state)} {instance.state}"

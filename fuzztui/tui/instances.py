@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from fuzztui.model.first import HANDED
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Instance
+from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui import figures
 from fuzztui.tui.describe import engine_words, state_sign, state_style
 from fuzztui.tui.instancecolumns import REPORTING, age_cell, find_cell, state_cell
+from fuzztui.tui.mutants import brief_change, place
 from fuzztui.tui.status import FRESH_S, Status
 from fuzztui.tui.text import cell_len, fit, plain
 from fuzztui.tui.widgets.canvas import Line, Span, width_of
@@ -33,9 +35,25 @@ class Fact(NamedTuple):
     spans: Line
 
 
-def facts(instance: Instance, known: Collection[str], status: Status) -> list[Fact]:
-    """What no column has room for, the most pressing first; ``known`` are the instances."""
+def present(instances: Iterable[Instance]) -> list[Instance]:
+    """All but those that fuzzed a mutant and have ended: their mutants tell of them."""
+    return [i for i in instances if not (i.mutant and i.state in ENDED)]
+
+
+def facts(
+    instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
+) -> list[Fact]:
+    """What no column has room for, the most pressing first; ``known`` are the instances.
+
+    ``mutant``: the one that it fuzzes.
+    """
     found: list[Fact] = []
+    if mutant is not None:
+        words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
+        found.append(_fact("fuzzes the mutant", words))
+    if instance.id == HANDED:
+        words = "inputs that mutants brought to the target: it never fuzzes"
+        found.append(_fact("", words, "muted"))
     if instance.reason:
         found.append(_fact("because", instance.reason, f"bold {state_style(instance.state)}"))
     if instance.peers:
@@ -93,9 +111,13 @@ def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line
 
 def _far(names: Sequence[str], peers: Mapping[str, int], *, unit: bool) -> str:
     """``unit``: whether the first number says what it counts."""
-    words = [f"{name} ({peers[name]:,}" for name in names]
+    words = [f"{_named(name)} ({peers[name]:,}" for name in names]
     words[0] += " looked at" if unit else ""
     return plain("), ".join(words) + ")")
+
+
+def _named(name: str) -> str:
+    return "mutants' inputs" if name == HANDED else name
 
 
 def _base(name: str) -> str:
@@ -153,13 +175,17 @@ def cut(line: Line, width: int) -> list[Span]:
     return out
 
 
-def glance(instance: Instance, known: Collection[str], status: Status) -> list[Fact]:
+def glance(
+    instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
+) -> list[Fact]:
     """For a strip of a few lines: its name, then :func:`facts`."""
     name = Fact("", [Span(plain(instance.id), "bold")])
-    return [name, *facts(instance, known, status)]
+    return [name, *facts(instance, known, status, mutant)]
 
 
-def whole(instance: Instance, known: Collection[str], status: Status) -> list[Fact]:
+def whole(
+    instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
+) -> list[Fact]:
     """All that is known of it, figures and all."""
     state = state_cell(instance)[0].split(":", 1)[0]
     style = f"bold {state_style(instance.state)}"
@@ -191,7 +217,7 @@ def whole(instance: Instance, known: Collection[str], status: Status) -> list[Fa
     return [
         _fact("instance", instance.id, "bold"),
         _fact("state", state, style),
-        *facts(instance, known, status),
+        *facts(instance, known, status, mutant),
         *(_fact(name, value) for name, value in figures_),
     ]
 

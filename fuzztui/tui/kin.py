@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from fuzztui.model.ancestry import identity, parent_of
+from fuzztui.model.first import HANDED
 from fuzztui.model.selectors import lineage
-from fuzztui.model.state import Changes, Entry, Finding, State
+from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
 
-__all__ = ["Kin", "Parent", "made_of", "made_of_briefly"]
+__all__ = ["Kin", "Parent", "from_whom", "made_of", "made_of_briefly"]
+
+MOST_STEPS = 1000
+"""Ancestors that are looked at for a mutant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +39,16 @@ class Kin:
     def __init__(self, campaign: Callable[[], State]) -> None:
         self._campaign = campaign
         self._keys: dict[str, str] | None = None
+        self._behind: dict[str, str] = {}
 
     def take(self, changes: Changes) -> None:
         """The campaign changed."""
+        entries = self._campaign().entries
+        if changes.reset or any(entries[key].first >= 0 for key in changes.entries):
+            self._behind.clear()  # others have these numbers now
         if changes.reset:
             self._keys = None
         elif self._keys is not None:
-            entries = self._campaign().entries
             self._learn(self._keys, (entries[key] for key in changes.entries), entries)
 
     def parent(self, row: Entry | Finding) -> Parent | None:
@@ -68,6 +75,53 @@ class Kin:
             parent = None if parent.entry is None else self.parent(parent.entry)
         return found
 
+    def of_target(self, row: Entry | Finding) -> bool:
+        """Whether the target, not a mutant of it, is what it is an entry or a finding of."""
+        instance = self._campaign().instances.get(row.instance)
+        return instance is None or not instance.mutant
+
+    def behind(self, row: Entry | Finding) -> str:
+        """The mutant thanks to whose corpus there is ``row``, "" for none.
+
+        As :func:`fuzztui.model.first.mutant_behind`, for every visible row: what was found
+        out of an entry, and of all on the way, is kept.
+        """
+        state = self._campaign()
+        if not state.stage:
+            return ""
+        way: list[str] = []
+        found, certain, here = "", True, row
+        while len(way) < MOST_STEPS:
+            instance = state.instances.get(here.instance)
+            if instance is not None and instance.mutant:
+                found = instance.mutant
+                break
+            if here.key in self._behind:
+                found = self._behind[here.key]
+                break
+            way.append(here.key)
+            parent = self.parent(here)
+            if parent is None:
+                break
+            if parent.entry is None:
+                found, certain = self._mutant_of(parent.key), False
+                break
+            here = parent.entry
+            if here.key in way:
+                break
+        if certain or found:
+            self._behind.update(dict.fromkeys(way, found))
+        return found
+
+    def mutant_behind(self, row: Entry | Finding) -> Mutant | None:
+        """:meth:`behind` as a row; None for none, or if the log does not tell of it."""
+        return self._campaign().mutants.get(self.behind(row))
+
+    def _mutant_of(self, key: str) -> str:
+        """Whose entry, of which the log does not know more than its key, it was."""
+        instance = self._campaign().instances.get(key.partition("/")[0])
+        return "" if instance is None else instance.mutant
+
     def _named(self, name: str, state: State) -> Entry | None:
         if self._keys is None:
             self._keys = {}
@@ -89,6 +143,13 @@ def _holder(name: str, keys: Mapping[str, str], entries: Mapping[str, Entry]) ->
     """Who is known by ``name``, unless the number is another one's by now."""
     entry = entries.get(keys.get(name, ""))
     return entry if entry is not None and identity(entry) == name else None
+
+
+def from_whom(row: Entry | Finding) -> str:
+    """Whose queue it was taken over from, in a word or two; "" for its own."""
+    if row.instance == HANDED:
+        return f"mutant in {row.sync}" if row.sync else "mutants"
+    return "mutants" if row.sync == HANDED else row.sync
 
 
 def made_of(row: Entry | Finding, parent: Parent) -> str:

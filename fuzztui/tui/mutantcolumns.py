@@ -27,7 +27,7 @@ def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
         Column("operator", "operator", _operator, lambda m: m.operator, max=12),
         Column("place", "where", _place, lambda m: (m.file, m.line), max=PLACE),
         Column("function", "function", _function, lambda m: m.function, max=26, needs=130),
-        Column("change", "change", _change, None, min=18, max=120, flex=True),
+        Column("change", "change", change_cell, None, min=18, max=120, flex=True),
         _figure("runs", "runs", lambda m: m.runs, needs=70),
         _figure("infected", "infected", lambda m: m.infected, needs=150),
         Column("killer", "killed by", _killer, lambda m: m.killer, max=12, needs=110),
@@ -47,16 +47,21 @@ def _operator(mutant: Mutant) -> Cell:
 
 
 def _place(mutant: Mutant) -> Cell:
-    # A name is told apart by its end, and the line is there.
-    text = place(mutant)
-    return (text if len(text) <= PLACE else "…" + text[1 - PLACE :]), ""
+    return cut_place(place(mutant)), ""
+
+
+def cut_place(text: str) -> str:
+    """File and line in :data:`PLACE` cells: a name is told apart by its end, and the line is
+    there."""
+    return text if len(text) <= PLACE else "…" + text[1 - PLACE :]
 
 
 def _function(mutant: Mutant) -> Cell:
     return mutant.function, "muted"
 
 
-def _change(mutant: Mutant) -> Cell:
+def change_cell(mutant: Mutant) -> Cell:
+    """What it changes."""
     return brief_change(mutant.before, mutant.after), ""
 
 

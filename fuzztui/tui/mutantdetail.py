@@ -23,6 +23,9 @@ ORACLES = {
     "exception": "it ends in another exception",
     "timeout": "it does not come to an end",
     "died": "its process died",
+    "crash": "it crashes, and the program does not",
+    "hang": "it hangs, and the program does not",
+    "output": "its output or its exit status is another one",
 }
 """How a mutant that was killed gave itself away."""
 
@@ -59,7 +62,7 @@ def mutant_lines(
     if mutant.static:
         lines.append(pair("static", "runs at import: tried in a child that imports anew"))
     lines.append(pair("id", mutant.id, "muted"))
-    return lines + _commands(mutant, state)
+    return lines + commands_about(mutant, state)
 
 
 # -------------------------------------------------------------------- change
@@ -80,18 +83,18 @@ def change_lines(mutant: Mutant, source: Source | None, around: int = AROUND) ->
     lines = []
     for number, text in texts.items():
         if number != source.line:
-            lines.append([*_number(" ", number, "muted"), Span(plain(text), "muted")])
+            lines.append([number_span(" ", number, "muted"), Span(plain(text), "muted")])
         elif parts is None:
             lines += [
-                [*_number("›", number, "bold"), Span(plain(text), "bold")],
+                [number_span("›", number, "bold"), Span(plain(text), "bold")],
                 _bare("-", before, "removed"),
                 _bare("+", after, "added"),
             ]
         else:
             left, right = (plain(part) for part in parts)
             for mark, core, style in (("-", before, "removed"), ("+", after, "added")):
-                changed = Span(plain(core), _emphasis(style))
-                lines.append([*_number(mark, number, style), Span(left), changed, Span(right)])
+                changed = Span(plain(core), side_style(style))
+                lines.append([number_span(mark, number, style), Span(left), changed, Span(right)])
     return lines
 
 
@@ -106,18 +109,20 @@ def _dedented(source: Source, around: int) -> dict[int, str]:
     return {number: text[min(indents, default=0) :] for number, text in near.items()}
 
 
-def _number(mark: str, number: int, style: str) -> list[Span]:
-    return [Span(f"{mark} {number:>{NUMBER}} │ ", style)]
+def number_span(mark: str, number: int, style: str) -> Span:
+    """What stands before a line of the program."""
+    return Span(f"{mark} {number:>{NUMBER}} │ ", style)
 
 
 def _bare(mark: str, text: str, style: str) -> Line:
     """A side of the change without its surroundings."""
     shown = plain(text) if text else "(nothing)"
     blank = " " * (NUMBER + 1)
-    return [Span(f"{mark}{blank} │ ", style), Span(shown, _emphasis(style))]
+    return [Span(f"{mark}{blank} │ ", style), Span(shown, side_style(style))]
 
 
-def _emphasis(style: str) -> str:
+def side_style(style: str) -> str:
+    """How one side of a change (removed or added) is drawn."""
     # Where there are no colours, the old is struck through and the new is bold.
     return f"strike {style}" if style == "removed" else f"bold {style}"
 
@@ -129,7 +134,7 @@ def _story(mutant: Mutant) -> list[Line]:
     """What became of it, in words."""
     match mutant.state:
         case "killed":
-            lines = [pair("killed", _killed_words(mutant), "killed")]
+            lines = [pair("killed", killed_words(mutant), "killed")]
             if mutant.detail:
                 lines.append(pair("", mutant.detail))
             return lines
@@ -146,7 +151,8 @@ def _story(mutant: Mutant) -> list[Line]:
             return [pair(mutant.state, words, sign(mutant.state).style)]
 
 
-def _killed_words(mutant: Mutant) -> str:
+def killed_words(mutant: Mutant) -> str:
+    """When, by whom and how."""
     words = figures.clock(mutant.killed_t) if mutant.killed_t >= 0 else ""
     if mutant.trial >= 0:
         words += f" at trial {mutant.trial:,}"
@@ -164,7 +170,7 @@ def _figures(mutant: Mutant) -> list[Line]:
     return lines
 
 
-def _commands(mutant: Mutant, state: State) -> list[Line]:
+def commands_about(mutant: Mutant, state: State) -> list[Line]:
     """What people asked for it, the latest first."""
     about = [c for c in list(state.commands.values()) if _concerns(c, mutant)]
     if not about:
@@ -193,12 +199,18 @@ def _concerns(command: CommandStatus, mutant: Mutant) -> bool:
     return replace(selection, conditions=kept).matches(mutant)
 
 
-def no_mutants_lines(engine: str) -> list[Line]:
-    """What to say where there are no mutants, and how to get some."""
+def no_mutants_lines(engine: str, *, first: bool = False) -> list[Line]:
+    """What to say where there are no mutants, and how to get some.
+
+    ``first``: mutants are to be fuzzed one by one, before the target.
+    """
+    if first:
+        return [[Span("The mutants are being made and ranked.", "muted")]]
     if engine == "mu2":
         return [[Span("The engine tells its mutants when it has loaded the program.", "muted")]]
     steps = (
         ("live", 'kind = "mu2" under [engine] in the campaign file of a Python target'),
+        ("first", "a [mutants] table in it: fuzz mutants one by one, then the target"),
         ("afterwards", "fuzztui score RUN: the mutation score of what was found here"),
         ("beforehand", "fuzztui mutants list campaign.toml: what would be mutated"),
     )

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fuzztui.model.state import Mutant
 
-__all__ = ["SIGNS", "Sign", "brief_change", "place", "rank", "sign", "steer_words"]
+__all__ = [
+    "SIGNS",
+    "Sign",
+    "brief_change",
+    "brief_place",
+    "place",
+    "rank",
+    "sides",
+    "sign",
+    "steer_words",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +78,39 @@ def place(mutant: Mutant) -> str:
     return f"{mutant.file}:{mutant.line}" if mutant.line >= 0 else mutant.file
 
 
+def brief_place(mutant: Mutant) -> str:
+    """The same without the folder."""
+    return place(replace(mutant, file=mutant.file.rpartition("/")[2] or mutant.file))
+
+
 def brief_change(before: str, after: str) -> str:
     """A change in a line that may be cut at its end: ``…self.pos [< → <=] len(text)``.
 
     What both sides share is there once; what stands before the change, and what is
     replaced, are cut to :data:`CONTEXT`.
     """
+    if before.split() != after.split():  # else it is the blanks that are changed
+        before, after = " ".join(before.split()), " ".join(after.split())
     if before.startswith(_RETURN) and after.startswith(_RETURN):
         before, after = before.removeprefix(_RETURN), after.removeprefix(_RETURN)
+    left, gone, come, right = sides(before, after)
+    gone, come = gone.strip(), come.strip()
+    if not (_balanced(gone) and _balanced(come)):  # sharing half a pair says nothing
+        left = right = ""
+        gone, come = before, after
+    if gone and come:
+        core = f"{_start(gone)} → {come}"
+    else:
+        core = f"+ {come}" if come else f"- {gone}"
+    if not left and not right:
+        return core
+    left = _end(left)
+    blank = " " if right and not right[0].isspace() and not (gone and come) else ""
+    return f"{left}[{core}]{blank}{right}"
+
+
+def sides(before: str, after: str) -> tuple[str, str, str, str]:
+    """What both begin with, what stands there instead of what, and what both end with."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     shortest = min(len(old), len(new))
     head = 0
@@ -84,20 +119,13 @@ def brief_change(before: str, after: str) -> str:
     tail = 0
     while tail < shortest - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    gone = "".join(old[head : len(old) - tail]).strip()
-    come = "".join(new[head : len(new) - tail]).strip()
-    if not (_balanced(gone) and _balanced(come)):  # sharing half a pair says nothing
-        head = tail = 0
-        gone, come = before, after
-    if gone and come:
-        core = f"{_start(gone)} → {come}"
-    else:
-        core = f"+ {come}" if come else f"- {gone}"
-    if not head and not tail:
-        return core
-    left, right = _end("".join(old[:head])), "".join(old[len(old) - tail :])
-    blank = " " if right and not right[0].isspace() and not (gone and come) else ""
-    return f"{left}[{core}]{blank}{right}"
+    ends = len(old) - tail, len(new) - tail
+    return (
+        "".join(old[:head]),
+        "".join(old[head : ends[0]]),
+        "".join(new[head : ends[1]]),
+        "".join(old[ends[0] :]),
+    )
 
 
 def _balanced(text: str) -> bool:

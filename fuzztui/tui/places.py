@@ -33,14 +33,20 @@ def place_of(row: Entry | Finding, state: State, run: Path | None) -> Place | No
         return None
     if instance is not None and Path(instance.directory).is_absolute():
         return Place(Path(instance.directory), file)
-    return None if run is None else Place(run, f"out/{row.instance}/{file}")
+    return None if run is None else Place(run, f"{_folder(row, state)}/{file}")
+
+
+def _folder(row: Entry | Finding, state: State) -> str:
+    """The directory of its instance, from the run on."""
+    instance = state.instances.get(row.instance)
+    return (instance.directory if instance is not None else "") or f"out/{row.instance}"
 
 
 def shown(row: Entry | Finding, state: State, run: Path | None) -> str:
     """The file's name for people: from the run on, or the whole path of a watched instance."""
     place = place_of(row, state, run)
     if place is None:
-        return f"out/{row.instance}/{_file(row)}"
+        return f"{_folder(row, state)}/{_file(row)}"
     return place.relative if place.root == run else str(place.path)
 
 

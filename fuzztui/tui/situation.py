@@ -22,6 +22,8 @@ class Situation:
     """The campaign's state."""
     engine: str = ""
     """The campaign's engine."""
+    stage: str = ""
+    """mutants or target, if the campaign fuzzes mutants one by one and then the target."""
     control: bool = True
     """False when the campaign was opened to be looked at only."""
     watched: bool = False
@@ -41,6 +43,9 @@ class Situation:
     """Whether the cursor is on a row."""
     mutant: str = ""
     """The state of the mutant under the cursor (of all that are meant, if they agree)."""
+    phase: str = ""
+    """Where the mutant under the cursor is in the queue, if there is one: fuzzing, waiting,
+    done, ...; "" of many."""
     minimising: bool = False
     """Whether the finding under the cursor is being made smaller already."""
     paused_replay: bool = False
@@ -73,6 +78,9 @@ class Action:
     engine: str = ""
     """Only this engine's campaigns have it in the footer. Their supervisor sees to it
     itself, so that their instances need not announce it."""
+    queue: bool | None = None
+    """True: only campaigns that fuzz mutants one by one have it in the footer; False: only
+    others; None: all."""
 
     def why_not(self, now: Situation) -> str:
         """The reason why this cannot be done now, for people; "" when it can."""
@@ -167,8 +175,67 @@ def living(now: Situation) -> str:
 
 
 def mutants(now: Situation) -> str:
-    """Against steering mutants."""
-    return steerable(now) or ("" if now.row else "no mutant under the cursor")
+    """Against steering mutants: in a queue that is the supervisor's to do, while it lasts."""
+    reason = steerable(now) or ("" if now.row else "no mutant under the cursor")
+    if not reason and now.stage and now.stage != "mutants":
+        return "the mutants' turn is over: the target is fuzzed"
+    return reason
+
+
+_OVER = {
+    "done": "it was fuzzed: r gives it another turn",
+    "refused": "it was refused: r gives it another turn",
+    "skipped": "it is skipped: r gives it a turn",
+    "equivalent": "you called it equivalent: r gives it a turn",
+}
+_AT_WORK = {
+    "pruning": "it is being fuzzed: d ends that",
+    "fuzzing": "it is being fuzzed: d ends that",
+    "collecting": "its turn has just ended",
+}
+_NEVER = {
+    "failed": "it does not build: r tries it anew",
+    "dropped": "it is the same program as another",
+}
+
+
+def waiting(now: Situation) -> str:
+    """Against giving a mutant another place: in a queue it must wait there."""
+    if not now.stage:
+        return living(now)
+    return mutants(now) or (_AT_WORK | _OVER | _NEVER).get(now.phase, "")
+
+
+def in_queue(now: Situation) -> str:
+    """Against what only a queue has."""
+    return waiting(now) or ("" if now.stage else "this campaign's mutants are in no queue")
+
+
+def skippable(now: Situation) -> str:
+    """Against putting a mutant aside: the one that is fuzzed can be, too."""
+    if not now.stage:
+        return living(now)
+    ending = {"collecting": _AT_WORK["collecting"]}
+    return mutants(now) or (ending | _OVER | _NEVER).get(now.phase, "")
+
+
+def promotable(now: Situation) -> str:
+    """Against more of a mutant: the one that is fuzzed can have more time."""
+    return "" if now.stage and now.phase == "fuzzing" and not mutants(now) else waiting(now)
+
+
+def doubtful(now: Situation) -> str:
+    """Against the verdict that nothing can kill a mutant."""
+    dropped = {"dropped": _NEVER["dropped"]} if now.stage else {}
+    return mutants(now) or living(now) or dropped.get(now.phase, "")
+
+
+def triable(now: Situation) -> str:
+    """Against trying a mutant anew."""
+    if reason := mutants(now):
+        return reason
+    known = {"waiting": "it waits for its turn already", "dropped": _NEVER["dropped"]}
+    return (_AT_WORK | known).get(now.phase, "") if now.stage else ""
 
 
 def row(now: Situation) -> str:

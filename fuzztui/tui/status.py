@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from fuzztui.model.mutation import Summary, mutants_summary
 from fuzztui.model.selectors import ENDED, pending_commands, running_time, throughput, totals
 from fuzztui.model.state import Instance, State
+from fuzztui.tui.turns import First
 from fuzztui.wire.events import MutationStats
 
 STALE_S = 10.0
@@ -65,6 +66,8 @@ class Status:
     analysis: MutationStats | None = None
     """The figures of mutation analysis, summed over the instances."""
     last_kill_t: float = -1.0
+    first: First | None = None
+    """The queue of mutants, None for campaigns that do not fuzz mutants first."""
     pending: int = 0
     """Commands that nobody has answered yet."""
     alive: bool | None = None
@@ -133,15 +136,17 @@ def status_of(
     last_kill_t: float = -1.0,
     *,
     watched: bool = False,
+    first: First | None = None,
 ) -> Status:
     """``state`` summed up at campaign time ``now``.
 
-    ``last_kill_t`` is the caller's to know: looking through 100,000 mutants for it four
-    times a second would be dear.
+    ``last_kill_t`` and ``first`` are the caller's to know: looking through 100,000 mutants
+    for them four times a second would be dear.
     """
     sums = totals(state)
     instances = list(state.instances.values())
-    cycles = [i.cycles for i in instances if i.cycles >= 0]
+    own = [i for i in instances if not i.mutant]
+    cycles = [i.cycles for i in own if i.cycles >= 0]
     return Status(
         name=state.name,
         engine=state.engine,
@@ -163,7 +168,7 @@ def status_of(
         valid=sums.valid,
         invalid=sums.invalid,
         cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
-        stability=min((i.stability for i in instances if i.stability >= 0), default=-1.0),
+        stability=min((i.stability for i in own if i.stability >= 0), default=-1.0),
         crashes=sums.crashes,
         hangs=sums.hangs,
         last_entry_t=sums.last_find_t,
@@ -172,6 +177,7 @@ def status_of(
         mutants=mutants_summary(state) if state.mutants else None,
         analysis=analysis_of(state),
         last_kill_t=last_kill_t,
+        first=first,
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,

@@ -8,8 +8,8 @@ from fakes import Supervisor, running, started
 from fleet import NO_COMPILER, REASON, fleet, hello
 
 from fuzztui.model.fold import apply
-from fuzztui.model.selectors import status_dict
 from fuzztui.model.state import Instance, State
+from fuzztui.model.status import status_dict
 from fuzztui.tui.actions import BY_ID, Situation
 from fuzztui.tui.describe import describe
 from fuzztui.tui.instances import flow, trouble, whole

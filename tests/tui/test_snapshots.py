@@ -5,6 +5,7 @@ from fakes import running, started
 from fleet import fleet
 from mutated import mutated
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from turnlog import midway, on_target
 
 
 class TextFile(SingleFileSnapshotExtension):
@@ -39,6 +40,15 @@ MUTATED = {
 }
 
 
+# The same of one that fuzzes mutants first: whether the target's turn has come.
+FIRST = {
+    "first-mutants-80x24": ((80, 24), "4", False),
+    "first-mutants-120x40": ((120, 40), "4", False),
+    "first-overview-80x24": ((80, 24), "1", False),
+    "first-overview-target-120x40": ((120, 40), "1", True),
+}
+
+
 # Fleets of afl-fuzz: how many, whether they are only watched.
 FLEETS = {
     "afl-120x40": ((120, 40), 50, False),
@@ -68,6 +78,19 @@ async def test_screen_of_mu2(drive, picture, name):
             await d.press("j", "j", "j", "j")
             await d.until(lambda: "18 │" in d.text())
         await d.until(lambda: "0:10:00" in d.text())
+        await d.still()
+        assert d.text() + "\n" == picture
+
+
+@pytest.mark.parametrize("name", FIRST)
+async def test_screen_of_fuzz_first(drive, picture, name):
+    size, key, target = FIRST[name]
+    log = on_target() if target else midway()
+    async with drive(log, size=size, run=None) as d:
+        await d.press(key)
+        if key == "4":
+            await d.until(lambda: "13 │" in d.text())
+        await d.until(lambda: ("0:40:38" if target else "0:15:37") in d.text())
         await d.still()
         assert d.text() + "\n" == picture
 

@@ -12,7 +12,8 @@ from fuzztui.model.state import Changes, Entry
 from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.hexview import Preview, reading
-from fuzztui.tui.kin import made_of_briefly
+from fuzztui.tui.kin import from_whom, made_of_briefly
+from fuzztui.tui.mutants import brief_place
 from fuzztui.tui.places import place_of
 from fuzztui.tui.screens.listing import ListingScreen
 from fuzztui.tui.situation import over
@@ -55,6 +56,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             Column(
                 "outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=70, spare=True
             ),
+            Column("thanks", "thanks to", self._thanks, None, max=16, spare=True),
             Column("op", "made by", _op, lambda e: e.op, max=18, drop=True),
             Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
         )
@@ -74,6 +76,12 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
     def _src(self, entry: Entry) -> Cell:
         parent = self.host.kin.parent(entry)
         return "" if parent is None else made_of_briefly(entry, parent), "muted"
+
+    def _thanks(self, entry: Entry) -> Cell:
+        """The mutant thanks to whose corpus the target has it."""
+        kin = self.host.kin
+        mutant = kin.mutant_behind(entry) if kin.of_target(entry) else None
+        return ("", "") if mutant is None else (brief_place(mutant), "killed")
 
     def show(self, changes: Changes) -> None:
         """Take in new and changed entries, and commands that came or went."""
@@ -186,7 +194,7 @@ def _why(entry: Entry) -> Cell:
         told = [style for reason, style in _WHY.items() if reason in entry.reasons]
         return " ".join(entry.reasons), told[0] if told else ""
     if entry.sync:
-        return f"⇄ {entry.sync}", "imported"
+        return f"⇄ {from_whom(entry)}", "imported"
     return ("+cov", "edge") if entry.cov else (figures.NONE, "muted")
 
 

@@ -15,6 +15,7 @@ from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.background import in_thread
 from fuzztui.tui.hexview import Preview, reading
+from fuzztui.tui.mutants import brief_place
 from fuzztui.tui.places import place_of, settled
 from fuzztui.tui.screens.listing import ListingScreen
 from fuzztui.tui.situation import over
@@ -54,7 +55,8 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
             Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=90),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
             Column("by", "by", _by, lambda f: f.instance, max=12, needs=60),
-            Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=66),
+            Column("thanks", "thanks to", self._thanks, None, max=16, needs=66, spare=True),
+            Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=66, drop=True),
         )
 
     def _passes(self, finding: Finding) -> bool:
@@ -76,6 +78,11 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
             part = f" {figures.percent(command.part, 1.0)}" if command.part >= 0 else ""
             return f"minimising{part}…  {title}", "pending"
         return title, "" if finding.title else "muted"
+
+    def _thanks(self, finding: Finding) -> Cell:
+        """The mutant thanks to whose corpus the target fails so."""
+        mutant = self.host.kin.mutant_behind(finding)
+        return ("", "") if mutant is None else (brief_place(mutant), "killed")
 
     def show(self, changes: Changes) -> None:
         """Take in findings; a description may change which one stands for its cause."""

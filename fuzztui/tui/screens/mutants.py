@@ -1,8 +1,11 @@
-"""Every mutant of the program: what it changes, what became of it; steering them."""
+"""Every mutant of the program: what it changes, what became of it; steering them.
+
+Where mutants are fuzzed one by one the table is their queue, in the order of their turns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,13 +13,16 @@ from textual import on
 from textual.geometry import Size
 from textual.widget import Widget
 
+from fuzztui.model.first import AT_WORK, PHASES, phase
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Changes, Mutant
+from fuzztui.model.state import Changes, Finding, Mutant
 from fuzztui.tui import shell, source
 from fuzztui.tui.actions import BY_ID, Action, Situation
 from fuzztui.tui.mutantcolumns import columns
 from fuzztui.tui.mutantdetail import mutant_lines, no_mutants_lines
 from fuzztui.tui.mutants import SIGNS, steer_words
+from fuzztui.tui.queuecolumns import queue_columns
+from fuzztui.tui.queuedetail import Turn, queued_lines
 from fuzztui.tui.scopes import Filter, Scope, one, parse_filter, scopes
 from fuzztui.tui.screens.ask import AskScreen
 from fuzztui.tui.screens.confirm import ConfirmScreen
@@ -25,12 +31,15 @@ from fuzztui.tui.screens.scope import ScopeScreen
 from fuzztui.tui.source import Source
 from fuzztui.tui.status import Status
 from fuzztui.tui.steering import pending_mutants
+from fuzztui.tui.turnwords import amount, turn_words, used_words
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.columns import Cell
 from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.mutantstrip import MutantStrip
+from fuzztui.tui.widgets.queuestrip import QueueStrip
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.commands import (
+    MUTANT_COMMANDS,
     Command,
     ExactPass,
     MarkEquivalent,
@@ -47,6 +56,8 @@ VERBS: dict[str, Callable[[str], Command]] = {
     "mutant.requeue": RequeueMutants,
     "mutant.first": partial(MoveMutants, to="first"),
     "mutant.last": partial(MoveMutants, to="last"),
+    "mutant.up": partial(MoveMutants, to="up"),
+    "mutant.down": partial(MoveMutants, to="down"),
 }
 """What is done with a selection at once; a verdict of equivalence asks for the reason."""
 
@@ -60,11 +71,11 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
     HINT = "words, or conditions such as operator=math,state=alive"
     DEFAULT_CSS = """
     MutantsScreen {
-        & MutantStrip { margin-top: 1; }
+        & MutantStrip, & QueueStrip { margin-top: 1; display: none; }
         & #listing { margin-top: 1; }
         &.-short #listing, &.-tiny #listing { margin-top: 0; }
-        &.-short MutantStrip { height: 4; margin-top: 0; }
-        &.-tiny MutantStrip { height: 1; margin-top: 0; }
+        &.-short MutantStrip, &.-short QueueStrip { height: 4; margin-top: 0; }
+        &.-tiny MutantStrip, &.-tiny QueueStrip { height: 1; margin-top: 0; }
         &.-wide {
             & #listing { layout: vertical; }
             & BigTable { width: 100%; height: 1fr; }
@@ -79,11 +90,18 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         self._pending: dict[str, list[str]] = {}
         self._filter = Filter()
         self._only = ""
-        """The one state that is shown, "" for all."""
+        """The one state (in a queue: the phase) that is shown, "" for all."""
+        self._queue = False
+        """Whether the table is a queue."""
+        self._turns: dict[str, str] = {}
+        """In a queue: when each has its turn, in words."""
+        self._at_work: dict[str, str] = {}
+        """Of those at work: how much of their budget they have used, in words."""
 
     def body(self) -> Iterable[Widget]:
         """Figures, table, details."""
         yield MutantStrip()
+        yield QueueStrip()
         yield from super().body()
 
     def make_table(self) -> BigTable[Mutant]:
@@ -91,8 +109,8 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         return BigTable(columns(self._steer), empty="no mutants")
 
     def _steer(self, mutant: Mutant) -> Cell:
-        if waiting := self._pending.get(mutant.id):
-            return f"{waiting[-1].removesuffix('-mutants')}…", "pending"
+        if asked := self.asked(mutant):
+            return asked, "pending"
         return steer_words(mutant.steer), "promoted" if mutant.steer == "promoted" else ""
 
     # -------------------------------------------------------------- changes
@@ -103,7 +121,16 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         before = self._pending
         if changes.reset or changes.commands:
             self._pending = pending_mutants(state)
-        if changes.reset:
+        turned = bool(state.stage) != self._queue
+        if turned:
+            self._queue = bool(state.stage)
+            columns_ = queue_columns(self) if self._queue else columns(self._steer)
+            self.table.show_columns(columns_, columns_[0] if self._queue else None)
+            self._only = ""
+            self.table.rows.narrow(self._filter.words, self._accepts())
+        if self._queue and (changes.reset or changes.mutants or changes.campaign):
+            self._look_at_turns()
+        if changes.reset or turned:
             self.table.load(state.mutants)
         else:
             steered = before.keys() ^ self._pending.keys() if changes.commands else set()
@@ -119,9 +146,66 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
     def tick(self, status: Status) -> None:
         """Figures and ages."""
         super().tick(status)
-        strip = self.query_one(MutantStrip)
-        strip.display = status.mutants is not None
+        strip, queue = self.query_one(MutantStrip), self.query_one(QueueStrip)
+        strip.display = status.mutants is not None and status.first is None
+        queue.display = status.first is not None
         strip.show(status)
+        queue.show(status)
+        if self._queue:
+            self._look_at_turns()
+            if (mutant := self.table.current) is not None and mutant.stage in AT_WORK:
+                self.show_detail()
+
+    # ---------------------------------------------------------------- queue
+
+    def _look_at_turns(self) -> None:
+        """Only rows whose turns read differently now: there may be thousands."""
+        status, turns = self.host.status, self.host.turns
+        if status.first is None:
+            return
+        view = status.first.view
+        waits, now = turns.waits(view, status.now), {}
+        left = view.left if status.first.stage == "mutants" else -1  # too late for all of them
+        for id, number in turns.numbers.items():
+            words = turn_words(waits.get(id), number, left, trials=view.trials)
+            now[id] = f"{number} {words}"
+        for mutant, used, of in status.first.working:
+            now[mutant.id] = used_words(used, of, trials=view.trials)
+        self._at_work = {
+            m.id: " of ".join(amount(n, trials=view.trials) for n in (used, of))
+            for m, used, of in status.first.working
+        }
+        before, self._turns = self._turns, now
+        self.table.touch(
+            id
+            for id in before.keys() | now.keys()
+            if before.get(id) != now.get(id) and id in self.table.rows
+        )
+
+    def asked(self, mutant: Mutant) -> str:
+        """What is asked for it and not answered yet."""
+        waiting = self._pending.get(mutant.id)
+        return f"{waiting[-1].removesuffix('-mutants')}…" if waiting else ""
+
+    def number(self, mutant: Mutant) -> int:
+        """Its place among those that wait, from 1; 0 if it does not wait."""
+        return self.host.turns.numbers.get(mutant.id, 0)
+
+    def within(self, mutant: Mutant) -> bool:
+        """Whether it has had its turn, or will."""
+        first = self.host.status.first
+        return first is None or self.number(mutant) <= first.view.left
+
+    def turn(self, mutant: Mutant) -> str:
+        """When its turn comes, how far it is, or how long it was fuzzed."""
+        words = self._turns.get(mutant.id, "")
+        if self.number(mutant):
+            return words.partition(" ")[2]
+        if not words and mutant.slot and self.host.status.first is not None:
+            first = self.host.status.first
+            used = self.host.turns.used(mutant, first.view, self.host.status.now)
+            return used_words(used, 0.0, trials=first.view.trials) if used else ""
+        return words
 
     def _count(self) -> None:
         super()._count()
@@ -136,21 +220,41 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         """Why there are no mutants, and what to do."""
         if self.campaign.mutants:
             return ()
+        if self._queue:
+            return no_mutants_lines("", first=True)
         engines = [i.engine for i in list(self.campaign.instances.values()) if i.engine]
         return no_mutants_lines(next(iter(engines), self.campaign.engine))
 
     def details(self, row: Mutant, preview: Source | None, size: Size) -> Sequence[Line]:
         """The change in its surroundings, and the mutant's story."""
-        pending = self._pending.get(row.id, ())
-        return mutant_lines(row, self.campaign, preview, pending, tight=size.height < 10)
+        pending, tight = self._pending.get(row.id, ()), size.height < 10
+        if not self._queue:
+            return mutant_lines(row, self.campaign, preview, pending, tight=tight)
+        words = self._at_work.get(row.id) or self.turn(row)
+        turn = Turn(words, self.number(row), self.within(row), pending, self._findings_of(row))
+        return queued_lines(row, self.campaign, preview, turn, tight=tight)
+
+    def _findings_of(self, mutant: Mutant) -> list[Finding]:
+        """What the target fails on thanks to a mutant."""
+        if not mutant.slot:
+            return []
+        state, kin = self.campaign, self.host.kin
+        own = (f for f in list(state.findings.values()) if kin.of_target(f))
+        return [f for f in own if kin.behind(f) == mutant.id]
 
     def preview_of(self, row: Mutant) -> tuple[str, Callable[[], Source]] | None:
         """The lines of the program around it."""
         name = f"{row.path}:{row.line}:{row.id}"
-        return name, partial(source.load, row.path, row.line, row.before)
+        before = " ".join(row.before.split()) if self._queue else row.before
+        return name, partial(source.load, row.path, row.line, before)
 
     def describe_row(self) -> Situation:
-        """What any living engine here can do: mutants belong to all of them."""
+        """What any living engine here can do: mutants belong to all of them.
+
+        In a queue they are the supervisor's.
+        """
+        if self._queue:
+            return _in_queue(self.table.current)
         able: set[str] | None = None
         for instance in list(self.campaign.instances.values()):
             if instance.state not in ENDED and (instance.capabilities or instance.engine):
@@ -167,20 +271,34 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
     def narrow(self, text: str) -> None:
         """By words and conditions, and by state."""
         self._filter = parse_filter(text)
-        self.table.rows.narrow(self._filter.words, self._filter.accepts(self._only))
+        self.table.rows.narrow(self._filter.words, self._accepts())
         self.table.sync(reveal=True)
         self._count()
         self.show_detail()
 
+    def _accepts(self) -> Callable[[Mutant], bool] | None:
+        if not (self._queue and self._only):
+            return self._filter.accepts(self._only)
+        accepts, only = self._filter.accepts(""), self._only
+        return lambda m: phase(m) == only and (accepts is None or accepts(m))
+
     def do_mutants_state(self) -> None:
-        """The next state of which there are mutants; after the last, all."""
-        counts = self.campaign.mutant_counts
-        choices = ["", *(state for state in SIGNS if counts.get(state))]
+        """The next state (in a queue: phase) of which there are mutants; after the last, all."""
+        counts: Mapping[str, int] = self.campaign.mutant_counts
+        if self._queue and (first := self.host.status.first) is not None:
+            counts = first.phases
+        choices = ["", *(state for state in self._states if counts.get(state))]
         at = choices.index(self._only) if self._only in choices else 0
         self._show_only(choices[(at + 1) % len(choices)])
 
+    @property
+    def _states(self) -> Iterable[str]:
+        """What the table can be narrowed to."""
+        return PHASES if self._queue else SIGNS
+
     @on(MutantStrip.Chosen)
-    def _chosen(self, event: MutantStrip.Chosen) -> None:
+    @on(QueueStrip.Chosen)
+    def _chosen(self, event: MutantStrip.Chosen | QueueStrip.Chosen) -> None:
         self._show_only("" if event.state == self._only else event.state)
 
     def _show_only(self, state: str) -> None:
@@ -215,6 +333,12 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
     def do_mutant_last(self) -> None:  # noqa: D102
         self._steer_current("mutant.last")
 
+    def do_mutant_up(self) -> None:  # noqa: D102
+        self._steer_current("mutant.up")
+
+    def do_mutant_down(self) -> None:  # noqa: D102
+        self._steer_current("mutant.down")
+
     def _steer_current(self, action_id: str) -> None:
         mutant = self.table.current
         if mutant is None:
@@ -233,9 +357,12 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         mutant = self.table.current
         if mutant is None:
             return
-        narrowed = self._filter.as_selection(self._only)
+        # Phases of a queue cannot be said in a selection.
+        sayable = not (self._queue and self._only)
+        narrowed = self._filter.as_selection(self._only) if sayable else ""
         found = scopes(mutant, self.campaign.mutants.values(), narrowed)
         verbs = [BY_ID[action_id] for action_id in (*VERBS, EQUIVALENT)]
+        verbs = [verb for verb in verbs if verb.queue in (None, self._queue)]
 
         def chosen(answer: tuple[str, Scope] | None) -> None:
             if answer is not None:
@@ -245,7 +372,9 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
 
     def _why_not(self, action: Action, scope: Scope) -> str:
         state = next(iter(scope.states)) if len(scope.states) == 1 else ""
-        return action.why_not(replace(self.host.situation(), mutant=state))
+        now = self.host.situation()
+        alone = scope.count == 1
+        return action.why_not(replace(now, mutant=state, phase=now.phase if alone else ""))
 
     def _send(self, action_id: str, scope: Scope) -> None:
         whom = scope.select if scope.count == 1 else f"{scope.count:,} mutants ({scope.select})"
@@ -289,7 +418,8 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         if mutant is None or not mutant.killer:
             self.notify("Nothing has killed this mutant.", markup=False)
         else:
-            self.host.look_at("corpus", mutant.killer)
+            is_finding = mutant.killer in self.campaign.findings
+            self.host.look_at("findings" if is_finding else "corpus", mutant.killer)
 
     def do_mutant_copy(self) -> None:
         """Its id."""
@@ -300,3 +430,14 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         """Where it is."""
         if (mutant := self.table.current) is not None:
             self.host.copy(shell.path(f"{mutant.path or mutant.file}:{mutant.line}"), "place")
+
+
+_QUEUE_COMMANDS = frozenset(command.name for command in MUTANT_COMMANDS)
+
+
+def _in_queue(mutant: Mutant | None) -> Situation:
+    """The situation on a row of a queue."""
+    if mutant is None:
+        return Situation(capabilities=_QUEUE_COMMANDS)
+    where = mutant.stage if mutant.stage in AT_WORK else phase(mutant)
+    return Situation(row=True, mutant=mutant.state, phase=where, capabilities=_QUEUE_COMMANDS)

@@ -8,12 +8,14 @@ from textual import on
 from textual.containers import Grid
 from textual.widget import Widget
 
+from fuzztui.model.first import HANDED
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Instance, State
 from fuzztui.tui import figures
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.instancecolumns import ages, columns
-from fuzztui.tui.instances import Fact, whole
+from fuzztui.tui.instances import Fact, present, whole
+from fuzztui.tui.mutants import brief_place
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.screens.instance import InstanceScreen
 from fuzztui.tui.situation import over
@@ -75,8 +77,11 @@ class OverviewScreen(CampaignScreen):
         &.-fleet.-tall #chart-corpus { display: none; }
         &.-fleet.-tall #instances { height: 3fr; }
         &.-fleet.-tall EventList { height: 2fr; }
+        &.-first MutationLine { height: 2; }
+        &.-stage1 #chart-edges { display: none; }
+        &.-first.-tiny MutationLine { height: 1; }
         & #chart-killed { display: none; }
-        &.-mutants #chart-killed { display: block; }
+        &.-mutants #chart-killed, &.-stage1 #chart-killed { display: block; }
         &.-mutants #chart-corpus { display: none; }
         &.-short #charts { grid-size: 2 1; height: 6; padding: 0 1; }
         &.-short #chart-corpus, &.-short #chart-finds { display: none; }
@@ -113,7 +118,7 @@ class OverviewScreen(CampaignScreen):
             id="charts",
         )
         yield BigTable(
-            columns(lambda: self.host.status, self._waiting_for),
+            columns(lambda: self.host.status, self._waiting_for, self._mutant_of),
             id="instances",
         )
         yield InstanceStrip()
@@ -140,6 +145,8 @@ class OverviewScreen(CampaignScreen):
             "no instance" if state.state in ENDED else "waiting for the first instance…"
         )
         if changes.reset:
+            # Those that have fuzzed a mutant are told of by the mutants.
+            self.instances.rows.narrow("", lambda i: bool(present([i])))
             self.instances.load(state.instances)
             self._fit_instances(state)
         elif changes.instances:
@@ -170,7 +177,9 @@ class OverviewScreen(CampaignScreen):
 
     def _show_current(self) -> None:
         strip = self.query_one(InstanceStrip)
-        strip.show(self.instances.current, self.campaign.instances, self.host.status)
+        instance = self.instances.current
+        mutant = None if instance is None else self.campaign.mutants.get(instance.mutant)
+        strip.show(instance, self.campaign.instances, self.host.status, mutant)
 
     def _show_totals(self, status: Status) -> None:
         self.query_one(Tiles).show(status)
@@ -179,14 +188,23 @@ class OverviewScreen(CampaignScreen):
     def _lay_out(self, state: State) -> None:
         """Where there are mutants, kills take the place of the chart that says least."""
         self.set_class(state.engine == AFL, "-afl")
-        mutants = bool(state.mutants)
-        if self.has_class("-mutants") != mutants:
-            self.set_class(mutants, "-mutants")
+        first = bool(state.stage)  # there the target's own curves say more
+        self.set_class(first, "-first")
+        laid_out = self.has_class("-mutants"), self.has_class("-stage1")
+        # While only mutants are fuzzed nobody tells what the target covers.
+        wanted = bool(state.mutants) and not first, state.stage == "mutants"
+        if laid_out != wanted:
+            self.set_class(wanted[0], "-mutants")
+            self.set_class(wanted[1], "-stage1")
             # The charts that come into view have no data yet.
             self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
 
     def _fit_instances(self, state: State) -> None:
-        many = len(state.instances)
+        many = len(self.instances.rows)
+        over = len(state.instances) - many
+        if not any(i.mutant for i in present(state.instances.values())):
+            self.instances.let_go("mutant")
+        self.instances.set_caption(f"+{over:,} ended" if over else "")
         fleet = many > MOST_INSTANCES
         if fleet != self.has_class("-fleet"):
             self.set_class(fleet, "-fleet")
@@ -203,16 +221,25 @@ class OverviewScreen(CampaignScreen):
             chart = self.query_one(f"#{id}", Chart)
             if chart.display:
                 curves = [Curve(label, style, points(state, name)) for name, label, style in wanted]
-                chart.set_curves([c for c in curves if c.points] or curves[:1], state.t)
+                shown = [c for c in curves if c.points] or curves[:1]
+                mark = state.stage_t if state.stage == "target" else -1.0
+                chart.set_curves(shown, state.t, mark)
 
     # ---------------------------------------------------------- instances
+
+    def _mutant_of(self, instance: Instance) -> str:
+        mutant = self.campaign.mutants.get(instance.mutant)
+        return instance.mutant if mutant is None else brief_place(mutant)
 
     def _waiting_for(self, instance: str) -> list[str]:
         return self._pending.get(instance, [])
 
     def describe_row(self) -> Situation:
         """The instance under the cursor."""
-        return over(self.instances.current)
+        instance = self.instances.current
+        if instance is not None and instance.id == HANDED:
+            return Situation(row=True)  # there is nobody to steer
+        return over(instance)
 
     def do_instance_pause(self) -> None:
         """Pause or resume one instance."""
@@ -236,7 +263,10 @@ class OverviewScreen(CampaignScreen):
         def look() -> list[Fact]:
             instances = self.campaign.instances
             instance = instances.get(key)
-            return [] if instance is None else whole(instance, instances.keys(), self.host.status)
+            if instance is None:
+                return []
+            mutant = self.campaign.mutants.get(instance.mutant)
+            return whole(instance, instances.keys(), self.host.status, mutant)
 
         self.app.push_screen(InstanceScreen(look))
 

@@ -47,10 +47,14 @@ class Chart(Canvas):
         self._show = show
         self._curves: Sequence[Curve] = ()
         self._until = 0.0
+        self._mark = -1.0
 
-    def set_curves(self, curves: Sequence[Curve], until: float) -> None:
-        """Show ``curves`` from campaign time 0 to ``until`` (seconds)."""
-        self._curves, self._until = curves, until
+    def set_curves(self, curves: Sequence[Curve], until: float, mark: float = -1.0) -> None:
+        """Show ``curves`` from campaign time 0 to ``until`` (seconds).
+
+        ``mark``: a moment that a thin line shows; before 0: none.
+        """
+        self._curves, self._until, self._mark = curves, until, mark
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
@@ -77,6 +81,7 @@ class Chart(Canvas):
             (c.style, rows(vs, plot, low, high, dotted=c is not self._curves[0]))
             for c, vs in sampled
         ]
+        at = int(self._mark / self._until * columns) if 0 <= self._mark <= self._until else -1
         for y in range(plot):
             label = high if y == 0 else low if y == plot - 1 else None
             text = "" if label is None else self._show(label)
@@ -85,7 +90,7 @@ class Chart(Canvas):
                 [
                     Span(fit(text, AXIS - 1, "right"), "muted"),
                     Span(" " if plot < 2 else edge, "rule"),
-                    *_overlay([(style, text[y]) for style, text in drawn]),
+                    *_overlay([(style, text[y]) for style, text in drawn], at),
                 ]
             )
         lines.append(
@@ -109,16 +114,20 @@ class Chart(Canvas):
         return [Span(fit(left[0].text, width)) if width < 8 else left[0], *left[1:]]
 
 
-def _overlay(layers: Sequence[tuple[str, str]]) -> list[Span]:
-    """Braille rows over each other; where two meet, dots join in the colour of the first."""
+def _overlay(layers: Sequence[tuple[str, str]], mark: int = -1) -> list[Span]:
+    """Braille rows over each other; where two meet, dots join in the colour of the first.
+
+    Behind them, in the cell ``mark``, a thin line.
+    """
     out: list[Span] = []
-    for chars in zip(*(text for _, text in layers), strict=True):
+    for x, chars in enumerate(zip(*(text for _, text in layers), strict=True)):
         bits, style = 0, ""
         for (name, _), ch in zip(layers, chars, strict=True):
             if ch != " ":
                 bits |= ord(ch) - 0x2800
                 style = style or name
-        text = chr(0x2800 + bits) if bits else " "
+        text = chr(0x2800 + bits) if bits else "┊" if x == mark else " "
+        style = style or ("rule" if x == mark else "")
         if out and out[-1].style == style:
             out[-1] = Span(out[-1].text + text, style)
         else:

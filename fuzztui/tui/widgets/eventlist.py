@@ -7,13 +7,20 @@ from dataclasses import replace
 
 from fuzztui.model.state import Finding, State
 from fuzztui.tui import figures
-from fuzztui.tui.describe import Described, describe
+from fuzztui.tui.describe import Described, describe, turn_of
 from fuzztui.tui.detail import finding_title
+from fuzztui.tui.instances import TROUBLE
 from fuzztui.tui.mutants import brief_change, place
 from fuzztui.tui.text import cell_len, fit, plain
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span
 from fuzztui.wire import events as ev
 from fuzztui.wire.events import Record
+
+TOLD = ("fuzzing", "done", "refused", "failed", "dropped")
+"""Stages of a mutant that people want to hear of."""
+
+OFTEN = ("failed", "dropped")
+"""Of those, what so many come to that they are told of together."""
 
 MOST = 100
 """Events that are kept drawn: more than any screen shows."""
@@ -66,6 +73,7 @@ def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
     out: list[tuple[int, float, Described]] = []
     entries: list[Record] = []
     kills: dict[str, list[Record]] = {}
+    turns: dict[str, list[Record]] = {}
     for record in reversed(list(state.recent)):
         event = record.event
         if isinstance(event, ev.EntrySaved):
@@ -79,12 +87,21 @@ def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
             continue
         if isinstance(event, ev.EntryDescribed) and not event.steer:
             continue
+        if isinstance(event, ev.MutantStage):
+            if event.stage in TOLD:
+                turns.setdefault(event.stage if event.stage in OFTEN else event.id, []).append(
+                    record
+                )
+            continue
+        if isinstance(event, ev.InstanceHello | ev.InstanceState) and _told(event, state):
+            continue
         out += _run(entries)
         entries = []
         out.append((record.seq, record.t, describe(event)))
     out += _run(entries)
     out += [(f.seq, f.t, _finding(f)) for f in list(state.findings.values())[-most:]]
     out += [_kills(records, state) for records in kills.values()]
+    out += [_turns(records, state) for records in turns.values()]
     out.sort(key=lambda item: item[0], reverse=True)
     return [(t, described) for _, t, described in out[:most]]
 
@@ -106,6 +123,28 @@ def _kills(records: Sequence[Record], state: State) -> tuple[int, float, Describ
         described = replace(described, text=f"{place(mutant)}  {change}{by}")
     if len(records) > 1:
         described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
+    return newest.seq, newest.t, described
+
+
+def _told(event: ev.InstanceHello | ev.InstanceState, state: State) -> bool:
+    """Whether the turn of a mutant tells the same of its instance."""
+    instance = state.instances.get(event.instance)
+    fuzzes = instance is not None and bool(instance.mutant)
+    return fuzzes and not (isinstance(event, ev.InstanceState) and event.state in TROUBLE)
+
+
+def _turns(records: Sequence[Record], state: State) -> tuple[int, float, Described]:
+    """What a mutant's turn has come to; or how many had none, by the latest of them."""
+    newest = records[0]
+    event = newest.event
+    described = describe(event)
+    if isinstance(event, ev.MutantStage):
+        mutant = state.mutants.get(event.id)
+        if mutant is not None and mutant.file:
+            change = brief_change(mutant.before, mutant.after)
+            described = replace(described, text=f"{place(mutant)} {turn_of(event)}  {change}")
+        if len(records) > 1 and event.stage in OFTEN:
+            described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
     return newest.seq, newest.t, described
 
 

@@ -67,5 +67,6 @@ def actions_for(scopes: Sequence[str], now: Situation) -> list[Action]:
         and a.scope in scopes
         and a.mode in ("", now.mode)
         and a.engine in ("", now.engine)
+        and a.queue in (None, bool(now.stage))
     ]
     return sorted(wanted, key=lambda a: a.footer)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fuzztui.model.state import Instance
-from fuzztui.tui.instances import Fact, flow, glance, tally
+from fuzztui.model.state import Instance, Mutant
+from fuzztui.tui.instances import Fact, flow, glance, present, tally
 from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.canvas import Canvas, Line, spread, width_of
 
@@ -31,11 +31,17 @@ class InstanceStrip(Canvas):
         self._lost = False
 
     def show(
-        self, instance: Instance | None, fleet: Mapping[str, Instance], status: Status
+        self,
+        instance: Instance | None,
+        fleet: Mapping[str, Instance],
+        status: Status,
+        mutant: Mutant | None = None,
     ) -> None:
-        """Draw what there is to say of ``instance``, one of ``fleet``."""
-        self._facts = () if instance is None else glance(instance, fleet.keys(), status)
-        self._fleet = list(fleet.values()) if len(fleet) > FEW else []
+        """Draw what there is to say of ``instance``, one of ``fleet``, and of its ``mutant``."""
+        known = fleet.keys()
+        self._facts = () if instance is None else glance(instance, known, status, mutant)
+        there = present(fleet.values())
+        self._fleet = there if len(there) > FEW else []
         self._lost = status.orphaned
         self.repaint()
 

@@ -1,4 +1,4 @@
-"""Mutation analysis in one line, for the Overview."""
+"""Mutants in one line, or two, for the Overview."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from fuzztui.tui import figures
 from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span
 from fuzztui.tui.widgets.mutantstrip import brief_times, phase_words, with_audits
+from fuzztui.tui.widgets.queuestrip import gains, stage_line, work_line
 
 
 class MutationLine(Canvas):
-    """Last kill, where the time goes, audits; there only when there are mutants."""
+    """Of mutation analysis: last kill, where the time goes, audits. Where mutants are fuzzed
+    first: the stage, and where there is room for two lines, who is at work.
+
+    There only when there are mutants.
+    """
 
     DEFAULT_CSS = "MutationLine { height: 1; display: none; }"
 
@@ -20,12 +25,16 @@ class MutationLine(Canvas):
     def show(self, status: Status) -> None:
         """Draw ``status``."""
         self._status = status
-        self.display = status.mutants is not None
+        self.display = status.mutants is not None or status.first is not None
         self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
-        """One line."""
+        """One line or two."""
         s, analysis = self._status, self._status.analysis
+        if s.first is not None:
+            if s.first.stage != "mutants":
+                return [stage_line(s, s.first, width), gains(s.first)]
+            return [stage_line(s, s.first, width), work_line(s.first, width)]
         if s.mutants is None:
             return []
         line = [Span(" last kill ", "muted"), Span(figures.ago(s.last_kill_t, s.now))]

@@ -125,6 +125,18 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._layout.forget()
         self.sync()
 
+    def show_columns(self, columns: Sequence[Column[T]], sort: Column[T] | None = None) -> None:
+        """Show rows of another kind: nothing of the former ones stays but the cursor."""
+        self.columns = columns
+        rows = Rows(columns)
+        if self.source is self.rows:
+            self.source = rows
+        self.rows = rows
+        self._layout = Layout(columns)
+        self.rows.sort(sort)
+        self._strips.clear()
+        self.sync()
+
     def touch(self, keys: Iterable[str]) -> None:
         """The rows with these keys were added, changed or removed."""
         keys = list(keys)
@@ -250,11 +262,11 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if size != self.virtual_size:
             self.virtual_size = size
 
-    def _measure(self) -> None:
+    def _measure(self, *, ends: bool = False) -> None:
         n = len(self.source)
         top = self.scroll_offset.y
         sample = [*range(top, min(n, top + self._page))]
-        if not self._layout.measured:
+        if ends or not self._layout.measured:
             sample += [*range(min(n, SAMPLE)), *range(max(0, n - SAMPLE), n)]
         rows = (self.source.row(self.source.key(index)) for index in sample)
         known = (row for row in rows if row is not None)
@@ -283,7 +295,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if self._size_seen != self._area:
             self._size_seen = self._area
             self._shown = [Strip.blank(0)] * self.size.height
-            self._measure()
+            self._measure(ends=True)  # there may be room for columns that nobody has measured
         strip = self._line(y)
         if y < len(self._shown):
             self._shown[y] = strip

@@ -80,11 +80,16 @@ def tiles_of(s: Status) -> list[Tile]:
         _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
         Tile("crashes", figures.count(s.crashes), "crash", _crash_note(s)),
         Tile("hangs", figures.count(s.hangs), "hang", _since("last", s.last_hang_t, s.now)),
-        *([_killed(s.mutants)] if s.mutants is not None else []),
+        *([_killed(s, s.mutants)] if s.mutants is not None else []),
     ]
 
 
-def _killed(m: Summary) -> Tile:
+def _killed(s: Status, m: Summary) -> Tile:
+    """Where mutants are fuzzed one by one, of those that were."""
+    if s.first is not None:
+        value = f"{figures.count(s.first.killed)}/{figures.count(s.first.judged)}"
+        score = s.first.score
+        return Tile("killed", value, "killed", figures.score(score), score or 0.0)
     value = f"{figures.count(m.killed)}/{figures.count(m.total - m.invalid)}"
     return Tile("killed", value, "killed", figures.score(m.score), m.score or 0.0)
 

@@ -1,0 +1,513 @@
+"""A fuzz-first campaign on the screen: the queue of mutants, the stage, who is thanked."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+import turnlog
+from fakes import Supervisor
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.widgets import Input
+from turnlog import begun, built, collected, handed, ids, midway, on_target, turn
+
+from fuzztui.model.first import PHASES, mutant_behind, outlook, phase
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.tui.actions import BY_ID, Situation
+from fuzztui.tui.describe import MUTANTS, describe
+from fuzztui.tui.kin import Kin
+from fuzztui.tui.queuedetail import Turn, change_of_line, queued_lines
+from fuzztui.tui.screens.mutants import MutantsScreen
+from fuzztui.tui.screens.scope import ScopeScreen
+from fuzztui.tui.source import Source
+from fuzztui.tui.turns import STAGES, Turns
+from fuzztui.tui.widgets.footer import actions_for
+from fuzztui.wire import events as ev
+from fuzztui.wire.commands import (
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    SkipMutants,
+)
+
+M = ids(40)
+HOSTILE = "[/x]\x1b[31m\u202e"
+
+
+def state_of(log):
+    state = State()
+    apply(state, log.records)
+    return state
+
+
+def commands(d):
+    return d.world.supervisor.commands
+
+
+def rows(d):
+    """Ids as the table shows them."""
+    source = d.table.source
+    return [source.key(i) for i in range(len(source))]
+
+
+# -------------------------------------------------------------------- order
+
+
+async def test_the_table_is_the_queue(drive):
+    async with drive(midway()) as d:
+        await d.press("4")
+        shown = rows(d)
+        assert shown[:5] == [M[3], M[5], M[4], M[6], M[10]]
+        assert shown[-8:] == [M[2], M[1], M[0], M[9], M[7], M[8], M[20], M[21]]
+        text = d.text()
+        for words in (
+            "▶ fuzzing", "02:10/05:00", "▲ in 2m", "▔ budget ends", "parser.c:13",
+            "1 of 2  mutants are fuzzed", "15m 37s of 30m 00s for mutants", "target in 14m 22s",
+            "the budget allows 1 of 31 that wait", "score 75.0%  3 of 4 killed",
+            "13 entries, 44 edges, 1 crash of the target", "39 inputs put aside",
+            "▶ at work 1", "◌ waiting 31", "✗ failed 1", "= same 1", "⊘ skipped 1",
+        ):  # fmt: skip
+            assert words in text, words
+
+
+async def test_the_queue_follows_what_happens(drive):
+    log = midway()
+    async with drive(log) as d:
+        await d.press("4")
+        log.add(ev.MutantPlaces({M[30]: -1.0}))
+        await d.until(lambda: rows(d)[1] == M[30])
+        log.add(ev.MutantState("", M[5], "skipped", reason="by hand"))
+        await d.until(lambda: rows(d)[2] == M[4])
+        assert phase(d.world.session.state.mutants[M[5]]) == "skipped"
+        assert rows(d).index(M[5]) > rows(d).index(M[8])
+        collected(log, M[3], "m5", {"entries": 7, "edges": 1, "crashes": 0, "hangs": 0})
+        await d.until(lambda: "no mutant is at work" in d.text())
+        assert rows(d)[0] == M[30]
+        await d.press("end")
+        await d.until(lambda: "4 mutants fuzzed" in d.text())
+
+
+async def test_without_a_queue_it_is_the_table_of_before_and_a_seek_changes_it(drive):
+    log = begun()
+    log.records = [r if r.seq <= 3 else replace(r, t=20.0) for r in log.records]
+    log.t = 50.0
+    async with drive(log, replay_at=30.0) as d:
+        await d.press("4")
+        assert d.table.rows.sort_column.id == "number"
+        d.app.seek(10.0)
+        await d.until(lambda: not d.world.session.state.stage)
+        await d.until(lambda: d.table.rows.sort_column is None)
+        d.app.seek(40.0)
+        await d.until(lambda: rows(d)[:2] == M[:2])
+
+
+async def test_before_there_is_any_mutant_it_says_what_is_done(drive):
+    async with drive(begun(0)) as d:
+        await d.press("4")
+        assert "The mutants are being made and ranked." in d.text()
+
+
+async def test_narrowed_to_a_phase(drive):
+    async with drive(midway()) as d:
+        await d.press("4", "f", "f", "f")
+        await d.until(lambda: rows(d) == [M[2], M[1], M[0]])
+        assert "done: 3 of 40" in d.text()
+        await d.press("m")
+        assert isinstance(d.app.screen, ScopeScreen)
+        assert "all that the table shows" not in d.text()  # a selection has no word for it
+        await d.press("escape", "escape")
+        await d.until(lambda: len(rows(d)) == 40)
+        await d.press("slash")
+        d.screen.query_one(Input).value = "memcmp"
+        await d.until(lambda: rows(d) == [M[5], M[15], M[25], M[35]])
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 18), (120, 40), (200, 60)])
+async def test_at_any_size(drive, size):
+    for log in (midway(), on_target(), begun(3, trials=120_000)):
+        async with drive(log, size=size) as d:
+            for key in "41235":
+                await d.press(key)
+                assert all(len(line) <= size[0] for line in d.lines())
+
+
+async def test_budgets_in_trials(drive):
+    log = begun(40, trials=1_200_000)
+    turn(log, M[0], "m1", 60.0, origins={})
+    async with drive(log) as d:
+        await d.press("4")
+        text = d.text()
+        assert "54,000 of 600k for mutants" in text
+        assert "target after 546k execs" in text
+        assert "54,000/100k" in text
+        assert "in 46,000" in text
+        assert "in 146k" in text
+
+
+# ------------------------------------------------------------------ details
+
+
+async def test_the_details_of_each(drive, tmp_path):
+    source = tmp_path / "parser.c"
+    shutil.copy(turnlog.PROGRAM, source)
+    told = {
+        M[3]: ["2m 10s of 5m 00s", "m5 (running)  117k execs", "24 inputs kept, 3 put aside in "
+               "mutants/aside/m5", "while (start <= end && text[start] == ' ')"],
+        M[5]: ["▲ in 2m (number 1)", "▲ promoted"],
+        M[4]: ["number 2: the mutants' budget ends before its turn"],
+        M[2]: ["killed     0:13:25 by m3/31: it crashes, and the program does not; 4 inputs",
+               "12 entries, 41 edges, 1 crash to the target", "hand-over 0.44s",
+               "also       src/parser.c:18", "SIGABRT in parse  when its corpus was run"],
+        M[1]: ["no input tells it from the program", "nothing that is new to the target"],
+        M[7]: ["use of undeclared identifier 'dpeth'", "^~~~~"],
+        M[8]: ["same as    src/parser.c:12"],
+        M[9]: ["refused    it fails on all 27 inputs", "27 inputs kill it"],
+        M[20]: ["skipped    by hand"],
+        M[21]: ["equivalent a comment only"],
+    }  # fmt: skip
+    async with drive(midway(), size=(120, 60)) as d:
+        await d.press("4")
+        for id, words in told.items():
+            d.table.go_to(id)
+            for part in words:
+                await d.until(lambda part=part: part.removeprefix("▲ in") in d.text())
+
+
+def test_the_change_stands_in_its_line():
+    state = state_of(midway())
+    mutant = state.mutants[M[3]]
+    source = Source(13, 12, ("    size_t end = start + n;", mutant.before, "        start++;"))
+    lines = change_of_line(mutant, source)
+    texts = ["".join(span.text for span in line) for line in lines]
+    assert texts == [
+        "     12 │ size_t end = start + n;",
+        "-    13 │ while (start < end && text[start] == ' ')",
+        "+    13 │ while (start <= end && text[start] == ' ')",
+        "     14 │     start++;",
+    ]
+    spans = [span for line in lines for span in line]
+    assert ("<", "strike removed", "") in spans
+    assert ("<=", "bold added", "") in spans
+
+
+def test_a_line_that_becomes_two():
+    mutant = replace(state_of(begun(1)).mutants[M[0]], before="  a();", after="  a();\n    b();")
+    texts = ["".join(s.text for s in line) for line in change_of_line(mutant, None)]
+    assert texts == ["-     9 │ a();", "+     9 │ a();", "+       │     b();"]
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=20), max_size=5))
+def test_any_change_is_drawn_in_any_lines(before, after, around):
+    mutant = replace(state_of(begun(1)).mutants[M[0]], before=before, after=after, line=2)
+    lines = change_of_line(mutant, Source(2, 1, tuple(around)))
+    for line in lines:
+        for span in line:
+            assert span.text.isprintable()
+
+
+# ----------------------------------------------------------------- steering
+
+
+@pytest.mark.parametrize(
+    ("key", "command"),
+    [
+        ("u", PromoteMutants(M[4])),
+        ("d", SkipMutants(M[4])),
+        ("less_than_sign", MoveMutants(M[4], "first")),
+        ("greater_than_sign", MoveMutants(M[4], "last")),
+        ("K", MoveMutants(M[4], "up")),
+        ("J", MoveMutants(M[4], "down")),
+        ("shift+up", MoveMutants(M[4], "up")),
+        ("shift+down", MoveMutants(M[4], "down")),
+    ],
+)
+async def test_keys_send_commands_with_the_id(drive, key, command):
+    async with drive(midway()) as d:
+        await d.press("4")
+        d.table.go_to(M[4])
+        await d.press(key)
+        await d.until(lambda: commands(d) == [command])
+
+
+async def test_requeue_and_a_verdict(drive):
+    async with drive(midway()) as d:
+        await d.press("4")
+        d.table.go_to(M[1])
+        await d.press("r")
+        await d.until(lambda: commands(d) == [RequeueMutants(M[1])])
+        await d.press("e", *"dead", "enter")
+        await d.until(lambda: commands(d)[1:] == [MarkEquivalent(M[1], "dead")])
+
+
+async def test_what_is_asked_is_shown_until_it_is_answered(drive):
+    log = midway()
+    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
+        await d.press("4")
+        d.table.go_to(M[6])
+        await d.press("u")
+        await d.until(lambda: "promote…" in d.text())
+        log.add(ev.CommandApplied("c1", "", detail="1 mutant promoted"))
+        await d.until(lambda: "promote…" not in d.text())
+
+
+STEERING = ("promote", "skip", "equivalent", "requeue", "first", "last", "up", "down")
+NOT_NOW = {
+    M[3]: {"requeue", "first", "last", "up", "down"},  # at work
+    M[5]: {"requeue"},  # waits
+    M[2]: {"promote", "skip", "equivalent", "first", "last", "up", "down"},  # killed
+    M[1]: {"promote", "skip", "first", "last", "up", "down"},  # survived
+    M[7]: {"promote", "skip", "first", "last", "up", "down"},  # does not build
+    M[8]: set(STEERING),  # the same as another
+    M[20]: {"promote", "skip", "first", "last", "up", "down"},  # skipped
+}
+
+
+async def test_what_cannot_be_done_is_grey_and_says_why(drive):
+    async with drive(midway()) as d:
+        await d.press("4")
+        for id, grey in NOT_NOW.items():
+            d.table.go_to(id)
+            now = d.app.situation()
+            got = {name for name in STEERING if BY_ID[f"mutant.{name}"].why_not(now)}
+            assert got == grey, d.world.session.state.mutants[id].stage
+        d.table.go_to(M[8])
+        await d.press("K")
+        assert any("same program as another" in n for n in d.notices())
+        assert commands(d) == []
+
+
+async def test_nothing_is_steered_when_the_targets_turn_has_come_or_in_a_replay(drive):
+    async with drive(on_target()) as d:
+        await d.press("4", "d", "K", "r")
+        assert "budget ends" not in d.text()
+        assert "it had none: the mutants' budget was used up" in d.text()
+        assert commands(d) == []
+        assert any("the mutants' turn is over" in n for n in d.notices())
+    async with drive(midway(), replay_at=10_000.0) as d:
+        await d.press("4", "d")
+        assert any("not in a replay" in n for n in d.notices())
+    log = midway()
+    log.add(ev.CampaignEnded("stopped", "asked for"))
+    async with drive(log) as d:
+        await d.press("4", "u")
+        assert any("the campaign is over (stopped)" in n for n in d.notices())
+
+
+def test_the_footer_has_what_a_queue_has():
+    def labels(stage):
+        now = Situation(state="running", stage=stage)
+        return {a.id for a in actions_for(MutantsScreen.scopes(), now)}
+
+    assert labels("mutants") - labels("") == {"mutant.up", "mutant.down"}
+    assert labels("") - labels("mutants") == {"mutants.exact"}
+    queue = Situation(state="running", alive=True, stage="mutants", row=True, phase="waiting")
+    able = replace(queue, capabilities=frozenset({"move-mutants"}))
+    assert BY_ID["mutant.up"].why_not(able) == ""
+    assert "in no queue" in BY_ID["mutant.up"].why_not(replace(able, stage="", mutant="alive"))
+
+
+async def test_many_at_once(drive):
+    async with drive(midway()) as d:
+        await d.press("4")
+        d.table.go_to(M[4])
+        await d.press("m", "down", "d")
+        await d.until(lambda: commands(d) == [SkipMutants("file=src/parser.c,operator=++ ==> --")])
+
+
+async def test_the_killer_is_gone_to(drive):
+    async with drive(midway()) as d:
+        await d.press("4")
+        d.table.go_to(M[2])
+        await d.press("backspace")
+        await d.until(lambda: d.screen.TAB == "corpus" and d.table.cursor == "m3/31")
+
+
+# ------------------------------------------------------------ other screens
+
+
+async def test_the_overview_tells_the_stage_and_hides_ended_slots(drive):
+    for size in ((120, 40), (80, 24)):
+        async with drive(midway(), size=size) as d:
+            text = d.text()
+            assert "1 of 2  mutants are fuzzed" in text
+            assert "target in 14m 22s" in text
+            assert rows(d) == ["main", "s1", "handed", "m5"]
+            assert "⇄ from mutants" in text
+            assert "+3 ended" in text
+            assert "Mutants killed" in text
+        async with drive(on_target(), size=size) as d:
+            text = d.text()
+            assert "2 of 2  the target is fuzzed" in text
+            assert "15 entries, 49 edges, 1 crash of the target" in text
+            assert "Edges" in text
+            assert "┊" in text  # where the target's turn began
+            assert rows(d) == ["main", "s1", "handed"]
+
+
+async def test_an_instance_says_which_mutant_it_fuzzes(drive):
+    async with drive(midway()) as d:
+        assert "parser.c:13" in d.text()
+        d.table.go_to("m5")
+        await d.press("enter")
+        await d.until(lambda: "fuzzes the mutant  src/parser.c:13" in d.text())
+        await d.press("escape")
+        d.table.go_to("handed")
+        await d.until(lambda: "it never fuzzes" in d.text())
+        await d.press("P")
+        assert any("no instance under the cursor" in n for n in d.notices())
+        assert commands(d) == []
+
+
+async def test_a_slot_that_failed_is_no_trouble_of_the_campaign(drive):
+    log = midway()
+    log.add(ev.InstanceState("m3", "failed", 0, "all seeds crash"))
+    async with drive(log) as d:
+        assert "m3 failed" not in d.text()
+
+
+async def test_lineage_and_thanks(drive):
+    async with drive(on_target(), size=(150, 40)) as d:
+        await d.press("2")
+        d.table.go_to("main/2")
+        for words in (
+            "thanks to  mutant src/parser.c:12", "havoc,rep:2 of #1",
+            "└ main/1  imported from mutants",
+            "└ handed/1  handed over from a mutant in m3, its #31",
+            "└ m3/31  havoc,rep:4 of #1", "└ m1/27", "└ seed 1  of the campaign",
+        ):  # fmt: skip
+            await d.until(lambda words=words: words in d.text())
+        column = {
+            line.split()[0]: line for line in d.lines() if line.startswith((" main/", " hand"))
+        }
+        assert "parser.c:12" in column["handed/1"]
+        assert "parser.c:9" in column["handed/0"]
+        assert "parser.c" not in column["main/3"][:88]
+        await d.press("backspace", "backspace", "backspace")
+        assert d.table.cursor == "m3/31"
+        await d.until(lambda: "of mutant  src/parser.c:12" in d.text())
+        await d.press("3")
+        await d.until(lambda: "handed over from a mutant in m3, its #31" in d.text())
+        assert sum("parser.c:12" in line[:90] for line in d.lines()) == 2
+        assert "when a mutant's corpus was run on the target" in " ".join(
+            line[91:].strip() for line in d.lines()
+        )
+
+
+async def test_files_of_slots_are_read_where_they_lie(drive, tmp_path):
+    queue = tmp_path / "mutants/slots/m3/out/m3/queue"
+    queue.mkdir(parents=True)
+    (queue / "id:000031,src:000001").write_bytes(b"MUTA of m3")
+    async with drive(midway(), run=tmp_path) as d:
+        await d.press("2")
+        d.table.go_to("m3/31")
+        await d.until(lambda: "MUTA of m3" in d.text())
+
+
+async def test_the_log_has_words_for_all_of_it(drive):
+    async with drive(on_target(), size=(260, 150)) as d:
+        await d.press("5")
+        for words in (
+            "mutants are fuzzed: the budget allows about 6 mutants; 40 of",
+            "is being built", "is built, and waits for its turn", "has its turn: what it fails on",
+            "is fuzzed", "was fuzzed: its corpus is run on the target: its budget is used up",
+            "is done: 12 entries, 41 edges, 1 crash for the target, 4 kills",
+            "does not build: parser.c:16:19: error", "is dropped: the same program as",
+            "cannot be fuzzed: it fails on all 27", "1 mutant got other places",
+            "the target is fuzzed",
+        ):  # fmt: skip
+            await d.until(lambda words=words: words in d.text())
+
+
+def test_events_belong_to_mutants_and_are_plain_words():
+    event = ev.MutantStage(HOSTILE, HOSTILE, HOSTILE, HOSTILE + "\nsecond line")
+    assert describe(event).group == MUTANTS
+    assert "second line" not in describe(event).text
+    odd = ev.StageStarted("mutants", {"count": 1e300, "listed": None, "made": float("inf")})
+    assert describe(odd).text.startswith("mutants are fuzzed: the budget allows about")
+
+
+# --------------------------------------------------------------------- pure
+
+
+def test_who_is_behind_is_what_the_model_says():
+    log = on_target()
+    state = State()
+    kin = Kin(lambda: state)
+    for at in range(0, len(log.records), 3):
+        kin.take(apply(state, log.records[at : at + 3]))
+        for row in [*state.entries.values(), *state.findings.values()]:
+            assert kin.behind(row) == mutant_behind(state, row)
+    assert kin.behind(state.entries["main/2"]) == M[2]
+    assert kin.behind(state.entries["main/3"]) == ""
+    assert kin.behind(state.entries["m5/27"]) == M[3]
+
+
+def test_who_was_unknown_is_asked_again():
+    log = begun()
+    log.add(ev.EntrySaved("main", 5, "queue/id:5", [0], "", "handed"))
+    state = State()
+    kin = Kin(lambda: state)
+    kin.take(apply(state, log.records))
+    assert kin.behind(state.entries["main/5"]) == ""
+    built(log, M[0])
+    turn(log, M[0], "m1", 10.0, origins={})
+    handed(log, 0, "m1", 27)
+    kin.take(apply(state, log.records))
+    assert kin.behind(state.entries["main/5"]) == M[0]
+
+
+def test_turns_come_when_those_before_are_over():
+    log = begun(6)
+    state = state_of(log)
+    state.plan["abreast"] = 2.0
+    turns = Turns(lambda: state)
+    view = outlook(state, log.t)
+    waits = turns.waits(view, log.t)
+    assert [waits[id] for id in M[:6]] == [0, 0, 300, 300, 600, 600]
+    log.add(ev.MutantState("", M[0], "pending", steer="promoted"))
+    turns.take(apply(state, log.records))
+    waits = turns.waits(outlook(state, log.t), log.t)
+    assert [waits[id] for id in M[:6]] == [0, 0, 300, 600, 900, 900]
+
+
+def test_a_hostile_plan_costs_nothing():
+    state = state_of(begun(6))
+    for plan in ({"abreast": 1e308}, {"abreast": -5.0}, {"mutants_s": 1e300, "each_s": -1.0}):
+        state.plan |= plan
+        turns = Turns(lambda: state)
+        assert turns.glance(1.0) is not None
+        assert len(turns.waits(outlook(state, 1.0), 1.0)) <= 6
+
+
+def test_every_stage_has_a_sign_of_its_own():
+    assert len({s.glyph for s in STAGES.values()}) == len(STAGES)
+    assert set(PHASES) - {"at work", "waiting", "skipped", "equivalent"} <= set(STAGES)
+
+
+async def test_hostile_text_is_only_text(drive):
+    log = begun(0)
+    rows_ = [{"id": f"{HOSTILE}{i}", "line": i, "operator": HOSTILE, "before": HOSTILE * (i + 1),
+              "after": "\t" + HOSTILE, "place": i} for i in range(4)]  # fmt: skip
+    log.add(ev.MutantsFound("", HOSTILE, HOSTILE, HOSTILE, rows_))
+    for i, stage in enumerate(("failed", "fuzzing", "refused", HOSTILE)):
+        log.add(
+            ev.MutantStage(f"{HOSTILE}{i}", stage, HOSTILE, HOSTILE + "\n" + HOSTILE,
+                           {HOSTILE: 1.0}, {HOSTILE: 5}),
+        )  # fmt: skip
+    async with drive(log) as d:
+        for key in "41235":
+            await d.press(key)
+            assert "\x1b" not in d.text()
+            assert "\u202e" not in d.text()
+        await d.press("4", "j", "j", "j", "m", "escape", "f", "f")
+
+
+def test_a_mutant_of_which_the_log_says_nothing_is_drawn():
+    state = State()
+    log = begun(0)
+    log.add(ev.MutantStage("x", "done", "m1", brought={"kept": 1}))
+    apply(state, log.records)
+    lines = queued_lines(state.mutants["x"], state, None, Turn())
+    assert any("does not say" in span.text for line in lines for span in line)
