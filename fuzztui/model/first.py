@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Any
 
 from fuzztui.model.mutation import score_of
@@ -19,8 +20,10 @@ __all__ = [
     "WAITING",
     "Outlook",
     "brought",
+    "budget",
     "first_dict",
     "fuzzed_for",
+    "head",
     "mutant_behind",
     "order",
     "outlook",
@@ -84,6 +87,12 @@ def twin(mutant: Mutant, mutants: Mapping[str, Mutant]) -> Mutant | None:
 _SAME, _COMPILED = "the same program as ", " once it is compiled"
 
 
+def head(state: State, count: int) -> list[Mutant]:
+    """The first few of the :func:`queue`, which may be long."""
+    waiting = (m for m in state.mutants.values() if m.stage in WAITING and m.state == "pending")
+    return nsmallest(count, waiting, key=lambda m: (m.place, m.seq))
+
+
 def share_of(state: State, mutant: Mutant) -> float:
     """The budget of one mutant, in the plan's unit (seconds or trials)."""
     each = state.plan.get("each_s") or state.plan.get("each_trials") or 0.0
@@ -118,6 +127,14 @@ class Outlook:
     """Seconds until the target's turn; -1 where nobody can tell."""
 
 
+def budget(state: State, now: float | None = None) -> tuple[float, float]:
+    """How much of the mutants' budget is used, and of how much, in its unit."""
+    if of := state.plan.get("mutants_trials", 0.0):
+        return float(sum(i.execs for i in state.instances.values() if i.mutant)), of
+    of = state.plan.get("mutants_s", 0.0)
+    return min(of, running_time(state, now)), of
+
+
 def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None = None) -> Outlook:
     """What the mutants' budget still allows, given the queue as it is now.
 
@@ -125,12 +142,8 @@ def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None
     """
     plan = state.plan
     trials = bool(plan.get("mutants_trials"))
-    of = plan.get("mutants_trials" if trials else "mutants_s", 0.0)
+    used, of = budget(state, now)
     waiting = queue(state) if waiting is None else waiting
-    if trials:
-        used = float(sum(i.execs for i in state.instances.values() if i.mutant))
-    else:
-        used = min(of, running_time(state, now))
     if state.stage != "mutants":
         return Outlook(of, min(used, of), trials, 0, len(waiting), -1.0)
     abreast = max(1.0, plan.get("abreast", 1.0))

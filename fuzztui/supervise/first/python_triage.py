@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable
 
 from fuzztui.campaign import Campaign
+from fuzztui.model.first import HANDED
 from fuzztui.model.state import State
-from fuzztui.supervise.first.handover import HANDED
 from fuzztui.supervise.first.python_batch import PythonBatch
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
-from fuzztui.model.first import AT_WORK, outlook, queue
+from fuzztui.model.first import AT_WORK, budget, head, outlook
 from fuzztui.model.state import Mutant
 from fuzztui.mutants.text import TextMutant
 from fuzztui.supervise.files import read_json, replace_text
@@ -189,7 +189,7 @@ class MutantsStage:
         """Keep the next few of the queue built, whatever order it is put into."""
         while True:
             news = self._news
-            ahead = queue(self._desk.state)[: self._campaign.mutants["ahead"]]
+            ahead = head(self._desk.state, self._campaign.mutants["ahead"])
             todo = next((m for m in ahead if not self._is_built(m)), None)
             if todo is None:
                 await news.wait()
@@ -273,10 +273,10 @@ class MutantsStage:
             while not self._spent():
                 if self._failure:
                     raise self._failure
-                news, waiting = self._news, queue(state)
+                news, waiting = self._news, head(state, abreast(self._campaign))
                 if not waiting and self._ranked:
                     return
-                ready = (m for m in waiting[: abreast(self._campaign)] if self._is_built(m))
+                ready = (m for m in waiting if self._is_built(m))
                 if state.state == "paused":
                     pass
                 elif (mutant := next(ready, None)) is not None:
@@ -292,8 +292,8 @@ class MutantsStage:
         return found[0] if found else None
 
     def _spent(self) -> bool:
-        view = outlook(self._desk.state, self._desk.now())
-        return view.used >= view.of
+        used, of = budget(self._desk.state, self._desk.now())
+        return used >= of
 
 
 def _listing(mutants: list[tuple[int, TextMutant]], tree: Path, reach: Reach) -> list[MutantsFound]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
-from fuzztui.model.first import fuzzed_for, outlook, share_of
+from fuzztui.model.first import budget, fuzzed_for, share_of
 from fuzztui.model.state import Mutant
 from fuzztui.supervise.first.corpora import Corpora, slot_number, slots_of
 from fuzztui.supervise.first.desk import Desk
@@ -242,8 +242,8 @@ class Turn:
         if self._campaign.mutants["adaptive"]:
             most *= LONGEST
         if self._in_trials:
-            view = outlook(self._desk.state, self._desk.now())
-            most = min(most, self._used() + max(1.0, view.of - view.used))
+            used, of = budget(self._desk.state)
+            most = min(most, self._used() + max(1.0, of - used))
         return most
 
     def _enough(self) -> str:
@@ -251,8 +251,8 @@ class Turn:
         mutant, desk = self._mutant, self._desk
         if mutant.state in _UNWANTED:
             return mutant.state
-        view = outlook(desk.state, desk.now())
-        if view.used >= view.of:
+        used, of = budget(desk.state, desk.now())
+        if used >= of:
             return "the mutants' budget is used up"
         if self._crowd > MOST_LEFT_BEHIND:
             return f"it leaves processes behind: {self._crowd} by now, which are killed"
