@@ -333,17 +333,6 @@ class _Loader:
             )
         if "build" in target and not self.home:  # a run has a copy of its own
             self._mutated_files(mutants["sources"], Path(target["source"]))
-        if "build" not in target and mutants["covered"]:
-            self._problem(
-                "mutants.covered",
-                "is for programs that are built; name functions or lines of the Python modules",
-            )
-        if "build" not in target and mutants["oracle"] == "output":
-            self._problem(
-                "mutants.oracle",
-                '"output" compares what programs print; engine.kind = "mu2" compares the results '
-                "of Python functions",
-            )
         if not campaign.budget_s and not campaign.budget_trials:
             self._problem(
                 "mutants", "need campaign.budget, of which they get a part (mutants.share)"

@@ -393,7 +393,7 @@ MUTANTS = (
         "oracle",
         "choice",
         "What kills a mutant: a crash or hang that the program does not have; output: also "
-        "another exit status or standard output.",
+        "another exit status or standard output, or of a Python function another result.",
         default="crash",
         choices=("crash", "output"),
     ),

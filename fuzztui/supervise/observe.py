@@ -23,7 +23,15 @@ from fuzztui.supervise.finds import Finds, origin_of
 from fuzztui.supervise.peers import Peers
 from fuzztui.supervise.relay import Offsets, Relay
 from fuzztui.supervise.watch import Watcher
-from fuzztui.wire.events import EntriesSeeded, EntrySaved, Event, FindingSaved, Message
+from fuzztui.wire.events import (
+    EntriesSeeded,
+    EntryDescribed,
+    EntrySaved,
+    Event,
+    FindingDescribed,
+    FindingSaved,
+    Message,
+)
 
 __all__ = ["Batch", "Observer"]
 
@@ -191,7 +199,7 @@ class _Instance:
         """News, told one by one: what was told once is never told again."""
         yield from self.sorted_out(self.finds.look(FINDS_AT_ONCE, last=last))
         yield from self.polling_only()
-        yield from self.relay.read(last=last)
+        yield from self.sorted_out(list(self.relay.read(last=last)))
         now = time.monotonic()
         if last or now >= self.warn_due:
             warning = self.relay.foreign()
@@ -220,7 +228,8 @@ class _Instance:
         news: list[Event] = [EntriesSeeded(self.name, seeds)] if seeds else []
         for event in found:
             seed = isinstance(event, EntrySaved) and str(event.id) in seeds
-            if not seed and not isinstance(event, FindingSaved):
+            seed |= isinstance(event, EntryDescribed) and event.reasons[:1] == ["seed"]
+            if not seed and not isinstance(event, (FindingSaved, FindingDescribed)):
                 news.append(event)
         return news
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from fuzztui.campaign import load
-from fuzztui.supervise.first.reach import Reach, find_reach, python_functions
+from fuzztui.supervise.first.reach import Reach, python_functions, reach_by_gcov
 from fuzztui.supervise.rundir import RunDir, SupervisorError, prepare_run
 
 SOURCE = """\
@@ -66,7 +66,7 @@ covered = true
         files[-1].write_bytes(data)
     home = RunDir(campaign.output)
     home.mutants.mkdir()
-    return asyncio.run(find_reach(campaign, home, tmp_path / "src", ["a.c"], files))
+    return asyncio.run(reach_by_gcov(campaign, home, tmp_path / "src", files))
 
 
 @pytest.mark.slow

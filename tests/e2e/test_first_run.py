@@ -17,6 +17,7 @@ from fuzztui.campaign import load, write_frozen
 from fuzztui.model.first import mutant_behind, queue
 from fuzztui.model.selectors import ENDED, lineage
 from fuzztui.supervise.daemon import prepare_run, start
+from fuzztui.supervise.first.build import directory_name
 from fuzztui.wire.commands import (
     MarkEquivalent,
     MoveMutants,
@@ -355,3 +356,19 @@ def test_hostile_mutants_harm_nobody(first, evil):
         told = " ".join(e.reason for e in first.events(MutantStage))
         assert "leaves processes behind" in told or "fails on all" in told
     assert not [e for e in first.events(Message) if "supervisor" in e.text]
+
+
+def test_a_mutant_that_cannot_be_run_is_refused_and_the_next_comes(first):
+    """Its program is gone when its turn comes."""
+    first.begin("campaign.budget=60s", "mutants.per_mutant=4s")
+    first.until(fuzzed, 90)
+    later = first.until(lambda s: [m for m in s.mutants.values() if m.stage == "built"], 30)
+    key = min((m for m in later.mutants.values() if m.stage == "built"), key=lambda m: m.place).id
+    for program in (first.run / "mutants" / "built").glob("*/build/target"):
+        if program.parent.parent.name == directory_name(key):
+            program.write_text("#!/bin/sh\nexit 0\n")
+    state = first.until(lambda s: s.mutants[key].stage == "refused", 60)
+    assert "target" in state.mutants[key].reason
+    first.until(lambda s: len(first.stages("done")) >= 2, 90)
+    assert first.send(Stop()).ok
+    first.finished()

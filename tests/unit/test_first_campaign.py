@@ -113,17 +113,6 @@ def test_what_is_wrong_is_said_before_anything_starts(write, tmp_path, change, w
     assert words in problems(write(GOOD.replace(*change)))
 
 
-@pytest.mark.parametrize(
-    ("key", "words"), [("covered = true", "programs that are built"), ('oracle = "output"', "mu2")]
-)
-def test_what_is_for_programs_only(write, key, words):
-    path = write(
-        '[campaign]\nbudget = "1h"\n[target]\nfunction = "tomllib:loads"\n[engine]\n'
-        f'kind = "zest"\n[mutants]\nsources = ["tomllib._parser"]\n{key}\n'
-    )
-    assert words in problems(path)
-
-
 def test_engines_that_make_mutants_themselves_take_none(write):
     path = write(
         '[target]\nfunction = "tomllib:loads"\n[engine]\nkind = "mu2"\n'

@@ -17,13 +17,14 @@ from fuzztui.supervise.afl.bench import bench
 from fuzztui.supervise.first.showmap import (
     Pass,
     Showmap,
+    Unrunnable,
     Verdict,
     read_input,
     sweep_scratch,
 )
-from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.supervise.rundir import RunDir
 
-__all__ = ["CHUNK", "AflBatch", "Batch", "Progress", "Verdict", "silent"]
+__all__ = ["CHUNK", "AflBatch", "Batch", "Progress", "Unrunnable", "Verdict", "silent"]
 
 Progress = Callable[[float], None]
 """Gets the share that is done, 0 to 1."""
@@ -48,7 +49,8 @@ class Batch(Protocol):
     async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[Verdict]:
         """A verdict for each, in order.
 
-        Raises :class:`SupervisorError` with words where the program cannot be run at all.
+        Raises :class:`Unrunnable` where the program cannot be run at all, another
+        :class:`SupervisorError` where something else is in the way.
         """
 
 
@@ -120,7 +122,7 @@ class AflBatch:
             if alone and run.trouble:
                 stalls += run.endless
                 if not run.begun or stalls > MOST_STALLS:
-                    raise SupervisorError(self._cannot(run))
+                    raise Unrunnable(self._cannot(run))
                 spoilers.add(before)
                 found.append(Verdict("hang" if run.endless else "crash"))
                 alone = False

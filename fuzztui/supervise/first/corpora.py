@@ -7,6 +7,7 @@ aside under its name, and what any mutant found is run on the target at once.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 from fuzztui.campaign import Campaign
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import ADDED
-from fuzztui.supervise.first.batch import Batch
+from fuzztui.supervise.first.batch import Batch, Unrunnable
 from fuzztui.supervise.first.ground import Ground
 from fuzztui.supervise.first.handover import Handed, Handover
 from fuzztui.supervise.first.kills import Matrix, killed_by
@@ -124,9 +125,10 @@ class Corpora:
         if batch is not None:
             # Run again: on a busy machine afl-fuzz takes slow inputs for hangs.
             suspects = [one for one in failing if handed.verdicts.get(one.digest) == "ok"]
-            verdicts = await batch.run([one.path for one in suspects])
-            pairs = zip(suspects, verdicts, strict=True)
-            on_mutant = {one.digest: verdict.outcome for one, verdict in pairs}
+            with contextlib.suppress(Unrunnable):
+                verdicts = await batch.run([one.path for one in suspects])
+                pairs = zip(suspects, verdicts, strict=True)
+                on_mutant = {one.digest: verdict.outcome for one, verdict in pairs}
         kills = _by_origin(killed_by(on_mutant, handed.verdicts), failing)
         kills |= await self._telling(command, queue)
         new = await asyncio.to_thread(self.matrix.add, mutant, kills)

@@ -18,6 +18,7 @@ from fuzztui.supervise.first.desk import Told
 from fuzztui.supervise.first.output import Outputs
 from fuzztui.supervise.first.prune import Input
 from fuzztui.supervise.first.python import PythonGround
+from fuzztui.supervise.first.reach import Reach, reach_by_gcov
 from fuzztui.supervise.rundir import RunDir
 
 __all__ = ["Ground", "ground_for"]
@@ -69,6 +70,9 @@ class Ground(Protocol):
 
     def batch(self, command: Sequence[str], label: str) -> Batch:
         """Runs corpora on the mutant with that command; on the target itself for ()."""
+
+    async def reach(self, seeds: Sequence[Path]) -> Reach:
+        """Where functions are, and what these seeds execute. Raises SupervisorError."""
 
     def outputs(self) -> Comparison:
         """Tells mutants by their output. One at a time."""
@@ -124,6 +128,10 @@ class AflGround:
         if campaign.mutants["cwd"] == "private":
             target["cwd"] = ""
         return AflBatch(replace(campaign, target=target), self._home, command, label)
+
+    async def reach(self, seeds: Sequence[Path]) -> Reach:
+        """By gcov."""
+        return await reach_by_gcov(self._campaign, self._home, self.tree, seeds)
 
     def outputs(self) -> Comparison:
         """By exit status and stdout."""

@@ -28,6 +28,7 @@ from fuzztui.supervise.first.build import Build
 from fuzztui.supervise.first.python_batch import LOAD_S, PythonBatch, ask
 from fuzztui.supervise.first.python_output import PythonOutputs
 from fuzztui.supervise.first.python_tree import copy_package
+from fuzztui.supervise.first.reach import Reach, python_functions
 from fuzztui.supervise.first.room import in_thread
 from fuzztui.supervise.first.tree import MOST_SOURCE, TreeError, mutated
 from fuzztui.supervise.first.twins import Twins
@@ -141,10 +142,19 @@ class PythonGround:
 
         return PythonOutputs(batch)
 
-    async def lines(self, seeds: Sequence[Path]) -> dict[str, set[int]]:
-        """By file of the tree, the lines that seeds execute. Raises :class:`SupervisorError`."""
-        batch = self._batch(self.target([str(self.tree)]), "lines")
-        return await batch.lines(seeds, self.tree)
+    async def reach(self, seeds: Sequence[Path]) -> Reach:
+        """See :class:`Ground`: functions by the sources, lines by the interpreter."""
+        reach = Reach()
+        for file, _ in self.sources:
+            try:
+                text = read_regular(self.tree / file, MOST_SOURCE)
+                reach.functions[file] = python_functions(text)
+            except (SyntaxError, ValueError, OSError) as e:
+                raise SupervisorError(f"mutants.functions: {visible(f'{file}: {e}')}") from None
+        if self._campaign.mutants["covered"]:
+            batch = self._batch(self.target([str(self.tree)]), "lines")
+            reach.lines = await batch.lines(seeds, self.tree)
+        return reach
 
     # ------------------------------------------------------------------------ the program
 

@@ -18,7 +18,7 @@ from typing import Any
 from fuzztui.campaign import Campaign
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.engines import write_spec
-from fuzztui.supervise.first.batch import MOST_STALLS, Progress, Verdict, silent
+from fuzztui.supervise.first.batch import MOST_STALLS, Progress, Unrunnable, Verdict, silent
 from fuzztui.supervise.first.showmap import read_input, sweep_scratch
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.text import visible
@@ -140,7 +140,7 @@ class PythonBatch:
             part = inputs[done : done + 1] if alone else inputs[done:]
             run = await self._pass(part, done, found, lambda n: progress(n / len(inputs)))
             if not run.loaded:
-                raise SupervisorError(f"{self._campaign.subject}: {run.asked.reason}")
+                raise Unrunnable(f"{self._campaign.subject}: {run.asked.reason}")
             before, done = done, max(found, default=-1) + 1
             if not alone or done > before:
                 # What ended the process of all, not only its own, may not be the next one.
@@ -149,7 +149,7 @@ class PythonBatch:
             stalls += 1
             if stalls > MOST_STALLS:
                 reason = run.asked.reason
-                raise SupervisorError(f"{self._campaign.subject}: inputs end fuzztui: {reason}")
+                raise Unrunnable(f"{self._campaign.subject}: inputs end fuzztui: {reason}")
             found[done] = Verdict("crash")
             done, alone = done + 1, False
         return [found.get(at, Verdict("unfit")) for at in range(len(inputs))]
@@ -252,7 +252,7 @@ class PythonBatch:
                 limit=self._limit(len(inputs)),
             )
         if not any("loaded" in answer for answer in asked.answers):
-            raise SupervisorError(f"{self._campaign.subject}: {asked.reason}")
+            raise Unrunnable(f"{self._campaign.subject}: {asked.reason}")
         return asked.answers
 
     def _limit(self, inputs: int) -> float:

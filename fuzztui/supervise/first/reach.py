@@ -1,6 +1,7 @@
 """Where mutants may be: which functions a program has, and which lines its seeds execute.
 
-The target is built once more, by gcc with ``--coverage`` (AFL++'s package brings it along), and
+A Python target's functions are in its source, and its interpreter tells the lines. A program
+is built once more, by gcc with ``--coverage`` (AFL++'s package brings it along), and
 run on the seeds; gcov tells the rest. What AFL++'s compilers define is defined here too.
 """
 
@@ -30,7 +31,7 @@ from fuzztui.supervise.orphans import own_children
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.text import visible
 
-__all__ = ["Reach", "find_reach", "python_functions"]
+__all__ = ["Reach", "python_functions", "reach_by_gcov"]
 
 LIMIT_S = 6 * 3600.0
 MOST_SEEDS = 2000
@@ -149,7 +150,7 @@ class Reach:
         return cls(functions, {file: set(numbers) for file, numbers in data["lines"].items()})
 
 
-def python_functions(source: str) -> list[tuple[str, int, int]]:
+def python_functions(source: bytes) -> list[tuple[str, int, int]]:
     """The functions of a Python source, as :attr:`Reach.functions` has them. Raises SyntaxError."""
     found: list[tuple[str, int, int]] = []
 
@@ -167,30 +168,13 @@ def python_functions(source: str) -> list[tuple[str, int, int]]:
     return found
 
 
-async def find_reach(
-    campaign: Campaign, home: RunDir, tree: Path, files: Iterable[str], seeds: Iterable[Path]
+async def reach_by_gcov(
+    campaign: Campaign, home: RunDir, source: Path, seeds: Iterable[Path]
 ) -> Reach:
-    """What the campaign's ``functions`` and ``covered`` need to know; nothing if it has neither.
+    """Build the target in ``source`` for gcov, run the seeds.
 
-    ``tree`` holds the sources, ``files`` are those that are mutated. Raises
-    :class:`SupervisorError` where it cannot be known.
+    Raises :class:`SupervisorError` where that cannot be done.
     """
-    if not campaign.mutants["functions"] and not campaign.mutants["covered"]:
-        return Reach()
-    if "command" in campaign.target:
-        return await _by_gcov(campaign, home, tree, seeds)
-    reach = Reach()
-    for file in files:
-        try:
-            text = (tree / file).read_text(errors="surrogateescape")
-            reach.functions[file] = python_functions(text)
-        except (SyntaxError, ValueError, OSError) as e:
-            raise SupervisorError(f"mutants.functions: {file}: {e}") from None
-    return reach
-
-
-async def _by_gcov(campaign: Campaign, home: RunDir, source: Path, seeds: Iterable[Path]) -> Reach:
-    """Build the target for gcov, run the seeds."""
     place = home.mutants.absolute() / "work" / "reach"
     mark = Mark(home.path, "mutant-reach")
     tree = Tree(place, source)

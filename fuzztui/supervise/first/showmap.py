@@ -29,7 +29,7 @@ from fuzztui.supervise.files import read_regular
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.text import visible
 
-__all__ = ["MAX_INPUT", "Pass", "Showmap", "Verdict", "read_input", "sweep_scratch"]
+__all__ = ["MAX_INPUT", "Pass", "Showmap", "Unrunnable", "Verdict", "read_input", "sweep_scratch"]
 
 MAX_INPUT = 1 << 20
 """Bytes; AFL reads no more of a file."""
@@ -59,6 +59,10 @@ _UNWANTED = (
     "AFL_QUIET",
 )
 """Variables that change what afl-showmap prints or writes."""
+
+
+class Unrunnable(SupervisorError):
+    """A program that cannot be run on inputs at all; says why. Nothing else is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,7 @@ class Showmap:
     ) -> Pass:
         """Run inputs in order; ``timeout`` in seconds for each, ``progress`` gets their number."""
         if why := self.subject.missing():
-            raise SupervisorError(why)
+            raise Unrunnable(why)
         with _directory(self._scratch) as directory:
             staged = asyncio.to_thread(_stage, files, directory / "in")
             fit = await staged

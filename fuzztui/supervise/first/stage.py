@@ -22,7 +22,7 @@ from fuzztui.supervise.first.desk import Desk
 from fuzztui.supervise.first.ground import ground_for
 from fuzztui.supervise.first.plan import abreast, plan_of
 from fuzztui.supervise.first.ranking import Ranking
-from fuzztui.supervise.first.reach import Reach, find_reach
+from fuzztui.supervise.first.reach import Reach
 from fuzztui.supervise.first.turn import Means, Turn, dwelling
 from fuzztui.supervise.launcher import Launcher
 from fuzztui.supervise.processes import EngineProcess
@@ -129,10 +129,8 @@ class MutantsStage:
         if not self._ranked:
             self._told("making mutants")
             ground = self._ground
-            files = [name for name, _ in ground.sources]
-            self._reach = await find_reach(
-                self._campaign, self._home, ground.tree, files, self._corpora.seeds
-            )
+            if self._campaign.mutants["functions"] or self._campaign.mutants["covered"]:
+                self._reach = await ground.reach(self._corpora.seeds)
             ranking = Ranking(
                 self._home, ground.tree, ground.sources, self._reach, self._ranked_one
             )

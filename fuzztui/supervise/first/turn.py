@@ -10,13 +10,14 @@ import asyncio
 import contextlib
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
 from fuzztui.model.first import budget, fuzzed_for, share_of
 from fuzztui.model.state import Mutant
+from fuzztui.supervise.first.batch import Unrunnable
 from fuzztui.supervise.first.corpora import Corpora, slot_number, slots_of
 from fuzztui.supervise.first.desk import Desk
 from fuzztui.supervise.first.ground import Ground
@@ -24,10 +25,13 @@ from fuzztui.supervise.first.plan import LONGEST
 from fuzztui.supervise.launcher import Launcher, instance_names
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.orphans import children
-from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.events import MutantStage, MutantState
+from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.wire.events import Message, MutantStage, MutantState
 
 __all__ = ["Means", "Turn", "dwelling"]
+
+AGAIN_S = 5.0
+"""Between two tries of what something is in the way of."""
 
 LOOK_S = 0.1
 """It is looked so often whether a mutant's time is up, or a person has skipped it."""
@@ -81,14 +85,35 @@ class Turn:
         return self._desk.state.mutants[self._key]
 
     async def run(self) -> None:
-        """To its end. Raises :class:`~fuzztui.supervise.first.desk.Halted`, SupervisorError."""
+        """To its end. Raises :class:`~fuzztui.supervise.first.desk.Halted`."""
         if self._mutant.stage not in ("fuzzing", "collecting"):
             self._tell("pruning")
-            await self._desk.abide(self._begin())
+            try:
+                await self._desk.abide(self._persistently(self._begin))
+            except Unrunnable as e:
+                self._tell("refused", str(e))
+                return
         if self._mutant.stage == "fuzzing":
             await self._fuzz()
         if self._mutant.stage == "collecting":
-            await self._desk.abide(self._collect())
+            await self._desk.abide(self._persistently(self._collect))
+
+    async def _persistently(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Do it, again and again while something is in the way that may pass: a full disk.
+
+        Raises :class:`Unrunnable`.
+        """
+        told = ""
+        while True:
+            try:
+                return await step()
+            except Unrunnable:
+                raise
+            except (SupervisorError, OSError) as e:
+                if (words := str(e)) != told:
+                    told = words
+                    self._desk.record(Message("error", f"{self._slot}: {words}; it is tried again"))
+                await asyncio.sleep(AGAIN_S)
 
     def tidy(self, built: Path) -> None:
         """Remove what the turn needs no more; blocking. What it found stays."""
