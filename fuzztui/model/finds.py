@@ -70,12 +70,18 @@ def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
     if e.first >= 0 and identity(saved) not in state.parents:
         i.strange = state.seq
         i.unclear = max(i.unclear, count(e.first) + 1)
+    i.origins.pop(str(e.id), None)
     touched.entries.add(entry.key)
 
 
 def entries_seeded(state: State, e: EntriesSeeded, touched: Touched) -> None:
     """What the queue of a mutant's instance began with."""
-    origins = instance(state, e.instance, touched).origins
+    i = instance(state, e.instance, touched)
+    if e.anew:
+        write_down(state, i.id)
+        i.numbered = state.seq
+        i.origins = {}
+    origins = i.origins
     origins |= {str(k): v for k, v in e.origins.items() if isinstance(v, str)}
 
 

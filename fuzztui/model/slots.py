@@ -14,6 +14,7 @@ from fuzztui.wire.events import MutantPlaces, MutantStage, StageStarted
 __all__ = ["mutant_places", "mutant_stage", "stage_started"]
 
 _FUZZING = "fuzzing"
+_OVER = ("done", "refused")
 
 _MOST_NAMES = 50
 """Of figures that one mutant, or the plan, may have."""
@@ -48,6 +49,16 @@ def mutant_stage(state: State, e: MutantStage, touched: Touched) -> None:
         changes["fuzzed_s"] = row.fuzzed_s + max(0.0, now - row.begun)
     put(state, changed(row, changes), before, touched)
     touched.campaign = True
+    if e.stage in _OVER:
+        _forget_seeds(state, e.id)
+
+
+def _forget_seeds(state: State, key: str) -> None:
+    """Of what a turn began with keep what something was made of: a campaign has thousands."""
+    for instance in [i for i in state.instances.values() if i.mutant == key and i.origins]:
+        rows = state.entries.values()
+        made_of = {str(n) for row in rows if row.instance == instance.id for n in row.src}
+        instance.origins = {k: v for k, v in instance.origins.items() if k in made_of}
 
 
 def mutant_places(state: State, e: MutantPlaces, touched: Touched) -> None:

@@ -9,6 +9,9 @@ from fuzztui.supervise.life import Ending
 
 __all__ = ["Limits", "spent"]
 
+LATE_S = 60.0
+"""Mutants that get all of a budget may take so long to hand over what they have found last."""
+
 
 def spent(campaign: Campaign, state: State, running_s: float) -> str:
     """Which budget is used up, in words; "" while there is some left."""
@@ -52,6 +55,9 @@ class Limits:
         if state.stage == "mutants":  # which has a budget of its own, and finds nothing itself
             self._news_at = self._edges_at = running_s
             words = _crashed(self._campaign, state)
+            late = running_s - self._campaign.budget_s > LATE_S
+            if not words and self._campaign.budget_s and late:  # something holds it up
+                words = spent(self._campaign, state, running_s)
             return Ending("finished", words) if words else None
         if words := spent(self._campaign, state, running_s):
             return Ending("finished", words)

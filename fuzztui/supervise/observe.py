@@ -222,10 +222,11 @@ class _Instance:
         What crashes a mutant is no finding: it is run on the target. And mutants that are
         fuzzed one after the other all begin with what the ones before have found.
         """
-        if not self.mutant or not found:
+        if not self.mutant:
             return list(found)
+        anew, self.finds.renewed = self.finds.renewed, False
         seeds = {str(e.id): o for e in found if isinstance(e, EntrySaved) and (o := origin_of(e))}
-        news: list[Event] = [EntriesSeeded(self.name, seeds)] if seeds else []
+        news: list[Event] = [EntriesSeeded(self.name, seeds, anew)] if seeds or anew else []
         for event in found:
             seed = isinstance(event, EntrySaved) and str(event.id) in seeds
             seed |= isinstance(event, EntryDescribed) and event.reasons[:1] == ["seed"]

@@ -201,8 +201,12 @@ class Supervisor:
                 return
             self._first = None
             self._muster()
+            for life in self.lives.values():
+                life.revive()  # of a campaign that was another one before
+                life.paused |= self.state.state == "paused"
             async with self._looking:
                 self.record(*self._observe(self._home))
+        if self.state.stage == "mutants":
             self.record(StageStarted("target", self.state.plan))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
 
@@ -384,12 +388,14 @@ class Supervisor:
             self.record(InstanceHello(life.name, mutant=mutant, directory=str(where / life.name)))
             life.adopt()
             self.lives[life.name] = life
-        async with self._looking:
-            self.record(*self._observe(home, mutant=True))
-        await asyncio.gather(*(self._live(life) for life in lives))
-        for life in lives:
-            await self._look(functools.partial(self._observer.drop, life.name))
-            del self.lives[life.name]
+        try:
+            async with self._looking:
+                self.record(*self._observe(home, mutant=True))
+            await asyncio.gather(*(self._live(life) for life in lives))
+        finally:
+            for life in lives:
+                await self._look(functools.partial(self._observer.drop, life.name))
+                del self.lives[life.name]
 
     def _observe(self, home: RunDir, *, mutant: bool = False) -> list[Message]:
         """Observe the instances that are in ``home``. Raises OSError."""
@@ -464,6 +470,10 @@ class Supervisor:
     def deserted(self) -> None:
         """The run directory was deleted, or another took its place: let go of it."""
         self.end(Ending("failed", "the run directory was deleted"))
+
+    def give_up(self, reason: str) -> None:
+        """End the campaign: it cannot go on."""
+        self.end(Ending("failed", reason))
 
     def end_one(self, life: Life, ending: Ending) -> None:
         """End one instance, cleanly; the others go on."""

@@ -270,12 +270,14 @@ class EntriesSeeded(Event):
     """What an instance that fuzzes a mutant began with: ``{id: "m7/45"}``, by its own numbers.
 
     Instead of an :class:`EntrySaved` for each: mutants that are fuzzed one after the other
-    pass their whole queues on.
+    pass their whole queues on. ``anew``: the queue is being numbered anew, and what it began
+    with is told from the beginning.
     """
 
     kind: ClassVar[str] = "entries_seeded"
     instance: str
     origins: dict[str, Any] = field(default_factory=dict)
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,8 @@ class MutantBuilder:
     async def build(self, mutant: TextMutant, into: Path) -> Build:
         """Build a mutant; its program and what that needs are in ``into`` then.
 
-        May be cancelled at any moment: the next build is not disturbed.
+        May be cancelled at any moment: the next build is not disturbed. Raises OSError for
+        what is no fault of the mutant: a full disk.
         """
         async with self._lock:
             began = time.monotonic()
@@ -140,8 +141,6 @@ class MutantBuilder:
                     built = [str(into / self._program_name), *self._campaign.target["command"][1:]]
             except (TreeError, _Failed, SupervisorError) as e:
                 error = str(e)
-            except OSError as e:
-                error = f"{e.filename or self._work}: {e.strerror or e}"
             finally:
                 if not built:
                     shutil.rmtree(into, ignore_errors=True)

@@ -7,23 +7,24 @@ aside under its name, and what any mutant found is run on the target at once.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
+from fuzztui.model.first import AT_WORK
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import ADDED
 from fuzztui.supervise.first.batch import Batch, Unrunnable
 from fuzztui.supervise.first.ground import Ground
-from fuzztui.supervise.first.handover import Handed, Handover
+from fuzztui.supervise.first.handover import Handed, Handover, handed_by
 from fuzztui.supervise.first.kills import Matrix, killed_by
 from fuzztui.supervise.first.prune import (
     Input,
     Pruned,
     gather,
+    gather_aside,
     gather_seeds,
     lay_out,
     prune,
@@ -53,10 +54,12 @@ def slots_of(home: RunDir, slot: str) -> list[str]:
 class Harvest:
     """What a mutant's turn has brought."""
 
-    handed: Handed
-    kills: dict[str, str]
-    """Oracle by the origin of the input that kills it."""
-    new_kills: int
+    brought: dict[str, int]
+    """Of all its hand-overs: entries, crashes and hangs of the target, and kills."""
+    edges: int
+    """New edges of the target, of this hand-over."""
+    trouble: str
+    """Why something could not be run, in words; "" where all was."""
 
 
 class Corpora:
@@ -65,7 +68,6 @@ class Corpora:
     def __init__(self, campaign: Campaign, home: RunDir, ground: Ground) -> None:
         self._sequential = campaign.mutants["use"] == "sequential"
         self._returns: bool = campaign.mutants["returns"]
-        self._keeps_seeds = ground.keeps_seeds
         self._home = home
         self._handover = Handover(home.out, ground.batch((), "target"))
         self.matrix = Matrix(home.mutants / "kills.jsonl")
@@ -88,26 +90,35 @@ class Corpora:
         self._seeds = await asyncio.to_thread(gather_seeds, self._home.seeds)
         await self._handover.start(self._seeds)
         self._verdicts = (await self._handover.take(self._seeds)).verdicts
-        done = (m.slot for m in state.mutants.values() if m.stage == "done")
-        last = max(done, key=slot_number, default="")
-        if last and self._sequential:
-            queue = await asyncio.to_thread(self._queue_of, last)
-            self._last = await asyncio.to_thread(self._left_by, last, queue)
+        for place in sorted((self._home.mutants / "aside").glob("m*")):
+            aside = await asyncio.to_thread(gather_aside, place)
+            self._aside |= {one.digest: one for one in aside}
+        busy = {m.slot for m in state.mutants.values() if m.stage in AT_WORK}
+        there = (path.name for path in (self._home.mutants / "slots").glob("m*"))
+        done = sorted((slot for slot in there if slot not in busy), key=slot_number)
+        if self._sequential:
+            while done and not self._last:  # one that never began has left nothing
+                self._last = await asyncio.to_thread(self._left_by, done.pop()) or None
 
-    async def next_for(self, slot: str, batch: Batch) -> tuple[Pruned, dict[str, str]]:
-        """Lay the seeds of a mutant's turn out; what it survives, and which inputs kill it.
+    async def next_for(self, mutant: str, slot: str, batch: Batch) -> Pruned:
+        """Lay the seeds of a mutant's turn out: what it survives. What kills it is noted.
 
-        The kills by origin. ``batch`` runs the mutant.
+        ``batch`` runs the mutant. Raises :class:`Unrunnable` where that cannot be run.
         """
         corpus = await asyncio.to_thread(self._corpus)
         pruned = await prune(batch, corpus)
-        await asyncio.to_thread(put_aside, pruned, self._home.mutants / "aside" / slot)
+        place = self._home.mutants / "aside" / slot
+        await asyncio.to_thread(put_aside, pruned, place)
         if pruned.kept or not pruned.aside:
             await asyncio.to_thread(lay_out, pruned.kept, self._home.in_slot(slot).seeds)
-        self._aside |= {one.digest: one for one, _ in pruned.aside}
         on_mutant = {one.digest: outcome for one, outcome in pruned.aside}
-        kills = killed_by(on_mutant, await self._on_target([one for one, _ in pruned.aside]))
-        return pruned, _by_origin(kills, (one for one, _ in pruned.aside))
+        # Only what has a verdict already can kill: all of it was run on the target once.
+        kills = _by_origin(killed_by(on_mutant, self._verdicts), (one for one, _ in pruned.aside))
+        await asyncio.to_thread(self.matrix.add, mutant, kills)
+        if pruned.aside:  # the copies: slots are tidied up
+            copies = await asyncio.to_thread(gather_aside, place)
+            self._aside |= {one.digest: one for one in copies}
+        return pruned
 
     async def harvest(
         self, mutant: str, slot: str, batch: Batch | None, command: Sequence[str]
@@ -119,22 +130,32 @@ class Corpora:
         """
         queue = await asyncio.to_thread(self._queue_of, slot)
         failing = await asyncio.to_thread(self._failing_of, slot)
-        handed = await self._handover.take([*queue, *failing])
+        handed, trouble = Handed(), ""
+        try:
+            handed = await self._handover.take([*queue, *failing])
+        except Unrunnable as e:
+            trouble = f"not all of what it found could be run on the target: {e}"
         self._verdicts |= handed.verdicts
         on_mutant: dict[str, str] = {}
+        kills: dict[str, str] = {}
         if batch is not None:
             # Run again: on a busy machine afl-fuzz takes slow inputs for hangs.
-            suspects = [one for one in failing if handed.verdicts.get(one.digest) == "ok"]
-            with contextlib.suppress(Unrunnable):
+            suspects = [one for one in failing if self._verdicts.get(one.digest) == "ok"]
+            try:
                 verdicts = await batch.run([one.path for one in suspects])
                 pairs = zip(suspects, verdicts, strict=True)
                 on_mutant = {one.digest: verdict.outcome for one, verdict in pairs}
-        kills = _by_origin(killed_by(on_mutant, handed.verdicts), failing)
-        kills |= await self._telling(command, queue)
-        new = await asyncio.to_thread(self.matrix.add, mutant, kills)
+                kills = await self._telling(command, queue)
+            except Unrunnable as e:
+                trouble = trouble or f"it cannot be run any more: {e}"
+        kills |= _by_origin(killed_by(on_mutant, self._verdicts), failing)
+        await asyncio.to_thread(self.matrix.add, mutant, kills)
         if self._sequential:
-            self._last = await asyncio.to_thread(self._left_by, slot, queue)
-        return Harvest(handed, kills, new)
+            before, self._last = self._last, await asyncio.to_thread(self._left_by, slot)
+            await asyncio.to_thread(self._tidy, before or [], slot)
+        brought = await asyncio.to_thread(handed_by, self._home.out, slot)
+        brought["kills"] = len(self.matrix.killers(mutant))
+        return Harvest(brought, handed.edges, trouble)
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
         """Kills by another output, where the campaign counts those."""
@@ -153,23 +174,29 @@ class Corpora:
             {one.digest: one for one in [*own, *added, *back] if one.path.exists()}.values()
         )
 
-    async def _on_target(self, inputs: Sequence[Input]) -> dict[str, str]:
-        unknown = [one for one in inputs if one.digest not in self._verdicts]
-        if unknown:
-            self._verdicts |= (await self._handover.take(unknown)).verdicts
-        return self._verdicts
-
     def _queue_of(self, slot: str) -> list[Input]:
         return gather(self._home.in_slot(slot).out, slots_of(self._home, slot))
 
-    def _left_by(self, slot: str, queue: list[Input]) -> list[Input]:
-        """What the next mutant starts from.
+    def _left_by(self, slot: str) -> list[Input]:
+        """What the next mutant starts from: the queue, and the seeds that are not in it.
 
-        zest takes up what is news on the mutant, and makes that smaller: the rest may be
-        worth something to the next one.
+        An engine takes up what is news on the mutant, and one that ended early not even that:
+        the rest may be worth something to the next one.
         """
-        seeds = [] if self._keeps_seeds else gather_seeds(self._home.in_slot(slot).seeds)
-        return list({one.digest: one for one in [*seeds, *queue]}.values())
+        queue = self._queue_of(slot)
+        origins = {one.origin for one in queue}
+        seeds = gather_seeds(self._home.in_slot(slot).seeds)
+        missing = [one for one in seeds if one.origin not in origins]
+        return list({one.digest: one for one in [*queue, *missing]}.values())
+
+    def _tidy(self, before: list[Input], slot: str) -> None:
+        """Of an earlier turn remove what it began with: all of that is in ``slot`` too."""
+        kept = self._home.in_slot(slot).turn
+        slots = self._home.mutants / "slots"
+        for one in before:
+            inside = one.path.is_relative_to(slots) and not one.path.is_relative_to(kept)
+            if inside and (one.path.parent.name == "seeds" or ",orig:" in one.path.name):
+                one.path.unlink(missing_ok=True)
 
     def _failing_of(self, slot: str) -> list[Input]:
         names = slots_of(self._home, slot)

@@ -49,9 +49,6 @@ class Ground(Protocol):
         Known once it is made ready.
         """
 
-    keeps_seeds: bool
-    """Whether fuzzers have all that they start from in their queue, whatever that covers."""
-
     async def prepare(self, told: Told) -> None:
         """Make ready for building. Raises :class:`~fuzztui.supervise.rundir.SupervisorError`."""
 
@@ -80,8 +77,6 @@ class Ground(Protocol):
 
 class AflGround:
     """Programs that are built with afl-cc and run by AFL++."""
-
-    keeps_seeds = True
 
     def __init__(self, campaign: Campaign, home: RunDir) -> None:
         self._campaign = campaign

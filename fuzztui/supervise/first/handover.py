@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +20,9 @@ from fuzztui.supervise.first.batch import Batch, Progress, Verdict, silent
 from fuzztui.supervise.first.ledger import Ledger
 from fuzztui.supervise.first.prune import Input, file_name, gather, run_all, write_whole
 from fuzztui.supervise.first.showmap import read_input
+from fuzztui.supervise.names import parse_name
 
-__all__ = ["Handed", "Handover"]
+__all__ = ["Handed", "Handover", "handed_by"]
 
 
 TRACELESS = 20
@@ -45,6 +47,22 @@ class Handed:
     """Crashes and hangs that were not kept: they cover nothing that one before did not."""
     verdicts: dict[str, str] = field(default_factory=dict)
     """Digest -> outcome on the target ("ok", "crash", "hang"), of all that can be run."""
+
+
+def handed_by(out: Path, slot: str) -> dict[str, int]:
+    """How many entries, crashes and hangs of the target there are by what a slot has found.
+
+    Its secondaries count, too (``m7-s1``). By the names of files: interrupted or not.
+    """
+    found: dict[str, int] = {}
+    for word, part in (("entries", "queue"), ("crashes", "crashes"), ("hangs", "hangs")):
+        try:
+            names = os.listdir(out / HANDED / part)  # noqa: PTH208 - names only
+        except OSError:
+            names = []
+        peers = (parse_name(name).sync for name in names)
+        found[word] = sum(peer == slot or peer.startswith(f"{slot}-") for peer in peers)
+    return found
 
 
 @dataclass(slots=True)

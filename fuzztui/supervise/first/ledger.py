@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ class Ledger:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._lock = threading.Lock()
         self._whole = 0
         self.rows = self._read()
         """What was there: whole rows; not a last line that was torn, nor what is no row."""
@@ -44,6 +46,10 @@ class Ledger:
         data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
         if not data:
             return
+        with self._lock:  # mutants that are fuzzed at a time end at a time
+            self._write(data)
+
+    def _write(self, data: bytes) -> None:
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with os.fdopen(open_regular(self._file, os.O_WRONLY | os.O_CREAT), "wb") as file:

@@ -11,7 +11,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.supervise.afl.bench import bench
 from fuzztui.supervise.afl.execute import Mark
 from fuzztui.supervise.afl.subject import Subject
-from fuzztui.supervise.first.batch import Progress, silent
+from fuzztui.supervise.first.batch import Progress, Unrunnable, silent
 from fuzztui.supervise.first.prune import Input
 from fuzztui.supervise.first.showmap import read_input
 from fuzztui.supervise.rundir import RunDir, SupervisorError
@@ -57,7 +57,7 @@ class Outputs:
         mutant = Subject.of(replace(self._campaign, target=target))
         for subject in (self._subject, mutant):
             if why := subject.missing():
-                raise SupervisorError(why)
+                raise Unrunnable(why)
         found: dict[str, str] = {}
         for at, one in enumerate(inputs):
             data = await asyncio.to_thread(read_input, one.path)

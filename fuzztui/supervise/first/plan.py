@@ -22,6 +22,8 @@ def plan_of(campaign: Campaign) -> dict[str, float]:
         part = int(campaign.budget_trials * mutants["share"])
         each = mutants["each_trials"]
         return {
+            "mutants_s": 0.0,
+            "each_s": 0.0,
             "mutants_trials": part,
             "each_trials": each,
             "abreast": many,
@@ -32,6 +34,8 @@ def plan_of(campaign: Campaign) -> dict[str, float]:
     return {
         "mutants_s": seconds,
         "each_s": each_s,
+        "mutants_trials": 0,
+        "each_trials": 0,
         "abreast": many,
         "count": int(seconds // each_s) * many,
     }

@@ -21,6 +21,7 @@ __all__ = [
     "Pruned",
     "file_name",
     "gather",
+    "gather_aside",
     "gather_seeds",
     "lay_out",
     "prune",
@@ -159,6 +160,17 @@ def gather_seeds(directory: Path) -> list[Input]:
         if (data := read_input(file)) is not None:
             digest = hashlib.sha256(data).hexdigest()
             found.setdefault(digest, Input(file, _of_seed(file.name), digest))
+    return list(found.values())
+
+
+def gather_aside(directory: Path) -> list[Input]:
+    """What :func:`put_aside` has left there, each content once."""
+    found: dict[str, Input] = {}
+    for file in sorted(_files(directory)):
+        if (data := read_input(file)) is not None:
+            digest = hashlib.sha256(data).hexdigest()
+            named = file.name.partition(":")[2].replace(":", "+")
+            found.setdefault(digest, Input(file, _of_seed(named), digest))
     return list(found.values())
 
 

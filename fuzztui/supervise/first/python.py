@@ -48,8 +48,6 @@ _SAID = 500
 class PythonGround:
     """See :class:`~fuzztui.supervise.first.ground.Ground`. A mutant's command is its directory."""
 
-    keeps_seeds = False
-
     def __init__(self, campaign: Campaign, home: RunDir) -> None:
         self._campaign = campaign
         self._home = home
@@ -107,8 +105,9 @@ class PythonGround:
             try:
                 await asyncio.to_thread(self._mark.sweep)
                 state = read_json(self._work / "state.json")
-                if state is None:
-                    state = await self._begin(told)
+                asked = [list(source) for source in self._campaign.mutants["sources"]]
+                if state is None or state.get("asked") != asked:
+                    state = {**await self._begin(told), "asked": asked}
                     replace_text(self._work / "state.json", json.dumps(state))
             except OSError as e:
                 raise SupervisorError(
@@ -226,16 +225,13 @@ class PythonGround:
     # ------------------------------------------------------------------------- one mutant
 
     async def _build(self, mutant: TextMutant, into: Path) -> str:
-        """Returns the twin. Raises TreeError, :class:`SupervisorError`."""
+        """Returns the twin. Raises OSError, TreeError, :class:`SupervisorError`."""
         row = next((row for row in self._state["sources"] if row["name"] == mutant.file), None)
         if row is None:
             raise TreeError(f"{visible(mutant.file)} is none of mutants.sources")
-        try:
-            text = mutated(await in_thread(lambda: self._text(mutant.file)), mutant)
-            await in_thread(lambda: self._lay_out(into, mutant.file, text))
-            answer = await self._code(into / mutant.file)
-        except OSError as e:
-            raise SupervisorError(f"{e.filename or into}: {e.strerror or e}") from None
+        text = mutated(await in_thread(lambda: self._text(mutant.file)), mutant)
+        await in_thread(lambda: self._lay_out(into, mutant.file, text))
+        answer = await self._code(into / mutant.file)
         if "code" not in answer:
             raise TreeError(visible(str(answer.get("error")))[:_SAID])
         digest = _digest(mutant.file, str(answer["code"]))

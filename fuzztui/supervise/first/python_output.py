@@ -46,7 +46,8 @@ class PythonOutputs:
             ]
             suspects.reverse()
             progress(done)
-        return {one.digest: "output" for one in inputs if one in suspects}
+        telling = {one.digest for one in suspects}
+        return {one.digest: "output" for one in inputs if one.digest in telling}
 
     async def _learn(self, inputs: Sequence[Input]) -> None:
         """Run the target, the second time in another order."""
