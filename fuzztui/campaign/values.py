@@ -272,6 +272,7 @@ def _weights(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 
 _HEAVIEST = 1e6
+_LAST_LINE = 10_000_000
 _LINES = re.compile(r"(?P<file>.+?)(?::(?P<lines>[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*))?")
 
 
@@ -286,6 +287,10 @@ def _sources(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         match = _LINES.fullmatch(text)
         if match is None:
             raise _wrong(key, value)
+        for part in filter(None, (match["lines"] or "").split(",")):
+            first, _, last = part.partition("-")
+            if not 0 < int(first) <= int(last or first) <= _LAST_LINE:
+                raise ValueError(f"{text!r}: {part} is no line or range of lines (12, 40-60)")
         parsed.append((match["file"], match["lines"] or ""))
     return value, parsed
 

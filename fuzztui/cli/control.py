@@ -172,7 +172,7 @@ def ctl(options: argparse.Namespace) -> int:
 
 def _nobody(run: Path) -> str:
     """Why there is nobody to steer, and what to do about engines that outlived their supervisor."""
-    living = EngineProcess.unsupervised(run / "out")
+    living = EngineProcess.unsupervised(run)
     if not living:
         return "no campaign runs there"
     return (

@@ -225,7 +225,7 @@ def status_text(run: Path, now: Standing) -> str:
         place = f" at {finding.place}" if finding.place else ""
         lines.append(visible(f"  {finding.category}: {finding.title}{place}"))
     if now.word == "interrupted":
-        living = EngineProcess.unsupervised(run / "out")
+        living = EngineProcess.unsupervised(run)
         still = f"; {', '.join(living)} still run, with nobody to watch them" if living else ""
         lines.append(f"the supervisor is gone, for {duration(now.gone_s)}{still}")
         lines.append(f"fuzztui {run / 'campaign.toml'} goes on with the campaign")

@@ -113,7 +113,7 @@ def standing(run: Path) -> Standing:
         return now
     state = now.state
     gone_s = max(0.0, time.time() - wall_time(state, state.t)) if state.wall else 0.0
-    _left_alone(state, EngineProcess.unsupervised(run / "out"))
+    _left_alone(state, EngineProcess.unsupervised(run))
     return replace(now, gone_s=gone_s)
 
 

@@ -9,7 +9,7 @@ from heapq import nsmallest
 from typing import Any
 
 from fuzztui.model.mutation import score_of
-from fuzztui.model.selectors import lineage, running_time
+from fuzztui.model.selectors import ENDED, lineage, running_time
 from fuzztui.model.state import Entry, Finding, Mutant, State
 
 __all__ = [
@@ -131,8 +131,11 @@ def budget(state: State, now: float | None = None) -> tuple[float, float]:
     """How much of the mutants' budget is used, and of how much, in its unit."""
     if of := state.plan.get("mutants_trials", 0.0):
         return float(sum(i.execs for i in state.instances.values() if i.mutant)), of
-    of = state.plan.get("mutants_s", 0.0)
-    return min(of, running_time(state, now)), of
+    of, before = state.plan.get("mutants_s", 0.0), state.plan.get("before_s", 0.0)
+    if state.stage != "mutants":
+        return min(of, before), of
+    used = before + running_time(state, now) - state.plan.get("began_s", 0.0)
+    return min(of, max(0.0, used)), of
 
 
 def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None = None) -> Outlook:
@@ -158,7 +161,8 @@ def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None
         room -= share_of(state, mutant)
         left += 1
     seconds = -1.0 if trials else max(0.0, of - used)
-    if not trials and room > 0:  # the queue ends before the budget does
+    # The queue ends before the budget does; it does not while mutants are still being made.
+    if not trials and room > 0 and "listed" in plan:
         seconds = max(0.0, of - used - room / abreast)
     return Outlook(of, used, trials, left, len(waiting), seconds)
 
@@ -210,8 +214,8 @@ def first_dict(state: State) -> dict[str, Any] | None:
         "mutants_used": view.used,
         "waiting": view.waiting,
         "allowed": view.left,
-        "eta_s": view.eta_s if view.eta_s >= 0 else None,
-        "fuzzing": [m.id for m in done if m.stage in AT_WORK],
+        "eta_s": view.eta_s if view.eta_s >= 0 and state.state not in ENDED else None,
+        "fuzzing": [] if state.state in ENDED else [m.id for m in done if m.stage in AT_WORK],
         "fuzzed": len(done),
         "failed": sum(m.stage == "failed" for m in state.mutants.values()),
         "dropped": sum(m.stage == "dropped" for m in state.mutants.values()),

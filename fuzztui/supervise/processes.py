@@ -77,9 +77,11 @@ class EngineProcess:
         return cls(identity, directory, None) if identity and identity.alive() else None
 
     @classmethod
-    def unsupervised(cls, out: Path) -> list[str]:
-        """The instances below ``out`` whose engine runs: for when no supervisor does."""
-        return sorted(path.parent.name for path in out.glob(f"*/{_NAME}") if cls.adopt(path.parent))
+    def unsupervised(cls, run: Path) -> list[str]:
+        """The instances of a run whose engine is alive: for when no supervisor is."""
+        places = ("out", "mutants/slots/*/out")
+        files = (file for place in places for file in run.glob(f"{place}/*/{_NAME}"))
+        return sorted(file.parent.name for file in files if cls.adopt(file.parent))
 
     @property
     def pid(self) -> int:

@@ -28,6 +28,7 @@ from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.afl.execute import children
 from fuzztui.supervise.engines import launcher_for
 from fuzztui.supervise.first.desk import Halted
+from fuzztui.supervise.first.plan import spent_on_mutants, wants_mutants
 from fuzztui.supervise.first.stage import MutantsStage
 from fuzztui.supervise.first.steering import queue_deeds
 from fuzztui.supervise.identity import kill_marked
@@ -125,7 +126,7 @@ class Supervisor:
         self._first: MutantsStage | None = None
         self.lives: dict[str, Life] = {}
         """The instances that are to live now: those of a mutant's turn, or the target's."""
-        if campaign.mutants and self.state.stage != "target":
+        if campaign.mutants and wants_mutants(campaign, self.state):
             self._first = MutantsStage(campaign, home, launcher, self)
         else:
             self._muster()
@@ -207,7 +208,7 @@ class Supervisor:
             async with self._looking:
                 self.record(*self._observe(self._home))
         if self.state.stage == "mutants":
-            self.record(StageStarted("target", self.state.plan))
+            self.record(StageStarted("target", spent_on_mutants(self.state, self.now())))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
 
     def _muster(self) -> None:
@@ -367,6 +368,10 @@ class Supervisor:
     async def abide(self, job: Awaitable[None]) -> None:
         """Wait for ``job``; give it up and raise :class:`Halted` when the campaign ends."""
         task = asyncio.ensure_future(job)
+        if self._ending:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            raise Halted
         halt = asyncio.ensure_future(self._halt.wait())
         try:
             await asyncio.wait({task, halt}, return_when=asyncio.FIRST_COMPLETED)

@@ -29,6 +29,7 @@ from fuzztui.wire.commands import (
 )
 from fuzztui.wire.events import (
     CampaignEnded,
+    EntriesSeeded,
     EntrySaved,
     FindingSaved,
     InstanceState,
@@ -148,8 +149,9 @@ def test_mutants_first_and_then_the_target(first):
     assert {step.key.partition("/")[0] for step in lineage(state, taken[0])} >= {"handed"}
     # Each starts from the last one's corpus: more than the one seed that there is.
     assert state.mutants[turns[1]].brought["kept"] > 1
-    seeds = {p.name for p in (first.run / "mutants/slots/m1/seeds").iterdir()}
-    assert seeds == {"hello"}
+    began_with = {e.instance: set(e.origins.values()) for e in first.events(EntriesSeeded)}
+    assert began_with["m1"] == {"seed:hello"}
+    assert began_with["m2"] > {"seed:hello"}
     # What crashes only mutants is no finding.
     assert all(e.instance in ("main", "handed") for e in first.events(FindingSaved))
     killed = {m.id for m in state.mutants.values() if m.state == "killed"}
@@ -187,7 +189,7 @@ def test_budgets_in_executions_are_kept(first):
 
 def test_steering_the_queue(first):
     first.begin("campaign.budget=80s", "mutants.per_mutant=10s")
-    now = fuzzed(first.until(fuzzed, 90))
+    now = fuzzed(first.until(lambda s: fuzzed(s) and len(queue(s)) > 9, 90))
     wanted = queue(first.state())[4].id
     assert first.send(MoveMutants(wanted)).ok
     later = next(m.id for m in queue(first.state())[3:] if m.id != wanted)
@@ -372,3 +374,75 @@ def test_a_mutant_that_cannot_be_run_is_refused_and_the_next_comes(first):
     first.until(lambda s: len(first.stages("done")) >= 2, 90)
     assert first.send(Stop()).ok
     first.finished()
+
+
+def refreeze(first, *overrides):
+    """The campaign file is another one when the run is resumed."""
+    write_frozen(load(first.file, [*overrides], cwd=first.directory), first.run)
+
+
+def test_a_larger_budget_gives_mutants_their_share_of_it(first):
+    first.begin("campaign.budget=8s", "mutants.per_mutant=2s")
+    state = first.finished()
+    before = len(first.stages("done"))
+    assert (state.state, state.stage) == ("finished", "target")
+    refreeze(first, "campaign.budget=24s", "mutants.per_mutant=2s")
+    start(first.run)
+    state = first.finished()
+    assert (state.state, state.stage) == ("finished", "target")
+    assert len(first.stages("done")) >= before + 2
+    assert 10 <= state.plan["before_s"] <= 13
+    assert state.instances["main"].state == "finished"
+
+
+def test_the_table_taken_away_and_put_back(first):
+    first.begin("campaign.budget=40s", "mutants.per_mutant=4s")
+    first.until(fuzzed, 90)
+    assert first.send(Stop()).ok
+    first.finished()
+    with_it = first.file.read_text()
+    first.file.write_text(with_it.partition("[mutants]")[0])
+    refreeze(first, "campaign.budget=40s")
+    start(first.run)
+    state = first.until(lambda s: s.instances["main"].execs, 60)
+    assert state.stage == "target"
+    time.sleep(2)
+    assert first.send(Stop()).ok
+    first.finished()
+    first.file.write_text(with_it)
+    refreeze(first, "campaign.budget=40s", "mutants.per_mutant=4s")
+    start(first.run)
+    state = first.until(lambda s: s.stage == "mutants", 60)
+    assert state.plan["before_s"] < 10  # what was fuzzed in between was not the mutants'
+    first.until(lambda s: len(first.stages("done")) >= 2, 60)
+    assert first.send(Stop()).ok
+    first.finished()
+
+
+def test_added_to_a_run_that_has_fuzzed_before(first):
+    first.freeze("campaign.budget=30s", "mutants.per_mutant=3s")
+    with_it = first.file.read_text()
+    first.file.write_text(with_it.partition("[mutants]")[0])
+    refreeze(first, "campaign.budget=30s")
+    start(first.run)
+    first.until(lambda s: s.t > 6 and s.instances["main"].execs, 60)
+    assert first.send(Stop()).ok
+    first.finished()
+    first.file.write_text(with_it)
+    refreeze(first, "campaign.budget=30s", "mutants.per_mutant=3s")
+    start(first.run)
+    state = first.finished()
+    assert (state.state, state.stage) == ("finished", "target")
+    assert len(first.stages("done")) >= 2
+    assert 8 <= state.plan["before_s"] <= 13  # half of what was left
+
+
+def test_stopped_between_two_turns_no_other_begins(first):
+    first.begin("campaign.budget=60s", "mutants.per_mutant=2s")
+    first.until(lambda s: len(first.stages("done")) >= 1, 90)
+    first.until(fuzzed, 60)
+    assert first.send(Stop()).ok
+    first.finished()
+    stopping = next(r.seq for r in first.records() if getattr(r.event, "state", "") == "stopping")
+    began = [r for r in first.records() if isinstance(r.event, MutantStage) and r.seq > stopping]
+    assert not [r for r in began if r.event.stage in ("pruning", "fuzzing")]

@@ -6,6 +6,7 @@ import pytest
 
 from fuzztui.campaign import CampaignError, load, write_frozen
 from fuzztui.campaign.schema import LANGUAGES, WEIGHTS
+from fuzztui.model.state import State
 from fuzztui.mutants.generate import LANGUAGES as BY_ENDING
 from fuzztui.mutants.rank import Metric
 from fuzztui.supervise.first.picks import line_numbers
@@ -82,7 +83,7 @@ def test_lines():
     ],
 )
 def test_what_a_budget_allows(write, overrides, plan):
-    found = plan_of(load(write(GOOD), overrides).campaign)
+    found = plan_of(load(write(GOOD), overrides).campaign, State())
     assert {key: found[key] for key in plan} == plan
 
 

@@ -99,12 +99,13 @@ def lab(tmp_path):
             (self.root / "parcel" / "words.txt").write_text("data")
             self.home.supervisor.mkdir(parents=True)
 
-        def campaign(self, sources, target='function = "parcel.reader:read"', engine=""):
+        def campaign(self, sources, target='function = "parcel.reader:read"', engine="", more=""):
             file = tmp_path / "c.toml"
             file.write_text(
                 f'[campaign]\noutput = "{self.home.path}"\nbudget = "1h"\n[target]\n'
                 f'path = ["{self.root}"]\nexpected = ["ValueError"]\ntimeout = "200ms"\n{target}\n'
-                f'[engine]\nkind = "zest"\n{engine}\n[mutants]\nsources = {json.dumps(sources)}\n'
+                f'[engine]\nkind = "zest"\n{engine}\n'
+                f"[mutants]\nsources = {json.dumps(sources)}\n{more}\n"
             )
             return load(file).campaign
 
@@ -421,12 +422,16 @@ async def test_one_may_be_given_up_at_any_time(lab):
 
 
 async def test_lines_that_seeds_execute(lab):
-    ground = await lab.ready(["parcel.deep"])
-    one = (await ground.lines(lab.inputs("a")))["parcel/deep.py"]
+    ground = await lab.ready(["parcel.deep"], more="covered = true")
+
+    async def lines(*texts):
+        return (await ground.reach(lab.inputs(*texts))).lines
+
+    one = (await lines("a"))["parcel/deep.py"]
     assert one == {1, 4, 5, 7, 9}
-    both = await ground.lines(lab.inputs("a", "X", "abcd"))
+    both = await lines("a", "X", "abcd")
     assert both["parcel/deep.py"] == {*one, 8} and "parcel/late.py" not in both
-    assert "parcel/late.py" in await ground.lines(lab.inputs("T"))
+    assert "parcel/late.py" in await lines("T")
     assert both["parcel/reader.py"]
 
 
@@ -460,7 +465,7 @@ async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab):
     corpora = Corpora(lab.campaign(["parcel.deep"]), lab.home, ground)
     await corpora.start(State())
     batch = ground.batch((), "m1")
-    pruned, _ = await corpora.next_for("m1", batch)
+    pruned = await corpora.next_for("mutant", "m1", batch)
     assert [one.origin for one in pruned.kept] == ["seed:long", "seed:short"]
     # zest has made one of the two smaller, and found that the other one covers nothing more.
     queue = lab.home.in_slot("m1").out / "m1" / "queue"
@@ -468,16 +473,16 @@ async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab):
     (queue / "id:000000,time:0,execs:1,orig:long").write_text("l")
     (queue / "id:000001,src:000000,time:0,execs:9,op:havoc,rep:2").write_text("found")
     await corpora.harvest("mutant", "m1", batch, ())
-    pruned, _ = await corpora.next_for("m2", batch)
-    assert [one.path.read_text() for one in pruned.kept] == ["long", "short", "l", "found"]
+    pruned = await corpora.next_for("other", "m2", batch)
+    assert [one.path.read_text() for one in pruned.kept] == ["long", "short", "found"]
     names = sorted(file.name for file in lab.home.in_slot("m2").seeds.iterdir())
-    assert "m1+000001" in names and "short" in names and len(names) == 4
+    assert "m1+000001" in names and "short" in names and len(names) == 3
 
 
 async def test_nothing_to_start_from_is_no_refusal(lab):
     ground = await lab.ready(["parcel.deep"])
     corpora = Corpora(lab.campaign(["parcel.deep"]), lab.home, ground)
     await corpora.start(State())
-    pruned, kills = await corpora.next_for("m1", ground.batch((), "m1"))
-    assert (pruned.kept, pruned.aside, kills) == ([], [], {})
+    pruned = await corpora.next_for("mutant", "m1", ground.batch((), "m1"))
+    assert (pruned.kept, pruned.aside, corpora.matrix.mutants()) == ([], [], ())
     assert [*lab.home.in_slot("m1").seeds.iterdir()] == []

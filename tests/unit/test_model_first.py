@@ -107,7 +107,11 @@ def test_time_of_a_turn_is_running_time():
     [
         (PLAN, 4, 100.0),  # the last one gets what is left
         ({**PLAN, "mutants_s": 90.0}, 3, 90.0),
-        ({**PLAN, "mutants_s": 1000.0}, 6, 180.0),  # the queue ends before the budget does
+        (
+            {**PLAN, "mutants_s": 1000.0, "listed": 6},
+            6,
+            180.0,
+        ),  # the queue ends before the budget does
         ({**PLAN, "abreast": 2, "mutants_s": 60.0}, 4, 60.0),
         ({**PLAN, "mutants_s": 0.0}, 0, 0.0),
         ({}, 0, 0.0),
@@ -130,7 +134,7 @@ def test_the_outlook_follows_the_queue_and_the_clock():
     assert outlook(c.state, now=1000.0).left == 0
     given = outlook(c.state, waiting=queue(c.state))
     assert given == outlook(c.state)
-    c.tell(StageStarted("target", PLAN), dt=80)
+    c.tell(StageStarted("target", {**PLAN, "before_s": 100.0}), dt=80)
     view = outlook(c.state)
     assert (view.used, view.left, view.eta_s, view.waiting) == (100.0, 0, -1.0, 5)
 

@@ -178,16 +178,15 @@ class Corpora:
         return gather(self._home.in_slot(slot).out, slots_of(self._home, slot))
 
     def _left_by(self, slot: str) -> list[Input]:
-        """What the next mutant starts from: the queue, and the seeds that are not in it.
+        """What the next mutant starts from: what this one began with, and what it has found.
 
-        An engine takes up what is news on the mutant, and one that ended early not even that:
-        the rest may be worth something to the next one.
+        Not the seeds as its queue has them: engines make them smaller as long as the mutant does
+        the same, and one that returns early would leave nothing of them.
         """
-        queue = self._queue_of(slot)
-        origins = {one.origin for one in queue}
         seeds = gather_seeds(self._home.in_slot(slot).seeds)
-        missing = [one for one in seeds if one.origin not in origins]
-        return list({one.digest: one for one in [*queue, *missing]}.values())
+        origins = {one.origin for one in seeds}
+        found = [one for one in self._queue_of(slot) if one.origin not in origins]
+        return list({one.digest: one for one in [*seeds, *found]}.values())
 
     def _tidy(self, before: list[Input], slot: str) -> None:
         """Of an earlier turn remove what it began with: all of that is in ``slot`` too."""

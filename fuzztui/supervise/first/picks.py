@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fuzztui.campaign import Campaign, load
 from fuzztui.mutants.check import Check
-from fuzztui.mutants.generate import Generated, MutantError, generate
+from fuzztui.mutants.generate import Generated, MutantError, generate, language_of
 from fuzztui.mutants.rank import Metric, rank, rank_as_universalmutator, shuffled
 from fuzztui.mutants.text import TextMutant
 from fuzztui.supervise.first.reach import Reach
@@ -98,6 +98,8 @@ class Picks:
         found = Generated()
         try:
             for name, lines in self.sources:
+                if not self._language and language_of(Path(name)) == "none":
+                    raise MutantError(f"{name}: its name tells no language: set mutants.language")
                 generate(
                     self.tree / name,
                     name=name,
@@ -113,6 +115,10 @@ class Picks:
             where = " in what mutants.functions and mutants.covered leave" if found.mutants else ""
             known = ", ".join(f[0] for rows in self.reach.functions.values() for f in rows)
             there = f"; the functions there are: {visible(known)[:_TOLD]}" if known else ""
+            if not found.mutants and any(lines for _, lines in self.sources):
+                where = " in the lines that it names"
+            elif found.mutants and not known:
+                there = "; no function was found in what the build compiles"
             raise SupervisorError(f"mutants.sources: there is nothing to mutate{where}{there}")
         return mutants
 

@@ -290,5 +290,16 @@ def _files(told: Any, base: str, place: Path) -> Iterator[tuple[str, Any]]:
     where = told.get("current_working_directory", str(place))
     for file in told["files"]:
         real = os.path.realpath(Path(where) / file["file"])
-        if real.startswith(base + os.sep):
+        if not real.startswith(base + os.sep):
+            real = _copied_from(Path(real), Path(base))
+        if real:
             yield os.path.relpath(real, base), file
+
+
+def _copied_from(file: Path, base: Path) -> str:
+    """The file below ``base`` that a build has made this copy of, before it compiled that."""
+    try:
+        text = file.read_bytes()
+        return next((str(p) for p in base.rglob(file.name) if p.read_bytes() == text), "")
+    except OSError:
+        return ""

@@ -15,7 +15,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.model.first import AT_WORK, budget, head, outlook
 from fuzztui.model.state import Mutant
 from fuzztui.supervise.first.corpora import Corpora
-from fuzztui.supervise.first.desk import Desk
+from fuzztui.supervise.first.desk import Desk, Halted
 from fuzztui.supervise.first.ground import ground_for
 from fuzztui.supervise.first.plan import abreast, plan_of
 from fuzztui.supervise.first.supply import Supply
@@ -76,7 +76,7 @@ class MutantsStage:
         :class:`~fuzztui.supervise.first.desk.Halted`.
         """
         desk, state = self._desk, self._desk.state
-        desk.record(StageStarted("mutants", {**state.plan, **plan_of(self._campaign)}))
+        desk.record(StageStarted("mutants", plan_of(self._campaign, state)))
         self._left_over = [m.id for m in state.mutants.values() if m.stage in AT_WORK]
         try:
             self._home.mutants.mkdir(mode=0o700, exist_ok=True)
@@ -141,7 +141,7 @@ class MutantsStage:
         found: list[Mutant] = []
 
         async def find() -> None:
-            while not self._spent():
+            while not self._spent() and not self._desk.leaving:
                 news, waiting = self._supply.news, head(state, abreast(self._campaign))
                 if not waiting and self._supply.failure:
                     raise self._supply.failure
@@ -160,6 +160,8 @@ class MutantsStage:
                         await news.wait()
 
         await self._desk.abide(find())
+        if self._desk.leaving:
+            raise Halted
         return found[0] if found else None
 
     def _spent(self) -> bool:
