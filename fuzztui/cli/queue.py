@@ -18,6 +18,7 @@ from fuzztui.cli.words import DONE, Failure, at_terminal, duration
 from fuzztui.model.first import (
     AT_WORK,
     PHASES,
+    file_of,
     fuzzed_for,
     order,
     outlook,
@@ -125,6 +126,8 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
         yield f"pruned    {m.brought['kept']:,} inputs kept, {aside:,} put aside"
     if kills := m.brought.get("kills", 0):
         yield f"kills     {several(kills, 'input')} kill it ('fuzztui mutants matrix' names them)"
+    if file := file_of(m.killer):
+        yield f"killer    {visible(file)},*"
     if m.costs:
         costs = ", ".join(f"{visible(name)} {s:.2f} s" for name, s in m.costs.items())
         yield f"costs     {costs}"

@@ -21,6 +21,7 @@ __all__ = [
     "Outlook",
     "brought",
     "budget",
+    "file_of",
     "first_dict",
     "fuzzed_for",
     "head",
@@ -194,6 +195,16 @@ def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
     for mutant in mutants:
         sums.update({k: v for k, v in mutant.brought.items() if v > 0})
     return dict(sums)
+
+
+def file_of(killer: str) -> str:
+    """Where the file is that ``m7/crashes/3`` names: how its path in the run begins; or ""."""
+    slot, _, rest = killer.partition("/")
+    part, _, number = rest.partition("/")
+    if part not in ("crashes", "hangs") or not number.isdigit():
+        return ""
+    turn = slot.partition("-")[0]
+    return f"mutants/slots/{turn}/out/{slot}/{part}/id:{int(number):06}"
 
 
 def first_dict(state: State) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fuzztui.model.first import AT_WORK, HANDED, twin
+from fuzztui.model.first import AT_WORK, HANDED, file_of, twin
 from fuzztui.model.state import Finding, Mutant, State
 from fuzztui.tui import figures
 from fuzztui.tui.detail import MEMBERS, finding_title, pair, title
@@ -159,6 +159,8 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
         if (kills := mutant.brought.get("kills", 0)) > 1:
             told.append(f"{kills:,} inputs kill it")
         lines.append(pair("killed", "; ".join(w for w in told if w), "killed"))
+        if file := file_of(mutant.killer):
+            lines.append(pair("by file", f"{file},…", "muted"))
         lines += [pair("", text) for text in plain_lines(mutant.detail, 3) if mutant.detail]
     elif words and mutant.state != "equivalent":
         lines.append(pair("alive", "no input tells it from the program", style))

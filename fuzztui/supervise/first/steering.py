@@ -124,7 +124,7 @@ class _Hand:
         chosen = [m for m in found if m.stage in stages and m.state in ("pending", "killed")]
         if not chosen:
             said = found[0].state if found[0].state != "pending" else found[0].stage
-            raise SupervisorError(f"{found[0].id} is {said}: requeue it first")
+            raise SupervisorError(f"{found[0].id} does not wait ({said}): requeue it first")
         return sorted(chosen, key=lambda m: (m.place, m.seq))
 
     def _waiting(self, select: str) -> list[Mutant]:
