@@ -70,6 +70,7 @@ class Turn:
         self._corpora = means.corpora
         self._key = key
         self._command = command
+        self._slots = means.home.mutants / "slots"
         known = self._mutant.stage in ("fuzzing", "collecting") and self._mutant.slot
         self._slot = self._mutant.slot if known else self._new_slot()
         self._home = means.home.in_slot(self._slot)
@@ -140,6 +141,7 @@ class Turn:
         """Turns are numbered in the order in which they begin."""
         used = [slot_number(mutant.slot) for mutant in self._desk.state.mutants.values()]
         used += [slot_number(name) for name in self._desk.state.instances]
+        used += [slot_number(path.name) for path in self._slots.glob("m*")]
         return f"m{1 + max(used, default=0)}"
 
     def _tell(
