@@ -343,7 +343,7 @@ def test_hostile_mutants_harm_nobody(first, evil):
         f'mutants.sources=["target.c:{line}"]',
         'target.command=["./target", "@@"]',
         "mutants.order=random",
-        "campaign.budget=40s",
+        "campaign.budget=24s",
     )
     state = first.until(lambda s: s.stage == "target", 150)
     assert {m.line for m in state.mutants.values()} == {line}
