@@ -116,6 +116,16 @@ def test_what_a_mutant_does_not_survive_comes_back_also_after_a_restart(lab):
         assert texts(lab.begin(again, "m3", Program())) == ["one", "three", "two"]
 
 
+def test_what_was_found_before_a_restart_kills_after_it(lab):
+    corpora = lab.corpora()
+    lab.begin(corpora, "m1", Program())
+    lab.find("m1", "id:000003,src:000000,time:5,execs:9,op:havoc,rep:2", "found")
+    lab.end(corpora, "m1", Program())
+    again = lab.corpora()
+    lab.begin(again, "m2", Program("found", "two"))
+    assert again.matrix.killers("mutant of m2") == {"m1/3": "crash", "seed:two": "crash"}
+
+
 def test_what_was_brought_is_counted_by_the_files_however_often_it_is_collected(lab):
     corpora = lab.corpora()
     lab.begin(corpora, "m1", Program())

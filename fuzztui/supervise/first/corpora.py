@@ -74,7 +74,6 @@ class Corpora:
         strict = campaign.mutants["oracle"] == "output"
         self._outputs = ground.outputs() if strict else None
         self._comparing = asyncio.Lock()
-        self._verdicts: dict[str, str] = {}
         self._seeds: list[Input] = []
         self._last: list[Input] | None = None
         """The corpus of the mutant that was fuzzed last."""
@@ -89,7 +88,6 @@ class Corpora:
         """Run the seeds on the target; find what an earlier supervisor has left."""
         self._seeds = await asyncio.to_thread(gather_seeds, self._home.seeds)
         await self._handover.start(self._seeds)
-        self._verdicts = (await self._handover.take(self._seeds)).verdicts
         for place in sorted((self._home.mutants / "aside").glob("m*")):
             aside = await asyncio.to_thread(gather_aside, place)
             self._aside |= {one.digest: one for one in aside}
@@ -113,7 +111,8 @@ class Corpora:
             await asyncio.to_thread(lay_out, pruned.kept, self._home.in_slot(slot).seeds)
         on_mutant = {one.digest: outcome for one, outcome in pruned.aside}
         # Only what has a verdict already can kill: all of it was run on the target once.
-        kills = _by_origin(killed_by(on_mutant, self._verdicts), (one for one, _ in pruned.aside))
+        on_target = self._handover.verdicts
+        kills = _by_origin(killed_by(on_mutant, on_target), (one for one, _ in pruned.aside))
         await asyncio.to_thread(self.matrix.add, mutant, kills)
         if pruned.aside:  # the copies: slots are tidied up
             copies = await asyncio.to_thread(gather_aside, place)
@@ -135,12 +134,12 @@ class Corpora:
             handed = await self._handover.take([*queue, *failing])
         except Unrunnable as e:
             trouble = f"not all of what it found could be run on the target: {e}"
-        self._verdicts |= handed.verdicts
+        on_target = self._handover.verdicts
         on_mutant: dict[str, str] = {}
         kills: dict[str, str] = {}
         if batch is not None:
             # Run again: on a busy machine afl-fuzz takes slow inputs for hangs.
-            suspects = [one for one in failing if self._verdicts.get(one.digest) == "ok"]
+            suspects = [one for one in failing if on_target.get(one.digest) == "ok"]
             try:
                 verdicts = await batch.run([one.path for one in suspects])
                 pairs = zip(suspects, verdicts, strict=True)
@@ -148,7 +147,7 @@ class Corpora:
                 kills = await self._telling(command, queue)
             except Unrunnable as e:
                 trouble = trouble or f"it cannot be run any more: {e}"
-        kills |= _by_origin(killed_by(on_mutant, self._verdicts), failing)
+        kills |= _by_origin(killed_by(on_mutant, on_target), failing)
         await asyncio.to_thread(self.matrix.add, mutant, kills)
         if self._sequential:
             before, self._last = self._last, await asyncio.to_thread(self._left_by, slot)
@@ -161,7 +160,7 @@ class Corpora:
         """Kills by another output, where the campaign counts those."""
         if self._outputs is None or not command:
             return {}
-        fit = [one for one in queue if self._verdicts.get(one.digest) == "ok"]
+        fit = [one for one in queue if self._handover.verdicts.get(one.digest) == "ok"]
         async with self._comparing:
             return _by_origin(await self._outputs.differing(command, fit), fit)
 

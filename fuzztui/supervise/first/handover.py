@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -95,6 +95,11 @@ class Handover:
             digest, outcome = row.get("digest"), row.get("outcome")
             if isinstance(digest, str) and outcome in _PARTS:
                 self._verdicts[digest] = outcome
+
+    @property
+    def verdicts(self) -> Mapping[str, str]:
+        """Digest -> outcome on the target, of all that was ever run on it in this run."""
+        return self._verdicts
 
     async def start(self, seeds: Sequence[Input], progress: Progress = silent) -> None:
         """Learn what the target covers by its seeds, and by what was handed over before.
