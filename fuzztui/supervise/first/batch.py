@@ -14,13 +14,12 @@ from typing import Protocol
 
 from fuzztui.campaign import Campaign
 from fuzztui.supervise.afl.bench import bench
+from fuzztui.supervise.first.scratch import read_input, sweep_scratch
 from fuzztui.supervise.first.showmap import (
     Pass,
     Showmap,
     Unrunnable,
     Verdict,
-    read_input,
-    sweep_scratch,
 )
 from fuzztui.supervise.rundir import RunDir
 

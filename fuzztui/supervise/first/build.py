@@ -28,7 +28,8 @@ from fuzztui.supervise.files import read_json, replace_text
 from fuzztui.supervise.first.fast import FastPath
 from fuzztui.supervise.first.place import companions, settle, shared_objects
 from fuzztui.supervise.first.recipe import Unclear, read_calls, recipe_of, same_steps
-from fuzztui.supervise.first.room import Room, in_thread
+from fuzztui.supervise.first.room import Room
+from fuzztui.supervise.first.threads import in_thread
 from fuzztui.supervise.first.tree import Tree, TreeError, mutated
 from fuzztui.supervise.first.twins import Twins, digest_of
 from fuzztui.supervise.first.wrappers import Tools, find_tools

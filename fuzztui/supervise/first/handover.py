@@ -11,15 +11,17 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from fuzztui.model.first import HANDED
 from fuzztui.supervise.first.batch import Batch, Progress, Verdict, silent
 from fuzztui.supervise.first.ledger import Ledger
 from fuzztui.supervise.first.prune import Input, file_name, gather, run_all, write_whole
-from fuzztui.supervise.first.showmap import read_input
+from fuzztui.supervise.first.scratch import read_input
+from fuzztui.supervise.first.threads import in_thread
 from fuzztui.supervise.names import parse_name
 
 __all__ = ["Handed", "Handover", "handed_by"]
@@ -109,7 +111,7 @@ class Handover:
         async with self._turn:
             inputs = [*seeds, *await asyncio.to_thread(self._look)]
             async for some in run_all(self._batch, inputs, progress):
-                await _unbroken(self._learn, some)
+                await in_thread(partial(self._learn, some))
 
     async def take(
         self, inputs: Sequence[Input], progress: Progress = silent, time_ms: int = 0
@@ -127,7 +129,7 @@ class Handover:
                 if one.digest not in self._verdicts:
                     fresh.setdefault(one.digest, one)
             async for some in run_all(self._batch, list(fresh.values()), progress):
-                await _unbroken(self._keep, some, handed, room, time_ms)
+                await in_thread(partial(self._keep, some, handed, room, time_ms))
             for one in inputs:
                 if outcome := self._verdicts.get(one.digest):
                     handed.verdicts[one.digest] = outcome
@@ -233,13 +235,3 @@ def _name(number: int, one: Input, sig: int, time_ms: int) -> str:
     entry = one.parent if of[2] else int(of[3])
     source = [f"sync:{of[1]}", *([f"src:{entry:06}"] if entry >= 0 else [])]
     return ",".join([*fields, *source, *times, f"op:{file_name(one.origin)}"])
-
-
-async def _unbroken(work: Callable[..., None], *arguments: object) -> None:
-    """Work in a thread that is waited for even if we are cancelled: it changes our state."""
-    task = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise

@@ -13,7 +13,7 @@ from fuzztui.supervise.afl.execute import Mark
 from fuzztui.supervise.afl.subject import Subject
 from fuzztui.supervise.first.batch import Progress, Unrunnable, silent
 from fuzztui.supervise.first.prune import Input
-from fuzztui.supervise.first.showmap import read_input
+from fuzztui.supervise.first.scratch import read_input
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 
 __all__ = ["MOST_OUTPUT", "Outputs"]

@@ -6,13 +6,13 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzztui.supervise.files import open_regular
 from fuzztui.supervise.first.batch import CHUNK, Batch, Progress, Verdict, silent
-from fuzztui.supervise.first.showmap import read_input
+from fuzztui.supervise.first.scratch import read_input
 from fuzztui.supervise.names import parse_name
 from fuzztui.supervise.rundir import SupervisorError
 
@@ -155,22 +155,21 @@ def gather(out: Path, names: Sequence[str], parts: Sequence[str] = ("queue",)) -
 
 def gather_seeds(directory: Path) -> list[Input]:
     """The inputs in a directory of seeds, each content once, in order of name."""
-    found: dict[str, Input] = {}
-    for file in sorted(_files(directory)):
-        if (data := read_input(file)) is not None:
-            digest = hashlib.sha256(data).hexdigest()
-            found.setdefault(digest, Input(file, _of_seed(file.name), digest))
-    return list(found.values())
+    return _gather_named(directory, lambda name: name)
 
 
 def gather_aside(directory: Path) -> list[Input]:
     """What :func:`put_aside` has left there, each content once."""
+    return _gather_named(directory, lambda name: name.partition(":")[2].replace(":", "+"))
+
+
+def _gather_named(directory: Path, seed: Callable[[str], str]) -> list[Input]:
+    """The inputs in a directory, in order of name; ``seed``: what each was called as a seed."""
     found: dict[str, Input] = {}
     for file in sorted(_files(directory)):
         if (data := read_input(file)) is not None:
             digest = hashlib.sha256(data).hexdigest()
-            named = file.name.partition(":")[2].replace(":", "+")
-            found.setdefault(digest, Input(file, _of_seed(named), digest))
+            found.setdefault(digest, Input(file, _of_seed(seed(file.name)), digest))
     return list(found.values())
 
 

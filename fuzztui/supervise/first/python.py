@@ -29,7 +29,7 @@ from fuzztui.supervise.first.python_batch import LOAD_S, PythonBatch, ask
 from fuzztui.supervise.first.python_output import PythonOutputs
 from fuzztui.supervise.first.python_tree import copy_package
 from fuzztui.supervise.first.reach import Reach, python_functions
-from fuzztui.supervise.first.room import in_thread
+from fuzztui.supervise.first.threads import in_thread
 from fuzztui.supervise.first.tree import MOST_SOURCE, TreeError, mutated
 from fuzztui.supervise.first.twins import Twins
 from fuzztui.supervise.rundir import RunDir, SupervisorError

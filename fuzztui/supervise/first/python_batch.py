@@ -7,10 +7,8 @@ import base64
 import binascii
 import json
 import os
-import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.engines import write_spec
 from fuzztui.supervise.first.batch import MOST_STALLS, Progress, Unrunnable, Verdict, silent
-from fuzztui.supervise.first.showmap import read_input, sweep_scratch
+from fuzztui.supervise.first.scratch import read_input, scratch, sweep_scratch
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.text import visible
 
@@ -81,7 +79,7 @@ async def ask(
     """
     answers: list[dict[str, Any]] = []
     lines = _Lines(hear or answers.append)
-    with _scratch(home.path) as directory:
+    with scratch(home.path) as directory:
         try:
             spec = directory / "spec.json"
             write_spec(spec, campaign, directory)
@@ -347,18 +345,3 @@ def _trace(text: str, *, valid: bool) -> frozenset[int]:
             if valid:
                 trace.add(cell * 8 + _VALID)
     return frozenset(trace)
-
-
-@contextmanager
-def _scratch(run: Path) -> Iterator[Path]:
-    """A directory that :func:`sweep_scratch` removes if we do not come to it."""
-    scratch = run / "mutants" / "scratch"
-    try:
-        scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = tempfile.TemporaryDirectory(
-            prefix=f"{os.getpid()}-", dir=scratch, ignore_cleanup_errors=True
-        )
-    except OSError as e:
-        raise SupervisorError(f"{e.filename or scratch}: {e.strerror or e}") from None
-    with made as name:
-        yield Path(name)

@@ -25,7 +25,7 @@ from fuzztui.supervise.afl.bench import bench
 from fuzztui.supervise.afl.build import build_environment, telling_lines
 from fuzztui.supervise.afl.execute import Mark, execute
 from fuzztui.supervise.afl.subject import Subject
-from fuzztui.supervise.first.showmap import read_input
+from fuzztui.supervise.first.scratch import read_input
 from fuzztui.supervise.first.tree import Tree
 from fuzztui.supervise.orphans import own_children
 from fuzztui.supervise.rundir import RunDir, SupervisorError

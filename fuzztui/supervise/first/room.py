@@ -6,25 +6,20 @@ file changed. What they would miss (a header that a Makefile does not tell of) l
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import os
 import shutil
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.files import read_json, replace_text
 from fuzztui.supervise.first.recipe import Call, Unclear, read_calls, sources_of
+from fuzztui.supervise.first.threads import in_thread
 from fuzztui.supervise.first.tree import Tree
 from fuzztui.supervise.first.wrappers import Tools
 
-__all__ = ["Room", "in_thread"]
-
-T = TypeVar("T")
+__all__ = ["Room"]
 
 _HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inc", ".inl", ".tcc", ".ipp"})
 
@@ -125,16 +120,3 @@ class Room:
         base = os.path.realpath(self.tree.source)
         real = (os.path.realpath(path) for path in sources_of(calls))
         return {os.path.relpath(path, base) for path in real if path.startswith(base + os.sep)}
-
-
-async def in_thread(work: Callable[[], T], stop: Callable[[], None] = lambda: None) -> T:
-    """Do it in a thread, and wait for its end even if cancelled: files are not left to it."""
-    task = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        stop()
-        while not task.done():
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await asyncio.shield(task)
-        raise

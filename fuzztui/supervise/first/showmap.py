@@ -12,12 +12,9 @@ import asyncio
 import contextlib
 import os
 import re
-import shutil
 import signal
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,13 +23,11 @@ from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.afl.spread import split_options
 from fuzztui.supervise.afl.subject import Subject
 from fuzztui.supervise.files import read_regular
+from fuzztui.supervise.first.scratch import read_input, scratch
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.text import visible
 
-__all__ = ["MAX_INPUT", "Pass", "Showmap", "Unrunnable", "Verdict", "read_input", "sweep_scratch"]
-
-MAX_INPUT = 1 << 20
-"""Bytes; AFL reads no more of a file."""
+__all__ = ["Pass", "Showmap", "Unrunnable", "Verdict"]
 
 START_S = 30.0
 """The fork server may take so long to come up."""
@@ -118,7 +113,7 @@ class Showmap:
                 "afl-showmap is not found: install afl++, or name its directory in engine.afl_path"
             )
         self._tool = tool
-        self._scratch = _scratch(home.path)
+        self._run = home.path
         self.mark = Mark(home.path, f"batch-{label}")
         self._known: dict[bytes, int] = {}
 
@@ -128,7 +123,7 @@ class Showmap:
         """Run inputs in order; ``timeout`` in seconds for each, ``progress`` gets their number."""
         if why := self.subject.missing():
             raise Unrunnable(why)
-        with _directory(self._scratch) as directory:
+        with scratch(self._run) as directory:
             staged = asyncio.to_thread(_stage, files, directory / "in")
             fit = await staged
             if not fit:
@@ -252,39 +247,6 @@ class _Told:
             for server in servers:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(server, signal.SIGKILL)
-
-
-def sweep_scratch(run: Path) -> None:
-    """Remove what passes of an earlier supervisor of a run have left."""
-    for left in _scratch(run).glob("*-*"):
-        if not left.name.startswith(f"{os.getpid()}-"):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def read_input(path: Path) -> bytes | None:
-    """What is in a file, if AFL would take it for an input."""
-    try:
-        data = read_regular(path, MAX_INPUT + 1)
-    except (OSError, ValueError):
-        return None
-    return data if 0 < len(data) <= MAX_INPUT else None
-
-
-def _scratch(run: Path) -> Path:
-    return run / "mutants" / "scratch"
-
-
-@contextmanager
-def _directory(scratch: Path) -> Iterator[Path]:
-    try:
-        scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = tempfile.TemporaryDirectory(
-            prefix=f"{os.getpid()}-", dir=scratch, ignore_cleanup_errors=True
-        )
-    except OSError as e:
-        raise SupervisorError(f"{e.filename or scratch}: {e.strerror or e}") from None
-    with made as name:
-        yield Path(name)
 
 
 def _stage(files: Sequence[Path], directory: Path) -> list[int]:
