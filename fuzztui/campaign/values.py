@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.campaign.schema import KIND_HELP, OPERATORS, WEIGHTS, Key
-from fuzztui.campaign.units import parse_budget, parse_duration, parse_size
+from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
 
 _LISTS = ("strings", "operators", "paths", "files", "directories", "arguments")
 _MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -272,7 +272,6 @@ def _weights(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 
 _HEAVIEST = 1e6
-_LAST_LINE = 10_000_000
 _LINES = re.compile(r"(?P<file>.+?)(?::(?P<lines>[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*))?")
 
 
@@ -287,10 +286,10 @@ def _sources(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         match = _LINES.fullmatch(text)
         if match is None:
             raise _wrong(key, value)
-        for part in filter(None, (match["lines"] or "").split(",")):
-            first, _, last = part.partition("-")
-            if not 0 < int(first) <= int(last or first) <= _LAST_LINE:
-                raise ValueError(f"{text!r}: {part} is no line or range of lines (12, 40-60)")
+        try:
+            parse_ranges(match["lines"] or "")
+        except ValueError as e:
+            raise ValueError(f"{text!r}: {e}") from None
         parsed.append((match["file"], match["lines"] or ""))
     return value, parsed
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from fuzztui.campaign.units import parse_ranges
 from fuzztui.cli.words import DONE, FAILED, USAGE, Failure, at_terminal, say
 from fuzztui.wire.text import visible
 
@@ -24,9 +24,6 @@ ORDERS = ("fpf", "universalmutator", "random")
 _EVERY_S = 0.1
 _AROUND = 12
 """Characters shown before and after what a mutant changes."""
-
-_LINES = re.compile(r"(\d+)(?:-(\d+))?")
-_MOST_LINES = 10_000_000
 
 
 def rank_mutants(options: argparse.Namespace) -> int:
@@ -129,14 +126,10 @@ def _order(
 
 def parse_lines(text: str) -> set[int]:
     """``12,40-60`` as a set of line numbers; "" is an empty one. Raises :class:`Failure`."""
-    lines: set[int] = set()
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        match = _LINES.fullmatch(part)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not 0 < first <= last < _MOST_LINES:
-            raise Failure(f"--lines {text}: {part} is no line or range (such as 12,40-60)", USAGE)
-        lines.update(range(first, last + 1))
-    return lines
+    try:
+        return set(chain(*parse_ranges(text)))
+    except ValueError as e:
+        raise Failure(f"--lines {text}: {e}", USAGE) from None
 
 
 def mutant_dict(place: int, m: TextMutant, distance: float, checked: bool) -> dict[str, object]:

@@ -64,6 +64,7 @@ from fuzztui.wire.events import (
     Stats,
     SupervisorStarted,
 )
+from fuzztui.wire.text import several
 
 __all__ = ["Supervisor"]
 
@@ -240,12 +241,14 @@ class Supervisor:
                 await self._triage.finish()
         if left := self._triage.left:
             later = "resuming the campaign goes on with that, fuzztui repro runs one"
-            self.record(Message("info", f"{_findings(left)} could not be looked at: {later}"))
+            self.record(
+                Message("info", f"{several(left, 'finding')} could not be looked at: {later}")
+            )
 
     def unfinished(self) -> str:
         """What is still to be done once all instances have ended, in words; "" for nothing."""
         left = self._triage.left if self._triage else 0
-        return f"looking at {_findings(left)}" if left else ""
+        return f"looking at {several(left, 'finding')}" if left else ""
 
     # ------------------------------------------------------------ beginning
 
@@ -476,10 +479,6 @@ class Supervisor:
         """The run directory was deleted, or another took its place: let go of it."""
         self.end(Ending("failed", "the run directory was deleted"))
 
-    def give_up(self, reason: str) -> None:
-        """End the campaign: it cannot go on."""
-        self.end(Ending("failed", reason))
-
     def end_one(self, life: Life, ending: Ending) -> None:
         """End one instance, cleanly; the others go on."""
         self._spawn(life.end(ending))
@@ -631,7 +630,3 @@ class Supervisor:
             if state in states:
                 return Ending(state, next((r for r in reasons if r), ""))
         return Ending("failed", "no instance could be kept alive")
-
-
-def _findings(count: int) -> str:
-    return f"{count} finding{'' if count == 1 else 's'}"

@@ -44,8 +44,8 @@ class Desk(life.Desk, Protocol):
     async def live(self, lives: Sequence[Life], home: RunDir, mutant: str) -> None:
         """Let instances that fuzz a mutant live, observed, to their end."""
 
-    def give_up(self, reason: str) -> None:
-        """End the campaign: it cannot go on."""
+    def end(self, ending: Ending) -> None:
+        """End the campaign."""
 
     def end_one(self, life: Life, ending: Ending) -> None:
         """End one instance, cleanly."""

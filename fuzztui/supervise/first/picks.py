@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from fuzztui.campaign import Campaign, load
+from fuzztui.campaign.units import parse_ranges
 from fuzztui.mutants.check import Check
 from fuzztui.mutants.generate import Generated, MutantError, generate, language_of
 from fuzztui.mutants.rank import Metric, rank, rank_as_universalmutator, shuffled
@@ -25,18 +26,9 @@ from fuzztui.supervise.first.reach import Reach
 from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.text import visible
 
-__all__ = ["Picks", "line_numbers"]
+__all__ = ["Picks"]
 
 _TOLD = 200
-
-
-def line_numbers(text: str) -> set[int]:
-    """``12,40-60`` as numbers; "" is none."""
-    numbers: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        numbers.update(range(int(first), int(last or first) + 1))
-    return numbers
 
 
 @dataclass(slots=True)
@@ -104,7 +96,7 @@ class Picks:
                     self.tree / name,
                     name=name,
                     language=self._language,
-                    lines=line_numbers(lines),
+                    lines=set(itertools.chain(*parse_ranges(lines))),
                     into=found,
                 )
         except MutantError as e:

@@ -21,6 +21,7 @@ from fuzztui.supervise.first.plan import abreast, plan_of
 from fuzztui.supervise.first.supply import Supply
 from fuzztui.supervise.first.turn import Means, Turn, dwelling
 from fuzztui.supervise.launcher import Launcher
+from fuzztui.supervise.life import Ending
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.events import (
@@ -109,7 +110,7 @@ class MutantsStage:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             failed = [e for task in tasks if task.done() and (e := task.exception())]
             if failed and not self._desk.leaving:
-                self._desk.give_up(str(failed[0]))
+                self._desk.end(Ending("failed", str(failed[0])))
         finally:
             ended = await asyncio.gather(*tasks, return_exceptions=True)
         for error in ended:
