@@ -24,7 +24,6 @@ import json
 import os
 import random
 import re
-import stat
 import sys
 import zlib
 from collections.abc import Callable
@@ -37,6 +36,7 @@ from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Execution, Outcome
 from fuzztui.engines.core.forks import Death, Tell, in_child
 from fuzztui.engines.core.loading import load
+from fuzztui.engines.core.regular import read_regular
 from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.triage import Triage
 from fuzztui.engines.worker import limit_resources
@@ -169,7 +169,7 @@ class _Runner:
         executor, table = self._executor, self._table
         executor.in_child()
         for at in range(start, len(self._inputs)):
-            data = _read(self._inputs[at], self._limit)
+            data = read_regular(self._inputs[at], self._limit)
             if data is None:
                 tell({"verdict": [at, "unfit", "", 0]})
                 continue
@@ -270,19 +270,6 @@ def _place(name: str) -> str:
     except Exception:
         return ""
     return "" if spec is None else str(spec.origin or "")
-
-
-def _read(path: str, limit: int) -> bytes | None:
-    """A regular file's first bytes; None for anything else."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(fd, "rb") as file:
-        try:
-            return file.read(limit) if stat.S_ISREG(os.fstat(fd).st_mode) else None
-        except OSError:
-            return None
 
 
 def _write(path: Path, data: bytes) -> None:

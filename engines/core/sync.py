@@ -7,7 +7,6 @@ unsigned 32-bit integer, little endian) the id from which on it has not seen the
 from __future__ import annotations
 
 import os
-import stat
 import struct
 import time
 from collections import deque
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzztui.engines.core.candidate import Candidate
+from fuzztui.engines.core.regular import read_regular
 from fuzztui.engines.core.store import QUEUE, Store, entry_ids
 
 __all__ = ["Sync"]
@@ -45,7 +45,7 @@ class Sync:
             self._due = time.monotonic() + _EVERY_S
         while self._waiting:
             peer, number, path = self._waiting.popleft()
-            data = _read(path, self._limit)
+            data = read_regular(path, self._limit)
             if data is not None:
                 # Noted before it has run: an entry that kills us is not met twice.
                 noted = partial(self._note, peer, number + 1)
@@ -86,18 +86,3 @@ class Sync:
 
     def _note(self, peer: str, number: int) -> None:
         self._store.write(self._own / ".synced" / peer, _U32.pack(number & 0xFFFFFFFF))
-
-
-def _read(path: Path, limit: int) -> bytes | None:
-    """A regular file's first bytes; None for anything else."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        try:
-            return file.read(limit)
-        except OSError:
-            return None

@@ -9,7 +9,7 @@ from fuzztui.model.state import CommandStatus, Mutant, State
 from fuzztui.tui import figures
 from fuzztui.tui.describe import command_words
 from fuzztui.tui.detail import pair, title
-from fuzztui.tui.mutants import place, sign, steer_words
+from fuzztui.tui.mutants import Sign, place, sign, steer_words
 from fuzztui.tui.source import AROUND, Source, substitute
 from fuzztui.tui.steering import selection_of
 from fuzztui.tui.text import plain
@@ -33,6 +33,19 @@ NUMBER = 5
 """Cells for line numbers."""
 
 
+def head_line(mutant: Mutant, of: Sign, word: str, pending: Sequence[str]) -> Line:
+    """What it is, where, made by which operator, and what is asked of it."""
+    head = [
+        Span(f"{of.glyph} {plain(word)}  ", f"bold {of.style}"),
+        Span(plain(place(mutant)), "bold"),
+        Span(f" in {plain(mutant.function)}" if mutant.function else ""),
+        Span(f"  {plain(mutant.operator)}", "edge"),
+    ]
+    if mutant.steer:
+        head.append(Span(f"  {plain(steer_words(mutant.steer))}", "promoted"))
+    return [*head, *(Span(f"  {plain(name)}…", "pending") for name in pending)]
+
+
 def mutant_lines(
     mutant: Mutant,
     state: State,
@@ -45,16 +58,7 @@ def mutant_lines(
 
     ``tight``: there is room for some lines only.
     """
-    sign_ = sign(mutant.state)
-    head = [
-        Span(f"{sign_.glyph} {plain(mutant.state)}  ", f"bold {sign_.style}"),
-        Span(plain(place(mutant)), "bold"),
-        Span(f" in {plain(mutant.function)}" if mutant.function else ""),
-        Span(f"  {plain(mutant.operator)}", "edge"),
-    ]
-    if mutant.steer:
-        head.append(Span(f"  {plain(steer_words(mutant.steer))}", "promoted"))
-    head += [Span(f"  {plain(name)}…", "pending") for name in pending]
+    head = head_line(mutant, sign(mutant.state), mutant.state, pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_lines(mutant, source, 1 if tight else AROUND), *gap]
     lines += _story(mutant)

@@ -12,11 +12,12 @@ from fuzztui.tui.detail import MEMBERS, finding_title, pair, title
 from fuzztui.tui.mutantdetail import (
     NUMBER,
     commands_about,
+    head_line,
     killed_words,
     number_span,
     side_style,
 )
-from fuzztui.tui.mutants import brief_change, place, sides, steer_words
+from fuzztui.tui.mutants import brief_change, place, sides
 from fuzztui.tui.source import AROUND, Source
 from fuzztui.tui.text import plain, plain_lines
 from fuzztui.tui.turns import stage_sign
@@ -61,15 +62,7 @@ def queued_lines(
 ) -> list[Line]:
     """What is known about a mutant; ``tight``: there is room for some lines only."""
     sign = stage_sign(mutant)
-    head = [
-        Span(f"{sign.glyph} {plain(sign.state)}  ", f"bold {sign.style}"),
-        Span(plain(place(mutant)), "bold"),
-        Span(f" in {plain(mutant.function)}" if mutant.function else ""),
-        Span(f"  {plain(mutant.operator)}", "edge"),
-    ]
-    if mutant.steer:
-        head.append(Span(f"  {plain(steer_words(mutant.steer))}", "promoted"))
-    head += [Span(f"  {plain(name)}…", "pending") for name in turn.pending]
+    head = head_line(mutant, sign, sign.state, turn.pending)
     gap: list[Line] = [] if tight else [[]]
     lines = [head, *gap, *change_of_line(mutant, source, 1 if tight else AROUND), *gap]
     lines += _turn(mutant, turn, state)

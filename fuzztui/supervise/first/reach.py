@@ -27,6 +27,7 @@ from fuzztui.supervise.afl.execute import Mark, execute
 from fuzztui.supervise.afl.subject import Subject
 from fuzztui.supervise.first.scratch import read_input
 from fuzztui.supervise.first.tree import Tree
+from fuzztui.supervise.first.wrappers import AFL_MACROS
 from fuzztui.supervise.orphans import own_children
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.text import visible
@@ -39,37 +40,24 @@ MOST_SEEDS = 2000
 _COMPILERS = {"gcc": ("cc", "clang", "gcc"), "g++": ("c++", "clang++", "g++")}
 """What stands in for compilers of these names, and for those of AFL++ of such names."""
 
-_HEADER = """\
-#ifndef FUZZTUI_REACH
-#define FUZZTUI_REACH
-#define __AFL_COMPILER 1
-#define __AFL_HAVE_MANUAL_CONTROL 1
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION 1
-#endif
+_HEADER = f"""\
+#pragma once
+{AFL_MACROS}
 #include <unistd.h>
 #ifdef __cplusplus
-extern "C" {
+extern "C" {{
 #endif
 int fuzztui_once(void);
 long fuzztui_read(void);
 extern unsigned char fuzztui_input[1048576];
 #ifdef __cplusplus
-}
+}}
 #endif
 #define __AFL_FUZZ_INIT() extern int fuzztui_nothing
 #define __AFL_FUZZ_TESTCASE_BUF fuzztui_input
 #define __AFL_FUZZ_TESTCASE_LEN fuzztui_read()
 #define __AFL_LOOP(n) fuzztui_once()
-#define __AFL_INIT() do {} while (0)
-#define __AFL_COVERAGE()
-#define __AFL_COVERAGE_START_OFF()
-#define __AFL_COVERAGE_ON()
-#define __AFL_COVERAGE_OFF()
-#define __AFL_COVERAGE_DISCARD()
-#define __AFL_COVERAGE_SKIP()
-#define __AFL_LEAK_CHECK()
-#endif
+#define __AFL_INIT() do {{}} while (0)
 """
 
 _RUNTIME = """\

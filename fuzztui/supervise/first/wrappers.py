@@ -61,24 +61,12 @@ set -- "$@" -g0 -s -Wl,--build-id=none -Wno-unused-command-line-argument -includ
 AFL_NOOPT=1 exec "$compiler" "$@"
 """
 
-_HEADER = """\
-/* Written by fuzztui: what AFL++'s compilers define, for a program that never runs. */
-#ifndef FUZZTUI_PLAIN
-#define FUZZTUI_PLAIN
+AFL_MACROS = """\
 #define __AFL_COMPILER 1
 #define __AFL_HAVE_MANUAL_CONTROL 1
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION 1
 #endif
-#define __AFL_FUZZ_INIT() extern unsigned int *__afl_fuzz_len; \\
-    extern unsigned char *__afl_fuzz_ptr; unsigned char __afl_fuzz_alt[1048576]; \\
-    unsigned char *__afl_fuzz_alt_ptr = __afl_fuzz_alt;
-#define __AFL_FUZZ_TESTCASE_BUF (__afl_fuzz_ptr ? __afl_fuzz_ptr : __afl_fuzz_alt_ptr)
-#define __AFL_FUZZ_TESTCASE_LEN (__afl_fuzz_ptr ? *__afl_fuzz_len : 0)
-#define __AFL_LOOP(n) \\
-    ({ int loop_(unsigned int) __asm__("__afl_persistent_loop"); loop_(n); })
-#define __AFL_INIT() \\
-    do { void init_(void) __asm__("__afl_manual_init"); init_(); } while (0)
 #define __AFL_COVERAGE()
 #define __AFL_COVERAGE_START_OFF()
 #define __AFL_COVERAGE_ON()
@@ -86,7 +74,22 @@ _HEADER = """\
 #define __AFL_COVERAGE_DISCARD()
 #define __AFL_COVERAGE_SKIP()
 #define __AFL_LEAK_CHECK()
-#endif
+"""
+"""What AFL++'s compilers define that means nothing outside of the fuzzer."""
+
+_HEADER = f"""\
+/* Written by fuzztui: what AFL++'s compilers define, for a program that never runs. */
+#pragma once
+{AFL_MACROS}
+#define __AFL_FUZZ_INIT() extern unsigned int *__afl_fuzz_len; \\
+    extern unsigned char *__afl_fuzz_ptr; unsigned char __afl_fuzz_alt[1048576]; \\
+    unsigned char *__afl_fuzz_alt_ptr = __afl_fuzz_alt;
+#define __AFL_FUZZ_TESTCASE_BUF (__afl_fuzz_ptr ? __afl_fuzz_ptr : __afl_fuzz_alt_ptr)
+#define __AFL_FUZZ_TESTCASE_LEN (__afl_fuzz_ptr ? *__afl_fuzz_len : 0)
+#define __AFL_LOOP(n) \\
+    ({{ int loop_(unsigned int) __asm__("__afl_persistent_loop"); loop_(n); }})
+#define __AFL_INIT() \\
+    do {{ void init_(void) __asm__("__afl_manual_init"); init_(); }} while (0)
 """
 
 _RUNTIME = """\

@@ -37,6 +37,7 @@ from fuzztui.tui.widgets.columns import Cell
 from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.mutantstrip import MutantStrip
 from fuzztui.tui.widgets.queuestrip import QueueStrip
+from fuzztui.tui.widgets.strip import ChoiceStrip
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.commands import (
     MUTANT_COMMANDS,
@@ -296,9 +297,8 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         """What the table can be narrowed to."""
         return PHASES if self._queue else SIGNS
 
-    @on(MutantStrip.Chosen)
-    @on(QueueStrip.Chosen)
-    def _chosen(self, event: MutantStrip.Chosen | QueueStrip.Chosen) -> None:
+    @on(ChoiceStrip.Chosen)
+    def _chosen(self, event: ChoiceStrip.Chosen) -> None:
         self._show_only("" if event.state == self._only else event.state)
 
     def _show_only(self, state: str) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
 from fuzztui.tui.host import painter
-from fuzztui.tui.status import Status
 from fuzztui.tui.text import fit, plain
 from fuzztui.tui.widgets.braille import gauge
-from fuzztui.tui.widgets.canvas import Canvas, Line, Span, spread, width_of
+from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
+from fuzztui.tui.widgets.strip import StatusCanvas
 
 TABS = (
     ("overview", "1", "Overview"),
@@ -21,7 +21,7 @@ TABS = (
 )
 
 
-class Header(Canvas):
+class Header(StatusCanvas):
     """Name, engine and state; then the screens and the budget."""
 
     DEFAULT_CSS = "Header { height: 2; background: $panel; }"
@@ -29,12 +29,6 @@ class Header(Canvas):
     def __init__(self, tab: str) -> None:
         super().__init__()
         self._tab = tab
-        self._status = Status()
-
-    def show(self, status: Status) -> None:
-        """Draw ``status``."""
-        self._status = status
-        self.repaint()
 
     def clicked(self, click: str, at: int) -> None:
         """A tab."""

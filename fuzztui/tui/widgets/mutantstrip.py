@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual.message import Message
-
 from fuzztui.model.mutation import Summary
 from fuzztui.tui import figures
 from fuzztui.tui.mutants import SIGNS
 from fuzztui.tui.status import Status
 from fuzztui.tui.text import plain
-from fuzztui.tui.widgets.canvas import Canvas, Line, Span, spread, width_of
+from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
+from fuzztui.tui.widgets.strip import ChoiceStrip
 from fuzztui.wire.events import MutationStats
 from fuzztui.wire.text import several
 
@@ -33,30 +32,10 @@ PRUNED = (
 """Why (mutant, input) pairs need not be run."""
 
 
-class MutantStrip(Canvas):
+class MutantStrip(ChoiceStrip):
     """Score, states, time and pairs; the less room, the fewer lines. Nothing without mutants."""
 
     DEFAULT_CSS = "MutantStrip { height: 5; }"
-
-    class Chosen(Message):
-        """A state was clicked."""
-
-        def __init__(self, state: str) -> None:
-            super().__init__()
-            self.state = state
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._status = Status()
-
-    def show(self, status: Status) -> None:
-        """Draw ``status``."""
-        self._status = status
-        self.repaint()
-
-    def clicked(self, click: str, at: int) -> None:
-        """A state in the bar or in its legend."""
-        self.post_message(self.Chosen(click))
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Score, bar, legend, then time and pairs in two lines or one."""

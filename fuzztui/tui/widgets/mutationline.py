@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fuzztui.tui import figures
 from fuzztui.tui.status import Status
-from fuzztui.tui.widgets.canvas import Canvas, Line, Span
+from fuzztui.tui.widgets.canvas import Line, Span
 from fuzztui.tui.widgets.mutantstrip import brief_times, phase_words, with_audits
 from fuzztui.tui.widgets.queuestrip import gains, stage_line, work_line
+from fuzztui.tui.widgets.strip import StatusCanvas
 
 
-class MutationLine(Canvas):
+class MutationLine(StatusCanvas):
     """Of mutation analysis: last kill, where the time goes, audits. Where mutants are fuzzed
     first: the stage, and where there is room for two lines, who is at work.
 
@@ -18,15 +19,10 @@ class MutationLine(Canvas):
 
     DEFAULT_CSS = "MutationLine { height: 1; display: none; }"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._status = Status()
-
     def show(self, status: Status) -> None:
-        """Draw ``status``."""
-        self._status = status
+        """Draw ``status``, if it has mutants."""
         self.display = status.mutants is not None or status.first is not None
-        self.repaint()
+        super().show(status)
 
     def paint(self, width: int, height: int) -> list[Line]:
         """One line or two."""

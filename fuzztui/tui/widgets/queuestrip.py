@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from textual.message import Message
-
 from fuzztui.model.first import PHASES
 from fuzztui.tui import figures
 from fuzztui.tui.mutants import SIGNS, brief_place
@@ -19,7 +17,8 @@ from fuzztui.tui.turnwords import (
     used_words,
 )
 from fuzztui.tui.widgets.braille import gauge
-from fuzztui.tui.widgets.canvas import Canvas, Line, Span, spread, width_of
+from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
+from fuzztui.tui.widgets.strip import ChoiceStrip
 
 LEAST_BAR = 16
 """Cells below which the bar of the stages says nothing."""
@@ -30,30 +29,10 @@ NAMED = 3
 _PHASE_SIGNS = {"at work": STAGES["fuzzing"], "waiting": STAGES["queued"], **SIGNS, **STAGES}
 
 
-class QueueStrip(Canvas):
+class QueueStrip(ChoiceStrip):
     """Stages, work, counts, gains; the less room, the fewer lines."""
 
     DEFAULT_CSS = "QueueStrip { height: 5; }"
-
-    class Chosen(Message):
-        """A phase was clicked."""
-
-        def __init__(self, state: str) -> None:
-            super().__init__()
-            self.state = state
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._status = Status()
-
-    def show(self, status: Status) -> None:
-        """Draw ``status``."""
-        self._status = status
-        self.repaint()
-
-    def clicked(self, click: str, at: int) -> None:
-        """A phase in the legend."""
-        self.post_message(self.Chosen(click))
 
     def paint(self, width: int, height: int) -> list[Line]:
         """The bar of both stages first: it is all where there is room for one line."""

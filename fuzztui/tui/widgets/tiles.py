@@ -9,7 +9,8 @@ from fuzztui.tui import figures
 from fuzztui.tui.status import AFL, Status
 from fuzztui.tui.text import cell_len, fit
 from fuzztui.tui.widgets.braille import gauge
-from fuzztui.tui.widgets.canvas import Canvas, Line, Span
+from fuzztui.tui.widgets.canvas import Line, Span
+from fuzztui.tui.widgets.strip import StatusCanvas
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +24,10 @@ class Tile:
     share: float = -1.0
 
 
-class Tiles(Canvas):
+class Tiles(StatusCanvas):
     """All tiles side by side in three lines."""
 
     DEFAULT_CSS = "Tiles { height: 3; }"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._status = Status()
-
-    def show(self, status: Status) -> None:
-        """Draw ``status``."""
-        self._status = status
-        self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Labels, figures, proportions."""
