@@ -17,7 +17,9 @@ from fuzztui.campaign.errors import CampaignError, Problem
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.model import Campaign
 from fuzztui.campaign.schema import COMMON, ENGINE, ENGINES, FIRST, TABLES, Key, Kind, tables_for
+from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute, check, program
+from fuzztui.wire.text import several
 
 FROZEN = "campaign.toml"
 """What the frozen copy is called in its run."""
@@ -357,12 +359,15 @@ class _Loader:
             )
 
     def _mutated_files(self, sources: list[tuple[str, str]], base: Path) -> None:
-        for name, _ in sources:
+        for name, lines in sources:
             path = absolute(name, base)
             if not path.is_relative_to(base):
                 self._problem("mutants.sources", f"{name!r} is outside of target.source ({base})")
             elif not path.is_file():
                 self._problem("mutants.sources", f"{name!r}: there is no file {path}")
+            elif lines and (count := _lines_in(path)) < max(r[0] for r in parse_ranges(lines)):
+                has = several(count, "line")
+                self._problem("mutants.sources", f"'{name}:{lines}': the file has only {has}")
 
     # ------------------------------------------------------------- wording
 
@@ -400,6 +405,15 @@ class _Loader:
 def _nearest(name: str, allowed: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.lower(), list(allowed), n=1)
     return f', did you mean "{close[0]}"?' if close else ""
+
+
+def _lines_in(path: Path) -> int:
+    """How many lines the file has; as many as you like of one that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return sum(1 for _ in file)
+    except OSError:
+        return sys.maxsize
 
 
 def write_frozen(loaded: Loaded, run: Path) -> None:

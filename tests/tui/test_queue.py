@@ -316,6 +316,19 @@ async def test_many_at_once(drive):
         await d.until(lambda: commands(d) == [SkipMutants("file=src/parser.c,operator=++ ==> --")])
 
 
+async def test_what_leaves_the_queue_leaves_the_cursor_where_it_is(drive):
+    async with drive(midway()) as d:
+        await d.press("4")
+        d.table.go_to(M[4])
+        waiting = d.table.rows.position(M[4])
+        below = [d.table.rows.key(waiting + n) for n in (1, 2)]
+        await d.press("d", "d")
+        await d.until(lambda: commands(d) == [SkipMutants(M[4]), SkipMutants(below[0])])
+        assert d.table.cursor == below[1]
+        await d.press("less_than_sign")
+        assert d.table.cursor == below[1]
+
+
 async def test_the_killer_is_gone_to(drive):
     async with drive(midway()) as d:
         await d.press("4")

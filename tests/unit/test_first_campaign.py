@@ -30,7 +30,7 @@ weights = { edit = 2, line = 0.5 }
 
 @pytest.fixture
 def write(tmp_path):
-    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n" + "\n" * 59)
     (tmp_path / "b.c").write_text("int f(void) { return 0; }\n")
 
     def to_file(text):
@@ -94,6 +94,7 @@ def test_what_a_budget_allows(write, overrides, plan):
         (("[mutants]", '[mutants]\nsource = "x"'), 'did you mean "sources"'),
         (('"a.c:12,40-60", "b.c"', '"gone.c"'), "there is no"),
         (('"a.c:12,40-60", "b.c"', '"../a.c"'), "outside"),
+        (('"b.c"', '"b.c:1,2-3"'), "'b.c:1,2-3': the file has only 1 line"),
         (('["a.c:12,40-60", "b.c"]', "[]"), "name at least one file"),
         (("edit = 2", "edt = 2"), 'did you mean "edit"'),
         (("edit = 2", 'edit = "much"'), "is not a number"),

@@ -349,6 +349,12 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         else:
             self._send(action_id, scope)
 
+    def _go_on_from(self, mutant_id: str) -> None:
+        """A row that is about to leave the queue does not take the cursor along."""
+        at = self.table.rows.position(mutant_id)
+        if self._queue and at is not None and self.table.cursor == mutant_id:
+            self.table.move_to(at + 1)
+
     def do_mutant_many(self) -> None:
         """Ask which mutants are meant, and what for."""
         self.host.when_free(self._ask_which)
@@ -381,11 +387,14 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         if action_id != EQUIVALENT:
             verb = BY_ID[action_id].label.lower()
             self.host.steer(VERBS[action_id](scope.select), f"{verb} {whom}")
+            if action_id == "mutant.skip":
+                self._go_on_from(scope.select)
             return
 
         def answered(because: str | None) -> None:
             if because:
                 self.host.steer(MarkEquivalent(scope.select, because), f"equivalent {whom}")
+                self._go_on_from(scope.select)
 
         question = (
             f"Why can no input tell {whom} from the program? The reason is kept in the "
