@@ -9,16 +9,16 @@ exception of another class. Mode *strict* compares the messages of exceptions to
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeVar
 
+from fuzztui.engines.core.contrast import cut, from_difference, long_repr
 from fuzztui.engines.core.executor import Execution, Outcome
 from fuzztui.engines.core.failures import title_of
 from fuzztui.engines.core.guard import TrialTimeout
-from fuzztui.engines.mu2.same import same
-from fuzztui.engines.mu2.shape import type_name, without_addresses
+from fuzztui.engines.core.same import same
+from fuzztui.engines.core.shape import type_name, without_addresses
 from fuzztui.wire.text import visible
 
 __all__ = ["TIMEOUT", "Compare", "Guarded", "Mode", "Oracle", "Verdict"]
@@ -61,7 +61,7 @@ class Oracle:
     """Compares executions. Calls the target's own code (``__eq__``, ``__repr__``) guarded."""
 
     def __init__(self, mode: Mode, compare: Compare | None, guarded: Guarded) -> None:
-        """``compare`` None: :func:`~fuzztui.engines.mu2.same.same`."""
+        """``compare`` None: :func:`~fuzztui.engines.core.same.same`."""
         self._mode, self._compare, self._guarded = mode, compare, guarded
         self.problems: list[str] = []
         """Why values could not be compared, in words; each once, a few at most."""
@@ -96,7 +96,7 @@ class Oracle:
         if before is None:
             return _verdict("exception", f"the mutant raised {self._title(after)}")
         if after is None:
-            what = f"returned {_cut(self._repr(mutated.value), _SHOWN)}"
+            what = f"returned {cut(self._repr(mutated.value), _SHOWN)}"
             return _verdict("exception", f"raised {_class(before)}, the mutant {what}")
         if type_name(type(before)) != type_name(type(after)):
             what = self._title(after)
@@ -104,7 +104,7 @@ class Oracle:
         if self._mode == "strict":
             one, other = self._title(before), self._title(after)
             if one != other:
-                one, other = _from_difference(one, other)
+                one, other = from_difference(one, other, _SHOWN)
                 return _verdict("exception", f"raised {one}, the mutant {other}")
         return None
 
@@ -145,50 +145,24 @@ class Oracle:
     def _difference(self, a: object, b: object) -> str:
         ours, theirs = self._repr(a), self._repr(b)
         if ours != theirs:
-            ours, theirs = _from_difference(ours, theirs)
+            ours, theirs = from_difference(ours, theirs, _SHOWN)
             return _line(f"returned {ours}, the mutant {theirs}")
         if _class(a) != _class(b):
             return _line(f"returned a {_class(a)}, the mutant a {_class(b)}")
-        return _line(f"returned {_cut(ours, _SHOWN)}, the mutant another that looks alike")
+        return _line(f"returned {cut(ours, _SHOWN)}, the mutant another that looks alike")
 
     def _repr(self, value: object) -> str:
         """A long but bounded ``repr()``."""
-        shown = self._guarded(lambda: without_addresses(_LONG.repr(value)), "")
+        shown = self._guarded(lambda: long_repr(value), "")
         return shown or f"a {_class(value)}"
-
-
-def _long() -> reprlib.Repr:
-    made = reprlib.Repr()
-    made.maxlevel = 12
-    made.maxlist = made.maxtuple = made.maxset = made.maxfrozenset = made.maxdeque = 40
-    made.maxdict = made.maxarray = 40
-    made.maxstring = made.maxlong = made.maxother = 400
-    return made
-
-
-_LONG: Final = _long()
-
-
-def _from_difference(a: str, b: str) -> tuple[str, str]:
-    """Both texts from a little before where they begin to differ, cut short."""
-    at = next(
-        (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
-    )
-    start = max(0, at - _SHOWN // 3) if max(len(a), len(b)) > _SHOWN else 0
-    lead = "..." if start else ""
-    return lead + _cut(a[start:], _SHOWN), lead + _cut(b[start:], _SHOWN)
 
 
 def _class(value: object) -> str:
     return type_name(type(value)).removeprefix("builtins.")
 
 
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
-
-
 def _line(text: str) -> str:
-    return _cut(visible(text), _DETAIL)
+    return cut(visible(text), _DETAIL)
 
 
 def _verdict(oracle: str, detail: str) -> Verdict:

@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 
 from fuzztui.engines.core.guard import TrialTimeout
-from fuzztui.engines.mu2.same import same
+from fuzztui.engines.core.same import same
 
 NAN = float("nan")
 
@@ -453,7 +453,7 @@ def test_a_graph_of_objects_in_sets() -> None:
 
 
 def test_classes_made_in_passing_do_not_pile_up() -> None:
-    from fuzztui.engines.mu2 import shape
+    from fuzztui.engines.core import shape
 
     for n in range(5000):
         made = type("Made", (), {})

@@ -4,7 +4,7 @@ The default COMPARE of section IV-A of the Mu2 paper. Java's ``equals`` is too w
 Python (``1 == True``, ``0.0 == -0.0``) and too strong (NaN, classes without an
 ``__eq__``), so this is *structural*: types by qualified name (a value of a program that
 was imported anew compares), floats by ``hex()`` with NaN the same as NaN, containers item
-by item, objects as :mod:`~fuzztui.engines.mu2.shape` takes them apart. An ``__eq__`` that
+by item, objects as :mod:`~fuzztui.engines.core.shape` takes them apart. An ``__eq__`` that
 a class has of its own is believed when it says True; False only sends us on to the parts,
 since it may be due to a NaN, or to a class that was imported twice.
 
@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Hashable
 from typing import Any, Final
 
 from fuzztui.engines.core.guard import TrialTimeout
-from fuzztui.engines.mu2.shape import ATOMS, Kind, Value, shape_of, type_name
+from fuzztui.engines.core.shape import ATOMS, Kind, Value, shape_of, type_name
 
 __all__ = ["same"]
 
