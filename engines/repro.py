@@ -8,13 +8,19 @@ import random
 import sys
 from pathlib import Path
 
+from fuzztui.engines.core.alarm import Alarm
+from fuzztui.engines.core.edges import CoverageMap
 from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.executor import Execution, Executor, Outcome
 from fuzztui.engines.core.failures import title_of, traceback_text
+from fuzztui.engines.core.fixture import Fixture
 from fuzztui.engines.core.guard import Guard, TrialTimeout
+from fuzztui.engines.core.inputs import InputForm
 from fuzztui.engines.core.loading import form_of
+from fuzztui.engines.core.rival import Rival
 from fuzztui.engines.core.source import Rejected
 from fuzztui.engines.core.spec import Spec
-from fuzztui.engines.core.target import load_target
+from fuzztui.engines.core.target import Target, load_target
 from fuzztui.wire.text import visible
 
 __all__ = ["reproduce"]
@@ -47,20 +53,51 @@ def reproduce(spec: Spec, file: Path) -> int:
             guard.start()
         value = target.function(argument)
         guard.stop()
+        first = Execution(Outcome.SUCCESS, data, 0, value)
+        words = f"success: {value!r:.500}"
     except invalid as e:
         guard.stop()
-        print(visible(f"invalid, as expected: {title_of(e)}"))
-        return 0
+        if spec.target.oracle.message and Alarm(spec.target.oracle.message).said(e):
+            return _failed(e)
+        first = Execution(Outcome.INVALID, data, 0, None, e)
+        words = f"invalid, as expected: {title_of(e)}"
     except TrialTimeout:
         print(f"timeout: longer than {spec.target.timeout_s:g} s")
         return 1
     except BaseException as e:
         guard.stop()
-        print(visible(f"failure: {title_of(e)}\n{traceback_text(e)}", lines=True), end="")
-        return 1
+        return _failed(e)
     finally:
         guard.disarm()
         faulthandler.cancel_dump_traceback_later()
         sys.stdout.flush()
-    print(visible(f"success: {value!r:.500}"))
-    return 0
+    print(visible(words))
+    return 0 if target.against is None else _contrasted(spec, target, form, first)
+
+
+def _failed(error: BaseException) -> int:
+    print(visible(f"failure: {title_of(error)}\n{traceback_text(error)}", lines=True), end="")
+    return 1
+
+
+def _contrasted(spec: Spec, target: Target, form: InputForm, first: Execution) -> int:
+    """Run the second implementation, too."""
+    guard, fixture = Guard(spec.target.timeout_s), Fixture(Path.cwd())
+    assert target.against is not None
+    executor = Executor(
+        target.against,
+        form,
+        target.expected,
+        coverage=CoverageMap(),
+        guard=guard,
+        fixture=fixture,
+    )
+    names = spec.target.function, spec.target.oracle.against
+    guard.arm()
+    difference = Rival(executor, target.compare, names=names).differs(first)
+    guard.disarm()
+    if difference is None:
+        print(visible(f"{names[1]} does the same"))
+        return 0
+    print(visible(f"differs: {difference.title}\n{difference.detail}", lines=True), end="")
+    return 1

@@ -38,6 +38,7 @@ from fuzztui.engines.core.loading import load
 from fuzztui.engines.core.loop import Loop, Parts
 from fuzztui.engines.core.report import EventLog, read_told
 from fuzztui.engines.core.rescue import Rescue, Unsafe
+from fuzztui.engines.core.rival import Rival
 from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.core.steering import Steering
@@ -45,7 +46,11 @@ from fuzztui.engines.core.store import Store
 
 __all__ = ["KINDS", "TRACE", "limit_resources", "work"]
 
-KINDS: Final = {"zest": "fuzztui.engines.zest.engine", "mu2": "fuzztui.engines.mu2.engine"}
+KINDS: Final = {
+    "zest": "fuzztui.engines.zest.engine",
+    "text": "fuzztui.engines.text.engine",
+    "mu2": "fuzztui.engines.mu2.engine",
+}
 """The module of each engine: its ``build(Context)`` gives the parts; ``prepare(Spec,
 Application)``, where there is one, is called before the target is loaded."""
 
@@ -189,6 +194,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         ),
         rescue=Rescue(spec.dir),
         edges=table,
+        rival=_rival(context),
         budget_trials=spec.budget_trials,
         budget_cpu_s=spec.budget_cpu_s,
         on_modules=on_modules,
@@ -197,6 +203,19 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
     loop.rebuild(told, Unsafe(spec.dir).load())
     assert not trace.closed
     return loop
+
+
+def _rival(context: Context) -> Rival | None:
+    target, oracle = context.target, context.spec.target.oracle
+    if target.against is None:
+        return None
+    return Rival(
+        context.executor.like(target.against, target.expected),
+        target.compare,
+        names=(context.spec.target.function, oracle.against),
+        always=oracle.always,
+        say=context.log.say,
+    )
 
 
 def limit_resources(spec: Spec) -> None:

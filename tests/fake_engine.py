@@ -16,6 +16,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 
 @dataclass
@@ -45,6 +46,8 @@ class Plan:
     """So many mutants m0, m1, ...; it kills one in each tick."""
     killed_by: str = "*"
     """The instance that does."""
+    operators: bool = False
+    """Whether it has a block of operators on text, and a mixture."""
     finish_s: float = 0.0
     """How long it goes on after SIGUSR2."""
 
@@ -61,6 +64,7 @@ class Engine:
         # What was found and not yet noted when it was killed counts too.
         self.entries = len(list((self.dir / "queue").iterdir()))
         self.crashes = len(list((self.dir / "crashes").iterdir()))
+        self.block = self.open_block() if self.plan.operators else None
         self.paused = False
         self.stopping = False
         self.finish_by = 0.0
@@ -115,6 +119,12 @@ class Engine:
         self.write_stats()
         return 0
 
+    def open_block(self) -> Any:
+        # Of the package that is under test: the supervisor has put it on the path.
+        from fuzztui.engines.text.block import BLOCK, Block, Writer
+
+        return Writer(self.dir / BLOCK, Block(0.25, 0.75, 0.0))
+
     def trials(self) -> int:
         trials = self.done["ticks"] * self.plan.trials_per_tick
         budget = self.spec["budget_trials"]
@@ -124,6 +134,12 @@ class Engine:
         self.done["ticks"] += 1
         ticks = self.done["ticks"]
         plan = self.plan
+        if self.block:
+            block = self.block.block
+            block.trials = self.trials()
+            arm = block.arms[ticks % len(block.arms)]
+            arm.tried, arm.applied, arm.found = arm.tried + 10, arm.applied + 7, arm.found + 1
+            self.block.publish()
         if plan.entry_every and ticks % plan.entry_every == 0 and self.entries < plan.entries:
             name = f"id:{self.entries:06d},src:000000,time:{ticks},execs:{self.trials()},op:havoc"
             self.save("queue", name)
@@ -198,12 +214,21 @@ class Engine:
             if command["c"] == "skip-mutants" and command["select"] != "absent":
                 self.judge(command["select"], "skipped")
                 self.answer(message["id"], "1 mutant skipped")
+            elif command["c"] == "mixture":
+                self.mix(command)
+                self.answer(message["id"], "as you like")
             elif command.get("entry", 0) > 999_999 or command.get("select") == "absent":
                 self.emit(
                     k="command_rejected", id=message["id"], instance="", reason="no such entry"
                 )
             else:
                 self.answer(message["id"])
+
+    def mix(self, command: dict[str, Any]) -> None:
+        block = self.block.block
+        block.havoc, block.text, block.splice = (command[c] for c in ("havoc", "text", "splice"))
+        block.adaptive = command.get("adaptive", False)
+        self.block.publish(settings=True)
 
     def answer(self, command_id: str, detail: str = "") -> None:
         self.emit(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol, TypeVar
 
+from fuzztui.engines.core.alarm import Alarm
 from fuzztui.engines.core.edges import CoverageMap
 from fuzztui.engines.core.fixture import Fixture
 from fuzztui.engines.core.guard import Guard, TrialTimeout
@@ -44,6 +45,8 @@ class Execution:
     """What the target returned, on SUCCESS."""
     error: BaseException | None = None
     """What it raised, on FAILURE and INVALID."""
+    said: str = ""
+    """What in the error's message makes it a failure, whatever its class (:class:`Alarm`)."""
     turns: int = 0
     """Turns of loops and calls that were counted (:mod:`~fuzztui.engines.core.guard`)."""
 
@@ -76,10 +79,12 @@ class Executor:
         guard: Guard,
         fixture: Fixture,
         observers: Sequence[Observer] = (),
+        alarm: Alarm | None = None,
     ) -> None:
         self.function, self.form = function, form
         self.expected: tuple[type[BaseException], ...] = (Rejected, *expected)
         self.coverage, self.guard, self.fixture = coverage, guard, fixture
+        self.alarm = alarm
         self.observers = list(observers)
         self._pid = os.getpid()
         self._exit = os._exit  # before a target replaces it
@@ -107,6 +112,7 @@ class Executor:
         value: object = None
         error: BaseException | None = None
         outcome = Outcome.SUCCESS
+        said = ""
         try:
             try:
                 guard.start(fuel)
@@ -117,10 +123,15 @@ class Executor:
                         self._built_of, self._used = data, form.used(data)
                 value = self.function(self._argument)
             except self.expected as e:
-                # Without its traceback: that leads to this frame, and the frame to the error.
-                outcome, error = Outcome.INVALID, BaseException.with_traceback(e, None)
+                said = "" if self.alarm is None else self.alarm.said(e)
+                if said:
+                    outcome, error = Outcome.FAILURE, e
+                else:
+                    # Without its traceback: it leads to this frame, and the frame to the error.
+                    outcome, error = Outcome.INVALID, BaseException.with_traceback(e, None)
             except BaseException as e:
                 outcome, error = Outcome.FAILURE, e
+                said = "" if self.alarm is None else self.alarm.said(e)
             finally:
                 if os.getpid() != self._pid:
                     self._exit(0)
@@ -128,9 +139,9 @@ class Executor:
         except TrialTimeout:  # the alarm came between the call's end and guard.stop()
             guard.stop()
         if guard.expired:
-            outcome, error, value = Outcome.TIMEOUT, None, None
+            outcome, error, value, said = Outcome.TIMEOUT, None, None, ""
         used = self._used if data is self._built_of else form.used(data)
-        return Execution(outcome, used, 0, value, error, guard.turns)
+        return Execution(outcome, used, 0, value, error, said, guard.turns)
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]

@@ -111,13 +111,16 @@ def qualified(kind: type[BaseException]) -> str:
     return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
 
 
-def failure_of(error: BaseException, files: Collection[str]) -> Failure:
+def failure_of(error: BaseException, files: Collection[str], said: str = "") -> Failure:
     """Classify an exception by its type and place; runs no code of the target's.
 
     ``files`` are the application's. The place is the innermost frame inside it; of
     a RecursionError, where the recursion was entered (where it broke off is chance).
+    ``said``: what in its message makes it a failure; a cause has one of its own.
     """
     name = qualified(type(error))
+    if said:
+        name = f"{name} saying {said!r}"
     stack = _stack(traceback_of(error))
     if isinstance(error, RecursionError):
         entry = _cycle_entry(stack, files)

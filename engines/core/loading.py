@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fuzztui.engines.core.alarm import Alarm
 from fuzztui.engines.core.edges import CoverageMap, EdgeTable
 from fuzztui.engines.core.executor import Executor
 from fuzztui.engines.core.fixture import Fixture
@@ -60,8 +61,15 @@ def load(
     fixture.loaded()
     coverage.grow(table.size)
     form = form_of(target, spec.engine.max_size, draw, on_fresh)
+    message = spec.target.oracle.message
     executor = Executor(
-        target.function, form, target.expected, coverage=coverage, guard=guard, fixture=fixture
+        target.function,
+        form,
+        target.expected,
+        coverage=coverage,
+        guard=guard,
+        fixture=fixture,
+        alarm=Alarm(message) if message else None,
     )
     return Loaded(target, application, table, executor, prepared)
 

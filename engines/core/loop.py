@@ -15,7 +15,8 @@ The order of calls is a contract; parts may rely on it:
    reason the input goes to the corpus: it is made smaller if the engine wants that,
    run once more (do its edges vary?), saved to ``queue/``, learnt by every feedback,
    then described as an event. FAILURE or TIMEOUT: a new cause is run once more (is it
-   flaky?), described, saved.
+   flaky?), described, saved. A second implementation, if there is one, is run on what was
+   kept (or in each trial): that it does something else is a cause, too.
 7. ``journal.end``.
 
 Between trials, before 1, modules imported late are taken notice of. ``Recycle`` ends
@@ -41,16 +42,18 @@ from fuzztui.engines.core.corpus import Corpus, Entry, Steerable
 from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import Recycle
 from fuzztui.engines.core.executor import Execution, Executor, Outcome
+from fuzztui.engines.core.failures import Failure
 from fuzztui.engines.core.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.core.findings import Description, Findings
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog, Told
 from fuzztui.engines.core.rescue import Rescue
+from fuzztui.engines.core.rival import Rival
 from fuzztui.engines.core.shrink import shrink
 from fuzztui.engines.core.stages import Stage
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import QUEUE, Store, candidate_tail, entry_ids
-from fuzztui.engines.core.triage import Triage
+from fuzztui.engines.core.triage import FLAKY, Triage
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed
 
@@ -91,6 +94,8 @@ class Parts:
     """Called between trials when modules were imported late."""
     connect: Callable[[Callable[[Entry], None], Callable[[], bool]], None] = lambda tell, go: None
     """Is given what tells anew of an entry whose merits have changed, and :meth:`Loop.pulse`."""
+    saved: Callable[[Candidate, str], None] = lambda candidate, folder: None
+    """Called when a trial's input was saved, with the folder: ``queue``, ``crashes``, ``hangs``."""
     obey: Callable[[Command], str] | None = None
     """Carries out commands that only this engine knows; raises ``SteerError``."""
 
@@ -109,15 +114,19 @@ class Loop:
         steering: Steering,
         rescue: Rescue,
         edges: EdgeTable,
+        rival: Rival | None = None,
         budget_trials: int = 0,
         budget_cpu_s: float = 0.0,
         on_modules: Callable[[], None] = lambda: None,
     ) -> None:
-        """``on_modules`` is called between trials when modules were imported late."""
+        """``on_modules`` is called between trials when modules were imported late.
+
+        ``rival``: a second implementation, which must do the same.
+        """
         self.parts = parts
         self.journal, self.store, self.log = journal, store, log
         self.findings, self.steering, self.edges = findings, steering, edges
-        self.rescue = rescue
+        self.rescue, self._rival = rescue, rival
         self._budget = budget_trials or (1 << 62)
         self._budget_cpu_s = budget_cpu_s
         self._triage = Triage(parts.executor, edges.files())
@@ -191,6 +200,7 @@ class Loop:
                 raise Recycle
             return
         reasons = self._judge(execution)
+        whole = execution
         if reasons:
             shrinks = self.parts.shrink_runs > 0 and not candidate.recovered
             if shrinks:
@@ -198,6 +208,9 @@ class Loop:
             self._keep(candidate, execution, reasons)
             if shrinks:
                 self.rescue.clear()
+        if self._rival is not None and (reasons or self._rival.always):
+            # Not as it was made smaller: what differs may be gone then.
+            self._contrast(self._rival, candidate, whole)
         journal.end()
 
     def _judge(self, execution: Execution) -> tuple[str, ...]:
@@ -272,6 +285,7 @@ class Loop:
         if again.outcome is Outcome.FAILURE or again.outcome is Outcome.TIMEOUT:
             self._failed(candidate, again)
         self.store.put(QUEUE, name, execution.data)
+        self.parts.saved(candidate, QUEUE)
         parent = corpus.by_id.get(candidate.src) if not candidate.peer else None
         entry = Entry(
             id=number,
@@ -321,19 +335,52 @@ class Loop:
     # ------------------------------------------------------------------- findings
 
     def _failed(self, candidate: Candidate, execution: Execution) -> None:
-        words = self.journal.words
         failure = self._triage.classify(execution)
         if self.findings.knows(failure):
             return
         stack = self.parts.executor.guard.where
         second = self._again(execution.data)
         same = second.outcome is execution.outcome and self._triage.classify(second) == failure
-        tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL])
+        self._save(
+            failure,
+            candidate,
+            execution.data,
+            lambda: self._triage.describe(execution, stack, flaky=not same),
+        )
 
-        def describe() -> Description:
-            return self._triage.describe(execution, stack, flaky=not same)
+    def _contrast(self, rival: Rival, candidate: Candidate, execution: Execution) -> None:
+        """Does the second implementation do the same with the input? If not, it is a finding."""
+        data = execution.data
+        # What ran last may have been another attempt at making it smaller.
+        self.journal.begin(time.monotonic_ns(), replace(candidate, data=data), counts=False)
+        difference = rival.differs(execution)
+        self.journal.judging()
+        if difference is None or self.findings.knows(difference.failure):
+            return
+        second = self._again(data)
+        self.journal.again(time.monotonic_ns())
+        again = rival.differs(second)
+        self.journal.judging()
+        detail = difference.detail
+        if again is None or again.failure != difference.failure:
+            detail = f"{FLAKY}\n{detail}"
+        self._save(
+            difference.failure,
+            candidate,
+            data,
+            lambda: Description(difference.title, detail, self._triage.shown(data)),
+        )
 
-        self.findings.save(failure, execution.data, tail, describe)
+    def _save(
+        self,
+        failure: Failure,
+        candidate: Candidate,
+        data: bytes,
+        describe: Callable[[], Description],
+    ) -> None:
+        tail = candidate_tail(candidate, self.journal.words[j.RUN_MS], self.journal.words[j.TRIAL])
+        file = self.findings.save(failure, data, tail, describe)
+        self.parts.saved(candidate, file.partition("/")[0])
 
     # ----------------------------------------------------------------------- ticks
 

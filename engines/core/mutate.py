@@ -179,20 +179,29 @@ class Havoc:
 
     def edit(self, data: bytearray) -> int:
         """Edit in place; returns how many edits were stacked."""
-        rand = self._random
-        ops = self._ops_with_tokens if self.tokens else self._ops
-        count = len(ops)
-        times = self._stack[int(rand() * len(self._stack))]
+        times = self._stack[int(self._random() * len(self._stack))]
         for _ in range(times):
-            if data:
-                ops[int(rand() * count)](data)
-            elif self.tokens and rand() < 0.5:
-                self._insert_token(data)
-            else:
-                self._insert_printable(data)
+            self._edit(data)
         if len(data) > self.limit:
             del data[self.limit :]
         return times
+
+    def once(self, data: bytes) -> bytes:
+        """A single edit, for stacks of somebody else's; equal to ``data`` only by chance."""
+        changed = bytearray(data)
+        self._edit(changed)
+        return bytes(changed[: self.limit])
+
+    def _edit(self, data: bytearray) -> None:
+        """One edit in place; the result may be too long."""
+        tokens = self.tokens
+        if data:
+            ops = self._ops_with_tokens if tokens else self._ops
+            ops[int(self._random() * len(ops))](data)
+        elif tokens and self._random() < 0.5:
+            self._insert_token(data)
+        else:
+            self._insert_printable(data)
 
     # ------------------------------------------------------------------- edits
 

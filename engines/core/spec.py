@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +11,22 @@ from typing import Any
 
 from fuzztui.engines.core.errors import Refusal
 
-__all__ = ["PROTO", "EngineSpec", "Spec", "TargetSpec", "read_spec"]
+__all__ = ["PROTO", "EngineSpec", "OracleSpec", "Spec", "TargetSpec", "read_spec"]
 
 PROTO = 1
 """Version of ``spec.json`` that is understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class OracleSpec:
+    """What is a bug beside crashes and hangs: the table ``oracle``."""
+
+    message: str = ""
+    """A regular expression: an exception with such a message is a failure, expected or not."""
+    against: str = ""
+    """A second implementation, which must do the same."""
+    always: bool = False
+    """Is it run in every trial, or on what is saved?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +46,7 @@ class TargetSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""
     output: str = "discard"
+    oracle: OracleSpec = OracleSpec()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,8 @@ class Spec:
     budget_s: float = 0.0
     budget_cpu_s: float = 0.0
     """CPU seconds of one worker: for benchmarks on a noisy machine."""
+    text: Mapping[str, Any] = field(default_factory=dict)
+    """The table ``text``: how engine "text" mutates."""
 
 
 _ABSENT: Any = object()
@@ -127,12 +143,27 @@ def read_spec(file: Path) -> Spec:
         budget_trials=top.get("budget_trials", int, 0),
         budget_s=float(top.get("budget_s", (int, float), 0)),
         budget_cpu_s=float(top.get("budget_cpu_s", (int, float), 0)),
-        target=_target(_Table(file, "target", top.get("target", dict))),
+        target=_target(
+            _Table(file, "target", top.get("target", dict)),
+            _oracle(_Table(file, "oracle", top.get("oracle", dict, {}))),
+        ),
+        text=top.get("text", dict, {}),
         engine=_engine(_Table(file, "engine", top.get("engine", dict))),
     )
 
 
-def _target(table: _Table) -> TargetSpec:
+def _oracle(table: _Table) -> OracleSpec:
+    message = table.get("message", str, "")
+    try:
+        re.compile(message)
+    except re.error as e:
+        raise Refusal(
+            f"{table.file}: oracle.message = {message!r:.60} is no regular expression: {e}"
+        ) from None
+    return OracleSpec(message, table.get("against", str, ""), table.get("always", bool, False))
+
+
+def _target(table: _Table, oracle: OracleSpec) -> TargetSpec:
     env = table.get("env", dict, {})
     if not all(isinstance(v, str) for v in env.values()):
         raise Refusal(f"{table.file}: target.env must hold strings only")
@@ -150,6 +181,7 @@ def _target(table: _Table) -> TargetSpec:
         env=env,
         cwd=table.get("cwd", str, ""),
         output=table.choice("output", ("discard", "log"), "discard"),
+        oracle=oracle,
     )
 
 

@@ -38,6 +38,8 @@ class Target:
     """Does the function take ``str`` (else ``bytes``)?"""
     compare: Callable[[Any, Any], object] | None = None
     """When are two values of the function the same? (For engines that compare any.)"""
+    against: Callable[[Any], Any] | None = None
+    """A second implementation, which must do the same."""
     import_s: float = 0.0
     """Seconds that importing it took."""
 
@@ -70,7 +72,7 @@ def application_packages(spec: TargetSpec) -> tuple[str, ...]:
 
 def search_path(spec: TargetSpec) -> list[str]:
     """What is put before ``sys.path``: ``path``, and the directories of harness files."""
-    references = (spec.function, spec.generator, spec.compare)
+    references = (spec.function, spec.generator, spec.compare, spec.oracle.against)
     files = [_split(r, "")[0] for r in references if r]
     return [*spec.path, *(str(Path(f).parent) for f in files if _is_file(f))]
 
@@ -87,11 +89,15 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
         application.install()
     modules: dict[str, ModuleType] = {}
     function = _resolve("target.function", spec.function, DEFAULT_FUNCTION, spec, modules)
-    _check_callable(spec.function, function)
+    _check_callable("target.function", spec.function, function)
     generator = None
     if spec.generator:
         generator = _resolve("target.generator", spec.generator, "generate", spec, modules)
     compare = _compare(function, spec, modules)
+    against = None
+    if spec.oracle.against:
+        against = _resolve("oracle.against", spec.oracle.against, "against", spec, modules)
+        _check_callable("oracle.against", spec.oracle.against, against)
     if application is not None:
         _check_included(spec, application)
     return Target(
@@ -100,6 +106,7 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
         expected=tuple(_exception(name) for name in spec.expected),
         text=spec.input == "text" or (spec.input == "auto" and _takes_text(function)),
         compare=compare,
+        against=against,
         import_s=time.monotonic() - began,
     )
 
@@ -174,8 +181,8 @@ def _import_file(where: str, file: Path) -> ModuleType:
     return module
 
 
-def _check_callable(reference: str, function: Callable[..., Any]) -> None:
-    where = f'target.function = "{reference}"'
+def _check_callable(key: str, reference: str, function: Callable[..., Any]) -> None:
+    where = f'{key} = "{reference}"'
     if inspect.iscoroutinefunction(function):
         raise Refusal(
             f"{where} is a coroutine function: fuzz a plain function that calls asyncio.run() on it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 from fuzztui.engines.core.executor import Execution, Executor
 from fuzztui.engines.core.failures import (
@@ -17,7 +18,9 @@ from fuzztui.engines.core.failures import (
 )
 from fuzztui.engines.core.findings import Description
 
-__all__ = ["Triage"]
+__all__ = ["FLAKY", "Triage"]
+
+FLAKY: Final = "Flaky: the same input, run again at once, did not fail so."
 
 
 class Triage:
@@ -31,7 +34,7 @@ class Triage:
     def classify(self, execution: Execution) -> Failure:
         """Type and place; a timeout's place is where the guard struck."""
         if execution.error is not None:
-            return failure_of(execution.error, self.files)
+            return failure_of(execution.error, self.files, execution.said)
         return hang_of(self._executor.guard.where, self.files)
 
     def describe(self, execution: Execution, stack: Stack, *, flaky: bool) -> Description:
@@ -44,11 +47,16 @@ class Triage:
         else:
             title = f"timeout: longer than {executor.guard.timeout_s:g} s"
             detail = hang_text(stack)
+        if execution.said:
+            detail = f"A failure because of its message ([oracle]).\n{detail}"
         if flaky:
-            detail = f"Flaky: the same input, run again at once, did not fail so.\n{detail}"
-        if executor.form.choices:
-            argument = executor.guarded(lambda: repr(executor.form.build(execution.data)), "")
-            shown = printable(argument.encode("utf-8", "backslashreplace"))
-        else:
-            shown = printable(execution.data)
-        return Description(title, detail, shown)
+            detail = f"{FLAKY}\n{detail}"
+        return Description(title, detail, self.shown(execution.data))
+
+    def shown(self, data: bytes) -> str:
+        """The input in short; of choices what the generator makes of them."""
+        executor = self._executor
+        if not executor.form.choices:
+            return printable(data)
+        argument = executor.guarded(lambda: repr(executor.form.build(data)), "")
+        return printable(argument.encode("utf-8", "backslashreplace"))

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from fuzztui.campaign.schema import COMMON, ENGINES, KIND_HELP, MUTANTS, Key, tables_for
+from fuzztui.campaign.schema import (
+    COMMON,
+    ENGINES,
+    KIND_HELP,
+    MUTANTS,
+    ORACLE,
+    TEXT,
+    Key,
+    tables_for,
+)
 
 
 def markdown() -> str:
@@ -18,6 +27,8 @@ def markdown() -> str:
     for table, keys in COMMON.items():
         out += _section(titles[table], keys)
     out += _section("`[mutants]`: fuzz mutants of the target first (afl, zest)", MUTANTS)
+    out += _section("`[text]`: mutate inputs as text (afl; text always does)", TEXT)
+    out += _section("`[oracle]`: what is a bug beside crashes and hangs (zest, text)", ORACLE)
     for kind in ENGINES:
         for table in ("target", "engine"):
             out += _section(f'`[{table}]` for `kind = "{kind}"`', tables_for(kind)[table])

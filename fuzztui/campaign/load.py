@@ -16,9 +16,20 @@ import tomli_w
 from fuzztui.campaign.errors import CampaignError, Problem
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.model import Campaign
-from fuzztui.campaign.schema import COMMON, ENGINE, ENGINES, FIRST, TABLES, Key, Kind, tables_for
+from fuzztui.campaign.schema import (
+    COMMON,
+    ENGINE,
+    ENGINES,
+    FIRST,
+    JUDGED,
+    TABLES,
+    TEXTUAL,
+    Key,
+    Kind,
+    tables_for,
+)
 from fuzztui.campaign.units import parse_ranges
-from fuzztui.campaign.values import absolute, check, program
+from fuzztui.campaign.values import BUILD, absolute, check, in_build, program
 from fuzztui.wire.text import several
 
 FROZEN = "campaign.toml"
@@ -27,12 +38,15 @@ FROZEN = "campaign.toml"
 _RUN = ("supervisor", "log", "out")
 """Directories that make a directory with a frozen copy a run."""
 
-_TEXT: dict[str, Kind] = {"paths": "strings", "directory": "string"}
+_TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "string"}
 """As what kinds of keys are taken that name what may be gone."""
 
 MAX_FILE_SIZE = 1 << 20
 LEAST_MEMORY = 64 << 20
 MOST_DICTIONARIES = 4
+
+_PARTS = ("havoc", "text", "splice")
+_TEXTUAL_PART = 0.75
 
 Tables = dict[str, dict[str, Any]]
 
@@ -93,10 +107,13 @@ class _Loader:
             self._problem(
                 "mutants", f"is for engine.kind = {' or '.join(FIRST)}: {kind} has its own mutants"
             )
+        for name, kinds in (("text", TEXTUAL), ("oracle", JUDGED)):
+            if name in tables and "engine" in schema and name not in schema:
+                self._problem(name, f"is for engine.kind = {' or '.join(kinds)}")
         frozen: Tables = {}
         resolved: Tables = {}
         for name, keys in schema.items():
-            if name == "mutants" and name not in tables:
+            if name not in tables and _optional(name, tables):
                 frozen[name], resolved[name] = {}, {}
                 continue
             frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
@@ -222,6 +239,11 @@ class _Loader:
             mutants["each_s"], mutants["each_trials"] = mutants.pop("per_mutant")
             where = mutants["cwd"] or ("target" if target.get("cwd") else "private")
             frozen["mutants"]["cwd"] = mutants["cwd"] = where
+        text = resolved.get("text", {})
+        if text:
+            parts = self._parts(text)
+            frozen["text"] |= parts
+            text |= parts
         if "timeout" in target:
             target["timeout_s"] = target.pop("timeout")
             target["memory_bytes"] = target.pop("memory")
@@ -244,6 +266,8 @@ class _Loader:
             target=target,
             engine=engine,
             mutants=mutants,
+            text=text,
+            oracle=resolved.get("oracle", {}),
         )
         if "command" in target:
             self._programs(found, frozen["target"])
@@ -269,6 +293,15 @@ class _Loader:
         target["command"] = [find("command", name), *arguments]
         if target["cmplog"] not in ("", "0"):
             target["cmplog"] = find("cmplog", target["cmplog"])
+        seeds: list[str] = campaign.engine["seeds"]
+        built = [name for name in seeds if in_build(name)]
+        if built and not target["build"]:
+            self._problem("engine.seeds", f"{built[0]!r}: there is no target.build that makes it")
+        where = campaign.build_directory
+        campaign.engine["seeds"] = [
+            str(absolute(name.removeprefix(BUILD), where)) if name in built else name
+            for name in seeds
+        ]
         if not target["build"]:
             frozen["command"] = target["command"]
             if target["cmplog"]:
@@ -318,10 +351,53 @@ class _Loader:
                 )
         if campaign.mutants:
             self._mutants(campaign)
+        if campaign.oracle:
+            self._oracle(campaign)
+        if campaign.text and campaign.text["templates"]:
+            self._templates(campaign.text["language"], campaign.text["templates"])
         if 0 < campaign.budget_trials < campaign.instances:
             self._problem(
                 "campaign.budget",
                 f"{campaign.budget_trials} trials are fewer than {campaign.instances} instances",
+            )
+
+    def _templates(self, language: str, templates: list[str]) -> None:
+        from fuzztui.engines.text.syntax import template_problem  # much to import: only if wanted
+
+        if not language:
+            self._problem("text.templates", "need text.language: they are found by its grammar")
+            return
+        for template in templates:
+            if problem := template_problem(language, template):
+                self._problem("text.templates", f"{template!r}: {problem}")
+
+    def _parts(self, text: dict[str, Any]) -> dict[str, float]:
+        """How much is text, splice and havoc: what is not said follows from what is."""
+        havoc, texts, splice = text["havoc"], text["text"], text["splice"]
+        said = {name: text[name] for name in _PARTS if text[name] is not None}
+        splice = splice or 0.0
+        if texts is None:
+            texts = min(_TEXTUAL_PART, 1 - splice) if havoc is None else 1 - splice - havoc
+        if havoc is None:
+            havoc = 1 - splice - texts
+        found = {"havoc": havoc, "text": texts, "splice": splice}
+        parts = {name: round(part, 9) for name, part in found.items()}
+        if min(parts.values()) < 0 or abs(sum(parts.values()) - 1) > 1e-6:
+            words = " + ".join(f"{name} {part:g}" for name, part in said.items())
+            total = f" = {sum(said.values()):g}" if len(said) > 1 else ""
+            self._problem("text", f"{words}{total}: havoc, text and splice must add to 1")
+        return parts
+
+    def _oracle(self, campaign: Campaign) -> None:
+        oracle = campaign.oracle
+        if not oracle["message"] and not oracle["against"]:
+            self._problem("oracle", "says nothing: give message or against")
+        if oracle["always"] and not oracle["against"]:
+            self._problem("oracle.always", "is about oracle.against: name that too")
+        if oracle["against"] and campaign.mutants:
+            self._problem(
+                "oracle.against",
+                "would find every mutant to differ: remove it, or [mutants]",
             )
 
     def _mutants(self, campaign: Campaign) -> None:
@@ -400,6 +476,11 @@ class _Loader:
         if self.problems:
             self.problems.sort(key=lambda p: self.lines.get(p.key, 0))
             raise CampaignError(self.problems)
+
+
+def _optional(name: str, tables: dict[str, Any]) -> bool:
+    """Whether that table can be left out, and something else is meant than by its defaults."""
+    return name in ("mutants", "oracle") or (name == "text" and tables["engine"]["kind"] != "text")
 
 
 def _nearest(name: str, allowed: Iterable[str]) -> str:

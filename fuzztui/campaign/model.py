@@ -33,6 +33,10 @@ class Campaign:
     stop_edges_s: float = 0.0
     mutants: dict[str, Any] = field(default_factory=dict)
     """The table of that name, if the campaign fuzzes mutants first, then the target."""
+    text: dict[str, Any] = field(default_factory=dict)
+    """The table of that name, if inputs are mutated as text; its three parts add to 1."""
+    oracle: dict[str, Any] = field(default_factory=dict)
+    """The table of that name, if more than crashes and hangs are bugs."""
     slot: str = ""
     """Of a campaign that is a part of another: the mutant's turn that it is (``m7``)."""
 

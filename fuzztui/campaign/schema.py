@@ -10,7 +10,8 @@ from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
     "directory", "file", "paths", "files", "directories", "callable", "python", "output", "choice",
-    "command", "program", "arguments", "options", "part", "weights", "sources",
+    "command", "program", "arguments", "options", "part", "weights", "sources", "templates",
+    "edits", "pattern", "seeds",
 ]  # fmt: skip
 
 
@@ -43,6 +44,7 @@ KIND_HELP: dict[str, str] = {
     "file": "a file that exists",
     "operators": "a list of mutation operators",
     "paths": "a list of files or directories that exist",
+    "seeds": 'a list of files or directories that exist, or "$BUILD/NAME"',
     "files": "a list of files that exist",
     "directories": "a list of directories that exist",
     "callable": '"module:function" or "file.py:function"',
@@ -55,6 +57,8 @@ KIND_HELP: dict[str, str] = {
     "part": "a number from 0 to 1",
     "weights": "a table of numbers such as { edit = 5.0, line = 0 }",
     "sources": 'a list of files, each "FILE" or "FILE:LINES" such as "parse.c:12,40-60"',
+    "edits": "a list of text operators",
+    "pattern": "a regular expression, as Python's",
     "options": 'a table of lists such as { s1 = ["-p", "rare"] }, by instance',
 }
 
@@ -136,8 +140,11 @@ PYTHON_TARGET = (
     ),
 )
 
+TEXT_TARGET = tuple(key for key in PYTHON_TARGET if key.name != "generator")
+"""Text operators are for inputs that are text, not for a generator's choices."""
+
 ENGINE = (
-    Key("kind", "choice", "Which engine.", required=True, choices=("zest", "mu2", "afl")),
+    Key("kind", "choice", "Which engine.", required=True, choices=("zest", "text", "mu2", "afl")),
     Key(
         "instances",
         "integer",
@@ -275,8 +282,9 @@ AFL_TARGET = (
 AFL_ENGINE = (
     Key(
         "seeds",
-        "paths",
-        "Files, or directories of files, to start from. Default: one small made-up seed.",
+        "seeds",
+        "Files, or directories of files, to start from; $BUILD/NAME is one that `build` has made. "
+        "Default: one small made-up seed.",
         default=[],
         once=True,
     ),
@@ -411,6 +419,86 @@ MUTANTS = (
 """The table that makes a campaign fuzz mutants of its target first, then the target."""
 
 
+GRAMMARS = (
+    "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
+    "javascript", "json", "kotlin", "lua", "markdown", "nix", "php", "python", "ruby", "rust",
+    "scala", "solidity", "swift", "tsx", "typescript", "yaml", "zig",
+)  # fmt: skip
+"""Languages with a grammar, as :data:`fuzztui.engines.text.syntax.LANGUAGES` has them."""
+
+TEXT = (
+    Key(
+        "text",
+        "part",
+        "The part of all edits that is made by text operators. Default: 0.75.",
+    ),
+    Key(
+        "splice",
+        "part",
+        "The part that puts a fragment of another entry where one of the same kind stands. "
+        "Default: 0.",
+    ),
+    Key(
+        "havoc",
+        "part",
+        "The part that is plain havoc on bytes. Default: what `text` and `splice` leave; the three "
+        "add to 1.",
+    ),
+    Key(
+        "adaptive",
+        "boolean",
+        "Operators and the three parts are weighed by what they found lately.",
+        default=False,
+    ),
+    Key(
+        "language",
+        "choice",
+        "The grammar by which inputs are taken apart into fragments. Default: none, brackets and "
+        "quotes only.",
+        default="",
+        choices=GRAMMARS,
+    ),
+    Key(
+        "templates",
+        "strings",
+        "Edits of your own in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`; they need "
+        "`language`.",
+        default=[],
+    ),
+    Key(
+        "without",
+        "edits",
+        "Text operators to leave out; `fuzztui mutate --help` lists them.",
+        default=[],
+    ),
+)
+"""The table that makes an engine mutate inputs as text."""
+
+ORACLE = (
+    Key(
+        "message",
+        "pattern",
+        "An exception whose class and message (`package.Class: message`) this is found in is a "
+        "failure, also where it is `expected`. What was found is a part of its cause.",
+        default="",
+    ),
+    Key(
+        "against",
+        "callable",
+        "A second implementation, run on every input that is saved to the queue: that one accepts "
+        "what the other refuses, or that they return different values, is a finding.",
+        default="",
+    ),
+    Key(
+        "always",
+        "boolean",
+        "Run `against` in every trial instead: slower, and it finds what covers nothing new.",
+        default=False,
+    ),
+)
+"""The table that says what is a bug beside crashes and hangs."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineSchema:
     """The tables of one engine: its target's keys and its own."""
@@ -421,12 +509,19 @@ class EngineSchema:
 
 ENGINES: dict[str, EngineSchema] = {
     "zest": EngineSchema(PYTHON_TARGET, PYTHON_ENGINE),
+    "text": EngineSchema(TEXT_TARGET, PYTHON_ENGINE),
     "mu2": EngineSchema(MU2_TARGET, MU2_ENGINE),
     "afl": EngineSchema(AFL_TARGET, AFL_ENGINE),
 }
 """Engines by kind. A new engine adds its row here and its word to ``kind``."""
 
-TABLES = ("campaign", "stop", "target", "engine", "mutants")
+TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle")
+
+TEXTUAL = ("afl", "text")
+"""Engines that can mutate inputs as text; ``text`` always does."""
+
+JUDGED = ("zest", "text")
+"""Engines that take ``[oracle]``."""
 
 FIRST = ("afl", "zest")
 """Engines that can fuzz mutants of the target first: those that know nothing of mutants."""
@@ -439,4 +534,6 @@ def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
     """All keys of a campaign of that engine, by table."""
     schema = ENGINES[kind]
     tables = {**COMMON, "target": schema.target, "engine": ENGINE + schema.engine}
-    return tables | ({"mutants": MUTANTS} if kind in FIRST else {})
+    tables |= {"mutants": MUTANTS} if kind in FIRST else {}
+    tables |= {"text": TEXT} if kind in TEXTUAL else {}
+    return tables | ({"oracle": ORACLE} if kind in JUDGED else {})

@@ -19,7 +19,14 @@ from typing import Any
 from fuzztui.campaign.schema import KIND_HELP, OPERATORS, WEIGHTS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
 
-_LISTS = ("strings", "operators", "paths", "files", "directories", "arguments")
+_LISTS = (
+    "strings", "operators", "paths", "files", "directories", "arguments", "templates", "edits",
+    "seeds",
+)  # fmt: skip
+_MANY = 20
+BUILD = "$BUILD/"
+"""How a path begins that ``target.build`` makes, as it would be for a shell."""
+
 _MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -95,13 +102,40 @@ def _strings(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 def _operators(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     _strings(key, value, base)
-    for name in value:
-        if name not in OPERATORS:
-            close = difflib.get_close_matches(name.lower(), OPERATORS, n=1)
-            hint = f', did you mean "{close[0]}"?' if close else ""
-            raise ValueError(f"{name!r} is no operator{hint}; there are: {', '.join(OPERATORS)}")
+    _known(value, OPERATORS)
     if not value:
         raise ValueError("is empty: no mutants would be made; leave it out for the usual ones")
+    return value, value
+
+
+def _known(names: list[str], operators: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in operators:
+            close = difflib.get_close_matches(name.lower(), operators, n=1)
+            hint = f', did you mean "{close[0]}"?' if close else ""
+            few = len(operators) < _MANY
+            there = ", ".join(operators) if few else "those of fuzztui mutate --help"
+            raise ValueError(f"{name!r} is no operator{hint}; there are: {there}")
+
+
+def _edits(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    from fuzztui.engines.text.table import OPERATORS as EDITS  # read from a file: only if wanted
+
+    _strings(key, value, base)
+    _known(value, names := tuple(operator.name for operator in EDITS))
+    if set(value) >= set(names):
+        raise ValueError("leaves no operator over: say text = 0 instead")
+    return value, value
+
+
+def _pattern(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    _string(key, value, base)
+    try:
+        found = re.compile(value).search("")
+    except (re.error, RecursionError, OverflowError) as e:
+        raise ValueError(f"{value!r} is no regular expression: {e}") from None
+    if found is not None:
+        raise ValueError(f"{value!r} is found in every message, also in an empty one")
     return value, value
 
 
@@ -149,6 +183,19 @@ def _many_paths(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         raise _wrong(key, value)
     paths = [_path(v, base, *_PATH_TESTS[key.kind]) for v in value]
     return paths, paths
+
+
+def _seeds(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, list):
+        raise _wrong(key, value)
+    test = _PATH_TESTS["paths"]
+    paths = [v if in_build(v) else _path(v, base, *test) for v in value]
+    return paths, paths
+
+
+def in_build(value: Any) -> bool:
+    """Whether that is a path below the directory where ``target.build`` is run."""
+    return isinstance(value, str) and value.startswith(BUILD)
 
 
 def _output(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -314,6 +361,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "file": _one_path,
     "directory": _one_path,
     "paths": _many_paths,
+    "seeds": _seeds,
     "files": _many_paths,
     "directories": _many_paths,
     "output": _output,
@@ -326,6 +374,8 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "part": _part,
     "weights": _weights,
     "sources": _sources,
+    "pattern": _pattern,
+    "edits": _edits,
     "duration": _unit(parse_duration),
     "size": _unit(parse_size),
     "budget": _unit(parse_budget),

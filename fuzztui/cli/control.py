@@ -6,12 +6,14 @@ import argparse
 import os.path
 import re
 from collections.abc import Callable
+from math import fsum
 from pathlib import Path
 from threading import Timer
 
 from fuzztui.cli.mutants import nobody, selection
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
+from fuzztui.model.operators import blend
 from fuzztui.remote.client import ControlClient, NotRunning, RemoteError
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.wire.commands import (
@@ -27,11 +29,13 @@ from fuzztui.wire.commands import (
     RequeueMutants,
     ResetEntry,
     Resume,
+    SetMixture,
     SkipCurrent,
     SkipEntry,
     SkipMutants,
     Stop,
 )
+from fuzztui.wire.mixture import CLASSES, Mixture, completed
 from fuzztui.wire.text import visible
 
 _ENTRY = re.compile(r"(?:(?P<instance>[^/]+)/)?(?:queue/)?(?:id:)?(?P<id>\d{1,9})(?:,.*)?")
@@ -99,6 +103,48 @@ def _mutants(
     return build
 
 
+def _mixture(options: argparse.Namespace) -> Command:
+    """Parts that are given, the others by what is so now; or only how they are kept."""
+    given: dict[str, float] = {}
+    for text in (part for word in (options.id, *options.more) for part in word.split(",") if part):
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if name not in CLASSES or not equals:
+            raise Failure(f"{text!r} is no part of a mixture: {_PARTS}", USAGE)
+        if name in given:
+            raise Failure(f"{name} is given twice", USAGE)
+        given[name] = _part(name, value)
+    if options.adaptive and options.fixed:
+        raise Failure("--adaptive and --fixed are one or the other", USAGE)
+    if not given and not options.adaptive and not options.fixed:
+        raise Failure(f"what mixture? {_PARTS}; or --adaptive, or --fixed", USAGE)
+    if (whole := fsum(given.values())) > 1 + 1e-6:
+        raise Failure(f"{' and '.join(given)} add to {whole:g}: there is no more than 1", USAGE)
+    mixture = Mixture(*(given.get(name, 0.0) for name in CLASSES))
+    if len(given) < len(CLASSES):
+        run = find_run(options.run)
+        if (now := blend(standing(run).state, options.instance)) is None:
+            whose = f"{options.instance} has" if options.instance else "no instance has"
+            raise Failure(f"{run}: {whose} told of a mixture of operators")
+        mixture = completed(given, now.mixture)
+    if wrong := mixture.problem:
+        raise Failure(wrong, USAGE)
+    return SetMixture(*mixture, adaptive=options.adaptive, instance=options.instance)
+
+
+_PARTS = "write havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), which add to 1"
+
+
+def _part(name: str, text: str) -> float:
+    """A probability: ``0.25`` or ``25%``."""
+    try:
+        part = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        part = -1.0
+    if not 0 <= part <= 1:
+        raise Failure(f"{name}={text}: a probability is from 0 to 1, or 0% to 100%", USAGE)
+    return part
+
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "pause": _whole(Pause),
     "resume": _whole(Resume),
@@ -115,8 +161,14 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], Command]] = {
     "mark-equivalent": _mutants(MarkEquivalent, "because"),
     "requeue-mutants": _mutants(RequeueMutants),
     "exact-pass": _whole(ExactPass),
+    "mixture": _mixture,
 }
-_OPTIONS = {"to": "move-mutants", "because": "mark-equivalent"}
+_OPTIONS = {
+    "to": "move-mutants",
+    "because": "mark-equivalent",
+    "adaptive": "mixture",
+    "fixed": "mixture",
+}
 """Options that belong to one action only."""
 
 _ANSWER_S = 10.0
@@ -141,6 +193,8 @@ def ctl(options: argparse.Namespace) -> int:
     for option, action in _OPTIONS.items():
         if getattr(options, option) and options.action != action:
             raise Failure(f"--{option} goes with {action}, not with {options.action}", USAGE)
+    if options.more and options.action != "mixture":
+        raise Failure(f"{options.action} takes one ID, not also {options.more[0]!r}", USAGE)
     command = ACTIONS[options.action](options)
     run = find_run(options.run)
     try:

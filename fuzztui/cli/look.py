@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.cli.figures import status_rows
+from fuzztui.cli.operators import mixture_rows
 from fuzztui.cli.queue import folded_slots, stage_rows
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed
@@ -206,6 +207,7 @@ def status_text(run: Path, now: Standing) -> str:
         ("corpus", f"{t.corpus:,}"),
         ("coverage", _cover(t)),
         *(stage_rows(state) if state.stage else status_rows(state)),
+        *mixture_rows(state),
         ("crashes", f"{t.crashes:,}  ({distinct}, {several(t.hangs, 'hang')})"),
         ("run", str(run)),
     ]

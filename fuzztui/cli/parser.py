@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.campaign.units import parse_duration
-from fuzztui.cli import control, findings, look, mutants, rank, run, score, watch
+from fuzztui.cli import control, findings, look, mutants, mutate, operators, rank, run, score, watch
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
@@ -22,12 +22,14 @@ commands:
   attach [RUN]             the screen of a running or ended campaign
   watch DIR...             the screen of AFL or AFL++ output directories, anyone's
   status [RUN|DIR] [--json]  one screen of text, or one JSON object
-  ctl RUN COMMAND [ID]     steer a campaign: instances, queue entries, seeds, mutants
+  ctl RUN COMMAND [ID]     steer a campaign: instances, queue entries, seeds, mutants, mixture
   mutants list FILE|RUN    the mutants of a program, before a run and of a run
   mutants show FILE|RUN ID one mutant and its diff
   mutants rank SOURCE...   mutants of C, C++, Rust, ... files, the most different first
   mutants matrix RUN       which inputs kill which mutants, where those are fuzzed first
   score RUN [--corpus DIR] the exact mutation score of a corpus, whoever made it
+  operators [RUN]          operators on text: how often each was used, and which find most
+  mutate FILE...           text operators applied to files, to look at what they do
   replay RUN|LOG           the campaign again, at any speed, from any time
   repro RUN FILE           run one finding or queue entry under the target
   minimise RUN FILE        a smaller input with the same outcome (AFL++)
@@ -121,14 +123,22 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         default="",
         help="a queue entry: 12, id:000012 or INSTANCE/12; with add-seed a file or a directory; "
         "with minimise a finding: INSTANCE/crashes/NAME; or mutants: an id, or all that "
-        "file=, function=, operator=, line=, state= select (a comma means and, * anything)",
+        "file=, function=, operator=, line=, state= select (a comma means and, * anything); "
+        "or, with mixture, parts: havoc=0.2 text=0.8",
     )
+    parser.add_argument("more", metavar="PART", nargs="*", default=[], help="with mixture: more")
     parser.add_argument(
         "--to",
         choices=["first", "last", "up", "down"],
         help="where move-mutants moves to; up and down: one place, in a queue of mutants",
     )
     parser.add_argument("--because", metavar="TEXT", help="why mark-equivalent is right")
+    parser.add_argument(
+        "--adaptive", action="store_true", help="let mixture go to what pays by itself"
+    )
+    parser.add_argument(
+        "--fixed", action="store_true", help="hold mixture as it is now, where it is adaptive"
+    )
     parser.add_argument("--instance", default="", help="only this instance")
     parser.add_argument(
         "--timeout",
@@ -207,6 +217,43 @@ def _score(parser: argparse.ArgumentParser) -> Run:
     return score.score
 
 
+def _mutate(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument(
+        "files", metavar="FILE", nargs="*", type=Path, help="what to mutate: source files, seeds"
+    )
+    parser.add_argument(
+        "--count", metavar="N", type=_count, default=10, help="in all, of the files in turn (10)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="the same one, the same mutants (0)")
+    parser.add_argument(
+        "--output", metavar="DIR", type=Path, help="write them there; default: show what changes"
+    )
+    parser.add_argument(
+        "--operator",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this one, again for more; default: all",
+    )
+    parser.add_argument(
+        "--stack", metavar="K", type=_count, default=1, help="so many operators on each (1)"
+    )
+    parser.add_argument("--list", action="store_true", help="the operators and what they do")
+    return mutate.mutate
+
+
+def _operators(parser: argparse.ArgumentParser) -> Run:
+    _optional_run(parser)
+    parser.add_argument("--json", action="store_true", help="a list of objects")
+    parser.add_argument(
+        "--sort",
+        choices=operators.COLUMNS,
+        default="pays",
+        help="by this column, the most first (pays: finds per million applied)",
+    )
+    return operators.operators
+
+
 def _replay(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("path", metavar="RUN|LOG", type=Path, help="a run directory or a log file")
     parser.add_argument("--speed", type=_speed, default=1.0, help="times real time (1)")
@@ -256,6 +303,8 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "ctl": _ctl,
     "mutants": _mutants,
     "score": _score,
+    "mutate": _mutate,
+    "operators": _operators,
     "replay": _replay,
     "repro": _repro,
     "minimise": _minimise,

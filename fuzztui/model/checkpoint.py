@@ -27,9 +27,17 @@ from zlib import crc32
 from fuzztui.model.fold import FOLD_VERSION
 from fuzztui.model.mutants import changed
 from fuzztui.model.series import Series
-from fuzztui.model.state import CommandStatus, Entry, Finding, Instance, Mutant, State
+from fuzztui.model.state import (
+    CommandStatus,
+    Entry,
+    Finding,
+    Instance,
+    MixtureChange,
+    Mutant,
+    State,
+)
 from fuzztui.wire.codec import decode_record, encode_record
-from fuzztui.wire.events import MutationStats, Record
+from fuzztui.wire.events import MutationStats, OperatorFigures, Record
 
 __all__ = [
     "SCHEMA",
@@ -82,7 +90,10 @@ class Mark:
         return cls(state.seq, state.cost, Tables(*rows))
 
 
-_OBJECTS = ("instances", "groups", "commands", "mutation", "recent", "series", *_names(Tables))
+_OBJECTS = (
+    "instances", "groups", "commands", "mutation", "operators", "mixed", "recent", "series",
+    *_names(Tables),
+)  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
 
 SCHEMA = crc32(
@@ -91,7 +102,17 @@ SCHEMA = crc32(
             FOLD_VERSION,
             [
                 [(f.name, str(f.type)) for f in fields(c)]
-                for c in (State, Instance, Entry, Finding, Mutant, CommandStatus, MutationStats)
+                for c in (
+                    State,
+                    Instance,
+                    Entry,
+                    Finding,
+                    Mutant,
+                    CommandStatus,
+                    MutationStats,
+                    OperatorFigures,
+                    MixtureChange,
+                )
             ],
         )
     ).encode()
@@ -104,6 +125,8 @@ _finding_row = attrgetter(*_names(Finding))
 _mutant_row = attrgetter(*_names(Mutant))
 _command_row = attrgetter(*_names(CommandStatus))
 _mutation_row = attrgetter(*_names(MutationStats))
+_operators_row = attrgetter(*_names(OperatorFigures))
+_mixed_row = attrgetter(*_names(MixtureChange))
 
 Row = TypeVar("Row", Entry, Finding, Mutant)
 
@@ -119,6 +142,8 @@ def to_json(state: State, since: Mark | None = None) -> dict[str, Any]:
     head["instances"] = [_instance_row(i) for i in state.instances.values()]
     head["commands"] = [_command_row(c) for c in state.commands.values()]
     head["mutation"] = {name: _mutation_row(f) for name, f in state.mutation.items()}
+    head["operators"] = {name: _operators_row(f) for name, f in state.operators.items()}
+    head["mixed"] = {name: _mixed_row(m) for name, m in state.mixed.items()}
     head["series"] = {name: s.to_json() for name, s in state.series.items()}
     return {
         "schema": SCHEMA,
@@ -191,6 +216,8 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state.instances = {row[0]: Instance(*row) for row in head["instances"]}
     state.commands = {row[0]: CommandStatus(*row) for row in head["commands"]}
     state.mutation = {name: MutationStats(*row) for name, row in head["mutation"].items()}
+    state.operators = {name: OperatorFigures(*row) for name, row in head["operators"].items()}
+    state.mixed = {name: MixtureChange(*row) for name, row in head["mixed"].items()}
     state.series = {name: Series.from_json(s) for name, s in head["series"].items()}
     for name in _names(Tables):
         setattr(state, name, getattr(rows, name))

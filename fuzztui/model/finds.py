@@ -126,7 +126,8 @@ def finding_saved(state: State, e: FindingSaved, touched: Touched) -> None:
         touched.campaign = True
     state.findings[finding.key] = replace(
         finding,
-        category=e.category,
+        # Its folder tells less than a description that was there before.
+        category=finding.category if finding.signature else e.category,
         saved=True,
         id=e.id,
         src=e.src,
@@ -148,6 +149,7 @@ def finding_described(state: State, e: FindingDescribed, touched: Touched) -> No
         _leave_group(state, finding, touched)
     state.findings[finding.key] = replace(
         finding,
+        category=e.category,
         signature=e.signature,
         title=e.title,
         place=e.place,

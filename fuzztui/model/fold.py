@@ -7,7 +7,8 @@ checkpoint. It never raises: a log may hold anything, in any order.
 
 Here are the campaign and its commands; instances and totals are in
 :mod:`fuzztui.model.figures`, entries and findings in :mod:`fuzztui.model.finds`,
-mutants in :mod:`fuzztui.model.mutants`, their queue in :mod:`fuzztui.model.slots`.
+mutants in :mod:`fuzztui.model.mutants`, their queue in :mod:`fuzztui.model.slots`, operators
+on text in :mod:`fuzztui.model.operators`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 from typing import Any
 
-from fuzztui.model import figures, finds, mutants, slots
+from fuzztui.model import figures, finds, mutants, operators, slots
 from fuzztui.model.figures import count, finite
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.touched import Touched, instance
@@ -46,6 +47,7 @@ from fuzztui.wire.events import (
     MutantStage,
     MutantState,
     MutationStats,
+    OperatorFigures,
     Record,
     Resources,
     StageStarted,
@@ -58,7 +60,7 @@ from fuzztui.wire.signals import is_by_signal
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 6
+FOLD_VERSION = 7
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
 
 _BY_ANY = frozenset(command.name for command in MUTANT_COMMANDS)
@@ -223,6 +225,7 @@ def _command_applied(state: State, e: CommandApplied, touched: Touched) -> None:
     command = _answer(state, e.id, touched)
     command.state, command.text = "applied", e.detail
     command.instance, command.trial = e.instance, e.trial
+    operators.mixture_set(state, command, e.instance, touched)
 
 
 def _command_progress(state: State, e: CommandProgress, touched: Touched) -> None:
@@ -279,6 +282,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     MutantState: mutants.mutant_state,
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
+    OperatorFigures: operators.operator_figures,
     StageStarted: slots.stage_started,
     MutantStage: slots.mutant_stage,
     MutantPlaces: slots.mutant_places,
@@ -296,6 +300,7 @@ _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantRuns: attrgetter("runs"),
     MutantPlaces: attrgetter("places"),
     EntriesSeeded: attrgetter("origins"),
+    OperatorFigures: attrgetter("names"),
 }
 """Kinds that are not in the event list: too many, too large."""
 

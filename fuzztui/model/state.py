@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fuzztui.model.series import Series
-from fuzztui.wire.events import MutationStats, Record
+from fuzztui.wire.events import MutationStats, OperatorFigures, Record
 
 RECENT_RECORDS = 500
 """How many of the latest records are kept for the event list: figures and lists left out."""
@@ -212,6 +212,21 @@ class Mutant:
         return sum(figures[2] for figures in self.counts.values())
 
 
+@dataclass(frozen=True, slots=True)
+class MixtureChange:
+    """Since when an instance's mixture of operators is what it is, and who wanted that."""
+
+    instance: str
+    havoc: float
+    text: float
+    splice: float
+    adaptive: bool = False
+    t: float = -1.0
+    """-1: it was so when the instance was first heard of."""
+    by: str = ""
+    """"": nobody asked for it (the campaign file, or a file that somebody edited)."""
+
+
 @dataclass(slots=True)
 class CommandStatus:
     """A command on its way: ``state`` is pending, applied or rejected."""
@@ -281,6 +296,10 @@ class State:
     """What the budget allows (:class:`~fuzztui.wire.events.StageStarted`)."""
     mutation: dict[str, MutationStats] = field(default_factory=dict)
     """The latest figures of mutation analysis, by instance."""
+    operators: dict[str, OperatorFigures] = field(default_factory=dict)
+    """The latest figures of operators on text, by instance; each list as long as ``names``."""
+    mixed: dict[str, MixtureChange] = field(default_factory=dict)
+    """The last change of each instance's mixture."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
     unknown: dict[str, int] = field(default_factory=dict)

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from fuzztui.model.first import first_dict
 from fuzztui.model.mutation import mutants_dict
+from fuzztui.model.operators import mixture_dict
 from fuzztui.model.selectors import (
     ENDED,
     Group,
@@ -50,6 +51,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "invalid": _or_none(t.invalid),
         "mutants": mutants_dict(state),
         "first": first_dict(state),
+        "mixture": mixture_dict(state),
         "last_find_s": _or_none(t.last_find_t),
         "findings": [_group_dict(g) for g in groups(state)],
         "instances": [_instance_dict(i, state) for i in state.instances.values()],

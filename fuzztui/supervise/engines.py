@@ -7,12 +7,14 @@ import signal
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from fuzztui.campaign import Campaign
 from fuzztui.model.first import HANDED
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.launch import AflFuzz
+from fuzztui.supervise.afl.library import operators_library
 from fuzztui.supervise.afl.seeds import gather_seeds
 from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.files import replace_text
@@ -133,11 +135,22 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
         "engine": campaign.engine,
         "target": campaign.target,
     }
+    tables = {"text": _text(campaign), "oracle": campaign.oracle}
+    spec |= {name: table for name, table in tables.items() if table}
     replace_text(path, json.dumps(spec, indent=1))
+
+
+def _text(campaign: Campaign) -> dict[str, Any]:
+    """The table for an engine that mutates text, and the library that does it, or why not."""
+    if not campaign.text:
+        return {}
+    library, why = operators_library()
+    return {**campaign.text, "library": str(library or ""), "why": why}
 
 
 _LAUNCHERS: Mapping[str, Launcher] = {
     "zest": InProcess(),
+    "text": InProcess(),
     "mu2": InProcess(signal.SIGUSR2),
     "afl": AflFuzz(),
 }

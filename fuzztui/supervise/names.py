@@ -14,12 +14,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from fuzztui.engines.text.table import ARMS, BALANCED
+
 __all__ = ["Name", "parse_name"]
 
 _HEAD = re.compile(r"id:([0-9]{1,10})(?:,(.*))?", re.DOTALL)
 _SIMPLE = re.compile(r"id_([0-9]{1,10})(?:_([0-9]{1,3}))?")
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _SOURCES = re.compile(r"[0-9]{1,10}(?:\+[0-9]{1,10})*")
+_OURS = frozenset(ARMS)
 _FLAGS = re.compile(r"((?:,\+[a-z]{1,8})+)(\.[^,/]*)?\Z")
 
 
@@ -66,6 +69,7 @@ def _fields(number: int, rest: str, cov: bool) -> Name:
     while rest:
         if rest.startswith("op:"):
             op = rest[3:]
+            src = _parents(src, op)
             break
         if rest.startswith("orig:"):
             found = parse_name(rest[5:])
@@ -83,3 +87,13 @@ def _fields(number: int, rest: str, cov: bool) -> Name:
         elif key == "sync":
             sync = value
     return Name(number, src, op, sync, figures["sig"], figures["time"], figures["execs"], cov)
+
+
+def _parents(src: tuple[int, ...], op: str) -> tuple[int, ...]:
+    """Without the second entry that afl-fuzz hands to a custom mutator, where ours did not use it.
+
+    It names it for each input, though of all that ``text.c`` does one operator alone looks at it.
+    """
+    names = op.partition(",rep:")[0].split("+")
+    unused = _OURS.issuperset(names) and BALANCED not in names
+    return src[:1] if unused else src

@@ -20,6 +20,7 @@ from pathlib import Path
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.finds import Finds, origin_of
+from fuzztui.supervise.operators import OperatorBlock
 from fuzztui.supervise.peers import Peers
 from fuzztui.supervise.relay import Offsets, Relay
 from fuzztui.supervise.watch import Watcher
@@ -76,6 +77,7 @@ class Observer:
         self._out = out
         self._known = _known_files(state)
         self._lowest = _lowest_ids(state)
+        self._operators = dict(state.operators)
         self._offsets = offsets
         self._done = done
         self._watcher = Watcher(wake)
@@ -112,6 +114,7 @@ class Observer:
             ),
             figures or FileFigures(path, name),
             Peers(str(path), name),
+            OperatorBlock(str(path), name, self._operators.pop(name, None)),
             mutant is not None,
         )
         finds.check()
@@ -190,6 +193,7 @@ class _Instance:
     relay: Relay
     figures: FiguresSource
     peers: Peers
+    operators: OperatorBlock
     mutant: bool
     warn_due: float = 0.0
     said: bool = False
@@ -208,6 +212,10 @@ class _Instance:
                 yield warning
         if synced := self.peers.look(last=last):
             yield synced
+        # After the engine's answers: a mixture that it has set is in its block by then. What
+        # pays on mutants says nothing of the target.
+        if not self.mutant and (operators := self.operators.look(last=last)):
+            yield operators
         stats = self.figures.look(last=last)
         yield from self.figures.notes()
         if stats:

@@ -63,6 +63,11 @@ class RunDir:
         return (self.turn if self.slot else self.path) / "seeds"
 
     @property
+    def pool(self) -> Path:
+        """What is spliced into inputs: fragments of all queues (``engines/text/poolfile.py``)."""
+        return self.out / ".pool"
+
+    @property
     def mutants(self) -> Path:
         """What there is of the mutants of a campaign that fuzzes them first."""
         return self.path / "mutants"

@@ -32,6 +32,7 @@ from fuzztui.wire.commands import (
     ExactPass,
     Pause,
     Resume,
+    SetMixture,
     SkipCurrent,
     Stop,
 )
@@ -48,7 +49,7 @@ __all__ = ["Steering"]
 OURSELVES = "fuzztui"
 """``by`` of what the supervisor itself asks of an engine."""
 
-_WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, *MUTANT_COMMANDS)
+_WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, SetMixture, *MUTANT_COMMANDS)
 """Commands that mean all instances when they name none."""
 
 _MAX_CONTROL = 64 << 20
@@ -222,6 +223,9 @@ class Steering:
             job = asyncio.ensure_future(self._do(command_id, entry.command, deed))
             self._jobs.add(job)
             job.add_done_callback(self._jobs.discard)
+            return
+        if isinstance(entry.command, SetMixture) and (wrong := entry.command.mixture.problem):
+            self._refuse(command_id, "", wrong)
             return
         targets = self._targets(entry.command)
         if isinstance(targets, str):

@@ -42,6 +42,7 @@ from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.steer import Steering
+from fuzztui.supervise.text.harvester import Harvester
 from fuzztui.wire.commands import Command, Pause, Resume, Stop
 from fuzztui.wire.events import (
     BudgetSet,
@@ -181,6 +182,8 @@ class Supervisor:
         ]
         if self._triage:
             jobs.append(asyncio.ensure_future(self._again_and_again(self._triage.run, RESOURCES_S)))
+        if Harvester.wanted(self._campaign):
+            jobs.append(asyncio.ensure_future(self._harvest()))
         await self._stages()
         self._clock.stop()  # no budget pays for what follows, and no rate counts it
         await self._describe_the_last()
@@ -540,6 +543,13 @@ class Supervisor:
     async def _watch_halts(self) -> None:
         for life in list(self.lives.values()):
             life.watch_halts()
+
+    async def _harvest(self) -> None:
+        """Keep the fragments for splicing fresh; a campaign goes on without new ones."""
+        try:
+            await Harvester(self._campaign, self._home, self.record).run()
+        except Exception as e:
+            self._trouble(e)
 
     async def _tidy(self) -> None:
         for life in list(self.lives.values()):

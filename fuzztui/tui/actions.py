@@ -21,7 +21,10 @@ from fuzztui.tui.situation import (
     fuzzing,
     in_queue,
     instance,
+    mixing,
+    mixture,
     mutants,
+    operators,
     pausable,
     promotable,
     row,
@@ -39,6 +42,14 @@ _SCREENS = (
     Action("view.findings", ("3",), "Findings", "Crashes and hangs by their cause", "Screens"),
     Action("view.mutants", ("4",), "Mutants", "Mutants, their score, who killed them", "Screens"),
     Action("view.log", ("5",), "Log", "Every event of the campaign", "Screens"),
+    Action(
+        "view.operators",
+        ("6",),
+        "Operators",
+        "Operators on text: which pay, and the mixture",
+        "Screens",
+        check=operators,
+    ),
 )
 
 _STEERING = (
@@ -171,7 +182,38 @@ _MUTANTS = (
     ),
 )  # fmt: skip
 
+_MIXTURE = tuple(
+    Action(
+        f"mixture.{name}", (key,), label, text, "Operators",
+        scope="operators", needs="mixture", does="change its mixture while it runs",
+        check=check, footer=footer, mode="live",
+    )
+    for name, key, label, text, check, footer in (
+        ("text", "less_than_sign", "Havoc→text", "Move 5% of the steps from havoc to text",
+         mixing(0, -1), 10),
+        ("havoc", "greater_than_sign", "Text→havoc", "Move 5% of the steps from text to havoc",
+         mixing(0, 1), 11),
+        ("splice", "left_square_bracket", "Text→splice",
+         "Move 5% of the steps from text to splice", mixing(1, -1), 12),
+        ("unsplice", "right_square_bracket", "Splice→text",
+         "Move 5% of the steps from splice to text", mixing(1, 1), 13),
+        ("adaptive", "A", "Adaptive",
+         "Let what pays become more probable by itself, or hold the mixture as it is",
+         mixture, 9),
+    )
+)  # fmt: skip
+
 _LOOKING = (
+    Action(
+        "operator.find", ("backspace",), "Find",
+        "Go to the latest queue entry or crash that it found", "Operators",
+        scope="operators", check=row, footer=22,
+    ),
+    Action(
+        "operator.copy", ("c",), "Copy name",
+        "Copy the operator's name, as `fuzztui mutate` and campaign files take it", "Operators",
+        scope="operators", check=row, footer=23,
+    ),
     Action(
         "entry.copy", ("c",), "Copy path",
         "Copy the path of the entry's file", "Corpus",
@@ -293,6 +335,7 @@ ACTIONS: tuple[Action, ...] = (
     *_SCREENS,
     *_STEERING,
     *_MUTANTS,
+    *_MIXTURE,
     *_LOOKING,
     *_REPLAY,
     *_TABLE,
@@ -338,6 +381,8 @@ _NAMES = {
     "backspace": "⌫",
     "less_than_sign": "<",
     "greater_than_sign": ">",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
     "pageup": "PgUp",
     "pagedown": "PgDn",
     "enter": "⏎",

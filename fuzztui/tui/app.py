@@ -1,4 +1,4 @@
-"""The application: one state, five screens, one way for everything that is done.
+"""The application: one state, six screens, one way for everything that is done.
 
 Changes come in through the :class:`~fuzztui.tui.feed.Feed`, actions go out through
 :meth:`FuzzApp.perform`. Nothing in here or below reads a file in the event loop.
@@ -37,6 +37,7 @@ from fuzztui.tui.screens.findings import FindingsScreen
 from fuzztui.tui.screens.help import HelpScreen
 from fuzztui.tui.screens.log import LogScreen
 from fuzztui.tui.screens.mutants import MutantsScreen
+from fuzztui.tui.screens.operators import OperatorsScreen
 from fuzztui.tui.screens.overview import OverviewScreen
 from fuzztui.tui.status import Status, status_of
 from fuzztui.tui.steering import Steering
@@ -95,6 +96,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         "findings": FindingsScreen,
         "mutants": MutantsScreen,
         "log": LogScreen,
+        "operators": OperatorsScreen,
     }
     DEFAULT_MODE = "overview"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
@@ -377,6 +379,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             state=self.campaign.state,
             engine=self.campaign.engine,
             stage=self.campaign.stage,
+            operators=self.status.blend is not None or self.status.state == "empty",
             control=self._opening.steering is not None,
             watched=self.watched,
             alive=self._alive,
@@ -474,3 +477,6 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     def do_view_log(self) -> None:  # noqa: D102
         self.switch_mode("log")
+
+    def do_view_operators(self) -> None:  # noqa: D102
+        self.switch_mode("operators")

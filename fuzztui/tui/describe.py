@@ -11,6 +11,8 @@ from fuzztui.tui import figures
 from fuzztui.tui.themes import SEMANTIC
 from fuzztui.tui.turnwords import brought_words
 from fuzztui.wire import events as ev
+from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.mixture import CLASSES, Mixture
 from fuzztui.wire.text import several
 
 FINDS = "finds"
@@ -42,6 +44,8 @@ def command_words(command: dict[str, Any]) -> str:
     """An encoded command as a phrase: ``promote main/12``."""
     name = str(command.get("c", "?"))
     instance = str(command.get("instance", ""))
+    if name == SetMixture.name:
+        return _mixture(command) + (f" on {instance}" if instance else "")
     if "select" in command:
         words = f"{name} {command['select']}"
         words += f" to {command['to']}" if "to" in command else ""
@@ -52,6 +56,14 @@ def command_words(command: dict[str, Any]) -> str:
     if "entry" in command:
         return f"{name} {instance or '?'}/{command['entry']}"
     return f"{name} {instance}" if instance else name
+
+
+def _mixture(command: dict[str, Any]) -> str:
+    if command.get("adaptive") is True:
+        return "mixture adaptive"
+    parts = [part for name in CLASSES if isinstance(part := command.get(name), (int, float))]
+    known = len(parts) == len(CLASSES) and all(0 <= part <= 1 for part in parts)
+    return f"mixture {Mixture(*parts)}" if known else "mixture"
 
 
 def engine_words(engine: str, version: str) -> str:
@@ -130,6 +142,11 @@ def describe(event: ev.Event) -> Described:
             return Described("seeds", text, "muted", event.instance, FIGURES)
         case ev.MutantsFound() | ev.MutantState() | ev.MutantRuns() | ev.MutationStats():
             return _mutants(event)
+        case ev.OperatorFigures():
+            mode = "adaptive" if event.adaptive else "fixed"
+            parts = (finite(getattr(event, name)) for name in CLASSES)
+            text = f"{figures.count(event.trials)} trials  {Mixture(*parts)}  {mode}"
+            return Described("mixture", text, "muted", event.instance, FIGURES)
         case ev.MutantStage():
             return _turn(event)
         case ev.MutantPlaces():

@@ -18,6 +18,7 @@ from fuzztui.tui.mutantdetail import (
     side_style,
 )
 from fuzztui.tui.mutants import brief_change, place, sides
+from fuzztui.tui.signs import FINDING_SIGNS
 from fuzztui.tui.source import AROUND, Source
 from fuzztui.tui.text import plain, plain_lines
 from fuzztui.tui.turns import stage_sign
@@ -241,7 +242,7 @@ def _findings(found: Sequence[Finding]) -> list[Line]:
     for finding in found[:MEMBERS]:
         lines.append(
             [
-                Span("✗ " if finding.category == "crash" else "▲ ", finding.category),
+                Span(f"{FINDING_SIGNS.get(finding.category, '▲')} ", finding.category),
                 Span(f"{figures.clock(finding.t):>8}  ", "muted"),
                 Span(plain(finding_title(finding)), f"bold {finding.category}"),
                 Span(f"  {plain(_by(finding.instance))}", "muted"),

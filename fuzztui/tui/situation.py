@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
+from fuzztui.wire.mixture import Mixture, stuck
 
 FUZZING = frozenset({"", "running", "stalled"})
 """States of an instance that is at some queue entry now ("": nobody has said)."""
@@ -49,6 +50,12 @@ class Situation:
     minimising: bool = False
     """Whether the finding under the cursor is being made smaller already."""
     paused_replay: bool = False
+    operators: bool = False
+    """Whether the campaign has figures of operators on text, or its log was not read yet."""
+    mixture: Mixture | None = None
+    """Their mixture when all that was asked for is done; None where that is not looked at."""
+    adaptive: bool = False
+    """Whether that mixture moves by itself."""
 
 
 WhyNot = Callable[[Situation], str]
@@ -108,6 +115,8 @@ class Action:
             return "Resume instance"
         if self.id == "replay.play":
             return "Play" if now.paused_replay else "Pause"
+        if self.id == "mixture.adaptive" and now.adaptive:
+            return "Hold fixed"
         return self.label
 
 
@@ -236,6 +245,29 @@ def triable(now: Situation) -> str:
         return reason
     known = {"waiting": "it waits for its turn already", "dropped": _NEVER["dropped"]}
     return (_AT_WORK | known).get(now.phase, "") if now.stage else ""
+
+
+def operators(now: Situation) -> str:
+    """Against looking at operators on text."""
+    return "" if now.operators else "no engine of this campaign tells of operators on text"
+
+
+def mixture(now: Situation) -> str:
+    """Against changing the mixture of operators."""
+    return pausable(now) or ("" if now.mixture is not None else operators(now))
+
+
+def mixing(boundary: int, by: int) -> WhyNot:
+    """Against moving that boundary of the mixture to that side."""
+
+    def why_not(now: Situation) -> str:
+        if (reason := mixture(now)) or now.mixture is None:
+            return reason
+        if now.adaptive:
+            return "it is adaptive: A holds it fixed"
+        return stuck(now.mixture, boundary, by)
+
+    return why_not
 
 
 def row(now: Situation) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from fuzztui.model.mutation import Summary, mutants_summary
+from fuzztui.model.operators import Blend, blend
 from fuzztui.model.selectors import ENDED, pending_commands, running_time, throughput, totals
 from fuzztui.model.state import Instance, State
 from fuzztui.tui.turns import First
@@ -68,6 +69,8 @@ class Status:
     last_kill_t: float = -1.0
     first: First | None = None
     """The queue of mutants, None for campaigns that do not fuzz mutants first."""
+    blend: Blend | None = None
+    """The mixture of operators on text, None for campaigns without."""
     pending: int = 0
     """Commands that nobody has answered yet."""
     alive: bool | None = None
@@ -178,6 +181,7 @@ def status_of(
         analysis=analysis_of(state),
         last_kill_t=last_kill_t,
         first=first,
+        blend=blend(state),
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,

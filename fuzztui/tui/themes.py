@@ -48,6 +48,7 @@ BASE = (
 SEMANTIC: dict[str, str] = {
     "crash": "error",
     "hang": "warning",
+    "differs": "accent",
     "edge": "primary",
     "valid": "success",
     "corpus": "accent",

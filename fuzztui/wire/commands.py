@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .mixture import Mixture
+
 __all__ = [
     "COMMAND_NAMES",
     "MUTANT_COMMANDS",
@@ -26,6 +28,7 @@ __all__ = [
     "RequeueMutants",
     "ResetEntry",
     "Resume",
+    "SetMixture",
     "SkipCurrent",
     "SkipEntry",
     "SkipMutants",
@@ -118,6 +121,27 @@ class Minimise(Command):
     name: ClassVar[str] = "minimise"
     file: str
     instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetMixture(Command):
+    """Make steps of the classes havoc, text and splice so probable; they add to 1.
+
+    ``adaptive``: from there on what pays becomes more probable by itself; else they stay as
+    they are set. ``instance`` "" means all.
+    """
+
+    name: ClassVar[str] = "mixture"
+    havoc: float
+    text: float
+    splice: float
+    adaptive: bool = False
+    instance: str = ""
+
+    @property
+    def mixture(self) -> Mixture:
+        """The three as one, which knows what is wrong with it."""
+        return Mixture(self.havoc, self.text, self.splice)
 
 
 # Mutants are named by a selection (see :mod:`fuzztui.wire.selection`): one id, or all of a

@@ -37,6 +37,7 @@ __all__ = [
     "Message",
     "MutantPlaces",
     "MutantStage",
+    "OperatorFigures",
     "Record",
     "Resources",
     "StageStarted",
@@ -328,6 +329,7 @@ class FindingSaved(Event):
 class FindingDescribed(Event):
     """What re-running or the engine itself found out about a finding.
 
+    ``category`` is crash, hang, or differs (from a second implementation; a file in crashes/).
     ``signature`` groups findings with one cause (or, of a watched campaign, whose target is
     never run, with one signal: :mod:`fuzztui.wire.signals`); ``title`` is one line for people
     ("ZeroDivisionError: division by zero"), ``place`` "file.py:12 in func",
@@ -481,6 +483,36 @@ class MutantPlaces(Event):
 
     kind: ClassVar[str] = "mutant_places"
     places: dict[str, Any] = field(default_factory=dict)
+
+
+# ----------------------------------------------------------------- operators
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFigures(Event):
+    """What a text engine's operators have done: cumulative, over all starts of the instance.
+
+    ``havoc``, ``text``, ``splice``: how probable steps of that class are now, together 1;
+    ``adaptive``: whether what pays becomes more probable by itself. ``trials``: inputs made.
+    ``names`` are the arms (:mod:`fuzztui.wire.mixture`), the lists after it have a figure
+    for each: ``tried``: drawn; ``applied``: changed the input; ``found``, ``crashes``: trials
+    with it among their steps that became a queue entry, or a crash or hang; ``weights``: how
+    probable it is within its class, of 1,000,000.
+    """
+
+    kind: ClassVar[str] = "operator_figures"
+    instance: str
+    havoc: float = 0.0
+    text: float = 0.0
+    splice: float = 0.0
+    adaptive: bool = False
+    trials: int = 0
+    names: list[str] = field(default_factory=list)
+    tried: list[int] = field(default_factory=list)
+    applied: list[int] = field(default_factory=list)
+    found: list[int] = field(default_factory=list)
+    crashes: list[int] = field(default_factory=list)
+    weights: list[int] = field(default_factory=list)
 
 
 # ------------------------------------------------------------------ steering

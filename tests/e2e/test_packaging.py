@@ -15,6 +15,9 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = [
     "fuzztui/engines/core/loop.py",
     "fuzztui/engines/zest/engine.py",
+    "fuzztui/engines/text/mutate.c",
+    "fuzztui/engines/text/operators.h",
+    "fuzztui/supervise/afl/text.c",
     "fuzztui/themes/midwatch.toml",
     "fuzztui/sample_campaigns/tomllib-zest.toml",
     "fuzztui/tui/fuzztui.tcss",

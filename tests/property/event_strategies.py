@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields
 from hypothesis import strategies as st
 
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import COMMAND_NAMES
+from fuzztui.wire.commands import COMMAND_NAMES, SetMixture
 from fuzztui.wire.events import (
     EVENT_KINDS,
     CommandIssued,
@@ -19,6 +19,7 @@ from fuzztui.wire.events import (
     MutantsFound,
     MutantStage,
     MutantState,
+    OperatorFigures,
     Record,
     StageStarted,
     Unknown,
@@ -84,6 +85,10 @@ STAGES = [
     "queued", "building", "built", "pruning", "fuzzing", "fuzzing", "collecting", "done", "failed",
     "dropped", "refused", "?",
 ]  # fmt: skip
+ARMS = st.sampled_from(
+    ["havoc", "swap-args", "fragment", "swap-args", "[/x]\x1b[31m", "", "x" * 300]
+)
+ARM_FIGURES = st.lists(st.one_of(INTS, INTS, HOSTILE_JSON), max_size=5)
 KEYS = ["main/0", "main/1", "w1/0", "w1/3", "handed/2", "seed:x", "", "/"]
 SYNC = st.sampled_from(["", "main", "w1", "handed"])
 OWN = {
@@ -106,6 +111,11 @@ OWN = {
     (MutantStage, "costs"): FIGURES_BY_NAME,
     (MutantStage, "brought"): FIGURES_BY_NAME,
     (MutantPlaces, "places"): st.dictionaries(MUTANTS, st.one_of(FLOATS, HOSTILE_JSON), max_size=4),
+    (OperatorFigures, "names"): st.lists(st.one_of(ARMS, ARMS, ARMS, HOSTILE_JSON), max_size=5),
+    **{
+        (OperatorFigures, name): ARM_FIGURES
+        for name in ("tried", "applied", "found", "crashes", "weights")
+    },
     (MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
 }
 """Fields that mean something else than others of their name or type."""
@@ -138,7 +148,13 @@ def of_kind(cls, floats=FLOATS):
     return st.fixed_dictionaries(required, optional=optional).map(lambda kw: cls(**kw))
 
 
-COMMANDS = st.one_of([of_kind(c) for c in COMMAND_NAMES.values()])
+MIXTURES = st.builds(
+    SetMixture,
+    *([st.sampled_from([0, 0.25, 0.5, 1.0])] * 3),
+    st.booleans(),
+    st.sampled_from(["", "main", "w1"]),
+)
+COMMANDS = st.one_of([*(of_kind(c) for c in COMMAND_NAMES.values()), MIXTURES])
 ISSUED = st.builds(CommandIssued, st.sampled_from(["c1", "c2", "c9"]), COMMANDS.map(encode_command))
 UNKNOWN = st.builds(Unknown, st.sampled_from(["later_kind", "another"]), FLAT)
 

@@ -11,7 +11,7 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.model import first, selectors
+from fuzztui.model import first, operators, selectors
 from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, Mark, from_json, tables, to_json
 from fuzztui.model.fold import apply
@@ -27,6 +27,7 @@ from fuzztui.wire.events import (
     Record,
     Stats,
 )
+from fuzztui.wire.mixture import MOST_ARMS, MOST_NAME
 
 thorough = settings(max_examples=examples(80))
 
@@ -293,3 +294,31 @@ def test_rows_are_shared_and_never_changed():
     with pytest.raises(AttributeError):
         state.instances["main"].nothing = 1
     assert replace(Changes(), campaign=True) | Changes() == Changes(campaign=True)
+
+
+@thorough
+@given(logs(max_size=60, floats=HOSTILE_FLOATS))
+def test_operators_can_always_be_told_of(records):
+    state = folded(records)
+    for name, f in state.operators.items():
+        assert name in state.instances
+        assert len(f.names) == len(set(f.names)) <= MOST_ARMS
+        assert all(isinstance(n, str) and 0 < len(n) <= MOST_NAME for n in f.names)
+        for figures in (f.tried, f.applied, f.found, f.crashes, f.weights):
+            assert len(figures) == len(f.names)
+            assert all(type(n) is int and n >= 0 for n in figures)
+        assert name in state.mixed
+    rows = operators.arms(state)
+    for arm in rows.values():
+        assert arm.applied == sum(
+            f.applied[f.names.index(arm.name)]
+            for f in state.operators.values()
+            if arm.name in f.names
+        )
+        assert 0 <= arm.share <= 1
+        assert 0 <= arm.bar <= 1
+    whole = operators.blend(state)
+    assert (whole is None) == (not state.operators)
+    assert whole is None or all(arm.found for arm in whole.best)
+    for _, command in operators.pending_mixtures(state):
+        assert not command.mixture.problem

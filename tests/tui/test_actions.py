@@ -13,12 +13,14 @@ from fuzztui.tui.screens.help import help_lines
 from fuzztui.tui.screens.listing import ListingScreen
 from fuzztui.tui.screens.log import LogScreen
 from fuzztui.tui.screens.mutants import MutantsScreen
+from fuzztui.tui.screens.operators import OperatorsScreen
 from fuzztui.tui.screens.overview import OverviewScreen
 from fuzztui.tui.widgets.footer import actions_for
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.commands import COMMAND_NAMES
+from fuzztui.wire.mixture import Mixture
 
-SCREENS = (OverviewScreen, CorpusScreen, FindingsScreen, MutantsScreen, LogScreen)
+SCREENS = (OverviewScreen, CorpusScreen, FindingsScreen, MutantsScreen, LogScreen, OperatorsScreen)
 OWNERS = {
     "app": FuzzApp,
     "table": BigTable,
@@ -29,10 +31,12 @@ OWNERS = {
     "findings": FindingsScreen,
     "mutants": MutantsScreen,
     "log": LogScreen,
+    "operators": OperatorsScreen,
 }
 READY = Situation(
-    state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES)
-)
+    state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
+    operators=True, mixture=Mixture(0.25, 0.5, 0.25),
+)  # fmt: skip
 
 
 def test_ids_are_unique():

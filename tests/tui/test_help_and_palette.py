@@ -93,7 +93,7 @@ async def test_at_80_columns_the_findings_say_how_to_minimise(drive):
 
 
 async def test_the_help_breaks_lines_between_words_and_below_their_start(drive):
-    async with drive(fleet(4), size=(80, 24)) as d:
+    async with drive(fleet(4), size=(80, 30)) as d:
         await d.press("question_mark")
         await d.until(lambda: "Let the instance leave" in d.text())
         lines = d.lines()

@@ -3,6 +3,7 @@
 import pytest
 from fakes import running, started
 from fleet import fleet
+from mixed import mixed
 from mutated import mutated
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from turnlog import midway, on_target
@@ -57,6 +58,26 @@ FLEETS = {
     "watched-120x40": ((120, 40), 50, True),
     "watched-80x24": ((80, 24), 50, True),
 }
+
+
+# The same of a text engine: one instance and a fixed mixture, or three and an adaptive one.
+MIXED = {
+    "operators-80x24": ((80, 24), "6", 1),
+    "operators-120x40": ((120, 40), "6", 3),
+    "overview-text-80x24": ((80, 24), "1", 3),
+    "overview-text-120x40": ((120, 40), "1", 1),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+async def test_screen_of_a_text_engine(drive, picture, name):
+    size, key, many = MIXED[name]
+    instances = ("main", "s1", "s2")[:many]
+    async with drive(mixed(instances=instances, adaptive=many > 1), size=size, run=None) as d:
+        await d.press(key, "j")
+        await d.until(lambda: "0:10:00" in d.text())
+        await d.still()
+        assert d.text() + "\n" == picture
 
 
 @pytest.mark.parametrize("name", FLEETS)

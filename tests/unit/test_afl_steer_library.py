@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fuzztui.supervise.afl import library
-from fuzztui.supervise.afl.library import HEADER, SOURCE, steering_library
+from fuzztui.supervise.afl.library import STEER, steering_library
 from fuzztui.supervise.relay import Relay
 from fuzztui.supervise.steer import _append
 from fuzztui.wire.codec import decode_event
@@ -41,13 +41,15 @@ def build(tmp_path_factory):
     def build(**constants: int) -> ctypes.CDLL:
         key = tuple(sorted(constants.items()))
         if key not in made:
-            source = SOURCE.read_text()
+            steer, *headers = STEER.files
+            source = steer.read_text()
             for name, value in constants.items():
                 source, n = re.subn(rf"(#define {name}) [^/\n]*", rf"\1 {value} ", source)
                 assert n == 1, name
             directory = tmp_path_factory.mktemp("steer")
             (directory / "steer.c").write_text(source)
-            shutil.copy(HEADER, directory)
+            for header in headers:
+                shutil.copy(header, directory)
             made[key] = compiled(directory / "steer.c", directory / "steer.so")
         return made[key]
 

@@ -28,6 +28,14 @@ from fuzztui.supervise.names import Name, parse_name
             "id:000000,sig:11,src:000003,time:7,execs:8,op:havoc,rep:2",
             Name(0, (3,), "havoc,rep:2", sig=11, time_ms=7, execs=8),
         ),
+        (
+            "id:000003,src:000001+000002,time:1,execs:2,op:swap-args+havoc,rep:3,+cov",
+            Name(3, (1,), "swap-args+havoc,rep:3", time_ms=1, execs=2, cov=True),
+        ),
+        (
+            "id:000003,src:000001+000002,op:swap-args+balanced,rep:2",
+            Name(3, (1, 2), "swap-args+balanced,rep:2"),
+        ),
         ("id:000003,src:000000,op:(null),pos:0", Name(3, (0,), "(null),pos:0")),
         ("id:000003,src:000000,op:my, own: text,id:9", Name(3, (0,), "my, own: text,id:9")),
         ("id:000003,src:000000,op:lib.so,pos:0", Name(3, (0,), "lib.so,pos:0")),

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #define MAX_SAID 1000      /* bytes of a line that we write */
 #define MAX_OWED (1 << 20) /* bytes of lines that wait for a full disk */
+#define MAX_ID 200         /* bytes of a command's id */
 
 typedef struct {
   const char *at;
@@ -24,13 +26,11 @@ typedef struct { /* a file that somebody appends lines to */
   char *path;
   off_t at;
   int endless; /* inside a line that is too long to mean anything */
-  int torn;    /* the last read ended in the middle of a line */
   char buffer[1 << 16];
 } inbox;
 
 typedef struct { /* a file that we append lines to */
   char *path;
-  int torn;   /* what is there does not end with a newline */
   char *owed; /* whole lines that are not written yet */
   size_t n, room;
 } outbox;
@@ -64,10 +64,8 @@ static void read_lines(inbox *file, void (*take)(void *, text), void *whom) {
   if (fd < 0) return;
   for (;;) {
     ssize_t n = pread(fd, file->buffer, sizeof file->buffer, file->at);
-    file->torn = file->endless;
     if (n <= 0) break;
     char *start = file->buffer, *end = start + n, *newline;
-    file->torn = end[-1] != '\n';
     while (start < end && (newline = memchr(start, '\n', (size_t)(end - start)))) {
       if (!file->endless) take(whom, (text){start, (size_t)(newline - start)});
       file->endless = 0;
@@ -86,18 +84,18 @@ static void read_lines(inbox *file, void (*take)(void *, text), void *whom) {
 /* Write what is owed, a line and a write() each. What the disk has no room for stays. */
 static void pay(outbox *file) {
   if (!file->n) return;
-  int fd = open_regular(file->path, O_WRONLY | O_APPEND | O_CREAT);
+  int fd = open_regular(file->path, O_RDWR | O_APPEND | O_CREAT);
   if (fd < 0) return;
+  char last = '\n';
+  off_t size = lseek(fd, 0, SEEK_END);
+  if (size > 0 && pread(fd, &last, 1, size - 1) != 1) last = 0;
   while (file->n) {
-    /* A line that was cut short, ours or a dead predecessor's, ends before the next. */
-    if (file->torn && write(fd, "\n", 1) != 1) break;
-    file->torn = 0;
+    /* A line that was cut short, by whomever, ends before the next. */
+    if (last != '\n' && write(fd, "\n", 1) != 1) break;
+    last = '\n';
     size_t n = (size_t)((char *)memchr(file->owed, '\n', file->n) + 1 - file->owed);
     ssize_t written = write(fd, file->owed, n);
-    if (written != (ssize_t)n) {
-      file->torn = written > 0;
-      break;
-    }
+    if (written != (ssize_t)n) break;
     file->n -= n;
     memmove(file->owed, file->owed + n, file->n);
   }
@@ -179,7 +177,7 @@ static int is(text value, const char *word) {
 }
 
 /* A number of up to seven digits at the start of a text, -1 if there is none. */
-static long number(const char *p, size_t n) {
+static inline long number(const char *p, size_t n) {
   long value = 0;
   size_t digits = 0;
   for (; digits < n && p[digits] >= '0' && p[digits] <= '9'; digits++) {
@@ -187,4 +185,35 @@ static long number(const char *p, size_t n) {
     value = 10 * value + (p[digits] - '0');
   }
   return digits ? value : -1;
+}
+
+/* ---------------------------------------------------------------- commands */
+
+/* A command's id without its quotes. It stays escaped as it came and goes back like that. */
+static text id_of(text object) {
+  text id = member(object, "id");
+  if (id.n < 2 || id.n > MAX_ID || *id.at != '"') return (text){"", 0};
+  return (text){id.at + 1, id.n - 2};
+}
+
+typedef struct { /* hashes of texts */
+  uint64_t *hash;
+  size_t n, room;
+} set;
+
+static uint64_t hash(text value) {
+  uint64_t h = 14695981039346656037ULL; /* FNV-1a */
+  for (size_t i = 0; i < value.n; i++) h = (h ^ (uint8_t)value.at[i]) * 1099511628211ULL;
+  return h;
+}
+
+static int has(const set *all, uint64_t h) {
+  for (size_t i = all->n; i-- > 0;)
+    if (all->hash[i] == h) return 1;
+  return 0;
+}
+
+static void add(set *all, uint64_t h) {
+  if (!has(all, h) && grow((void **)&all->hash, &all->room, all->n + 1, sizeof h))
+    all->hash[all->n++] = h;
 }

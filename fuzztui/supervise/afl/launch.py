@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import re
@@ -16,10 +17,11 @@ from pathlib import Path
 import psutil
 
 from fuzztui.campaign import Campaign
+from fuzztui.engines.text.block import BLOCK
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.build import build_target
-from fuzztui.supervise.afl.library import steering_library
+from fuzztui.supervise.afl.library import steering_library, text_library
 from fuzztui.supervise.afl.minimise import minimiser
 from fuzztui.supervise.afl.refusal import (
     begin_log,
@@ -67,6 +69,7 @@ _ALWAYS = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1"}
 
 _MUTATORS = "AFL_CUSTOM_MUTATOR_LIBRARY"
 _STEERED = ("skip", "promote", "reset")
+_MIXTURE = "mixture"
 _SIGNALLED = {
     "pause": signal.SIGSTOP,
     "resume": signal.SIGCONT,
@@ -87,6 +90,8 @@ class _Plan:
     library: Path | None
     unsteered: str
     """Why not, in words."""
+    textual: bool
+    """Does it mutate inputs as text?"""
 
 
 class AflFuzz:
@@ -99,9 +104,10 @@ class AflFuzz:
 
     def __init__(self) -> None:
         self._library: tuple[Path | None, str] | None = None
+        self._text: Path | None = None
 
     def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
-        """Build the target, gather the seeds, compile the steering library."""
+        """Build the target, gather the seeds, compile the libraries."""
         if shutil.which(_tool(campaign, "afl-fuzz")) is None:
             raise SupervisorError(_no_afl(campaign))
         build_target(campaign, home.path, progress)
@@ -113,6 +119,13 @@ class AflFuzz:
         self._library = steering_library(progress)
         if reason := self._library[1]:
             progress(f"queue entries cannot be skipped or promoted: {reason}")
+        if campaign.text:
+            self._text, reason = text_library(progress)
+            if reason:
+                raise SupervisorError(
+                    f"[text]: afl-fuzz needs the mutator as a library: {reason}. Without [text] "
+                    'it mutates bytes; engine.kind = "text" needs no library'
+                )
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """The command line and the environment: it goes on where there is work already."""
@@ -137,7 +150,11 @@ class AflFuzz:
             *options,
             *("--", *campaign.target["command"]),
         ]
-        env = _environment(plan, home, name, cpu_given="-b" in Options((tuple(options),)).flags)
+        mutators = [*filter(None, (plan.library, self._mutator() if plan.textual else None))]
+        cpu_given = "-b" in Options((tuple(options),)).flags
+        env = _environment(plan, home, name, mutators, cpu_given=cpu_given)
+        if plan.textual:
+            env |= _textual(campaign, home, directory, options)
         assignments = [f"{key}={value}" for key, value in env.items()]
         begin_log(directory, shlex.join(["env", *assignments, *argv]))
         return Launch(argv, env, Path(campaign.target["cwd"]))
@@ -146,13 +163,18 @@ class AflFuzz:
         """What it can be told while it runs."""
         plan = self._plan(campaign, index)
         able = [*_SIGNALLED, "stop", "add-seed", "minimise"]
-        unable = dict.fromkeys(_STEERED, plan.unsteered)
+        unable = dict.fromkeys(_STEERED, plan.unsteered) if plan.unsteered else {}
+        able += () if plan.unsteered else _STEERED
+        if plan.textual:
+            able.append(_MIXTURE)
+        elif campaign.text:
+            unable[_MIXTURE] = plan.unsteered
         return InstanceHello(
             instance=instance_names(campaign)[index],
             engine="afl-fuzz",
             version=_version(_tool(campaign, "afl-fuzz")),
-            capabilities=able if plan.unsteered else [*able, *_STEERED],
-            unable=unable if plan.unsteered else {},
+            capabilities=able,
+            unable=unable,
         )
 
     def has_finished(self, directory: Path, status: int | None) -> bool:
@@ -201,8 +223,8 @@ class AflFuzz:
             env = {**campaign.target["env"], **chosen.env}
         if MOPT in chosen.flags | for_all.flags:
             why = "it runs with -L (MOpt), which afl-fuzz does not combine with custom mutators"
-            return _Plan(chosen, for_all, env, None, why)
-        return _Plan(chosen, for_all, env, *self._steering())
+            return _Plan(chosen, for_all, env, None, why, textual=False)
+        return _Plan(chosen, for_all, env, *self._steering(), textual=bool(campaign.text))
 
     def _steering(self) -> tuple[Path | None, str]:
         """The library, which is compiled where there was no setup: its fleet was adopted.
@@ -212,6 +234,14 @@ class AflFuzz:
         if self._library is None or ((path := self._library[0]) and not path.exists()):
             self._library = steering_library()
         return self._library
+
+    def _mutator(self) -> Path:
+        """The same for the one that mutates text. Raises OSError: nothing else will do."""
+        if self._text is None or not self._text.exists():
+            self._text, reason = text_library()
+            if self._text is None:
+                raise OSError(errno.ENOPKG, reason, "the library that mutates text")
+        return self._text
 
 
 _FIGURES = re.compile(rb"\s*start_time\s*:\s*\d+\s+last_update\s*:\s*\d+")
@@ -265,7 +295,9 @@ def _ours(campaign: Campaign, index: int, resumed: bool) -> Options:
     return Options(tuple(args))
 
 
-def _environment(plan: _Plan, home: RunDir, name: str, *, cpu_given: bool) -> dict[str, str]:
+def _environment(
+    plan: _Plan, home: RunDir, name: str, mutators: list[Path], *, cpu_given: bool
+) -> dict[str, str]:
     """Variables for one instance, in addition to our own."""
     said = {**os.environ, **plan.env}
     env = {key: value for key, value in _DEFAULTS.items() if key not in said}
@@ -278,12 +310,31 @@ def _environment(plan: _Plan, home: RunDir, name: str, *, cpu_given: bool) -> di
             "AFL_STATSD_HOST": "127.0.0.1",
             "AFL_STATSD_PORT": str(port),
         }
-    if plan.library:
+    if mutators:
         directory = home.instance(name)
-        env[_MUTATORS] = ";".join(filter(None, (str(plan.library), said.get(_MUTATORS))))
+        others = filter(None, (said.get(_MUTATORS),))
+        env[_MUTATORS] = ";".join([*map(str, mutators), *others])
         env["FUZZTUI_CONTROL"] = str(directory / "control.jsonl")
         env["FUZZTUI_EVENTS"] = str(directory / "events.jsonl")
     return env
+
+
+def _textual(
+    campaign: Campaign, home: RunDir, directory: Path, options: list[str]
+) -> dict[str, str]:
+    """What ``text.c`` is told; it reads the dictionaries of afl-fuzz's options itself."""
+    text = campaign.text
+    parts = (f"{text[name]:.9g}" for name in ("havoc", "text", "splice"))
+    flags = split_options(options).args
+    tokens = (arg[1] if len(arg) > 1 else arg[0][2:] for arg in flags if arg[0].startswith("-x"))
+    return {
+        "AFL_CUSTOM_MUTATOR_ONLY": "1",
+        "FUZZTUI_TEXT": ",".join([*parts, str(int(text["adaptive"]))]),
+        "FUZZTUI_TEXT_BLOCK": str(directory / BLOCK),
+        "FUZZTUI_TEXT_POOL": str(home.pool) if text["language"] else "",
+        "FUZZTUI_TEXT_WITHOUT": ",".join(text["without"]),
+        "FUZZTUI_TEXT_TOKENS": "\n".join(str(Path(campaign.target["cwd"]) / t) for t in tokens),
+    }
 
 
 MORE_PROCESSES = 1000

@@ -1,6 +1,6 @@
-"""The library that steers afl-fuzz (``steer.c``), compiled on first use.
+"""Our libraries for afl-fuzz, compiled on first use: one steers it, one mutates text.
 
-It is shipped as source: afl-fuzz is compiled for this machine, our wheel for all of them.
+They are shipped as source: afl-fuzz is compiled for this machine, our wheel for all of them.
 """
 
 from __future__ import annotations
@@ -12,42 +12,99 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["steering_library"]
+from fuzztui.engines import text
 
-SOURCE = Path(__file__).with_name("steer.c")
-HEADER = Path(__file__).with_name("jsonl.h")
-FLAGS = ("-O2", "-Wall", "-Wextra", "-shared", "-fPIC")
+__all__ = ["STEER", "TEXT", "Library", "operators_library", "steering_library", "text_library"]
+
+FLAGS = ("-std=gnu11", "-O2", "-fno-semantic-interposition", "-Wall", "-Wextra", "-shared", "-fPIC")
+
+_HERE = Path(__file__).parent
+_CORE = Path(text.__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """What one is made of."""
+
+    name: str
+    purpose: str
+    sources: tuple[Path, ...]
+    include: tuple[Path, ...] = ()
+    """Where its headers are; beside those of the first source."""
+
+    @property
+    def files(self) -> list[Path]:
+        """All that goes into it, or may."""
+        directories = {source.parent for source in self.sources} | set(self.include)
+        headers = (path for d in sorted(directories) for path in sorted(d.glob("*.h")))
+        return [*self.sources, *headers]
+
+    @property
+    def options(self) -> list[str]:
+        """What the compiler is told, but for the result's name."""
+        return [*FLAGS, *(f"-I{path}" for path in self.include), *map(str, self.sources)]
+
+
+STEER = Library("steer", "steers afl-fuzz", (_HERE / "steer.c",))
+TEXT = Library(
+    "text",
+    "mutates text",
+    (_HERE / "text.c", _CORE / "mutate.c", _CORE / "pool.c"),
+    (_CORE,),
+)
 
 _TIMEOUT_S = 60
 _SEPARATORS = ";:,"
 """Of paths in AFL_CUSTOM_MUTATOR_LIBRARY: a path cannot have them."""
 
 
-def steering_library(
-    progress: Callable[[str], None] = lambda words: None,
-) -> tuple[Path | None, str]:
-    """The compiled library, or None and the reason why there is none, for the user.
+Progress = Callable[[str], None]
 
-    ``progress`` is told when it has to be compiled, which takes a tenth of a second.
+
+def _silent(words: str) -> None:
+    pass
+
+
+def steering_library(progress: Progress = _silent) -> tuple[Path | None, str]:
+    """The library that skips and promotes entries of the queue (``steer.c``).
+
+    Or None, and the reason why there is none, for the user. ``progress`` is told when it has
+    to be compiled, which takes a tenth of a second.
     """
+    return _library(STEER, progress)
+
+
+def text_library(progress: Progress = _silent) -> tuple[Path | None, str]:
+    """The custom mutator for text (``text.c``), as :func:`steering_library` gives its own."""
+    return _library(TEXT, progress)
+
+
+def operators_library(progress: Progress = _silent) -> tuple[Path | None, str]:
+    """The text operators and the splicing for ctypes: they are in the same library."""
+    return _library(TEXT, progress)
+
+
+def _library(library: Library, progress: Progress) -> tuple[Path | None, str]:
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if compiler is None:
         return None, "no C compiler: install gcc or clang"
     try:
         version = _run([compiler, "--version"]).stdout
-        parts = [SOURCE.read_bytes(), HEADER.read_bytes(), version, *map(os.fsencode, FLAGS)]
+        parts = [path.read_bytes() for path in library.files]
+        parts += [version, *map(os.fsencode, FLAGS)]
         key = hashlib.sha256(b"\0".join(parts)).hexdigest()
         reason = "there is no directory to keep it in: set XDG_CACHE_HOME"
         for cache in _caches():
-            library = cache / f"steer-{key[:16]}.so"
-            if _safe(library, stat.S_ISREG):
-                return library, ""
-            progress("compiling the library that steers afl-fuzz")
-            reason = _compile(compiler, library)
+            path = cache / f"{library.name}-{key[:16]}.so"
+            if _safe(path, stat.S_ISREG):
+                return path, ""
+            progress(f"compiling the library that {library.purpose}")
+            reason = _compile(compiler, library, path)
             if not reason:
-                return library, ""
+                return path, ""
     except (OSError, subprocess.SubprocessError) as e:
         reason = str(e)
     return None, f"cannot be compiled: {reason}"
@@ -81,24 +138,24 @@ def _safe(path: Path, kind: Callable[[int], bool]) -> bool:
     return kind(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
-def _compile(compiler: str, library: Path) -> str:
+def _compile(compiler: str, library: Library, path: Path) -> str:
     """Make the library, whole or not at all; returns why not. Raises SubprocessError."""
     try:
-        return _compile_into(compiler, library)
+        return _compile_into(compiler, library, path)
     except OSError as e:
-        return f"{e.filename or library}: {e.strerror or e}"
+        return f"{e.filename or path}: {e.strerror or e}"
 
 
-def _compile_into(compiler: str, library: Path) -> str:
-    with tempfile.TemporaryDirectory(dir=library.parent) as directory:
-        fresh = Path(directory) / library.name
-        done = _run([compiler, *FLAGS, "-o", str(fresh), str(SOURCE)])
+def _compile_into(compiler: str, library: Library, path: Path) -> str:
+    with tempfile.TemporaryDirectory(dir=path.parent) as directory:
+        fresh = Path(directory) / path.name
+        done = _run([compiler, "-o", str(fresh), *library.options])
         if done.returncode or not fresh.is_file():
             said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
             error = next((line for line in said if "error" in line), (said or ["no word"])[0])
             return f"{compiler} says: {error}"
         fresh.chmod(0o700)
-        fresh.replace(library)
+        fresh.replace(path)
     return ""
 
 

@@ -31,12 +31,6 @@
 #define VISIT (100 * MS)        /* who stays that long with an entry has fuzzed it */
 #define HICCUP (20 * MS)        /* a longer gap was not spent refusing: a pause, a visit */
 #define CLOCK_EVERY 32          /* refusals; one takes less than a microsecond */
-#define MAX_ID 200              /* bytes of a command's id */
-
-typedef struct { /* hashes of texts */
-  uint64_t *hash;
-  size_t n, room;
-} set;
 
 typedef struct { /* one bit an entry */
   uint8_t *byte;
@@ -72,23 +66,6 @@ typedef struct {
 } steering;
 
 /* ------------------------------------------------------------------ memory */
-
-static uint64_t hash(text value) {
-  uint64_t h = 14695981039346656037ULL; /* FNV-1a */
-  for (size_t i = 0; i < value.n; i++) h = (h ^ (uint8_t)value.at[i]) * 1099511628211ULL;
-  return h;
-}
-
-static int has(const set *all, uint64_t h) {
-  for (size_t i = all->n; i-- > 0;)
-    if (all->hash[i] == h) return 1;
-  return 0;
-}
-
-static void add(set *all, uint64_t h) {
-  if (!has(all, h) && grow((void **)&all->hash, &all->room, all->n + 1, sizeof h))
-    all->hash[all->n++] = h;
-}
 
 static void drop(set *all, uint64_t h) {
   for (size_t i = all->n; i-- > 0;)
@@ -147,13 +124,6 @@ static int look(const steering *s, long entry, uint64_t *name, int *there, int *
 }
 
 /* ---------------------------------------------------------------- commands */
-
-/* A command's id without its quotes. It stays escaped as it came and goes back like that. */
-static text id_of(text object) {
-  text id = member(object, "id");
-  if (id.n < 2 || id.n > MAX_ID || *id.at != '"') return (text){"", 0};
-  return (text){id.at + 1, id.n - 2};
-}
 
 static const char *steer_of(const steering *s, long entry) {
   for (size_t i = 0; i < s->n_turns; i++)
@@ -406,7 +376,6 @@ void *afl_custom_init(void *afl, unsigned seed) {
   s->insisted = -1;
   inbox past = {.path = s->events.path};
   read_lines(&past, recall, s);
-  s->events.torn = past.torn;
   read_lines(&s->control, expire, s);
   pay(&s->events);
   return s;

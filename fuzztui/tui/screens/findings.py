@@ -18,6 +18,7 @@ from fuzztui.tui.hexview import Preview, reading
 from fuzztui.tui.mutants import brief_place
 from fuzztui.tui.places import place_of, settled
 from fuzztui.tui.screens.listing import ListingScreen
+from fuzztui.tui.signs import FINDING_SIGNS
 from fuzztui.tui.situation import over
 from fuzztui.tui.steering import minimisings
 from fuzztui.tui.widgets.canvas import Line
@@ -25,8 +26,6 @@ from fuzztui.tui.widgets.columns import Cell, Column
 from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.commands import Minimise
-
-_SIGNS = {"crash": "✗ crash", "hang": "▲ hang"}
 
 
 class FindingsScreen(ListingScreen[Finding, Preview]):
@@ -186,7 +185,8 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
 
 
 def _kind(finding: Finding) -> Cell:
-    return _SIGNS.get(finding.category, finding.category), finding.category
+    sign = FINDING_SIGNS.get(finding.category, "")
+    return f"{sign} {finding.category}".lstrip(), finding.category
 
 
 def _by(finding: Finding) -> Cell:

@@ -26,6 +26,7 @@ from fuzztui.tui.widgets.chart import Chart, Curve
 from fuzztui.tui.widgets.columns import Cell
 from fuzztui.tui.widgets.eventlist import EventList
 from fuzztui.tui.widgets.instancestrip import InstanceStrip
+from fuzztui.tui.widgets.mixtureline import MixtureLine
 from fuzztui.tui.widgets.mutationline import MutationLine
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.tui.widgets.tiles import Tiles
@@ -105,6 +106,7 @@ class OverviewScreen(CampaignScreen):
         """Tiles, charts, instances, events."""
         yield Tiles()
         yield MutationLine()
+        yield MixtureLine()
         yield Grid(
             *(
                 Chart(
@@ -184,6 +186,7 @@ class OverviewScreen(CampaignScreen):
     def _show_totals(self, status: Status) -> None:
         self.query_one(Tiles).show(status)
         self.query_one(MutationLine).show(status)
+        self.query_one(MixtureLine).show(status)
 
     def _lay_out(self, state: State) -> None:
         """Where there are mutants, kills take the place of the chart that says least."""

@@ -19,6 +19,8 @@ TABS = (
     ("mutants", "4", "Mutants"),
     ("log", "5", "Log"),
 )
+OPERATORS = ("operators", "6", "Operators")
+"""Only where there are any."""
 
 
 class Header(StatusCanvas):
@@ -75,7 +77,8 @@ class Header(StatusCanvas):
     def _where(self, width: int) -> Line:
         tabs: list[Span] = [Span(" ")]
         short, tight = width < 76, width < 100
-        for tab, key, title in TABS:
+        with_operators = self._status.blend is not None or self._tab == OPERATORS[0]
+        for tab, key, title in (*TABS, OPERATORS) if with_operators else TABS:
             text = title[:4] if short else title
             here = tab == self._tab
             tabs.append(Span(f"{key} ", "muted", tab))
@@ -97,7 +100,8 @@ class Header(StatusCanvas):
                 return [*clock, Span(" "), Span(full, "primary"), Span(rest, "gauge"), *ends]
         if s.paused_s and s.by_time:
             return [*clock, Span(f" {figures.percent(share, 1)} ", "muted")]
-        return [*clock, Span(f" / {self._limit()} ", "muted")]
+        whole = [*clock, Span(f" / {self._limit()} ", "muted")]
+        return whole if width_of(whole) < room else clock
 
     def _ends(self, share: float) -> Iterator[tuple[list[Span], int]]:
         """What stands behind the gauge, the fullest first, and the cells that leaves it at least.

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from textual.message import Message
 
 from fuzztui.tui import figures
+from fuzztui.tui.signs import FINDING_SIGNS
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span, width_of
 
 Mark = tuple[float, str]
-"""Campaign time and category (crash or hang)."""
-
-_SIGNS = {"crash": "✗", "hang": "▲"}
+"""Campaign time and category."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Timeline(Canvas):
         at = self._cell(p.t)
         cells = [("━", "primary") if i < at else ("─", "gauge") for i in range(bar)]
         for t, category in self._marks:
-            cells[self._cell(t)] = (_SIGNS.get(category, "✗"), category)
+            cells[self._cell(t)] = (FINDING_SIGNS.get(category, "✗"), category)
         if bar > 1:
             cells[at] = ("●" if cells[at][0] in "━─" else cells[at][0], "bold primary reverse")
         return [[*left, *_runs(cells), *right]]

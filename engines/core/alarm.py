@@ -1,0 +1,45 @@
+"""Messages that are bugs, whatever is raised: a compiler's "internal error"."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from fuzztui.engines.core.failures import qualified
+from fuzztui.engines.core.guard import TrialTimeout
+
+__all__ = ["Alarm", "without_numbers"]
+
+_TEXT: Final = 10_000
+_SAID: Final = 80
+_NUMBER: Final = re.compile(r"\d+")
+
+
+def without_numbers(text: str) -> str:
+    """On one line, numbers replaced: line numbers and sizes are the input's, not the cause's."""
+    return _NUMBER.sub("#", " ".join(text.split()))[:_SAID]
+
+
+class Alarm:
+    """Looks for a pattern in an exception's class and message."""
+
+    def __init__(self, pattern: str) -> None:
+        """A regular expression, searched for. Raises ``re.error``."""
+        self._search = re.compile(pattern).search
+
+    def said(self, error: BaseException) -> str:
+        """What matched: on one line, numbers replaced, at most 80 characters; "" if nothing.
+
+        The text is ``package.Class: message``, builtins without their package. Calls the
+        target's ``__str__``, so only under the guard, whose timeout it lets through.
+        """
+        name = qualified(type(error))
+        try:
+            found = self._search(f"{name}: {error}"[:_TEXT])
+        except TrialTimeout:
+            raise
+        except BaseException:  # a __str__ that fails has no message
+            return ""
+        if found is None:
+            return ""
+        return without_numbers(found[0]) or name

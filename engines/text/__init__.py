@@ -1,0 +1,1 @@
+"""text: fuzzing of whatever reads text, by mutation operators, fragments and havoc."""

@@ -1,0 +1,50 @@
+/* The block: what a text mutator does and has done, in a file of 64 KiB.
+
+   Its writer is the mutator; everybody else reads. It makes the file from an image of its own,
+   so that nothing that happens to the file can hurt it. block.py is the same in Python. */
+
+#ifndef FT_BLOCK_H
+#define FT_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mutate.h"
+
+#define FT_BLOCK_SIZE 65536
+#define FT_BLOCK_MAGIC "fuzztui text 1\n" /* 16 bytes with its NUL */
+#define FT_BLOCK_ADAPTIVE 1
+
+/* What statistics and weights are kept of: the operators, then these. */
+enum { FT_TEMPLATE = FT_OPERATORS, FT_FRAGMENT, FT_BALANCED, FT_HAVOC, FT_ARMS };
+
+typedef struct {
+  uint64_t tried;   /* drawn */
+  uint64_t applied; /* changed the input */
+  uint64_t found;   /* trials with it that became a queue entry */
+  uint64_t crashes; /* trials with it that were saved as crash or hang */
+  uint64_t weight;  /* of 1,000,000 within its class */
+  uint64_t window_applied, window_found;
+  uint64_t zero;
+} ft_arm;
+
+typedef struct {
+  char magic[16];
+  uint64_t sequence; /* odd while settings are being changed */
+  uint64_t flags;
+  double havoc, text, splice; /* add to 1 */
+  uint64_t trials;            /* inputs made since the directory began */
+  uint64_t arms;
+  uint8_t reserved[56];
+  ft_arm arm[FT_ARMS];
+} ft_block;
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
+_Static_assert(sizeof(FT_BLOCK_MAGIC) == 16 && sizeof(ft_arm) == 64, "as block.py has it");
+_Static_assert(offsetof(ft_block, sequence) == 16 && offsetof(ft_block, havoc) == 32 &&
+                   offsetof(ft_block, trials) == 56 && offsetof(ft_block, arms) == 64 &&
+                   offsetof(ft_block, arm) == 128,
+               "as block.py has it");
+_Static_assert(sizeof(ft_block) <= FT_BLOCK_SIZE, "too many operators");
+
+#endif

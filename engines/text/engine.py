@@ -1,0 +1,194 @@
+"""text: zest for compilers and interpreters, whose inputs are programs.
+
+The paper on compiler fuzzing with text-level mutation operators: the same loop, corpus and feedback; only the mutator is another (:mod:`~fuzztui.engines.text.mixture`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.context import Context
+from fuzztui.engines.core.corpus import Entry, SteerError
+from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.executor import Execution
+from fuzztui.engines.core.loop import Parts
+from fuzztui.engines.core.mutate import Havoc
+from fuzztui.engines.core.stages import Mutate
+from fuzztui.engines.core.store import CRASHES, HANGS, entry_ids
+from fuzztui.engines.text.arms import Arms
+from fuzztui.engines.text.block import BLOCK, Block, Writer
+from fuzztui.engines.text.careful import Careful
+from fuzztui.engines.text.fragments import Fragments
+from fuzztui.engines.text.mixture import TextMixture, arms_of
+from fuzztui.engines.text.native import load
+from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable
+from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
+from fuzztui.engines.zest import engine as zest
+from fuzztui.wire.commands import Command, SetMixture
+from fuzztui.wire.mixture import Mixture
+
+__all__ = ["build"]
+
+
+class Harvest:
+    """A feedback that judges nothing: each entry is parsed once, when it is kept."""
+
+    def __init__(self, parser: Careful, fragments: Fragments) -> None:
+        self._parser, self._fragments = parser, fragments
+
+    def judge(self, execution: Execution) -> tuple[str, ...]:
+        """No reasons."""
+        return ()
+
+    def keeps(self, execution: Execution, smaller: Execution) -> bool:
+        """There is no news to be lost."""
+        return True
+
+    def learn(self, execution: Execution, entry: Entry) -> None:
+        """What it is made of can be spliced from now on."""
+        self._fragments.add(entry.data, self._parser.spans(entry.data))
+
+    def recall(self, execution: Execution, entry: Entry) -> bool:
+        """The same after a restart."""
+        self.learn(execution, entry)
+        return False
+
+
+class Steers:
+    """Carries out the command ``mixture``; the block makes it outlive a restart."""
+
+    def __init__(self, arms: Arms, publish: Callable[[], None]) -> None:
+        self._arms, self._publish = arms, publish
+
+    def obey(self, command: Command) -> str:
+        """Do it; returns what was done. Raises :class:`SteerError`."""
+        if not isinstance(command, SetMixture):
+            raise SteerError(f"this engine does not know how to {command.name}")
+        try:
+            self._arms.set_mixture(command.mixture, adaptive=command.adaptive)
+        except ValueError as e:
+            raise SteerError(str(e)) from None
+        self._publish()
+        return f"{command.mixture}{', adaptive' if command.adaptive else ''}"
+
+
+def build(context: Context) -> Parts:
+    """The parts of a text engine."""
+    spec, rng = context.spec, context.rng
+    if context.executor.form.choices:
+        raise Refusal(
+            "target.generator makes the input from choices, which are no text: remove it,"
+            ' or use engine.kind = "zest"'
+        )
+    base = zest.build(context)
+    settings = _Settings(spec.text)
+    first = not context.journal.words[j.TRIAL]
+
+    def say(level: str, text: str) -> None:
+        if first:  # a target that kills its workers must not fill the log
+            context.log.say(level, text)
+
+    operators = load(settings.library)
+    if operators.why or settings.why:
+        say("info", f"text operators run in Python, not in C: {operators.why or settings.why}")
+    syntax = _syntax(settings, say)
+    fragments = Fragments() if syntax is not None else None
+    without = set(settings.without)
+    if syntax is None:
+        without |= {TEMPLATE, FRAGMENT}
+    elif not syntax.matches:
+        without.add(TEMPLATE)
+    writer = Writer(spec.dir / BLOCK, settings.block)
+    arms = Arms(writer.block, operators.weights, without)
+    _count_crashes(spec.dir, arms)
+    publish = _Publish(writer, arms)
+    publish()
+    mutator = TextMixture(
+        arms,
+        operators.apply,
+        base.corpus,
+        Havoc(rng, spec.engine.max_size, context.tokens, text=context.text),
+        rng=rng,
+        fragments=fragments,
+    )
+    harvest = []
+    if syntax is not None and fragments is not None:
+        harvest.append(Harvest(Careful(syntax.spans, spec.dir), fragments))
+    return replace(
+        base,
+        stages=[
+            Mutate(base.corpus, base.scheduler, mutator) if isinstance(stage, Mutate) else stage
+            for stage in base.stages
+        ],
+        feedbacks=[*base.feedbacks, *harvest],
+        saved=mutator.saved,
+        tick=publish,
+        obey=Steers(arms, publish).obey,
+    )
+
+
+class _Settings:
+    """The table ``text`` of the spec, with the campaign file's defaults."""
+
+    def __init__(self, table: Any) -> None:
+        parts = [table.get(name) for name in ("havoc", "text", "splice")]
+        mixture = Mixture(*parts) if None not in parts else Mixture(0.25, 0.75, 0.0)
+        if mixture.problem:
+            raise Refusal(f"[text]: {mixture.problem}")
+        self.block = Block(*mixture, adaptive=bool(table.get("adaptive")))
+        self.language = str(table.get("language") or "")
+        self.templates = list(table.get("templates") or ())
+        self.without = list(table.get("without") or ())
+        self.library = str(table.get("library") or "")
+        self.why = str(table.get("why") or "")
+
+
+class _Publish:
+    """Called between trials: the block is written when there is something new in it."""
+
+    def __init__(self, writer: Writer, arms: Arms) -> None:
+        self._writer, self._arms = writer, arms
+        self._trials = self._changes = -1
+
+    def __call__(self) -> None:
+        trials, changes = self._arms.block.trials, self._arms.changes
+        if changes != self._changes:
+            self._writer.publish(settings=True)
+        elif trials != self._trials:
+            self._writer.publish()
+        self._trials, self._changes = trials, changes
+
+
+def _syntax(settings: _Settings, say: Callable[[str, str], None]) -> Syntax | None:
+    if not settings.language:
+        return None
+    try:
+        syntax = Syntax(settings.language, settings.templates)
+        syntax.spans(b"x")  # the package is asked for only now
+    except SyntaxUnavailable as e:
+        lost = " and templates are left out" if settings.templates else ""
+        say(
+            "warning",
+            f'text.language = "{settings.language}": {e} (for the target\'s interpreter);'
+            f" brackets, quotes and lines are spliced instead{lost}",
+        )
+        return None
+    for template, problem in syntax.problems.items():
+        say("warning", f"text.templates: {template!r} is left out: {problem}")
+    return syntax
+
+
+def _count_crashes(directory: Path, arms: Arms) -> None:
+    """Inputs that killed their worker were saved by its parent: their names tell of them."""
+    saved = [0] * len(arms.block.arms)
+    for folder in (CRASHES, HANGS):
+        for name in entry_ids(directory / folder).values():
+            label = name.partition(",op:")[2].removesuffix(",+cov")
+            for number in arms_of(label):
+                saved[number] += 1
+    for arm, count in zip(arms.block.arms, saved, strict=True):
+        arm.crashes = max(arm.crashes, count)

@@ -1,0 +1,394 @@
+"""Splicing: a part of an input gives way to a part of the same kind from another one.
+
+Fragments are kept by syntactic kind; identifiers of a fragment may take names that the input
+itself uses. This is the twin of pool.c, byte for byte for the same pool, input, limit and state
+of the generator; the comments that say why things are as they are stand there. "Tradeoff.
+Splicing." are headings without text in Groce et al.: this is what we put there.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+from zlib import crc32
+
+from fuzztui.engines.text.plain import Rng
+from fuzztui.engines.text.syntax import MOST_INPUT, MOST_NAME, Edit, Span, Spans
+
+__all__ = ["SPAN", "Entry", "Fragment", "Fragments", "Host", "Pool", "balanced", "key_of",
+           "packed"]  # fmt: skip
+
+MOST_A_KIND: Final = 200
+MOST_FRAGMENTS: Final = 4 << 20
+"""Bytes of all fragments."""
+MOST_ENTRIES: Final = 24 << 20
+"""Bytes of what is known of all entries; the oldest are forgotten first."""
+MOST_NAMES: Final = 64
+"""In one fragment: one with more keeps its names. And of the words of one kind of an entry."""
+MOST_SEGMENTS: Final = 32
+TRIES: Final = 16
+
+SPAN: Final = struct.Struct("<IHH")
+"""How a span is packed: begin, length, 0. The record of the pool file."""
+
+
+def key_of(data: bytes) -> int:
+    """What an input is known by: length << 32 | CRC-32."""
+    return len(data) << 32 | crc32(data)
+
+
+def packed(spans: Sequence[Span]) -> bytes:
+    """As in the pool file: a tuple of tuples would take ten times the memory."""
+    return b"".join(SPAN.pack(start, n, 0) for start, n in spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """``names``: the identifiers in it: begin, length, which of the distinct ones, its kind."""
+
+    text: bytes
+    names: tuple[tuple[int, int, int, str], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """What it takes in the pool file, in bytes."""
+        return 16 + len(self.text) + 8 * len(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of one input: packed spans by kind, packed identifiers by kind, edits."""
+
+    groups: tuple[tuple[str, bytes], ...] = ()
+    words: tuple[tuple[str, bytes], ...] = ()
+    edits: tuple[Edit, ...] = ()
+
+    @classmethod
+    def of(cls, data: bytes, spans: Spans) -> Entry:
+        """The same with one place of each identifier, and not too many of them."""
+        distinct: dict[str, dict[bytes, Span]] = defaultdict(dict)
+        for start, n, kind in spans.names:
+            if n <= MOST_NAME:
+                distinct[kind].setdefault(data[start : start + n], (start, n))
+        words = []
+        for kind in sorted(distinct):
+            places = list(distinct[kind].values())
+            step = max(1, -(-len(places) // MOST_NAMES))
+            words.append((kind, packed(places[::step])))
+        groups = tuple((kind, packed(spans.kinds[kind])) for kind in sorted(spans.kinds))
+        return cls(groups, tuple(words), tuple(spans.edits))
+
+    @property
+    def size(self) -> int:
+        """About what it takes, in bytes."""
+        parts = sum(len(p) + 8 for _, p in (*self.groups, *self.words))
+        return 24 + parts + sum(16 + len(edit[2]) for edit in self.edits)
+
+
+class Host:
+    """An input that is being mutated, and what of it stands where, unchanged, in the result."""
+
+    __slots__ = ("_segments", "_was", "data", "entry")
+
+    def __init__(self, data: bytes, entry: Entry) -> None:
+        self.data, self.entry = data, entry
+        self.reset()
+
+    def reset(self) -> None:
+        """What is mutated is the input again."""
+        self._was = len(self.data)
+        self._segments = [(0, len(self.data), 0)]
+
+    def follow(self, now: bytes) -> None:
+        """After a step: what is still as it was, and where? Steps not followed count as one."""
+        data, segments = self.data, self._segments
+        left: list[tuple[int, int, int]] = []
+        right: list[tuple[int, int, int]] = []
+        moved, self._was = len(now) - self._was, len(now)
+        begin = at = whole = 0
+        for start, size, place in segments:
+            n = _common_head(data, start, now, place, min(size, max(0, len(now) - place)))
+            if n:
+                left.append((start, n, place))
+                begin, at = start + n, place + n
+            if n < size:
+                break
+            whole += 1
+        for start, size, place in reversed(segments[whole:]):  # the first may be cut in two
+            end = place + size + moved
+            room = size if start > begin else start + size - begin
+            if end <= at or end > len(now):
+                break
+            n = _common_tail(data, start + size, now, end, min(room, end - at))
+            if n:
+                right.append((start + size - n, n, end - n))
+            if n < size:
+                break
+        self._segments = (left + right[::-1])[:MOST_SEGMENTS]
+
+    def place(self, start: int, n: int) -> int:
+        """Where a part of the input stands now; -1 if it has been changed."""
+        for begin, size, at in self._segments:
+            if start >= begin and start + n <= begin + size:
+                return at + start - begin
+        return -1
+
+
+def _common_head(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
+    """How many bytes are the same from these places on: by halves, so that memcmp does the work."""
+    low, high = 0, most
+    while low < high:
+        n = (low + high + 1) // 2
+        if a[at + low : at + n] == b[bt + low : bt + n]:
+            low = n
+        else:
+            high = n - 1
+    return low
+
+
+def _common_tail(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
+    """And how many just before them."""
+    low, high = 0, most
+    while low < high:
+        n = (low + high + 1) // 2
+        if a[at - n : at - low] == b[bt - n : bt - low]:
+            low = n
+        else:
+            high = n - 1
+    return low
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Fragments by kind, in alphabetical order and then as they are drawn, and all entries."""
+
+    fragments: Mapping[str, Sequence[Fragment]] = field(default_factory=dict)
+    entries: Mapping[int, Entry] = field(default_factory=dict)
+
+    def find(self, data: bytes) -> Host | None:
+        """What is known of an input; None for nothing (:func:`balanced` needs none)."""
+        entry = self.entries.get(key_of(data)) if len(data) <= MOST_INPUT else None
+        return None if entry is None else Host(data, entry)
+
+    def splice(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
+        """A span gives way to a fragment of its kind; None if nothing can be done.
+
+        ``now`` is what has become of the input so far, ``limit`` the most bytes of the result.
+        """
+        groups = host.entry.groups
+        if not groups:
+            return None
+        host.follow(now)
+        for _ in range(TRIES):
+            kind, spans = groups[rng.below(len(groups))]
+            start, n, _ = SPAN.unpack_from(spans, rng.below(len(spans) // 8) * 8)
+            fragments, at = self.fragments.get(kind), host.place(start, n)
+            if not fragments or at < 0:
+                continue
+            text = _renamed(fragments[rng.below(len(fragments))], host, rng)
+            if (made := _put(now, at, n, text, limit)) is not None:
+                return made
+        return None
+
+    def template(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
+        """One of the edits that the templates make here; None if nothing can be done."""
+        edits = host.entry.edits
+        if not edits:
+            return None
+        host.follow(now)
+        for _ in range(TRIES):
+            start, end, text = edits[rng.below(len(edits))]
+            at = host.place(start, end - start)
+            if at >= 0 and (made := _put(now, at, end - start, text, limit)) is not None:
+                return made
+        return None
+
+
+def _renamed(fragment: Fragment, host: Host, rng: Rng) -> bytes:
+    text, parts, begin = fragment.text, [], 0
+    called: list[bytes | None] = []
+    for at, n, group, kind in fragment.names:
+        if group == len(called):
+            called.append(_word(host, kind, rng) if rng.below(2) else None)
+        to = called[group]
+        parts += [text[begin:at], text[at : at + n] if to is None else to]
+        begin = at + n
+    return b"".join((*parts, text[begin:]))
+
+
+def _word(host: Host, kind: str, rng: Rng) -> bytes | None:
+    for other, places in host.entry.words:
+        if other == kind:
+            start, n, _ = SPAN.unpack_from(places, rng.below(len(places) // 8) * 8)
+            return host.data[start : start + n]
+    return None
+
+
+def _put(now: bytes, at: int, old: int, text: bytes, limit: int) -> bytes | None:
+    if now[at : at + old] == text or len(now) - old + len(text) > limit:
+        return None
+    return now[:at] + text + now[at + old :]
+
+
+class Fragments:
+    """The pool as it grows: a sample of all distinct fragments of each kind, bounded.
+
+    The sample are the fragments with the smallest hashes: each is as likely as any other to be
+    in it, whatever comes first and however often.
+    """
+
+    def __init__(self) -> None:
+        self._hashes: dict[str, list[int]] = {}
+        self._fragments: dict[str, list[Fragment]] = {}
+        self._sizes: dict[str, int] = {}
+        self._size = 0
+        self._entries: dict[int, Entry] = {}
+        self._known = 0
+        self.pool = Pool(self._fragments, self._entries)
+        """What there is at any time."""
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def __len__(self) -> int:
+        """How many fragments there are."""
+        return sum(map(len, self._fragments.values()))
+
+    def add(self, data: bytes, spans: Spans) -> None:
+        """An input, of which these spans are known."""
+        for kind in spans.kinds:
+            for start, n in spans.kinds[kind]:
+                self._keep(kind, _cut(data, start, n, spans.names))
+        key, entry = key_of(data), Entry.of(data, spans)
+        if (before := self._entries.pop(key, None)) is not None:
+            self._known -= before.size
+        self._entries[key] = entry
+        self._known += entry.size
+        while self._known > MOST_ENTRIES and len(self._entries) > 1:
+            self._known -= self._entries.pop(next(iter(self._entries))).size
+
+    def find(self, data: bytes) -> Host | None:
+        """See :meth:`Pool.find`."""
+        return self.pool.find(data)
+
+    def splice(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
+        """See :meth:`Pool.splice`."""
+        return self.pool.splice(host, now, limit, rng)
+
+    def template(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
+        """See :meth:`Pool.template`."""
+        return self.pool.template(host, now, limit, rng)
+
+    def _keep(self, kind: str, fragment: Fragment) -> None:
+        hashes = self._hashes.setdefault(kind, [])
+        digest = blake2b(fragment.text, digest_size=8, person=kind.encode()[:16]).digest()
+        number = int.from_bytes(digest, "big")
+        at = bisect_left(hashes, number)
+        if at >= MOST_A_KIND or (at < len(hashes) and hashes[at] == number):
+            return
+        hashes.insert(at, number)
+        self._fragments.setdefault(kind, []).insert(at, fragment)
+        self._count(kind, fragment.size)
+        if len(hashes) > MOST_A_KIND:
+            self._drop(kind)
+        while self._size > MOST_FRAGMENTS:
+            self._drop(max(self._sizes, key=lambda k: (self._sizes[k], k)))
+
+    def _drop(self, kind: str) -> None:
+        self._hashes[kind].pop()
+        self._count(kind, -self._fragments[kind].pop().size)
+
+    def _count(self, kind: str, size: int) -> None:
+        self._sizes[kind] = self._sizes.get(kind, 0) + size
+        self._size += size
+
+
+def _cut(data: bytes, start: int, n: int, names: Sequence[tuple[int, int, str]]) -> Fragment:
+    """A part of an input with the identifiers in it."""
+    text = data[start : start + n]
+    groups: dict[tuple[bytes, str], int] = {}
+    inside: list[tuple[int, int, int, str]] = []
+    for i in range(bisect_left(names, (start,)), len(names)):
+        at, size, kind = names[i]
+        if at + size > start + n:
+            break
+        if size > MOST_NAME:
+            continue
+        group = groups.setdefault((data[at : at + size], kind), len(groups))
+        inside.append((at - start, size, group, kind))
+        if len(inside) > MOST_NAMES:
+            return Fragment(text)
+    return Fragment(text, tuple(inside))
+
+
+# ------------------------------------------------------- delimiters, without a grammar
+
+
+_BRACKETS: Final = tuple((c.encode(), re.compile(b"[%s]" % e)) for c, e in (
+    ("(", rb"()"), ("{", rb"{}"), ("[", rb"\[\]")))  # fmt: skip
+_STRING, _STATEMENT, _DELIMITERS = 3, 4, 6
+
+
+def balanced(now: bytes, limit: int, rng: Rng, other: bytes) -> bytes | None:
+    """What stands between two delimiters gives way to what does in ``other``.
+
+    ``( ) { } [ ] " ; ;`` or a line. None if nothing can be done.
+    """
+    if not now or not other:
+        return None
+    first = rng.below(_DELIMITERS)
+    for i in range(_DELIMITERS):
+        what = (first + i) % _DELIMITERS
+        here = _draw_part(now, what, rng)
+        there = here and _draw_part(other, what, rng)
+        if here and there:
+            text = other[there[0] : there[1]]
+            made = _put(now, here[0], here[1] - here[0], text, limit)
+            if made is not None:
+                return made
+    return None
+
+
+def _draw_part(data: bytes, what: int, rng: Rng) -> Span | None:
+    """Begin and end."""
+    return _part_from(data, what, rng.position(len(data))) or _part_from(data, what, 0)
+
+
+def _part_from(data: bytes, what: int, begin: int) -> Span | None:
+    if what < _STRING:
+        return _brackets(data, begin, *_BRACKETS[what])
+    if what == _STRING:
+        return next((s for s in _strings(data, begin) if s[1] > begin), None)
+    if what == _STATEMENT:
+        start = data.find(b";", begin)
+        end = data.find(b";", start + 1) if start >= 0 else -1
+        return None if end < 0 else (start + 1, end + 1)
+    end = data.find(b"\n", begin)
+    return data.rfind(b"\n", 0, begin) + 1, end + 1 if end >= 0 else len(data)
+
+
+def _brackets(data: bytes, begin: int, open_: bytes, both: re.Pattern[bytes]) -> Span | None:
+    start, depth = data.find(open_, begin), 0
+    if start < 0:
+        return None
+    for match in both.finditer(data, start):
+        depth += 1 if match[0] == open_ else -1
+        if not depth:
+            return start, match.end()
+    return None
+
+
+_QUOTED: Final = re.compile(rb'"(?:[^"\\\n]|\\.)*+(?:(")|\n|\\?\Z)', re.DOTALL)
+
+
+def _strings(data: bytes, begin: int) -> Iterator[Span]:
+    start = data.rfind(b"\n", 0, begin) + 1
+    for match in _QUOTED.finditer(data, start):
+        if match[1]:
+            yield match.span()

@@ -1,0 +1,91 @@
+/* The text operators: one line each, and nowhere else. C includes this file again and again
+   with other meanings of the four kinds; table.py reads these very lines.
+
+   FT_REPLACE(name, from, to)                one occurrence of `from` becomes `to`
+   FT_SPAN(name, open, close, to)            `open`, all up to the next `close`, and that: become `to`
+   FT_SWAP(name, open, middle, close)        the parts before and behind `middle` change places
+   FT_DUPLICATE(name, open, close)           `open`...`close` is there twice; where both are the
+                                             same they share one, so that a line is followed by
+                                             itself and not by an empty one
+
+   The order is that of the tool that these come from (Groce et al., the "AFL compiler
+   fuzzer": numbers 0 to 63). What is deleted leaves what stood before it: a deleted line does
+   not join its neighbours, a deleted word does not weld "static" to "int". Where " " is a
+   delimiter the parts are words: more blanks and tabs before a word belong to the delimiter.
+
+   Names are parts of file names: [a-z0-9-]. New operators go to the end. */
+
+FT_REPLACE("insert-if-false", "\n", "\nif (0==1)\n")
+FT_REPLACE("insert-not", "(", "(!")
+
+FT_REPLACE("eq-to-ne", "==", "!=")
+FT_REPLACE("ne-to-eq", "!=", "==")
+FT_REPLACE("eq-to-lt", "==", "<")
+FT_REPLACE("lt-to-eq", "<", "==")
+FT_REPLACE("eq-to-gt", "==", ">")
+FT_REPLACE("gt-to-eq", ">", "==")
+
+FT_REPLACE("assign-to-lt", "=", "<")
+FT_REPLACE("assign-to-gt", "=", ">")
+FT_REPLACE("lt-to-gt", "<", ">")
+FT_REPLACE("gt-to-lt", ">", "<")
+
+FT_REPLACE("inc-to-dec", "++", "--")
+FT_REPLACE("dec-to-inc", "--", "++")
+
+FT_REPLACE("add-to-mul", "+", "*")
+FT_REPLACE("add-to-sub", "+", "-")
+FT_REPLACE("add-to-div", "+", "/")
+FT_REPLACE("add-to-mod", "+", "%")
+FT_REPLACE("mul-to-add", "*", "+")
+FT_REPLACE("mul-to-sub", "*", "-")
+FT_REPLACE("mul-to-div", "*", "/")
+FT_REPLACE("mul-to-mod", "*", "%")
+FT_REPLACE("sub-to-add", "-", "+")
+FT_REPLACE("sub-to-mul", "-", "*")
+FT_REPLACE("sub-to-div", "-", "/")
+FT_REPLACE("sub-to-mod", "-", "%")
+FT_REPLACE("div-to-add", "/", "+")
+FT_REPLACE("div-to-mul", "/", "*")
+FT_REPLACE("div-to-sub", "/", "-")
+FT_REPLACE("div-to-mod", "/", "%")
+FT_REPLACE("mod-to-add", "%", "+")
+FT_REPLACE("mod-to-mul", "%", "*")
+FT_REPLACE("mod-to-sub", "%", "-")
+FT_REPLACE("mod-to-div", "%", "/")
+
+FT_REPLACE("insert-break", "\n", "\nbreak;\n")
+FT_REPLACE("insert-continue", "\n", "\ncontinue;\n")
+FT_REPLACE("zero-to-one", "0", "1")
+FT_REPLACE("one-to-zero", "1", "0")
+FT_REPLACE("if-to-while", "if", "while")
+FT_REPLACE("while-to-if", "while", "if")
+FT_REPLACE("insert-while-true", "\n", "\nwhile(1==1)\n")
+FT_REPLACE("and-to-or", "&&", "||")
+FT_REPLACE("or-to-and", "||", "&&")
+FT_REPLACE("drop-not", "!", "")
+
+FT_SPAN("delete-statement", ";", ";", ";")
+FT_SPAN("delete-statement-after-block", "}", ";", "}")
+FT_SPAN("delete-block", "{", "}", "")
+FT_SPAN("empty-block", "{", "}", "{}")
+
+FT_SWAP("swap-statements", ";", ";", ";")
+FT_SWAP("swap-statements-after-block", "}", ";", ";")
+FT_SWAP("swap-args", "(", ",", ")")
+FT_SWAP("swap-args-first", "(", ",", ",")
+FT_SWAP("swap-args-inner", ",", ",", ",")
+FT_SWAP("swap-args-last", ",", ",", ")")
+
+FT_SPAN("delete-line", "\n", "\n", "\n")
+FT_SPAN("delete-word", " ", " ", " ")
+FT_SPAN("delete-first-word-of-line", "\n", " ", "\n")
+FT_SPAN("delete-first-word-in-parens", "(", " ", "(")
+
+FT_SWAP("swap-words", " ", " ", " ")
+FT_SWAP("swap-words-last", " ", " ", ")")
+FT_SWAP("swap-words-first", "(", " ", " ")
+FT_SWAP("swap-words-in-parens", "(", " ", ")")
+
+FT_DUPLICATE("duplicate-line", "\n", "\n")
+FT_DUPLICATE("duplicate-to-brace", "\n", "}")

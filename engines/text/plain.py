@@ -1,0 +1,154 @@
+"""The text operators in Python: what mutate.c does, byte for byte, where nothing was compiled.
+
+(The paper on compiler fuzzing, "Fast String-level Approximation of Mutation Operators".) The
+comments that say why things are as they are stand in mutate.h and mutate.c; whoever changes one
+changes both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from fuzztui.engines.text.table import OPERATORS, Kind, Operator
+
+__all__ = ["Plain", "Rng", "apply", "draw", "weights"]
+
+_MASK: Final = 2**64 - 1
+
+
+class Rng:
+    """splitmix64. Its whole ``state`` is one number below 2**64, which may be set."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, seed: int) -> None:
+        """``seed``: any integer."""
+        self.state = seed & _MASK
+
+    def next(self) -> int:
+        """64 random bits."""
+        self.state = z = (self.state + 0x9E3779B97F4A7C15) & _MASK
+        z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ z >> 27) * 0x94D049BB133111EB) & _MASK
+        return z ^ z >> 31
+
+    def below(self, n: int) -> int:
+        """0 to n - 1, for n from 1 to 2**32 - 1."""
+        return (self.next() >> 32) * n >> 32
+
+    def position(self, n: int) -> int:
+        """0 to n - 1, for any size of 1 or more."""
+        return self.next() % n if n >> 32 else self.below(n)
+
+
+def apply(data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
+    """One operator (its number in the table) at a random occurrence; no result exceeds ``limit``.
+
+    None: it does not apply. ``rng`` has moved on in both cases, unless ``data`` is empty.
+    """
+    if not 0 <= op < len(OPERATORS) or not data:
+        return None
+    operator = OPERATORS[op]
+    places = _occurrence(data, rng, operator)
+    if places is None:
+        return None
+    strings = operator.strings
+    begin, end = places[0][0], places[-1][1]
+    match operator.kind:
+        case Kind.REPLACE:
+            made = strings[1]
+        case Kind.SPAN:
+            made = strings[2]
+            if made.startswith(strings[0]):
+                begin, made = places[0][1], made[len(strings[0]) :]
+        case Kind.SWAP:
+            begin, end = places[0][1], places[2][0]
+            middle, behind = places[1]
+            made = data[behind:end] + data[middle:behind] + data[begin:middle]
+        case Kind.DUPLICATE:
+            begin = places[0][strings[1].startswith(strings[0])]
+            made = data[begin:end] * 2
+    if len(data) - (end - begin) + len(made) > max(limit, 0) or made == data[begin:end]:
+        return None
+    return data[:begin] + made + data[end:]
+
+
+_Places = list[tuple[int, int]]
+"""Of delimiters: where they begin, and where what follows them does."""
+
+
+def _occurrence(data: bytes, rng: Rng, operator: Operator) -> _Places | None:
+    """Where its delimiters are: at or behind a random place, or else before it."""
+    start = rng.position(len(data))
+    first = operator.strings[0]
+    found = _locate(data, start, len(data), operator)
+    return found or _locate(data, 0, start + len(first) - 1, operator)
+
+
+def _locate(data: bytes, start: int, end: int, operator: Operator) -> _Places | None:
+    """Each delimiter as soon as possible behind the one before; the first within ``end``."""
+    places = []
+    delimiters = operator.delimiters
+    for number, delimiter in enumerate(delimiters):
+        at = data.find(delimiter, start, end)
+        if at < 0:
+            return None
+        start, end = at + len(delimiter), len(data)
+        if number + 1 < len(delimiters) and b" " in delimiters[number : number + 2]:
+            while data[start : start + 1] in _BLANKS:
+                start += 1
+        places.append((at, start))
+    return places
+
+
+_BLANKS: Final = (b" ", b"\t")
+
+
+def draw(rng: Rng, weights: Sequence[int]) -> int:
+    """An index by integer weights, whose sum must be below 2**64; -1 if all are 0."""
+    total = sum(weights)
+    if not total:
+        return -1
+    roll = rng.next() % total
+    for index, weight in enumerate(weights):
+        if roll < weight:
+            return index
+        roll -= weight
+    raise AssertionError("the weights add to more than their sum")
+
+
+_PRIOR: Final = 1000
+_WHOLE: Final = 1_000_000
+_FLOOR: Final = 5
+_MOST_FOUND: Final = 2**20
+_MOST_APPLIED: Final = 2**31
+
+
+def weights(applied: Sequence[int], found: Sequence[int]) -> list[int]:
+    """The bandit: weights of arms from what each has applied and found lately (see mutate.c).
+
+    They add to 1,000,000 or a little more. Arms that are switched off are for the caller to
+    set to 0.
+    """
+    efficiency = [
+        (min(f, _MOST_FOUND) + 1 << 32) // (min(a, _MOST_APPLIED) + _PRIOR)
+        for a, f in zip(applied, found, strict=True)
+    ]
+    total = sum(efficiency)
+    floor = max(1, _WHOLE // (len(efficiency) * _FLOOR)) if efficiency else 0
+    return [max(floor, e * _WHOLE // total) for e in efficiency]
+
+
+class Plain:
+    """These functions as one thing: see :class:`fuzztui.engines.text.native.Operators`."""
+
+    name: Final = "plain"
+
+    def __init__(self, why: str = "") -> None:
+        """``why`` nothing compiled is used, in words; "" where nobody asked for it."""
+        self.why = why
+
+    apply = staticmethod(apply)
+    draw = staticmethod(draw)
+    weights = staticmethod(weights)

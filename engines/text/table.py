@@ -1,0 +1,121 @@
+"""The text operators, read from the table that the C code includes.
+
+The paper on compiler fuzzing, "Fast String-level Approximation of Mutation Operators".
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+__all__ = ["ARMS", "BALANCED", "FRAGMENT", "HAVOC", "NAMES", "OPERATORS", "TABLE", "TEMPLATE",
+           "Kind", "Operator", "parse"]  # fmt: skip
+
+TABLE: Final = Path(__file__).with_name("operators.h")
+
+
+class Kind(Enum):
+    """What an operator does with its strings (see operators.h)."""
+
+    REPLACE = "replace"
+    SPAN = "span"
+    SWAP = "swap"
+    DUPLICATE = "duplicate"
+
+
+_STRINGS: Final = {Kind.REPLACE: 2, Kind.SPAN: 3, Kind.SWAP: 3, Kind.DUPLICATE: 2}
+_DELIMITERS: Final = {Kind.REPLACE: 1, Kind.SPAN: 2, Kind.SWAP: 3, Kind.DUPLICATE: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One line of the table; ``strings`` are the arguments behind the name."""
+
+    name: str
+    kind: Kind
+    strings: tuple[bytes, ...]
+
+    @property
+    def delimiters(self) -> tuple[bytes, ...]:
+        """What must stand in the input, in this order, for it to apply."""
+        return self.strings[: _DELIMITERS[self.kind]]
+
+    @property
+    def effect(self) -> str:
+        """What it does, in words."""
+        parts = [_shown(s) for s in self.strings]
+        match self.kind:
+            case Kind.REPLACE:
+                return f"{parts[0]} -> {parts[1]}"
+            case Kind.SPAN:
+                return f"{parts[0]}...{parts[1]} -> {parts[2]}"
+            case Kind.SWAP:
+                return f"swap the two parts of {parts[0]}...{parts[1]}...{parts[2]}"
+            case Kind.DUPLICATE:
+                return f"{parts[0]}...{parts[1]} twice"
+
+
+def parse(text: str) -> tuple[Operator, ...]:
+    """The operators of a table such as operators.h. Raises ValueError for a line that is none."""
+    return tuple(_operators(text))
+
+
+_LINE: Final = re.compile(r"FT_([A-Z]+)\((.*)\)\Z")
+_COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
+_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+
+
+def _operators(text: str) -> Iterator[Operator]:
+    # A comment is made as many lines as it was: errors name the line.
+    bare = _COMMENT.sub(lambda m: "\n" * m[0].count("\n"), text)
+    names = set[str]()
+    for number, line in enumerate(bare.splitlines(), 1):
+        if not line.strip():
+            continue
+        match = _LINE.match(line.strip())
+        if not match or match[1] not in Kind.__members__:
+            raise ValueError(f"{TABLE.name}, line {number}: this is no operator: {line}")
+        kind = Kind[match[1]]
+        name, *strings = _literals(match[2], number)
+        if not _NAME.match(name) or name in names:
+            raise ValueError(f"{TABLE.name}, line {number}: the name {name} is taken or no name")
+        operator = Operator(name, kind, tuple(s.encode("latin-1") for s in strings))
+        if len(strings) != _STRINGS[kind] or not all(operator.delimiters):
+            raise ValueError(f"{TABLE.name}, line {number}: {_STRINGS[kind]} strings are needed")
+        names.add(name)
+        yield operator
+
+
+def _literals(arguments: str, number: int) -> tuple[str, ...]:
+    r"""C's string literals, with the escapes that C and Python share (\n, \t, \", \\, \x..)."""
+    try:
+        # A list, as one string in parentheses is no tuple. Adjacent ones are joined as in C.
+        values = ast.literal_eval(f"[{arguments}]")
+    except (SyntaxError, ValueError):
+        values = []
+    if not values or not all(isinstance(v, str) for v in values):
+        raise ValueError(f"{TABLE.name}, line {number}: strings are needed: {arguments}")
+    return tuple(values)
+
+
+def _shown(string: bytes) -> str:
+    return '"' + string.decode("latin-1").encode("unicode_escape").decode() + '"'
+
+
+OPERATORS: Final = parse(TABLE.read_text(encoding="ascii"))
+"""In the order of the table: an operator's number is its index."""
+
+NAMES: Final = tuple(operator.name for operator in OPERATORS)
+
+TEMPLATE: Final = "template"
+FRAGMENT: Final = "fragment"
+BALANCED: Final = "balanced"
+HAVOC: Final = "havoc"
+
+ARMS: Final = (*NAMES, TEMPLATE, FRAGMENT, BALANCED, HAVOC)
+"""What statistics and weights are kept of: every operator, then the other ways to change text."""

@@ -1,0 +1,252 @@
+"""``fuzztui mutate FILE...``: the text operators applied to files, to look at what they do."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fuzztui.cli.words import DONE, FAILED, USAGE, Failure, say
+from fuzztui.engines.text.plain import Rng, apply
+from fuzztui.engines.text.table import NAMES, OPERATORS
+from fuzztui.wire.text import several, visible
+
+_TRIES: Final = 1000
+"""Draws of an operator before it is said that none applies: many do not to a given input."""
+_MOST: Final = 64 << 20
+_GROWTH: Final = 1 << 20
+"""How much longer than its file a mutant may be."""
+_MAX_NAME: Final = 255
+_MAX_OPS: Final = 120
+_ODD: Final = re.compile(r"[^A-Za-z0-9._+=@-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one operator did: from ``line`` (the first is 1) on ``old`` became ``new``.
+
+    Both are whole lines; "" is none.
+    """
+
+    operator: str
+    line: int
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A file's text after some operators."""
+
+    file: Path
+    data: bytes
+    changes: tuple[Change, ...]
+
+    def name(self, number: int) -> str:
+        """What its file is called, whatever the one that it is made from is called."""
+        ops = "+".join(change.operator for change in self.changes)
+        if len(ops) > _MAX_OPS:
+            first = self.changes[0].operator
+            ops = f"{first}+and-{len(self.changes) - 1}-more"
+        room = _MAX_NAME - len(f"{number:06},orig:,op:{ops}")
+        origin = _ODD.sub("_", os.fsencode(self.file.name).decode("ascii", "replace"))
+        return f"{number:06},orig:{origin[:room]},op:{ops}"
+
+
+def mutate(options: argparse.Namespace) -> int:
+    """Mutate and print or write; the exit code."""
+    if options.list:
+        width = max(map(len, NAMES))
+        for operator in OPERATORS:
+            print(f"{operator.name:<{width}}  {operator.effect}")
+        return DONE
+    if not options.files:
+        raise Failure("a file to mutate is needed (--list shows the operators)", USAGE)
+    numbers = [_number(name) for name in options.operator] or list(range(len(NAMES)))
+    contents = {file: _read(file) for file in options.files}
+    keep = _shown if options.output is None else _writer(options.output)
+    made = 0
+    for made, mutant in enumerate(_mutants(contents, numbers, options), 1):
+        keep(made, mutant)
+    if options.output is not None:
+        say(f"{several(made, 'file')} in {options.output}")
+    return DONE if made else FAILED
+
+
+def _number(name: str) -> int:
+    if name in NAMES:
+        return NAMES.index(name)
+    close = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.4)
+    meant = f"; did you mean {close[0]}?" if close else ""
+    raise Failure(f"--operator {name}: there is no such operator{meant} (--list shows all)", USAGE)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        # Opening a FIFO would wait for its writer, and reading a device might never end.
+        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as opened:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise Failure(f"{file} is no regular file: name a file with text in it", USAGE)
+            data = opened.read(_MOST + 1)
+    except FileNotFoundError:
+        raise Failure(f"{file}: there is no such file", USAGE) from None
+    except IsADirectoryError:
+        raise Failure(f"{file} is a directory: name the files in it", USAGE) from None
+    except OSError as e:
+        raise Failure(f"{file}: {e.strerror}", USAGE) from None
+    if len(data) > _MOST:
+        raise Failure(f"{file}: more than {_MOST >> 20} MiB; mutate a part of it", USAGE)
+    return data
+
+
+# ------------------------------------------------------------------------------- making
+
+
+def _mutants(
+    contents: dict[Path, bytes], numbers: Sequence[int], options: argparse.Namespace
+) -> Iterator[Mutant]:
+    """``--count`` of them, of the files in turn. What nothing applies to is left out, and said."""
+    rng = Rng(options.seed)
+    files = list(contents)
+    made = 0
+    while made < options.count and files:
+        file = files[made % len(files)]
+        mutant = _mutant(file, contents[file], numbers, options.stack, rng)
+        if mutant is None:
+            which = " or ".join(NAMES[n] for n in numbers)
+            none = f"{which} does not apply" if options.operator else "no operator applies"
+            say(f"{file}: {none} to it")
+            files.remove(file)
+            continue
+        made += 1
+        yield mutant
+
+
+def _mutant(file: Path, data: bytes, numbers: Sequence[int], stack: int, rng: Rng) -> Mutant | None:
+    limit = len(data) + _GROWTH
+    changes: list[Change] = []
+    for _ in range(stack):
+        for _ in range(_TRIES):
+            number = numbers[rng.below(len(numbers))]
+            fresh = apply(data, limit, rng, number)
+            if fresh is not None:
+                changes.append(change(NAMES[number], data, fresh))
+                data = fresh
+                break
+        else:
+            break
+    return Mutant(file, data, tuple(changes)) if changes else None
+
+
+def change(operator: str, before: bytes, after: bytes) -> Change:
+    """Which lines differ."""
+    head = _shared(before, after)
+    begin = before.rfind(b"\n", 0, head) + 1
+    tail = _shared(before[head:][::-1], after[head:][::-1])
+    # To the end of the line, so that both end alike.
+    end = before.find(b"\n", len(before) - tail) + 1 if tail else 0
+    tail = len(before) - end if end else 0
+    old = _lines(before[begin : len(before) - tail])
+    new = _lines(after[begin : len(after) - tail])
+    most = min(len(old), len(new))
+    same = next((n for n in range(most) if old[n] != new[n]), most)
+    also = next((n for n in range(most - same) if old[-1 - n] != new[-1 - n]), most - same)
+    line = before.count(b"\n", 0, begin) + 1 + same
+    return Change(
+        operator,
+        line,
+        _text(b"".join(old[same : len(old) - also])),
+        _text(b"".join(new[same : len(new) - also])),
+    )
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """By line feeds only; all but perhaps the last one end with one."""
+    lines = data.split(b"\n")
+    last = lines.pop()
+    return [line + b"\n" for line in lines] + ([last] if last else [])
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
+
+
+def _shared(one: bytes | str, other: bytes | str) -> int:
+    """How many both begin with, by halving: slices are compared faster than loops count."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+# ------------------------------------------------------------------------------ showing
+
+
+def _window(old: str, new: str, around: int, most: int) -> tuple[str, str]:
+    """Both, cut to what differs, with a little around; and that in its middle."""
+    head = _shared(old, new)
+    tail = _shared(old[head:][::-1], new[head:][::-1])
+    begin, left = max(0, head - around), max(0, tail - around)
+
+    def cut(text: str) -> str:
+        part = text[begin : len(text) - left]
+        if len(part) > most:
+            part = f"{part[: most // 2]}…{part[len(part) - most // 2 :]}"
+        return f"{'…' if begin else ''}{part}{'…' if left else ''}"
+
+    return cut(old), cut(new)
+
+
+def _shown(number: int, mutant: Mutant) -> None:
+    """Print the lines that differ, as in a unified diff; for each operator where they are then."""
+    print(f"--- {visible(str(mutant.file))}\n+++ {number:06}")
+    for c in mutant.changes:
+        print(f"@@ line {c.line}: {c.operator} @@")
+        for sign, text in zip("-+", _window(c.old, c.new, 200, 2000), strict=True):
+            for line in text.removesuffix("\n").split("\n") if text else []:
+                print(f"{sign}{visible(line)}")
+    print()
+
+
+def _summary(c: Change) -> str:
+    old, new = _window(c.old.removesuffix("\n"), c.new.removesuffix("\n"), 20, 100)
+    return visible(f"{c.operator}  line {c.line}: {old}  ->  {new}")
+
+
+def _writer(directory: Path) -> Callable[[int, Mutant], None]:
+    """What writes mutants there, and prints a line for each."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        taken = min(directory.iterdir(), default=None)
+    except (FileExistsError, NotADirectoryError):
+        raise Failure(f"--output {directory}: there is a file of that name", USAGE) from None
+    except OSError as e:
+        raise Failure(f"--output {directory}: {e.strerror}", USAGE) from None
+    if taken is not None:
+        raise Failure(
+            f"--output {directory} has files in it ({taken.name}): name a new or an empty "
+            "directory, nothing is overwritten",
+            USAGE,
+        )
+
+    def write(number: int, mutant: Mutant) -> None:
+        file = directory / mutant.name(number)
+        try:
+            with file.open("xb") as opened:
+                opened.write(mutant.data)
+        except OSError as e:
+            raise Failure(f"{file}: {e.strerror}") from None
+        print(f"{file.name}  {'; '.join(map(_summary, mutant.changes))}")
+
+    return write

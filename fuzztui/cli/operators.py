@@ -1,0 +1,93 @@
+"""``fuzztui operators``: which operators on text pay, as a table; the mixture in ``status``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fuzztui.cli.figures import percent
+from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.words import DONE, Failure, duration
+from fuzztui.model.operators import FEW, Arm, arms, blend, operators_dict
+from fuzztui.model.state import State
+from fuzztui.wire.text import several, visible
+
+__all__ = ["COLUMNS", "mixture_rows", "operators", "table"]
+
+_ORDER: dict[str, Callable[[Arm], Any]] = {
+    "pays": lambda a: (a.found >= FEW, a.pays),
+    "found": lambda a: a.found,
+    "crashes": lambda a: a.crashes,
+    "applied": lambda a: a.applied,
+    "tried": lambda a: a.tried,
+    "weight": lambda a: a.share,
+}
+
+COLUMNS = ("pays", "found", "crashes", "applied", "tried", "weight", "name", "class")
+"""What the table can be sorted by; names and classes as the alphabet has them."""
+
+BEST = 3
+"""Operators that ``status`` names."""
+
+
+def operators(options: argparse.Namespace) -> int:
+    """The table, or a list of JSON objects in the same order."""
+    run = find_run(options.run)
+    state = standing(run).state
+    rows = ordered(arms(state).values(), options.sort)
+    if options.json:
+        objects = {row["name"]: row for row in operators_dict(state)}
+        print(json.dumps([objects[arm.name] for arm in rows], indent=1))
+        return DONE
+    if not rows:
+        raise Failure(f"{run}: no engine of its campaign has told of operators on text")
+    for line in table(rows):
+        print(line)
+    for name, text in mixture_rows(state):
+        print(f"{name:<8} {visible(text)}")
+    return DONE
+
+
+def ordered(rows: Any, column: str) -> list[Arm]:
+    """By a column; rows that are alike in it stay in their order."""
+    if column == "name":
+        return sorted(rows, key=lambda a: a.name)
+    if column == "class":
+        return sorted(rows, key=lambda a: a.cls)
+    return sorted(rows, key=_ORDER[column], reverse=True)
+
+
+def table(rows: list[Arm]) -> Iterator[str]:
+    """A line for each arm, under titles."""
+    wide = max(len(visible(a.name)) for a in rows)
+    yield (
+        f"{'operator':<{wide}}  class  {'tried':>13}  {'applied':>13}  {'hits':>6}  {'found':>7}  "
+        f"{'crashes':>7}  {'finds/M':>11}  {'weight':>6}"
+    )
+    for a in rows:
+        hits = percent(a.applied / a.tried if a.tried else None)
+        # What was found too seldom to tell anything is in brackets.
+        pays = f"{a.pays:,.1f}" if a.pays >= 0 else "-"
+        pays = pays if a.found >= FEW or not a.found else f"({pays})"
+        yield (
+            f"{visible(a.name):<{wide}}  {a.cls:<6} {a.tried:>13,}  {a.applied:>13,}  {hits:>6}  "
+            f"{a.found:>7,}  {a.crashes:>7,}  {pays:>11}  {percent(a.share):>6}"
+        )
+
+
+def mixture_rows(state: State) -> Iterator[tuple[str, str]]:
+    """The rows of ``status`` about the mixture: what it is, and which operators pay."""
+    now = blend(state)
+    if now is None:
+        return
+    words = f"{now.mixture}, {'adaptive' if now.adaptive else 'fixed'}"
+    if now.t >= 0:
+        words += f" since {duration(now.t)}" + (f" by {now.by}" if now.by else "")
+    if now.differ:
+        words += f" (the mean of {several(now.instances, 'instance')})"
+    yield "mixture", words
+    best = [f"{a.name} ({a.found:,} in {a.applied:,} uses)" for a in now.best[:BEST]]
+    if best:
+        yield "finds", f"most by {', '.join(best)}"

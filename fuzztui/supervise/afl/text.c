@@ -1,0 +1,490 @@
+/* Mutating inputs as text in afl-fuzz: a custom mutator, meant to be the only one
+   (AFL_CUSTOM_MUTATOR_ONLY=1) beside steer.c, which makes no inputs.
+
+   An input is made by a stack of 1, 2, 4 or 8 steps. Each is, by three probabilities that can
+   be changed while it runs: a text operator (engines/text/operators.h) or a template, a splice
+   (engines/text/pool.h), or plain havoc (havoc.h). What cannot be done becomes havoc.
+
+   Commands and answers are lines of control.jsonl (FUZZTUI_CONTROL) and events.jsonl
+   (FUZZTUI_EVENTS), as steer.c's are; of the commands, "mixture" is ours. What each operator
+   did, and the probabilities as they are now, are in the block (FUZZTUI_TEXT_BLOCK, see
+   engines/text/block.h), from where the next one of us goes on.
+
+   Whatever is not there is done without: it is of use to a plain afl-fuzz, too.
+
+   The interface is declared here because Debian's afl++ has no headers. */
+
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <math.h>
+#include <time.h>
+
+#include "block.h"
+#include "jsonl.h"
+#include "pool.h"
+
+#include "havoc.h"
+
+#define MS 1000000LL
+#ifndef POLL
+#define POLL (20 * MS)     /* between two looks at what may have changed */
+#endif
+#define TRIES 16           /* operators that are drawn before a step becomes havoc */
+#define SLOTS 4096         /* of which an operator has as many as it weighs */
+#define MOST_STEPS 8       /* of a stack */
+#define STACKS 4           /* 2^0 to 2^3 steps */
+#ifndef PERIOD
+#define PERIOD 10000       /* trials between two looks at what pays */
+#endif
+#define WHOLE 1000000      /* of weights */
+#define ONE (1ULL << 53)   /* of probabilities */
+#define MOST_COUNTED (1ULL << 53) /* of a counter in a block that somebody left to us */
+
+typedef struct {
+  inbox control;
+  outbox events;
+  set answered; /* ids of commands */
+  char *block_path;
+  ft_block block;
+  int changed;          /* the block is not in its file as it is here */
+  uint64_t text, texts; /* below the first it is a text step, below the second no havoc */
+  uint64_t without[FT_ARMS]; /* left out by the user */
+  int operators;             /* is there any that has a weight? */
+  uint8_t slots[SLOTS];      /* operators, as often as they weigh: one is drawn in no time */
+
+  ft_rng rng;
+  tokens tokens;
+  ft_buffer input;
+  ft_pool *pool;
+  ft_host host;   /* what the pool knows of the entry */
+  int known;      /* `host` is about the entry that is being fuzzed */
+  int sha1_names; /* no names that tell of operators */
+
+  int stack[MOST_STEPS]; /* distinct arms that changed the input that was made last */
+  int stacked;
+  int steps;     /* how many did */
+  int described; /* afl-fuzz asked about it: it is being saved */
+  char words[256];
+  int64_t polled;
+} mutator;
+
+/* ----------------------------------------------------------------- settings */
+
+typedef struct { /* how probable each class of steps is */
+  double havoc, text, splice;
+  int adaptive;
+} mixture;
+
+static const mixture usual = {0.25, 0.75, 0, 0};
+
+/* The weights that operators are drawn by: all alike in fixed mode, and when nothing is known.
+   For an input to which little applies dozens are drawn: that must not cost more than they do. */
+static void set_weights(mutator *m, int alike) {
+  ft_arm *arm = m->block.arm;
+  uint64_t there = 0, sum = 0;
+  for (int i = 0; i <= FT_TEMPLATE; i++) sum += arm[i].weight, there += !m->without[i];
+  if (alike || !sum) {
+    for (int i = 0; i <= FT_TEMPLATE; i++) arm[i].weight = there ? WHOLE / there : 0;
+    arm[FT_FRAGMENT].weight = arm[FT_BALANCED].weight = WHOLE / 2;
+    arm[FT_HAVOC].weight = WHOLE;
+  }
+  for (int i = 0; i < FT_ARMS; i++)
+    if (m->without[i]) arm[i].weight = 0;
+  sum = 0;
+  for (int i = 0; i <= FT_TEMPLATE; i++) sum += arm[i].weight;
+  m->operators = sum > 0;
+  uint64_t upto = 0;
+  for (int i = 0, slot = 0; i <= FT_TEMPLATE; i++)
+    for (upto += arm[i].weight; slot < SLOTS && (2 * (uint64_t)slot + 1) * sum < 2 * SLOTS * upto;)
+      m->slots[slot++] = (uint8_t)i;
+}
+
+/* 0: that is no mixture, and nothing has changed. */
+static int set_mixture(mutator *m, mixture x) {
+  double sum = x.havoc + x.text + x.splice;
+  if (!(x.havoc >= 0 && x.text >= 0 && x.splice >= 0 && fabs(sum - 1) <= 1e-6)) return 0;
+  ft_block *b = &m->block;
+  b->havoc = x.havoc;
+  b->text = x.text;
+  b->splice = x.splice;
+  b->flags = x.adaptive ? FT_BLOCK_ADAPTIVE : 0;
+  m->text = x.havoc + x.splice > 0 ? (uint64_t)(x.text / sum * ONE) : ONE;
+  m->texts = x.havoc > 0 ? (uint64_t)((x.text + x.splice) / sum * ONE) : ONE;
+  set_weights(m, !x.adaptive);
+  return 1;
+}
+
+/* What pays is done more often: operators within their class, and the classes. */
+static void adapt(mutator *m) {
+  ft_block *b = &m->block;
+  static const int begin[] = {0, FT_FRAGMENT, FT_HAVOC, FT_ARMS}; /* of each class */
+  uint64_t applied[FT_ARMS], found[FT_ARMS], weights[FT_ARMS];
+  uint64_t applied_by[3] = {0}, found_by[3] = {0}, parts[3];
+  for (int i = 0; i < FT_ARMS; i++) {
+    applied[i] = b->arm[i].window_applied;
+    found[i] = b->arm[i].window_found;
+    b->arm[i].window_applied /= 2;
+    b->arm[i].window_found /= 2;
+  }
+  if (!(b->flags & FT_BLOCK_ADAPTIVE)) return;
+  for (int c = 0; c < 3; c++) {
+    int from = begin[c], n = begin[c + 1] - from;
+    ft_weights(applied + from, found + from, n, weights + from);
+    for (int i = from; i < from + n; i++) {
+      b->arm[i].weight = weights[i];
+      applied_by[c] += applied[i];
+      found_by[c] += found[i];
+    }
+  }
+  ft_weights(applied_by, found_by, 3, parts);
+  double sum = (double)(parts[0] + parts[1] + parts[2]);
+  mixture x = {.text = (double)parts[0] / sum, .splice = (double)parts[1] / sum, .adaptive = 1};
+  x.havoc = 1 - x.text - x.splice;
+  set_mixture(m, x);
+}
+
+/* -------------------------------------------------------------------- block */
+
+/* Into its file. Settings change while the sequence there is odd. */
+static void publish(mutator *m, int settings) {
+  ft_block *b = &m->block;
+  m->changed = 0;
+  int fd = m->block_path ? open_regular(m->block_path, O_RDWR | O_CREAT) : -1;
+  if (fd < 0) return;
+  struct stat st;
+  off_t at = offsetof(ft_block, sequence);
+  int done = fstat(fd, &st) == 0 && (st.st_size == FT_BLOCK_SIZE || !ftruncate(fd, FT_BLOCK_SIZE));
+  if (settings) {
+    b->sequence++;
+    done = done && pwrite(fd, &b->sequence, sizeof b->sequence, at) == sizeof b->sequence;
+  }
+  done = done && pwrite(fd, b, sizeof *b, 0) == sizeof *b;
+  if (settings) {
+    b->sequence++;
+    done = done && pwrite(fd, &b->sequence, sizeof b->sequence, at) == sizeof b->sequence;
+  }
+  if (!done) m->changed = 1; /* the disk is full: again with the next look */
+  close(fd);
+}
+
+static uint64_t at_most(uint64_t value, uint64_t most) { return value < most ? value : most; }
+
+/* Go on with the block of the one before us, if there is one: 0 if not. */
+static int take_over(mutator *m) {
+  ft_block old;
+  int fd = m->block_path ? open_regular(m->block_path, O_RDONLY) : -1;
+  ssize_t n = fd >= 0 ? pread(fd, &old, sizeof old, 0) : 0;
+  if (fd >= 0) close(fd);
+  if (n != sizeof old || memcmp(old.magic, FT_BLOCK_MAGIC, sizeof old.magic)) return 0;
+  if (old.arms != FT_ARMS) return 0;
+  ft_block *b = &m->block;
+  b->sequence = old.sequence & ~1ULL;
+  b->trials = at_most(old.trials, MOST_COUNTED);
+  for (int i = 0; i < FT_ARMS; i++) {
+    ft_arm *a = &old.arm[i];
+    b->arm[i] = (ft_arm){.tried = at_most(a->tried, MOST_COUNTED),
+                         .applied = at_most(a->applied, MOST_COUNTED),
+                         .found = at_most(a->found, MOST_COUNTED),
+                         .crashes = at_most(a->crashes, MOST_COUNTED),
+                         .weight = at_most(a->weight, WHOLE),
+                         .window_applied = at_most(a->window_applied, 1 << 30),
+                         .window_found = at_most(a->window_found, 1 << 20)};
+  }
+  /* Cut off while settings were changed: they may be half of each. */
+  if (old.sequence & 1) return 0;
+  return set_mixture(
+      m, (mixture){old.havoc, old.text, old.splice, (int)(old.flags & FT_BLOCK_ADAPTIVE)});
+}
+
+/* ----------------------------------------------------------------- commands */
+
+/* A JSON number; NAN for anything else. */
+static double real(text value) {
+  char words[40], *end;
+  if (!value.n || value.n >= sizeof words) return NAN;
+  for (size_t i = 0; i < value.n; i++)
+    if (!strchr("0123456789+-.eE", value.at[i]) || !value.at[i]) return NAN;
+  memcpy(words, value.at, value.n);
+  words[value.n] = 0;
+  double found = strtod(words, &end);
+  return *end ? NAN : found;
+}
+
+static void percents(const mutator *m, char *to, size_t room) {
+  const ft_block *b = &m->block;
+  snprintf(to, room, "havoc %.3g%%, text %.3g%%, splice %.3g%%%s", 100 * b->havoc, 100 * b->text,
+           100 * b->splice, b->flags & FT_BLOCK_ADAPTIVE ? ", adaptive" : "");
+}
+
+/* A line of control.jsonl. Those from before the start were not obeyed if nobody answered. */
+static void obey(void *whom, text line) {
+  mutator *m = whom;
+  text message = whole(line), id = id_of(message), what = member(message, "command");
+  if (!id.n || !is(member(what, "c"), "\"mixture\"") || has(&m->answered, hash(id))) return;
+  add(&m->answered, hash(id));
+  mixture x = {real(member(what, "havoc")), real(member(what, "text")),
+               real(member(what, "splice")), is(member(what, "adaptive"), "true")};
+  char words[120];
+  if (set_mixture(m, x)) {
+    publish(m, 1);
+    percents(m, words, sizeof words);
+    say(&m->events,
+        "{\"k\":\"command_applied\",\"id\":\"%.*s\",\"trial\":%" PRIu64 ",\"detail\":\"%s\"}",
+        (int)id.n, id.at, m->block.trials, words);
+    return;
+  }
+  if (isfinite(x.havoc) && isfinite(x.text) && isfinite(x.splice))
+    snprintf(words, sizeof words, "%.6g + %.6g + %.6g: they must add to 1, none below 0", x.havoc,
+             x.text, x.splice);
+  else
+    snprintf(words, sizeof words, "havoc, text and splice must be numbers");
+  say(&m->events, "{\"k\":\"command_rejected\",\"id\":\"%.*s\",\"reason\":\"%s\"}", (int)id.n,
+      id.at, words);
+}
+
+/* A line of events.jsonl from before the start. */
+static void recall(void *whom, text line) {
+  mutator *m = whom;
+  text event = whole(line), kind = member(event, "k"), id;
+  if (!is(kind, "\"command_applied\"") && !is(kind, "\"command_rejected\"")) return;
+  id = id_of(event);
+  if (id.n) add(&m->answered, hash(id));
+}
+
+static void poll_control(mutator *m) {
+  struct stat st;
+  if (m->control.path && stat(m->control.path, &st) == 0 && st.st_size != m->control.at) {
+    if (st.st_size < m->control.at) m->control.at = m->control.endless = 0;
+    read_lines(&m->control, obey, m);
+  }
+  pay(&m->events);
+}
+
+/* Now and then: is there a command, a new pool, something to tell? */
+static void tick(mutator *m) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t); /* takes 6 ns */
+  int64_t now = t.tv_sec * 1000 * MS + t.tv_nsec;
+  if (m->polled && now - m->polled < POLL) return;
+  m->polled = now;
+  if (m->pool && ft_pool_refresh(m->pool)) m->known = 0;
+  poll_control(m);
+  if (m->changed) publish(m, 0);
+}
+
+/* -------------------------------------------------------------------- steps */
+
+static int text_step(mutator *m, size_t limit) {
+  if (!m->operators) return -1;
+  for (int tries = 0; tries < TRIES; tries++) {
+    int arm = m->slots[ft_next(&m->rng) % SLOTS];
+    m->block.arm[arm].tried++;
+    int done = arm < FT_TEMPLATE ? ft_apply(&m->input, limit, &m->rng, arm)
+               : m->host.entry  ? ft_pool_template(m->pool, &m->host, &m->input, limit, &m->rng)
+                                : 0;
+    if (done) return arm;
+  }
+  return -1;
+}
+
+/* One way or, where it is impossible, the other: fragments first unless others pay more. */
+static int splice_step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
+  int first = 0;
+  if (m->block.flags & FT_BLOCK_ADAPTIVE) {
+    uint64_t weights[] = {m->block.arm[FT_FRAGMENT].weight, m->block.arm[FT_BALANCED].weight};
+    first = ft_draw(&m->rng, weights, 2);
+  }
+  for (int i = 0; i < 2; i++) {
+    int arm = (i == 0) == (first != 1) ? FT_FRAGMENT : FT_BALANCED;
+    if (arm == FT_FRAGMENT ? !m->host.entry : !other || !n) continue;
+    m->block.arm[arm].tried++;
+    if (arm == FT_FRAGMENT ? ft_pool_splice(m->pool, &m->host, &m->input, limit, &m->rng)
+                           : ft_balanced(&m->input, limit, &m->rng, other, n))
+      return arm;
+  }
+  return -1;
+}
+
+static void step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
+  uint64_t roll = ft_next(&m->rng) >> 11;
+  int arm = roll < m->text    ? text_step(m, limit)
+            : roll < m->texts ? splice_step(m, limit, other, n)
+                              : -1;
+  if (arm < 0) {
+    arm = FT_HAVOC;
+    m->block.arm[arm].tried++;
+    if (!havoc(&m->input, limit, &m->rng, &m->tokens)) return;
+  }
+  m->block.arm[arm].applied++;
+  m->block.arm[arm].window_applied++;
+  if (m->host.entry) ft_host_follow(&m->host, &m->input);
+  m->steps++;
+  for (int i = 0; i < m->stacked; i++)
+    if (m->stack[i] == arm) return;
+  m->stack[m->stacked++] = arm;
+}
+
+/* The input that was made last is none of our business any more. */
+static void forget(mutator *m) { m->described = m->steps = m->stacked = 0; }
+
+/* What became of the input before: it was saved, but not into the queue. */
+static void settle(mutator *m) {
+  if (m->described)
+    for (int i = 0; i < m->stacked; i++) m->block.arm[m->stack[i]].crashes++;
+  forget(m);
+}
+
+/* --------------------------------------------------------- the custom mutator */
+
+_Static_assert(FT_ARMS < 256, "a slot is a byte");
+
+static mutator spare; /* for an afl-fuzz without memory */
+
+static char *path_of(const char *name) {
+  const char *path = getenv(name);
+  return path && *path ? strdup(path) : NULL;
+}
+
+/* Names, with commas in between, of operators that the user does without. */
+static void leave_out(mutator *m, const char *names) {
+  for (size_t n; *names; names += n + (names[n] == ',')) {
+    n = strcspn(names, ",");
+    for (int i = 0; i < FT_OPERATORS; i++)
+      if (strlen(ft_names[i]) == n && !memcmp(ft_names[i], names, n)) m->without[i] = 1;
+  }
+}
+
+/* By the campaign's settings: FUZZTUI_TEXT=havoc,text,splice,adaptive. */
+static void begin(mutator *m) {
+  mixture x;
+  const char *said = getenv("FUZZTUI_TEXT");
+  if (!said || !*said) said = NULL;
+  if (said && sscanf(said, "%lf,%lf,%lf,%d", &x.havoc, &x.text, &x.splice, &x.adaptive) == 4 &&
+      set_mixture(m, x))
+    return;
+  if (said) fprintf(stderr, "FUZZTUI_TEXT=%s is not understood\n", said);
+  set_mixture(m, usual);
+}
+
+void *afl_custom_init(void *afl, unsigned seed) {
+  (void)afl;
+  mutator *m = calloc(1, sizeof *m);
+  if (!m) m = &spare;
+  m->rng.state = seed;
+  memcpy(m->block.magic, FT_BLOCK_MAGIC, sizeof m->block.magic);
+  m->block.arms = FT_ARMS;
+  m->block_path = path_of("FUZZTUI_TEXT_BLOCK");
+  m->control.path = path_of("FUZZTUI_CONTROL");
+  m->events.path = path_of("FUZZTUI_EVENTS");
+  if (!m->events.path) { /* who cannot be answered is not obeyed */
+    free(m->control.path);
+    m->control.path = NULL;
+  }
+  const char *sha1 = getenv("AFL_SHA1_FILENAMES"), *names = getenv("FUZZTUI_TEXT_WITHOUT");
+  const char *dictionaries = getenv("FUZZTUI_TEXT_TOKENS"), *pool = getenv("FUZZTUI_TEXT_POOL");
+  m->sha1_names = sha1 && *sha1;
+  if (names) leave_out(m, names);
+  if (dictionaries) read_tokens(&m->tokens, dictionaries);
+  if (pool && *pool) m->pool = ft_pool_open(pool);
+  m->without[FT_TEMPLATE] = !m->pool;
+  if (!take_over(m)) begin(m);
+  publish(m, 1);
+  if (m->control.path) {
+    inbox past = {.path = m->events.path};
+    read_lines(&past, recall, m);
+  }
+  return m;
+}
+
+void afl_custom_deinit(void *data) {
+  mutator *m = data;
+  settle(m);
+  publish(m, 0);
+  pay(&m->events);
+  if (m->pool) ft_pool_close(m->pool);
+  free(m->block_path);
+  free(m->control.path);
+  free(m->events.path);
+  free(m->events.owed);
+  free(m->answered.hash);
+  free(m->tokens.bytes);
+  free(m->tokens.at);
+  free(m->input.at);
+  if (m != &spare) free(m);
+}
+
+/* Afl-fuzz turns to another entry. Before it mutates that it may trim it, or compare it with
+   its values: what it saves then is none of ours, though it asks us for a name. */
+uint8_t afl_custom_queue_get(void *data, const uint8_t *filename) {
+  (void)filename;
+  mutator *m = data;
+  settle(m);
+  m->known = 0;
+  return 1;
+}
+
+/* One input. What comes back is never empty, and ours until the next call. */
+size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uint8_t *more,
+                       size_t more_size, size_t max_size) {
+  mutator *m = data;
+  settle(m);
+  tick(m);
+  size_t limit = max_size ? max_size : 1;
+  if (size > limit) size = limit;
+  if (m->pool) {
+    if (!m->known || m->host.n != size) ft_pool_find(m->pool, buf, size, &m->host);
+    m->known = 1;
+    m->host.data = buf;
+    ft_host_reset(&m->host);
+  }
+  static uint8_t nothing[1] = {'0'};
+  *out = size ? buf : nothing;
+  if (!ft_set(&m->input, buf, size)) return size ? size : 1;
+  for (int left = 1 << ft_below(&m->rng, STACKS); left > 0; left--) step(m, limit, more, more_size);
+  if (!m->input.n && !havoc(&m->input, limit, &m->rng, &m->tokens)) return size ? size : 1;
+  m->changed = 1;
+  if (++m->block.trials % PERIOD == 0) {
+    adapt(m);
+    publish(m, 1);
+  }
+  *out = m->input.at;
+  return m->input.n;
+}
+
+/* The name of the input that was made last: its distinct operators, as many as fit. */
+const char *afl_custom_describe(void *data, size_t most) {
+  mutator *m = data;
+  if (!m->steps) return NULL; /* not one of ours */
+  m->described = 1;
+  char count[16];
+  size_t tail = (size_t)snprintf(count, sizeof count, ",rep:%d", m->steps), n = 3;
+  if (most >= sizeof m->words) most = sizeof m->words - 1;
+  if (most < n + tail) return NULL;
+  memcpy(m->words, "op:", n);
+  for (int i = 0; i < m->stacked; i++) {
+    static const char *const others[] = {"template", "fragment", "balanced", "havoc"};
+    int arm = m->stack[i];
+    const char *name = arm < FT_OPERATORS ? ft_names[arm] : others[arm - FT_TEMPLATE];
+    size_t long_ = strlen(name);
+    if (n + (i > 0) + long_ + tail > most) break;
+    if (i) m->words[n++] = '+';
+    memcpy(m->words + n, name, long_);
+    n += long_;
+  }
+  memcpy(m->words + n, count, tail + 1);
+  return m->words;
+}
+
+/* Into the queue comes what was described just now, if it is ours; with names that are hashes
+   nobody asks for a description. */
+uint8_t afl_custom_queue_new_entry(void *data, const uint8_t *fresh, const uint8_t *old) {
+  (void)fresh, (void)old;
+  mutator *m = data;
+  if (!m->described && !m->sha1_names) return 0;
+  for (int i = 0; i < m->stacked; i++) {
+    m->block.arm[m->stack[i]].found++;
+    m->block.arm[m->stack[i]].window_found++;
+  }
+  forget(m);
+  return 0;
+}

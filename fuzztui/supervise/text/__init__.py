@@ -1,0 +1,1 @@
+"""Fragments for splicing: kept fresh while a campaign that mutates text runs."""

@@ -1,0 +1,96 @@
+"""The columns of the table of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fuzztui.model.operators import FEW, Arm
+from fuzztui.tui import figures
+from fuzztui.tui.mixing import SIGNS
+from fuzztui.tui.operatorwords import words_of
+from fuzztui.tui.widgets.braille import gauge
+from fuzztui.tui.widgets.columns import Cell, Column
+
+BAR = 6
+"""Cells of the bar of weights."""
+
+PAYS = "pays"
+"""The column that the table is sorted by at first."""
+
+
+def columns() -> Sequence[Column[Arm]]:
+    """What the table shows of an arm, by the room there is."""
+    return (
+        Column("operator", "operator", _operator, lambda a: a.name, min=12, max=44, give=20),
+        Column("class", "class", lambda a: (a.cls, "muted"), lambda a: a.cls, needs=96),
+        _figure("tried", "tried", lambda a: a.tried, needs=88),
+        _figure("applied", "applied", lambda a: a.applied),
+        Column("hits", "hits", _hits, lambda a: _part(a.applied, a.tried), "right", min=5,
+               descending=True),
+        _figure("found", "found", lambda a: a.found, style="corpus"),
+        Column("crashes", "crash", _crashes, lambda a: a.crashes, "right", spare=True,
+               descending=True),
+        Column(PAYS, "finds/M", pays_cell, pays_order, "right", min=7, descending=True),
+        Column("weight", "weight", _weight, lambda a: a.share, min=BAR, descending=True),
+        Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,
+               descending=True),
+        Column("does", "does", lambda a: (words_of(a.name).does, "muted"), None, min=20, max=60,
+               needs=126),
+    )  # fmt: skip
+
+
+def _operator(arm: Arm) -> Cell:
+    fill, style = SIGNS[arm.cls]
+    return f"{fill} {arm.name}", style
+
+
+def _part(part: int, whole: int) -> float:
+    return part / whole if whole else -1.0
+
+
+def _hits(arm: Arm) -> Cell:
+    return figures.percent(arm.applied, arm.tried), "muted"
+
+
+def _crashes(arm: Arm) -> Cell:
+    return (figures.count(arm.crashes), "crash") if arm.crashes else ("", "")
+
+
+def pays_words(arm: Arm) -> str:
+    """Finds per million applications."""
+    return figures.NONE if arm.pays < 0 else figures.count(round(arm.pays)) if (
+        arm.pays >= 100 or not arm.pays) else f"{arm.pays:.1f}"  # fmt: skip
+
+
+def pays_cell(arm: Arm) -> Cell:
+    """Muted while it says next to nothing."""
+    return pays_words(arm), "bold valid" if arm.found >= FEW else "muted"
+
+
+def pays_order(arm: Arm) -> tuple[bool, float]:
+    """Who has found too little to tell comes after all who have found enough."""
+    return arm.found >= FEW, arm.pays
+
+
+def _weight(arm: Arm) -> Cell:
+    """Against the most probable of its class: that is told apart where many are alike."""
+    return gauge(arm.bar, BAR)[0], SIGNS[arm.cls][1]
+
+
+def _share(arm: Arm) -> Cell:
+    return share_words(arm.share), "muted"
+
+
+def share_words(share: float) -> str:
+    """How much of its class an arm is."""
+    return figures.percent(share, 1.0) if share > 0 else "0%"
+
+
+def _figure(
+    id: str, title: str, of: Callable[[Arm], int], *, needs: int = 0, style: str = ""
+) -> Column[Arm]:
+    def cell(arm: Arm) -> Cell:
+        n = of(arm)
+        return figures.count(n), style if n else "muted"
+
+    return Column(id, title, cell, of, "right", needs=needs, descending=True)

@@ -1,0 +1,126 @@
+"""All that is known about one operator, as lines of spans. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.model.operators import FEW, MILLION, Arm
+from fuzztui.model.state import Entry, Finding, State
+from fuzztui.tui import figures
+from fuzztui.tui.detail import pair, title
+from fuzztui.tui.mixing import SIGNS
+from fuzztui.tui.mutantdetail import side_style
+from fuzztui.tui.operatorcolumns import pays_words, share_words
+from fuzztui.tui.operatorwords import words_of
+from fuzztui.tui.text import plain
+from fuzztui.tui.widgets.canvas import Line, Span
+from fuzztui.wire.text import several
+
+FINDS = 12
+"""Finds that are listed."""
+
+
+def named_by(op: str) -> list[str]:
+    """The arms that an entry's ``op`` names: ``text-swap-args+havoc``."""
+    return [part.removeprefix("text-") for part in op.split("+") if part]
+
+
+def operator_lines(
+    arm: Arm, state: State, finds: Sequence[Entry | Finding], *, tight: bool = False
+) -> list[Line]:
+    """What it does, how it fares, on each instance, and what it found last."""
+    words = words_of(arm.name)
+    fill, style = SIGNS[arm.cls]
+    lines: list[Line] = [
+        [Span(f"{fill} ", style), Span(plain(arm.name), f"bold {style}"),
+         Span(f"  {arm.cls}", "muted")],
+        [Span(words.does)],
+    ]  # fmt: skip
+    if words.before:
+        lines += [
+            [Span("- ", "removed"), Span(words.before, side_style("removed"))],
+            [Span("+ ", "added"), Span(words.after, side_style("added"))],
+        ]
+    lines += ([] if tight else [[]]) + _figures(arm)
+    return lines + _instances(arm, state) + _finds(finds)
+
+
+def _figures(arm: Arm) -> list[Line]:
+    lines = [
+        pair(
+            "drawn",
+            f"{several(arm.tried, 'time')}, now {share_words(arm.share)} of {arm.cls} steps",
+        ),
+        pair("applied", f"{arm.applied:,}, {figures.percent(arm.applied, arm.tried)} of the draws"),
+    ]
+    if not arm.found:
+        lines.append(pair("found", "nothing yet", "muted"))
+    else:
+        lines.append(pair("found", several(arm.found, "entry", "entries"), "corpus"))
+        words = f"{pays_words(arm)} finds per million applied"
+        if arm.found < FEW:
+            words += ", of too few finds to tell"
+        lines.append(pair("pays", words, "valid" if arm.found >= FEW else "muted"))
+    if arm.crashes:
+        lines.append(pair("crashes", f"{several(arm.crashes, 'input')} saved", "crash"))
+    return lines
+
+
+def _instances(arm: Arm, state: State) -> list[Line]:
+    rows = []
+    for name, f in list(state.operators.items()):
+        if arm.name not in f.names:
+            continue
+        i = f.names.index(arm.name)
+        rows.append((name, f.applied[i], f.found[i], f.crashes[i], f.weights[i]))
+    if len(rows) < 2:
+        return []
+    wide = max(len(plain(name, 12)) for name, *_ in rows)
+    lines: list[Line] = [[], title("instances")]
+    for name, applied, found, crashes, weight in sorted(rows, key=lambda r: -r[2]):
+        crashed = f"  {several(crashes, 'crash', 'crashes')}" if crashes else ""
+        lines.append(
+            [
+                Span(f"{plain(name, 12):<{wide}} ", "muted"),
+                Span(f"{figures.count(found):>6} of {figures.count(applied):>6}"),
+                Span(f"  weight {share_words(weight / MILLION)}", "muted"),
+                Span(crashed, "crash"),
+            ]
+        )
+    return lines
+
+
+def _finds(finds: Sequence[Entry | Finding]) -> list[Line]:
+    if not finds:
+        return []
+    lines: list[Line] = [[], title("latest finds")]
+    for row in finds[:FINDS]:
+        lines.append(
+            [
+                Span(f"{figures.clock(row.t):>8}  ", "muted"),
+                Span(plain(row.key, 60), row.category if isinstance(row, Finding) else "corpus"),
+                *_covers(row),
+            ]
+        )
+    return lines
+
+
+def _covers(row: Entry | Finding) -> list[Span]:
+    if isinstance(row, Finding) or row.edges < 0:
+        return []
+    return [Span(f"  {row.edges:,} edges", "edge")]
+
+
+def no_operators_lines(engine: str) -> list[Line]:
+    """What to say where there are no figures, and how to get some."""
+    if engine not in ("afl", "text"):
+        why = (
+            f"This campaign's engine is {plain(engine or 'unknown')}: it has no operators on text."
+        )
+    else:
+        why = "No instance has told of its operators yet."
+    steps = (
+        ("AFL++", 'kind = "afl" and a [text] table: operators on text beside havoc'),
+        ("Python", 'kind = "text" under [engine]: the same operators in process'),
+    )
+    return [[Span(why, "bold")], [], *(pair(name, words) for name, words in steps)]

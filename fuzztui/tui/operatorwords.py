@@ -1,0 +1,93 @@
+"""What operators on text do, in words and by example, as far as their names say it. Pure.
+
+The screens know no engine: what an operator is called is all that the log has of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fuzztui.wire.mixture import class_of
+
+__all__ = ["Words", "words_of"]
+
+
+class Words(NamedTuple):
+    """What an arm does, and an example, "" where there is none."""
+
+    does: str
+    before: str = ""
+    after: str = ""
+
+
+_TOKENS = {
+    "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "assign": "=", "inc": "++", "dec": "--",
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%", "and": "&&", "or": "||",
+    "zero": "0", "one": "1", "if": "if", "while": "while",
+}  # fmt: skip
+"""Of names such as ``eq-to-ne``."""
+
+_EXAMPLES = {"inc": "i{};", "dec": "i{};", "zero": "x = {};", "one": "x = {};",
+             "if": "{} (a) b();", "while": "{} (a) b();", "add": "x = a {} b;"}  # fmt: skip
+_EXAMPLE = "a {} b"
+
+_INSERTED = {
+    "if-false": "if (0==1)",
+    "break": "break;",
+    "continue": "continue;",
+    "while-true": "while(1==1)",
+}
+
+_OTHERS = {
+    "insert-not": Words("negates what follows a parenthesis", "if (a)", "if (!a)"),
+    "drop-not": Words("drops a negation", "if (!a)", "if (a)"),
+    "delete-statement": Words("deletes a statement", "a; b; c;", "a; c;"),
+    "delete-statement-after-block": Words(
+        "deletes the statement after a block", "{ a; } b; c;", "{ a; } c;"
+    ),
+    "delete-block": Words("deletes a block", "if (a) { b; } c;", "if (a)  c;"),
+    "empty-block": Words("empties a block", "if (a) { b; } c;", "if (a) {} c;"),
+    "swap-statements": Words("swaps two statements", "a; b; c;", "a; c; b;"),
+    "swap-statements-after-block": Words(
+        "swaps the two statements after a block", "{ a; } b; c;", "{ a; } c; b;"
+    ),
+    "swap-args": Words("swaps the two arguments of a call", "f(a,b)", "f(b,a)"),
+    "swap-args-first": Words("swaps the first two of several arguments", "f(a,b,c)", "f(b,a,c)"),
+    "swap-args-inner": Words("swaps two arguments in the middle", "f(a,b,c,d)", "f(a,c,b,d)"),
+    "swap-args-last": Words("swaps the last two of several arguments", "f(a,b,c)", "f(a,c,b)"),
+    "delete-line": Words("deletes a line", "a;⏎b;⏎c;", "a;⏎c;"),
+    "delete-word": Words("deletes a word", "static int x;", "static x;"),
+    "delete-first-word-of-line": Words("deletes the first word of a line", "a;⏎int x;", "a;⏎x;"),
+    "delete-first-word-in-parens": Words(
+        "deletes the first word in parentheses", "f(int x)", "f(x)"
+    ),
+    "swap-words": Words("swaps two words", "a bb cc d", "a cc bb d"),
+    "swap-words-last": Words("swaps the last two words before a parenthesis", "(a b c)", "(a c b)"),
+    "swap-words-first": Words("swaps the first two words in parentheses", "(a b c)", "(b a c)"),
+    "swap-words-in-parens": Words("swaps two words in parentheses", "(int x)", "(x int)"),
+    "duplicate-line": Words("writes a line twice", "a;⏎b;⏎c;", "a;⏎b;⏎b;⏎c;"),
+    "duplicate-to-brace": Words(
+        "writes all from a line's end to a closing brace twice", "{⏎ a; }", "{⏎ a; }⏎ a; }"
+    ),
+    "template": Words("rewrites code that matches a template of the campaign file"),
+    "fragment": Words("puts in a fragment of another input where syntax of the same kind stands"),
+    "balanced": Words("puts in a bracketed group of another input where such a group stands"),
+    "havoc": Words("edits bytes with no regard to the text: flips, inserts, deletes, copies"),
+}  # fmt: skip
+
+
+def words_of(name: str) -> Words:
+    """What the arm of that name does; of an unknown one what its name and class say."""
+    if known := _OTHERS.get(name):
+        return known
+    head, _, what = name.partition("-")
+    if head == "insert" and what in _INSERTED:
+        line = _INSERTED[what]
+        return Words(f"inserts a line: {line}", "a;⏎b;", f"a;⏎{line}⏎b;")
+    old, to, new = name.partition("-to-")
+    if to and old in _TOKENS and new in _TOKENS:
+        example = _EXAMPLES.get(old, _EXAMPLE)
+        before, after = example.format(_TOKENS[old]), example.format(_TOKENS[new])
+        return Words(f"turns {_TOKENS[old]} into {_TOKENS[new]}", before, after)
+    kind = {"text": "an operator on text", "splice": "a way to splice", "havoc": "havoc"}
+    return Words(f"{kind[class_of(name)]} that this version of fuzztui has no words for")

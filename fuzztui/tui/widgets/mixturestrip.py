@@ -1,0 +1,116 @@
+"""The mixture in three lines: the bar, what moves it, and what was asked or pays best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.model.operators import Arm, Blend
+from fuzztui.tui import figures
+from fuzztui.tui.mixing import SIGNS, mixture_bar
+from fuzztui.tui.text import plain
+from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
+from fuzztui.tui.widgets.strip import StatusCanvas
+from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.mixture import CLASSES, percentage
+from fuzztui.wire.text import several
+
+KEYS = (" < > ", " [ ] ")
+"""What moves the boundaries, between the names of what is beside them."""
+
+
+class MixtureStrip(StatusCanvas):
+    """Three lines; in one there is room for the bar only. Nothing without operators."""
+
+    DEFAULT_CSS = "MixtureStrip { height: 3; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked: SetMixture | None = None
+        self._who = ""
+
+    def ask(self, asked: SetMixture | None, who: str = "") -> None:
+        """What is asked for and not answered yet, and who or what that waits for."""
+        if (asked, who) != (self._asked, self._who):
+            self._asked, self._who = asked, who
+            self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """The bar, the legend, then what is asked or what pays."""
+        blend = self._status.blend
+        if blend is None:
+            return []
+        bar: Line = [Span(" "), *mixture_bar(blend.mixture, width - 2)]
+        status = self._status
+        keys = status.mode == "live" and not (status.over or status.watched or blend.adaptive)
+        legend = _legend(blend, width, KEYS if keys else ("   ", "   "))
+        if self._asked is not None:
+            return [bar, legend, _asked(self._asked, self._who, width)]
+        return [bar, legend, pays_line(blend, width)]
+
+
+def _legend(blend: Blend, width: int, between: Sequence[str]) -> Line:
+    """Names, percentages, and what stands between them: keys, if they do anything now."""
+    left = [Span(" ")]
+    for i, (name, part) in enumerate(zip(CLASSES, blend.mixture, strict=True)):
+        fill, style = SIGNS[name]
+        left += [Span(f"{fill} ", style), Span(f"{name} {percentage(part)}", "bold")]
+        if i < len(between):
+            left.append(Span(between[i], "primary"))
+    for right in (mode_words(blend), [mode_word(blend)]):
+        if width_of(left) + width_of(right) < width:
+            return spread(left, [*right, Span(" ")], width)
+    return left
+
+
+def mode_word(blend: Blend) -> Span:
+    """Adaptive, or fixed."""
+    return Span("adaptive", "bold promoted") if blend.adaptive else Span("fixed", "bold")
+
+
+def mode_words(blend: Blend) -> list[Span]:
+    """Fixed or adaptive, since when, and who wanted that."""
+    spans = [Span(" "), mode_word(blend)]
+    if blend.t >= 0:
+        by = f" by {plain(blend.by, 40)}" if blend.by else ""
+        spans.append(Span(f" since {figures.clock(blend.t)}{by}", "muted"))
+    else:
+        spans.append(Span(" from the start", "muted"))
+    if blend.differ:
+        spans.append(Span(f"  mean of {several(blend.instances, 'instance')}", "pending"))
+    return spans
+
+
+def _asked(asked: SetMixture, who: str, width: int) -> Line:
+    left = [Span(" → ", "bold pending")]
+    if asked.adaptive:
+        left.append(Span("adaptive", "bold pending"))
+    else:
+        left.append(Span(str(asked.mixture), "bold pending"))
+    return spread(left, [Span(f"{plain(who, 60)} ", "pending")], width)
+
+
+def pays_line(blend: Blend, width: int) -> Line:
+    """How many trials, and which arms pay best."""
+    line = [Span(f" {figures.count(blend.trials)} trials   ", "muted")]
+    return [*line, *best_spans(blend.best, width - width_of(line))]
+
+
+def best_spans(best: Sequence[Arm], room: int) -> list[Span]:
+    """The arms that pay best, as many as there is room for: finds of applications."""
+    if not best:
+        return [Span("nothing found yet", "muted")]
+    for of in (True, False):
+        spans = [Span("best ", "muted")]
+        for n, arm in enumerate(best):
+            words = [
+                Span(", " if n else "", "muted"),
+                Span(plain(arm.name, 40), SIGNS[arm.cls][1]),
+                Span(f" {figures.count(arm.found)}"),
+                Span(f" of {figures.count(arm.applied)}" if of else "", "muted"),
+            ]
+            if width_of([*spans, *words]) > room:
+                break
+            spans += words
+        if len(spans) > 1:
+            return spans
+    return []

@@ -1,0 +1,230 @@
+"""What is a bug beside crashes and hangs: messages, and a second implementation."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from engine_lab import Lab, events, names, reason, stats
+
+COMPILER = """
+class CompileError(Exception):
+    pass
+
+def target(text: str):
+    if text.startswith("ice"):
+        raise CompileError(f"line {len(text)}: internal error {len(text)}")
+    if text.startswith("odd"):
+        raise CompileError("internal error in another place")
+    raise CompileError("syntax error")
+"""
+
+JSONS = '''
+import json
+
+def target(text: str):
+    return json.loads(text)
+
+def strict(text: str):
+    """Refuses what JSON does not know, and keeps the first of two equal keys."""
+    def refuse(name):
+        raise ValueError(f"no constant {name}")
+    return json.loads(text, parse_constant=refuse, object_pairs_hook=first)
+
+def first(pairs):
+    found = {}
+    for key, value in pairs:
+        found.setdefault(key, value)
+    return found
+
+def dies(text: str):
+    if text == "2":
+        import os
+        os._exit(9)
+    return json.loads(text)
+
+def slow(text: str):
+    while text == "2":
+        pass
+    return json.loads(text)
+'''
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(tmp_path)
+    yield lab
+    lab.close()
+
+
+def seeds(lab: Lab, *texts: str) -> dict[str, object]:
+    folder = lab.root / "seeds"
+    folder.mkdir(exist_ok=True)
+    for number, text in enumerate(texts):
+        (folder / f"{number:02d}").write_text(text)
+    return {"seeds": [str(folder)], "constants": False}
+
+
+def findings(directory: Path) -> dict[str, dict[str, object]]:
+    return {e["signature"]: e for e in events(directory, "finding_described")}
+
+
+def repro(lab: Lab, spec: Path, file: Path) -> subprocess.CompletedProcess[str]:
+    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(file)]
+    return subprocess.run(
+        argv, env=lab.env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_a_message_makes_an_expected_exception_a_failure(lab: Lab) -> None:
+    lab.write("app.py", COMPILER)
+    spec = lab.spec(
+        "app:target",
+        budget_trials=4,
+        target={"expected": ["app.CompileError"]},
+        engine=seeds(lab, "ice 1", "ice 12", "odd", "x"),
+        oracle={"message": "internal error.*"},
+    )
+    assert lab.run(spec) == 0
+    found = findings(spec.parent)
+    assert sorted(found) == [
+        "app.CompileError saying 'internal error #' @ app.py:7 in target",
+        "app.CompileError saying 'internal error in another place' @ app.py:9 in target",
+    ]
+    event = found["app.CompileError saying 'internal error #' @ app.py:7 in target"]
+    assert event["title"] == "app.CompileError: line 5: internal error 5"
+    assert event["count"] == 2
+    assert event["category"] == "crash"
+    assert "because of its message" in str(event["detail"])
+    assert "raise CompileError(f" in str(event["detail"])
+    assert (stats(spec.parent)["failed_inputs"], stats(spec.parent)["invalid_inputs"]) == ("3", "1")
+    for name in names(spec.parent, "crashes"):
+        done = repro(lab, spec, spec.parent / "crashes" / name)
+        assert done.returncode == 1
+        assert done.stdout.startswith("failure: app.CompileError: ")
+
+
+def test_a_second_implementation_that_does_something_else(lab: Lab) -> None:
+    lab.write("app.py", JSONS)
+    spec = lab.spec(
+        "app:target",
+        budget_trials=5,
+        target={"expected": ["ValueError"]},
+        engine=seeds(lab, "1", "NaN", '{"a": 1, "a": 2.5}', "[", "[Infinity]"),
+        oracle={"against": "app:strict", "always": True},
+    )
+    assert lab.run(spec) == 0
+    found = findings(spec.parent)
+    assert sorted(found) == [
+        "differs @ accepted / ValueError: no constant Infinity",
+        "differs @ accepted / ValueError: no constant NaN",
+        "differs @ values float / int",
+    ]
+    event = found["differs @ values float / int"]
+    assert event["category"] == "differs"
+    assert event["title"] == "app:target returned {'a': 2.5}, app:strict returned {'a': 1}"
+    assert event["detail"] == (
+        "app:target accepted it: returned {'a': 2.5}\napp:strict accepted it: returned {'a': 1}\n"
+    )
+    assert str(event["file"]).startswith("crashes/id:000001,sig:00,time:")
+    assert event["input"] == '{"a": 1, "a": 2.5}'
+    event = found["differs @ accepted / ValueError: no constant NaN"]
+    assert "app:strict refused it: ValueError: no constant NaN" in str(event["detail"])
+    assert stats(spec.parent)["failed_inputs"] == "0"
+    done = repro(lab, spec, spec.parent / str(event["file"]))
+    assert done.returncode == 1
+    assert "success: nan\ndiffers: app:target accepted it, app:strict refused it: Value" in (
+        done.stdout
+    )
+    (lab.root / "fine").write_text("[1]")
+    done = repro(lab, spec, lab.root / "fine")
+    assert (done.returncode, done.stdout) == (0, "success: [1]\napp:strict does the same\n")
+
+
+def test_it_is_run_on_what_is_saved_only(lab: Lab) -> None:
+    """The second one covers nothing new: it is no entry of the queue."""
+    lab.write("app.py", JSONS)
+    spec = lab.spec(
+        "app:target",
+        budget_trials=2,
+        target={"expected": ["ValueError"]},
+        engine=seeds(lab, "1", "2", "NaN"),
+        oracle={"against": "app:strict"},
+    )
+    assert lab.run(spec) == 0
+    assert not events(spec.parent, "finding_described")
+
+
+def test_a_second_implementation_that_dies_or_hangs(lab: Lab) -> None:
+    lab.write("app.py", JSONS)
+    options = {"target": {"expected": ["ValueError"], "timeout_s": 0.3}, "budget_trials": 3}
+    engine = seeds(lab, "1", "2", "3")
+    spec = lab.spec(
+        "app:target", engine=engine, oracle={"against": "app:dies", "always": True}, **options
+    )
+    assert lab.run(spec) == 0
+    (event,) = events(spec.parent, "finding_described")
+    assert (event["title"], event["input"]) == ("the process exited with status 9", "2")
+    spec = lab.spec(
+        "app:target",
+        "other",
+        engine=engine,
+        oracle={"against": "app:slow", "always": True},
+        **options,
+    )
+    assert lab.run(spec) == 0
+    (event,) = events(spec.parent, "finding_described")
+    assert event["signature"] == "differs @ accepted / timeout"
+
+
+def test_two_libraries_of_toml(lab: Lab) -> None:
+    """tomli knows TOML 1.1, tomllib does not yet; of what both accept they make the same."""
+    lab.write(
+        "app.py",
+        "import tomllib, tomli\n"
+        "def target(text: str): return tomllib.loads(text)\n"
+        "def against(text: str): return tomli.loads(text)\n",
+    )
+    spec = lab.spec(
+        "app:target",
+        budget_trials=600,
+        target={
+            "include": ["tomllib"],
+            "expected": ["tomllib.TOMLDecodeError", "tomli.TOMLDecodeError"],
+        },
+        engine=seeds(lab, 'a = 1\n[b]\nc = "d"\ne = [1.5, 1979-05-27]\n', 'a = "\\x41"', "a = 1:2"),
+        oracle={"against": "app:against", "always": True},
+    )
+    assert lab.run(spec) == 0
+    told = [e for e in events(spec.parent, "finding_described") if e["category"] == "differs"]
+    assert told
+    assert not [e for e in told if "values" in str(e["signature"])]
+    newer = sys.version_info >= (3, 15)  # the standard library follows
+    escapes = [e for e in told if "'a': 'A'" in str(e["detail"])]
+    assert newer or "tomllib.TOMLDecodeError: Unescaped" in str(escapes[0]["signature"])
+
+
+@pytest.mark.parametrize(
+    ("oracle", "words"),
+    [
+        ({"against": "app:nothing"}, 'oracle.against = "app:nothing": module app has no function'),
+        ({"against": "nowhere:f"}, "oracle.against"),
+        ({"message": "("}, "oracle.message = '(' is no regular expression"),
+    ],
+)
+def test_what_cannot_be(lab: Lab, oracle: dict[str, object], words: str) -> None:
+    lab.write("app.py", JSONS)
+    spec = lab.spec("app:target", oracle=oracle)
+    assert lab.run(spec) == 3
+    assert words in reason(spec.parent)
+
+
+def test_spec_without_a_table(lab: Lab) -> None:
+    lab.write("app.py", JSONS)
+    spec = lab.spec("app:target", budget_trials=1)
+    assert "oracle" not in json.loads(spec.read_text())
+    assert lab.run(spec) == 0

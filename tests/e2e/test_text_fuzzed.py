@@ -1,0 +1,49 @@
+"""afl-fuzz on our own mutator: nothing that it is fed makes mutate.c go wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from compiled_text import harness
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
+]
+
+QUIET = {
+    "AFL_NO_UI": "1",
+    "AFL_SKIP_CPUFREQ": "1",
+    "AFL_NO_AFFINITY": "1",
+    "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
+}
+SEEDS = [
+    b"seed-012\x03\x00\x40\x00int f(int a, char *b) {\n  if (a == 0 && b) return 1;\n  a++;\n}\n",
+    b"seed-345\x0f\x30\x00\x41(a, b, c); while (x < y) { ; ; }\n\n}\n ( ) ;\0;\0;",
+    b"seed-678\x00\x05\x00\x00",
+]
+
+
+def test_fuzzing_the_mutator_finds_no_crash(tmp_path):
+    env = {**os.environ, **QUIET, "AFL_USE_ASAN": "1", "AFL_USE_UBSAN": "1"}
+    flags = "-fno-sanitize-recover=all"
+    program = harness("afl-clang-fast", tmp_path / "harness", flags, **env)
+    seeds = tmp_path / "seeds"
+    seeds.mkdir()
+    for number, seed in enumerate(SEEDS):
+        (seeds / str(number)).write_bytes(seed)
+    out = tmp_path / "out"
+    argv = ["afl-fuzz", "-V", "15", "-m", "none", "-i", seeds, "-o", out, "--", program]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    stats = dict(
+        map(str.strip, line.split(":", 1))
+        for line in (out / "default/fuzzer_stats").read_text().splitlines()
+    )
+    assert int(stats["execs_done"]) > 1000
+    assert int(stats["corpus_count"]) > len(SEEDS)
+    crashes = [p.read_bytes() for p in (out / "default/crashes").glob("id*")]
+    assert (stats["saved_crashes"], stats["saved_hangs"], crashes) == ("0", "0", [])

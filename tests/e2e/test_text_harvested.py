@@ -1,0 +1,131 @@
+"""A real campaign of AFL++ with a grammar: fragments are harvested and spliced while it runs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from contextlib import suppress
+
+import psutil
+import pytest
+from homes import eventually
+from supervised import Supervised
+
+from fuzztui.campaign import load, write_frozen
+from fuzztui.engines.text import poolfile
+from fuzztui.engines.text.block import BLOCK, read_block
+from fuzztui.engines.text.table import ARMS, FRAGMENT, TEMPLATE
+from fuzztui.supervise.daemon import prepare_run
+from fuzztui.wire.commands import Stop
+
+pytest.importorskip("ast_grep_py")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
+]
+
+TARGET = r"""
+#include <string.h>
+#include <unistd.h>
+int main(void) {
+  char b[4096] = {0};
+  volatile int x = 0;
+  if (read(0, b, 4095) < 1) return 1;
+  for (char *at = b; *at; at++) switch (*at) {
+    case '{': x++; break;
+    case '(': x += 2; break;
+    case ';': x += 3; break;
+  }
+  if (strstr(b, "while (alpha")) x++;
+  if (strstr(b, "f(20)")) x++;
+  return x & 1;
+}
+"""
+SEEDS = {
+    "a": "int main(void) {\n  if (alpha > 10) return f(alpha);\n  return 20;\n}\n",
+    "b": "void g(int beta) {\n  if (beta) h(beta, 30);\n  else while (1) {}\n}\n",
+}
+
+
+class Fleet(Supervised):
+    """A campaign with ``text.language``."""
+
+    def freeze(self, *overrides: str, instances: int = 1) -> None:
+        (self.directory / "seeds").mkdir(exist_ok=True)
+        for name, text in SEEDS.items():
+            (self.directory / "seeds" / name).write_text(text)
+        (self.directory / "t.c").write_text(TARGET)
+        subprocess.run(
+            ["afl-clang-fast", "-o", self.directory / "t", self.directory / "t.c"],
+            check=True, capture_output=True, timeout=100,
+        )  # fmt: skip
+        self.file.write_text(
+            f"""
+[campaign]
+name = "spliced"
+output = "{self.run}"
+[target]
+command = ["{self.directory / "t"}"]
+[engine]
+kind = "afl"
+instances = {instances}
+seeds = ["seeds"]
+[text]
+text = 0.4
+splice = 0.5
+language = "c"
+templates = ["if ($A) $B ==> while ($A) $B"]
+"""
+        )
+        prepare_run(self.run)
+        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+
+    def harvests(self) -> list[int]:
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                words = process.cmdline()
+                if "fuzztui.supervise.text.harvest" in words and str(self.run) in words:
+                    found.append(process.pid)
+        return found
+
+    def fragments(self) -> set[bytes]:
+        try:
+            pool = poolfile.parse((self.run / "out" / ".pool").read_bytes())
+        except OSError:
+            return set()
+        return {f.text for kind in pool.fragments.values() for f in kind}
+
+    def applied(self, arm: str) -> int:
+        block = read_block(self.run / "out/main" / BLOCK)
+        return block.arms[ARMS.index(arm)].applied if block else 0
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    fleet = Fleet(tmp_path, "afl")
+    yield fleet
+    fleet.clean_up()
+    assert not fleet.marked()
+    assert not fleet.harvests()
+
+
+def test_fragments_are_spliced_and_the_harvest_goes_with_its_supervisor(fleet):
+    fleet.start()
+    eventually(lambda: fleet.applied(FRAGMENT) > 100 and fleet.applied(TEMPLATE) > 0, 60)
+    assert {b"h(beta, 30)", b"f(alpha)"} <= fleet.fragments()
+
+    # Killed, it takes the harvest along; the next supervisor has one of its own.
+    [first] = fleet.harvests()
+    fleet.kill_supervisor()
+    eventually(lambda: not fleet.harvests(), 20)
+    fleet.start()
+    eventually(lambda: len(fleet.harvests()) == 1 and fleet.harvests() != [first], 60)
+
+    # What is added while it runs is harvested too.
+    added = fleet.run / "out/added/queue"
+    added.mkdir(parents=True)
+    (added / "id:000000,orig:x").write_text("int added(int gamma) { return gamma * 77; }\n")
+    eventually(lambda: b"gamma * 77" in fleet.fragments(), 60)
+    assert fleet.send(Stop()).ok
+    eventually(lambda: not fleet.harvests(), 60)

@@ -1,0 +1,375 @@
+"""The operators screen: the mixture and who pays, moving probability, live and in replay."""
+
+import itertools
+
+import pytest
+from fakes import Supervisor, running, started
+from hypothesis import given
+from hypothesis import strategies as st
+from mixed import figures, mixed
+
+from fuzztui.engines.text import plain
+from fuzztui.engines.text.table import ARMS, NAMES
+from fuzztui.model.operators import Arm
+from fuzztui.tui.describe import FIGURES, command_words, describe
+from fuzztui.tui.mixing import mixture_bar
+from fuzztui.tui.operatorcolumns import columns, pays_cell
+from fuzztui.tui.operatordetail import named_by
+from fuzztui.tui.operatorwords import words_of
+from fuzztui.tui.widgets.canvas import width_of
+from fuzztui.tui.widgets.mixtureline import MixtureLine
+from fuzztui.tui.widgets.mixturestrip import MixtureStrip
+from fuzztui.wire import events as ev
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.mixture import Mixture
+
+HOSTILE = "[/x]\x1b[31m\u202e"
+
+
+def commands(d):
+    return d.world.supervisor.commands
+
+
+def strip(d):
+    """The lines of the mixture, as text."""
+    widget = d.screen.query_one(MixtureStrip)
+    lines = widget.paint(widget.size.width, widget.size.height)
+    return ["".join(span.text for span in line) for line in lines]
+
+
+def rows(d):
+    """Names as the table shows them."""
+    source = d.table.source
+    return [source.key(i) for i in range(len(source))]
+
+
+# -------------------------------------------------------------------- looking
+
+
+async def test_the_mixture_and_who_pays(drive):
+    async with drive(mixed()) as d:
+        await d.press("6", "j")
+        text = d.text()
+        for words in (
+            " havoc 20% ", " text 70% ", "▒ splice 10%", "fixed since 0:05:00 by ann@box",
+            "1.38M trials", "best fragment 578 of 105k", "swaps the two arguments of a call",
+            "- f(a,b)", "+ f(b,a)", "168 entries", "4,089 finds per million", "latest finds",
+            "< Havoc→text", "> Text→havoc", "[ Text→splice", "] Splice→text", "A Adaptive",
+        ):  # fmt: skip
+            assert words in text, words
+        assert len(rows(d)) == len(ARMS)
+        assert rows(d)[:4] == ["fragment", "swap-args", "delete-line", "delete-block"]
+
+
+async def test_the_bar_is_as_wide_as_the_screen(drive):
+    for size in ((120, 40), (80, 24), (60, 15)):
+        async with drive(mixed(), size=size) as d:
+            await d.press("6")
+            bar = next(line for line in d.lines() if " text 70% █" in line)
+            assert len(bar) == size[0] - 1
+            assert set(bar) >= set("▓█▒")
+
+
+async def test_the_tab_is_there_only_where_there_are_operators(drive):
+    async with drive(running()) as d:
+        assert "6 Oper" not in d.text()
+        assert not d.screen.query_one(MixtureLine).display
+        await d.press("6")
+        assert d.notices() == ["Operators: no engine of this campaign tells of operators on text"]
+        assert d.screen.TAB == "overview"
+        d.world.log.add(figures("main", 10))
+        await d.until(lambda: "6 Operators" in d.text())
+        await d.press("6")
+        assert d.screen.TAB == "operators"
+
+
+async def test_typed_before_the_log_is_read(drive):
+    async with drive(mixed(), size=(60, 15), wait=False) as d:
+        await d.press("6")
+        await d.ready()
+        assert d.screen.TAB == "operators"
+        await d.until(lambda: "havoc 20%" in d.text())
+        assert "0:10:00" in d.lines()[1]
+
+
+async def test_in_a_replay_before_the_first_figures(drive):
+    async with drive(mixed(), replay_at=600.0) as d:
+        await d.press("6")
+        await d.until(lambda: "fixed since" in d.text())
+        d.app.seek(255.0)
+        await d.until(lambda: "havoc 25%" in d.text())
+        d.app.seek(5.0)
+        await d.until(lambda: "No instance has told" in d.text())
+        assert "6 Operators" in d.text()
+        d.app.seek(590.0)
+        await d.until(lambda: "havoc 20%" in d.text())
+        assert rows(d)[0] == "fragment"
+        await d.press("less_than_sign", "A")
+        assert "this is a replay" in "".join(d.notices()) or "not in a replay" in d.notices()[0]
+        assert not strip(d)[1].count("< >")
+        assert commands(d) == []
+
+
+async def test_figures_that_come_move_the_rows(drive):
+    async with drive(mixed()) as d:
+        await d.press("6")
+        was = d.table.current
+        new = figures("main", 600, (0.2, 0.7, 0.1), seed=0)
+        at = new.names.index("swap-words")
+        new.found[at] = 40_000
+        d.world.log.add(new, dt=1.0)
+        await d.until(lambda: rows(d)[0] == "swap-words")
+        assert d.table.current.name == was.name == "fragment"
+        assert "best swap-words" in d.text()
+
+
+async def test_sorting_and_filtering_as_everywhere(drive):
+    async with drive(mixed()) as d:
+        await d.press("6", "slash", *"swap", "enter")
+        await d.until(lambda: len(rows(d)) < len(ARMS))
+        assert all("swap" in name for name in rows(d))
+        await d.press("escape")
+        assert len(rows(d)) == len(ARMS)
+        await d.press("s")
+        assert d.table.rows.sort_column.id == "weight"
+        await d.press("s", "s")
+        found = [d.table.rows.row(name).name for name in rows(d)]
+        assert found == sorted(found)
+
+
+async def test_finds_that_name_it_are_listed_the_latest_first(drive):
+    log = mixed()
+    log.add(ev.EntrySaved("main", 900, "queue/id:000900", [1], "havoc+text-swap-words"))
+    async with drive(log) as d:
+        await d.press("6")
+        assert d.table.go_to("swap-words")
+        await d.until(lambda: "main/900" in d.text())
+        log.add(ev.EntrySaved("main", 901, "queue/id:000901", [1], "swap-words"), dt=1.0)
+        await d.until(lambda: "main/901" in d.text())
+        text = d.text()
+        assert text.index("main/901") < text.index("main/900")
+        assert d.table.go_to("delete-block")
+        await d.until(lambda: "main/crashes/id:000000" in d.text())
+
+
+async def test_to_the_entry_that_it_found(drive):
+    async with drive(mixed()) as d:
+        await d.press("6", "backspace")
+        await d.until(lambda: d.screen.TAB == "corpus" and d.table.current is not None)
+        assert d.table.current.op == "fragment"
+        await d.press("6")
+        assert d.table.go_to("delete-block")
+        await d.press("backspace")
+        assert d.screen.TAB == "findings"
+        await d.press("6")
+        assert d.table.go_to("swap-words")
+        await d.press("backspace", "c")
+        assert d.screen.TAB == "operators"
+        assert d.notices()[-2:] == ["No entry that is known names this operator.", "swap-words"]
+
+
+async def test_each_instance_has_its_own_figures(drive):
+    async with drive(mixed(instances=("main", "s1", "s2"), adaptive=True)) as d:
+        await d.press("6", "j")
+        assert "adaptive since 0:05:00 by ann@box" in d.text()
+        assert "── instances" in d.text()
+        assert d.text().count("weight 8.2%") == 3
+
+
+async def test_names_of_hostile_files_are_harmless(drive):
+    log = mixed()
+    names = [HOSTILE, "\ud800", "x" * 200, "[bold]havoc"]
+    log.add(
+        ev.InstanceState(HOSTILE, "running", 1),
+        ev.OperatorFigures(
+            HOSTILE, 0.2, 0.7, 0.1, False, 5, names, [10**6] * 4, [10**6] * 4, [900] * 4, [7] * 4,
+            [10**6] * 4,
+        ),
+        ev.CommandIssued("c77", encode_command(SetMixture(0.5, 0.5, 0.0)), HOSTILE),
+    )  # fmt: skip
+    for size in ((120, 40), (80, 24), (40, 12)):
+        async with drive(log, size=size) as d:
+            for key in "61":
+                await d.press(key)
+                await d.still()
+                assert "\x1b" not in d.text()
+                assert "\u202e" not in d.text()
+                assert len(d.lines()) == size[1]
+
+
+# ------------------------------------------------------------------- steering
+
+
+@pytest.mark.parametrize(
+    ("key", "mixture"),
+    [
+        ("less_than_sign", (0.15, 0.75, 0.1)),
+        ("greater_than_sign", (0.25, 0.65, 0.1)),
+        ("left_square_bracket", (0.2, 0.65, 0.15)),
+        ("right_square_bracket", (0.2, 0.75, 0.05)),
+    ],
+)
+async def test_keys_move_probability(drive, key, mixture):
+    async with drive(mixed()) as d:
+        await d.press("6", key)
+        await d.until(lambda: commands(d))
+        assert commands(d) == [SetMixture(*mixture)]
+
+
+async def test_steps_that_follow_each_other_are_one_command(drive):
+    async with drive(mixed()) as d:
+        await d.press("6", *["less_than_sign"] * 3, "left_square_bracket")
+        assert strip(d)[2].startswith(" → havoc 5%, text 80%, splice 15%")
+        await d.until(lambda: commands(d))
+        assert commands(d) == [SetMixture(0.05, 0.8, 0.15)]
+
+
+async def test_pending_until_the_engines_answer(drive):
+    log = mixed()
+    supervisor = Supervisor(log, silent=True)
+    async with drive(log, supervisor=supervisor) as d:
+        await d.press("6", "less_than_sign")
+        await d.until(lambda: "asked by me@here, the engines will answer…" in d.text())
+        assert "→ havoc 15%, text 75%, splice 10%" in d.text()
+        assert "havoc 20%" in strip(d)[1]  # what is so is another matter
+        assert "1 pending" in d.text()
+        # The next step goes on from what is asked for.
+        await d.press("less_than_sign")
+        assert "→ havoc 10%, text 80%, splice 10%" in strip(d)[2]
+        await d.until(lambda: len(commands(d)) == 2)
+        log.add(
+            ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9),
+            figures("main", 601, (0.1, 0.8, 0.1)), dt=1.0,
+        )  # fmt: skip
+        await d.until(lambda: "fixed since 0:10:01 by me@here" in d.text())
+        assert "→" not in strip(d)[2]
+        assert "havoc 10%" in strip(d)[1]
+
+
+async def test_a_refusal_takes_the_wish_back(drive):
+    log = mixed()
+    async with drive(log, supervisor=Supervisor(log, refuse="no room for splicing")) as d:
+        await d.press("6", "left_square_bracket")
+        await d.until(lambda: any("no room for splicing" in n for n in d.notices()))
+        await d.until(lambda: "→" not in strip(d)[2])
+        assert d.notices() == ["mixture: refused: no room for splicing"]
+
+
+async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
+    monkeypatch.setattr("fuzztui.tui.screens.operators.ECHO_S", 0.3)
+    log = mixed()
+
+    class Gone(Supervisor):
+        def connect(self, _run):
+            raise OSError("connection refused")
+
+    async with drive(log, supervisor=Gone(log)) as d:
+        await d.press("6", "less_than_sign")
+        await d.until(lambda: any("connection refused" in n for n in d.notices()))
+        await d.until(lambda: "→" not in strip(d)[2])
+
+
+async def test_adaptive_and_held(drive):
+    log = mixed()
+    async with drive(log) as d:
+        await d.press("6", "A")
+        await d.until(lambda: commands(d))
+        assert commands(d) == [SetMixture(0.2, 0.7, 0.1, adaptive=True)]
+        log.add(figures("main", 601, (0.05, 0.85, 0.1), adaptive=True), dt=1.0)
+        await d.until(lambda: "havoc 5%" in d.text())
+        assert "A Hold fixed" in d.text()
+        assert "(< Havoc→text)" in d.text()
+        await d.press("less_than_sign")
+        assert "Havoc→text: it is adaptive: A holds it fixed" in d.notices()
+        await d.press("A")
+        await d.until(lambda: len(commands(d)) == 2)
+        assert commands(d)[1] == SetMixture(0.05, 0.85, 0.1)
+
+
+async def test_an_engine_that_cannot_says_why(drive):
+    async with drive(mixed(able=False)) as d:
+        await d.press("6")
+        assert "(< Havoc→text)" in d.text()
+        await d.press("less_than_sign", "A")
+        assert commands(d) == []
+        why = "its library was built without a control file"
+        assert all(why in notice for notice in d.notices())
+        assert len(d.notices()) == 2
+
+
+async def test_at_its_end_a_boundary_does_not_move(drive):
+    log = mixed()
+    log.add(figures("main", 601, (0.0, 1.0, 0.0)))
+    async with drive(log) as d:
+        await d.press("6", "less_than_sign", "right_square_bracket")
+        assert d.notices() == [
+            "Havoc→text: havoc is at 0% already", "Splice→text: splice is at 0% already",
+        ]  # fmt: skip
+        assert commands(d) == []
+
+
+# -------------------------------------------------------------------- overview
+
+
+async def test_one_line_on_the_overview(drive):
+    async with drive(mixed()) as d:
+        assert "mixture havoc 20% · text 70% · splice 10%   best fragment 578 of 105k" in d.text()
+    log = started("t", engine="text")
+    log.add(ev.OperatorFigures("main", 0.25, 0.75, 0.0))
+    async with drive(log, size=(80, 24)) as d:
+        assert "mixture havoc 25% · text 75% · splice 0%   nothing found yet" in d.text()
+        await d.press("6")
+        assert "no operators" in d.text()
+
+
+# ----------------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_every_arm_has_words_and_a_true_example(name):
+    words = words_of(name)
+    assert "no words" not in words.does
+    assert bool(words.before) == (name in NAMES)
+    if words.before:
+        before = words.before.replace("⏎", "\n").encode()
+        after = words.after.replace("⏎", "\n").encode()
+        made = (plain.apply(before, 1000, plain.Rng(seed), NAMES.index(name)) for seed in range(99))
+        assert after in made
+
+
+def test_unknown_arms_have_words_too():
+    assert "an operator on text" in words_of("of-the-future").does
+
+
+@given(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), st.integers(0, 200))
+def test_a_bar_is_as_wide_as_it_should_be(parts, width):
+    assert width_of(mixture_bar(parts, width)) == (width if sum(parts) > 0 else 0)
+
+
+def test_columns_of_an_arm_that_was_never_used():
+    arm = Arm("x")
+    cells = {c.id: c.cell(arm)[0] for c in columns()}
+    assert (cells["pays"], cells["hits"], cells["found"], cells["share"]) == ("–", "–", "0", "0%")
+    assert pays_cell(Arm("x", 9, 9, 1))[1] == "muted"
+    orders = [c.sort for c in columns() if c.sort is not None]
+    for a, b in itertools.product((arm, Arm("y", 5, 5, 5)), repeat=2):
+        assert all(sort(a) <= sort(b) or sort(b) <= sort(a) for sort in orders)
+
+
+def test_arms_in_the_name_of_an_entry():
+    assert named_by("text-swap-args+havoc") == ["swap-args", "havoc"]
+    assert named_by("") == []
+
+
+def test_the_log_has_words_for_it():
+    told = describe(ev.OperatorFigures("main", 0.25, 0.75, 0.0, trials=1234))
+    assert told.text == "1,234 trials  havoc 25%, text 75%, splice 0%  fixed"
+    assert told.group == FIGURES
+    mixture = encode_command(SetMixture(0.1, 0.8, 0.1))
+    assert command_words(mixture) == "mixture havoc 10%, text 80%, splice 10%"
+    assert command_words({**mixture, "instance": "s1"}).endswith("splice 10% on s1")
+    assert command_words({**mixture, "adaptive": True}) == "mixture adaptive"
+    for wrong in ({"c": "mixture"}, {**mixture, "text": "x"}, {**mixture, "text": 10**400}):
+        assert command_words(wrong) == "mixture"
+    assert str(Mixture(0.1, 0.8, 0.1)) in command_words(mixture)

@@ -1,0 +1,183 @@
+"""``ctl RUN mixture``, ``operators`` and what ``status`` says of operators on text."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from fuzztui.cli import control, operators
+from fuzztui.cli.look import status_text
+from fuzztui.cli.parser import parse
+from fuzztui.cli.runs import Standing
+from fuzztui.cli.words import USAGE, Failure
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.events import CampaignStarted, OperatorFigures, Record
+
+HOSTILE = "[/x]\x1b[31m\u202e"
+
+
+def campaign(*events):
+    state = State()
+    first = CampaignStarted("t", "text", "lua")
+    apply(state, [Record(n, float(n), e) for n, e in enumerate((first, *events), 1)])
+    return state
+
+
+FIGURES = OperatorFigures(
+    "main", 0.25, 0.5, 0.25, trials=1000,
+    names=["swap-args", "eq-to-ne", HOSTILE, "fragment", "havoc"],
+    tried=[100, 1000, 5, 0, 3000], applied=[50, 900, 5, 0, 3000], found=[5, 1, 0, 0, 30],
+    crashes=[0, 2, 0, 0, 0], weights=[500_000, 300_000, 200_000, 0, 1_000_000],
+)  # fmt: skip
+
+
+@pytest.fixture
+def stands(monkeypatch, tmp_path):
+    """What the run's log says."""
+
+    def so(state):
+        for module in (control, operators):
+            monkeypatch.setattr(module, "standing", lambda run: Standing(state, 1))
+            monkeypatch.setattr(module, "find_run", lambda path: path)
+
+    so(campaign(FIGURES))
+    return so
+
+
+def command(*argv):
+    options = parse(["ctl", "RUN", *argv])
+    return control.ACTIONS[options.action](options)
+
+
+# ----------------------------------------------------------------------- ctl
+
+
+@pytest.mark.parametrize(
+    ("argv", "parts"),
+    [
+        (["havoc=0.1", "text=0.8", "splice=0.1"], (0.1, 0.8, 0.1)),
+        (["splice=10%", "havoc=10%", "text=80%"], (0.1, 0.8, 0.1)),
+        (["havoc=.1,text=.8,splice=.1"], (0.1, 0.8, 0.1)),
+        (["text=0.8"], (0.1, 0.8, 0.1)),  # the others as they are to each other now
+        (["havoc=0", "splice=0"], (0.0, 1.0, 0.0)),
+    ],
+)
+def test_parts_of_a_mixture(stands, argv, parts):
+    got = command("mixture", *argv)
+    assert isinstance(got, SetMixture)
+    assert got.mixture == pytest.approx(parts)
+    assert (got.adaptive, got.instance) == (False, "")
+
+
+def test_how_a_mixture_is_kept(stands):
+    assert command("mixture", "--adaptive") == SetMixture(0.25, 0.5, 0.25, adaptive=True)
+    assert command("mixture", "--fixed") == SetMixture(0.25, 0.5, 0.25)
+    got = command("mixture", "text=1", "--adaptive", "--instance", "main")
+    assert got == SetMixture(0.0, 1.0, 0.0, adaptive=True, instance="main")
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ([], "what mixture?"),
+        (["12"], "'12' is no part of a mixture"),
+        (["bytes=0.5"], "'bytes=0.5' is no part"),
+        (["havoc=a"], "havoc=a: a probability"),
+        (["havoc=nan"], "havoc=nan: a probability"),
+        (["havoc=75"], "0% to 100%"),
+        (["havoc=-0.1"], "havoc=-0.1: a probability"),
+        (["havoc=0.1", "havoc=0.2"], "havoc is given twice"),
+        (["havoc=0.5", "text=0.5", "splice=0.5"], "add to 1.5"),
+        (["havoc=0.2", "text=0.5", "splice=0.1"], "add to 0.8, not to 1"),
+        (["havoc=0.7", "text=0.7"], "havoc and text add to 1.4"),
+        (["--adaptive", "--fixed"], "one or the other"),
+    ],
+)
+def test_what_is_no_mixture(stands, argv, words):
+    with pytest.raises(Failure, match=words) as e:
+        command("mixture", *argv)
+    assert e.value.code == USAGE
+
+
+def test_a_part_needs_somebody_who_has_the_others(stands):
+    stands(campaign())
+    with pytest.raises(Failure, match="no instance has told of a mixture"):
+        command("mixture", "text=1")
+    whole = command("mixture", "havoc=0", "text=1", "splice=0")  # it may be about to tell
+    assert whole == SetMixture(0.0, 1.0, 0.0)
+    stands(campaign(FIGURES))
+    with pytest.raises(Failure, match="s7 has told"):
+        command("mixture", "--adaptive", "--instance", "s7")
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["skip", "12", "13"], "skip takes one ID, not also '13'"),
+        (["pause", "--adaptive"], "--adaptive goes with mixture"),
+        (["skip", "12", "--fixed"], "--fixed goes with mixture"),
+    ],
+)
+def test_what_goes_with_mixture_only(argv, words):
+    options = parse(["ctl", "RUN", *argv])
+    with pytest.raises(Failure, match=words) as e:
+        options.command(options)
+    assert e.value.code == USAGE
+
+
+# ----------------------------------------------------------------- operators
+
+
+def listed(capsys, *argv):
+    options = parse(["operators", "RUN", *argv])
+    assert options.command(options) == 0
+    return capsys.readouterr().out
+
+
+def test_a_table_of_operators_those_that_pay_first(stands, capsys):
+    text = listed(capsys)
+    lines = text.splitlines()
+    first = [line.split()[0] for line in lines[1:6]]
+    assert first[:3] == ["swap-args", "havoc", "eq-to-ne"]
+    assert "100,000.0" in lines[1]
+    assert "(1,111.1)" in lines[3]  # one find says nothing
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert len({len(line) for line in lines[:6]}) == 1
+    assert lines[6] == "mixture  havoc 25%, text 50%, splice 25%, fixed"
+    assert lines[7].startswith("finds    most by ")
+
+
+@pytest.mark.parametrize("column", operators.COLUMNS)
+def test_sorted_by_any_column(stands, capsys, column):
+    rows = json.loads(listed(capsys, "--json", "--sort", column))
+    key = {"pays": None, "weight": "weight"}.get(column, column)
+    if key is not None:
+        values = [row[key] for row in rows]
+        assert values == sorted(values, reverse=column not in ("name", "class"))
+
+
+def test_as_json(stands, capsys):
+    rows = {row["name"]: row for row in json.loads(listed(capsys, "--json"))}
+    assert rows["eq-to-ne"] == {
+        "name": "eq-to-ne", "class": "text", "tried": 1000, "applied": 900, "found": 1,
+        "crashes": 2, "found_per_million": 1111.111, "weight": 0.3,
+    }  # fmt: skip
+    assert rows["fragment"]["found_per_million"] is None
+    stands(campaign())
+    assert json.loads(listed(capsys, "--json")) == []
+
+
+def test_where_there_are_none_it_says_so(stands):
+    stands(campaign())
+    with pytest.raises(Failure, match="no engine of its campaign has told"):
+        operators.operators(SimpleNamespace(run=None, json=False, sort="pays"))
+
+
+def test_the_status_names_the_mixture_and_who_finds_most(tmp_path):
+    text = status_text(tmp_path, Standing(campaign(FIGURES), 1))
+    assert "mixture   havoc 25%, text 50%, splice 25%, fixed\n" in text
+    assert "finds     most by swap-args (5 in 50 uses), havoc (30 in 3,000 uses)" in text
+    assert "mixture" not in status_text(tmp_path, Standing(campaign(), 1))
