@@ -1,0 +1,2 @@
+int isalpha(int), isdigit(int), isalnum(int), isspace(int), isupper(int), islower(int);
+int toupper(int), tolower(int);
