@@ -286,9 +286,10 @@ class Supervisor:
             if ended or life.state == "failed" or (changed and life.state == "finished"):
                 life.revive()
         adopted = [] if fresh else [n for n, life in self.lives.items() if life.adopt()]
-        adopted += self._first.living() if self._first else []
         if adopted:
             self._clock.count_gap()
+        elif self._first and (adopted := self._first.living()):
+            notes += _overtime(adopted, self._clock.count_gap(self._first.unwatched()))
         if fresh:
             self.record(self._campaign_started())
         elif changed:
@@ -305,10 +306,20 @@ class Supervisor:
         )
         if state.state not in ("running", "paused") or (not adopted and state.state != "paused"):
             self.record(CampaignState("starting", "" if fresh else "resumed"))
+        if self._first:
+            self._ask_to_wait()
         self._save_clock()
         self.record(*notes)
         await self._retire()
         self.flush()
+
+    def _ask_to_wait(self) -> None:
+        """Whoever fuzzed the target before goes on with it when mutants have had their turns."""
+        for name in instance_names(self._campaign):
+            if (known := self.state.instances.get(name)) and known.state in ENDED:
+                self.record(
+                    InstanceState(name, "waiting", 0, "mutants come first", known.restarts)
+                )
 
     def _campaign_started(self) -> CampaignStarted:
         campaign = self._campaign
@@ -630,3 +641,12 @@ class Supervisor:
             if state in states:
                 return Ending(state, next((r for r in reasons if r), ""))
         return Ending("failed", "no instance could be kept alive")
+
+
+def _overtime(names: Sequence[str], seconds: float) -> list[Message]:
+    """A word on what fuzzed a mutant for so much longer than it should."""
+    if seconds < 1:
+        return []
+    words = f"fuzzed for {seconds:.0f} s longer than the mutant's budget"
+    why = "while there was no supervisor to end that: no budget pays for it"
+    return [Message("info", f"{', '.join(names)}: {words}, {why}")]

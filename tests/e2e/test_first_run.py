@@ -232,6 +232,35 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     assert len(files) == len(set(files))
 
 
+def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_target(first):
+    budget = ("campaign.budget=24s", "mutants.per_mutant=4s", "engine.instances=2")
+    first.begin(*budget)
+    key = fuzzed(first.until(fuzzed, 90)).id
+    first.until(lambda s: all(s.instances[name].execs for name in ("m1", "m1-s1")))
+    first.kill_supervisor()
+    time.sleep(16)
+    # One of the two is gone when the next supervisor comes: nobody may take it for living.
+    place = first.run / "mutants" / "slots" / "m1" / "out" / "m1-s1"
+    os.kill(json.loads((place / "process.json").read_text())["pid"], signal.SIGKILL)
+    start(first.run)
+    state = first.until(lambda s: s.mutants[key].stage == "done", 60)
+    assert state.mutants[key].fuzzed_s < 12  # some of it is the new supervisor's
+    assert state.stage == "mutants"  # others have their turns, too
+    assert any("no budget pays" in e.text for e in first.events(Message))
+    assert {state.instances[name].state for name in ("m1", "m1-s1")} == {"finished"}
+    state = first.finished()
+    assert state.stage == "target"
+    assert state.instances["main"].execs > 1000
+    assert 24 <= state.t < 40
+    # With a larger budget mutants come first again, and the target's instances wait.
+    first.freeze("campaign.budget=80s", *budget[1:])
+    start(first.run)
+    state = first.until(lambda s: s.state == "running" and s.stage == "mutants", 60)
+    assert state.instances["main"].state == "waiting"
+    assert first.send(Stop()).ok
+    first.over()
+
+
 @pytest.mark.parametrize("stage", ["building", "pruning", "collecting"])
 def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
     first.begin("campaign.budget=40s", "mutants.per_mutant=2s")

@@ -198,7 +198,10 @@ class Turn:
         living = [name for name, place in self._dwelling() if EngineProcess.adopt(place)]
         lived = False
         while not enough or living:  # who lives is brought to its end, and seen to the last
-            lives = [life for life in self._lives() if not enough or life.name in living]
+            lives = self._lives()
+            for life in lives if enough else ():
+                if life.name not in living:  # it is seen to the last, and not started again
+                    await life.end(Ending("finished", enough))
             await self._live(lives)
             lived = True
             if self._desk.leaving:
