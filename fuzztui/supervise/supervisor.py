@@ -127,7 +127,9 @@ class Supervisor:
         self._first: MutantsStage | None = None
         self.lives: dict[str, Life] = {}
         """The instances that are to live now: those of a mutant's turn, or the target's."""
-        if campaign.mutants and wants_mutants(campaign, self.state):
+        # Those who fuzz the target since its turn came, and outlived a supervisor, go on.
+        target = self.state.stage == "target" and self._target_lives()
+        if campaign.mutants and not target and wants_mutants(campaign, self.state):
             self._first = MutantsStage(campaign, home, launcher, self)
         else:
             self._muster()
@@ -317,9 +319,7 @@ class Supervisor:
         """Whoever fuzzed the target before goes on with it when mutants have had their turns."""
         for name in instance_names(self._campaign):
             if (known := self.state.instances.get(name)) and known.state in ENDED:
-                self.record(
-                    InstanceState(name, "waiting", 0, "mutants come first", known.restarts)
-                )
+                self.record(InstanceState(name, "waiting", 0, "mutants come first", known.restarts))
 
     def _campaign_started(self) -> CampaignStarted:
         campaign = self._campaign
@@ -429,8 +429,11 @@ class Supervisor:
 
     def _living(self) -> bool:
         """Whether any engine of the run is at work, from an earlier supervisor."""
+        return self._target_lives() or bool(self._first and self._first.living())
+
+    def _target_lives(self) -> bool:
         own = (self._home.instance(name) for name in instance_names(self._campaign))
-        return any(map(EngineProcess.adopt, own)) or bool(self._first and self._first.living())
+        return any(map(EngineProcess.adopt, own))
 
     # ---------------------------------------------------------- what lives need
 

@@ -19,6 +19,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from fuzztui.log.reader import LogReader
+from fuzztui.model.first import can_go_on
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, State
 from fuzztui.session import Session
@@ -377,6 +378,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             state=self.campaign.state,
             engine=self.campaign.engine,
             stage=self.campaign.stage,
+            go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             control=self._opening.steering is not None,
             watched=self.watched,
             alive=self._alive,

@@ -324,3 +324,13 @@ class Turn:
         brought = {**harvest.brought, "edges": max(before, harvest.edges)}
         self._tell("done", "", {"handover": time.monotonic() - begun}, brought)
         self._judge()
+        self._tell_of_others(harvest.by_slot)
+
+    def _tell_of_others(self, by_slot: Mapping[str, dict[str, int]]) -> None:
+        """Earlier turns have brought more by now."""
+        for mutant in list(self._desk.state.mutants.values()):
+            over = mutant.stage == "done" and mutant.slot in by_slot
+            if over and (more := by_slot[mutant.slot]).items() - mutant.brought.items():
+                self._desk.record(
+                    MutantStage(mutant.id, "done", mutant.slot, brought=mutant.brought | more)
+                )
