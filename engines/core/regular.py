@@ -15,10 +15,12 @@ def read_regular(path: Path | str, limit: int) -> bytes | None:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
-    with os.fdopen(fd, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
-        try:
+        with os.fdopen(fd, "rb", closefd=False) as file:
             return file.read(limit)
-        except OSError:
-            return None
+    except OSError:
+        return None
+    finally:
+        os.close(fd)

@@ -1,6 +1,7 @@
 """text: zest for compilers and interpreters, whose inputs are programs.
 
-The paper on compiler fuzzing with text-level mutation operators: the same loop, corpus and feedback; only the mutator is another (:mod:`~fuzztui.engines.text.mixture`).
+The paper on compiler fuzzing with text-level mutation operators: the same loop, corpus and
+feedback; only the mutator is another (:mod:`~fuzztui.engines.text.mixture`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,15 @@
 """From ``campaign.toml`` to a checked :class:`Campaign`; every error has file, key and line."""
 
 from fuzztui.campaign.errors import CampaignError, Problem
-from fuzztui.campaign.load import Loaded, load, write_frozen
+from fuzztui.campaign.load import Loaded, load, propose_frozen, write_frozen
 from fuzztui.campaign.model import Campaign
 
-__all__ = ["Campaign", "CampaignError", "Loaded", "Problem", "load", "write_frozen"]
+__all__ = [
+    "Campaign",
+    "CampaignError",
+    "Loaded",
+    "Problem",
+    "load",
+    "propose_frozen",
+    "write_frozen",
+]

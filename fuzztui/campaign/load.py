@@ -66,8 +66,8 @@ class Loaded:
 def load(path: Path, overrides: Iterable[str] = (), *, cwd: Path | None = None) -> Loaded:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
 
-    A run's own frozen file means the run that it lies in, wherever that was moved to, and may
-    name what only the first start has read and is gone since.
+    A run's own frozen file, or one that is to be it, means the run that it lies in, wherever
+    that was moved to, and may name what only the first start has read and is gone since.
 
     Raises :class:`CampaignError` with every problem that was found at once.
     """
@@ -92,7 +92,7 @@ class _Loader:
             self._override(tables, override)
         self._stop_if_wrong()
         here = self._file_dir()
-        frozen_name = self.path.name == FROZEN and "campaign.output" not in self.overridden
+        frozen_name = self.path.name.startswith(FROZEN) and "campaign.output" not in self.overridden
         if frozen_name and all((here / part).is_dir() for part in _RUN):
             self.home = here
         for name, table in tables.items():
@@ -497,9 +497,14 @@ def _lines_in(path: Path) -> int:
         return sys.maxsize
 
 
+def propose_frozen(loaded: Loaded, run: Path) -> Path:
+    """Write what is to be a run's frozen copy, beside the one that it may have. Raises OSError."""
+    # Two may start the same campaign at one moment: each writes a file of its own.
+    proposal = run / f"{FROZEN}.{os.getpid()}"
+    proposal.write_text(loaded.toml())
+    return proposal
+
+
 def write_frozen(loaded: Loaded, run: Path) -> None:
     """Put the frozen copy into a run directory, whole or not at all. Raises OSError."""
-    # Two may start the same campaign at one moment: each writes a file of its own.
-    temporary = run / f"{FROZEN}.{os.getpid()}"
-    temporary.write_text(loaded.toml())
-    temporary.replace(run / FROZEN)
+    propose_frozen(loaded, run).replace(run / FROZEN)

@@ -203,6 +203,9 @@ def ctl(options: argparse.Namespace) -> int:
         raise Failure(f"{run}: {_nobody(run)}", NOT_RUNNING) from None
     except RemoteError as e:
         raise Failure(str(e), NOT_RUNNING) from None
+    if isinstance(command, ExactPass) and (engine := standing(run).state.engine) != "mu2":
+        client.close()
+        raise Failure(f"only mu2 makes an exact pass; the campaign is for {engine}", USAGE)
     if select := getattr(command, "select", ""):
         _say_which(run, select)
     mute = Timer(_MUTE_S, say, [_WAITING.get(options.action, "no answer yet")])

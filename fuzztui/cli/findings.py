@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.cli.runs import find_run
+from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
 from fuzztui.supervise.afl.minimise import instance_of, minimised_path
 from fuzztui.supervise.afl.minimise import minimise as minimised
@@ -31,7 +31,16 @@ def repro(options: argparse.Namespace) -> int:
     home = RunDir(find_run(options.run))
     file = _find(home, options.file)
     campaign = _afl_campaign(home)
-    return _repro_engine(home, file) if campaign is None else _repro_afl(campaign, home, file)
+    slot = _slot_of(home, file)
+    if campaign is None:
+        code = _repro_engine(home, file)
+    else:
+        code = _repro_afl(campaign, home, file, "" if slot else category_of(file))
+    if slot and code == DONE:
+        known = (m.id for m in standing(home.path).state.mutants.values() if m.slot == slot)
+        mutant = visible(next(known, "a mutant"))
+        say(f"that was the target: {file.parent.name}/{file.name} is of {slot}, which ran {mutant}")
+    return code
 
 
 def minimise(options: argparse.Namespace) -> int:
@@ -78,12 +87,19 @@ def _afl_campaign(home: RunDir) -> Campaign | None:
     return campaign if campaign.kind == "afl" else None
 
 
-def _repro_afl(campaign: Campaign, home: RunDir, file: Path) -> int:
+def _slot_of(home: RunDir, file: Path) -> str:
+    """The mutant's turn whose directory the file is in; "" for none."""
+    mutants, file = home.mutants.resolve(), file.resolve()
+    parts = file.relative_to(mutants).parts if file.is_relative_to(mutants) else ()
+    return parts[1] if len(parts) > 2 and parts[0] in ("slots", "aside") else ""
+
+
+def _repro_afl(campaign: Campaign, home: RunDir, file: Path, category: str) -> int:
     shown = _Shown()
     try:
         subject = Subject.of(campaign, instance_of(home, file))
         data = read_regular(file, MAX_INPUT)
-        verdict = asyncio.run(examine_file(subject, category_of(file), data, told=shown.take))
+        verdict = asyncio.run(examine_file(subject, category, data, told=shown.take))
     except (SupervisorError, OSError) as e:
         raise Failure(str(e)) from None
     shown.end()

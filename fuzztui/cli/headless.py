@@ -11,7 +11,7 @@ from types import FrameType
 from fuzztui.cli.look import status_object, status_text
 from fuzztui.cli.runs import Standing, fold_all, open_session
 from fuzztui.cli.words import DONE, FAILED, at_terminal, duration, say, speed
-from fuzztui.model.first import tried
+from fuzztui.model.first import tally
 from fuzztui.model.selectors import ENDED, running_time, totals
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError, running, trouble
@@ -73,7 +73,8 @@ def progress_line(state: State) -> str:
     killed = state.mutant_counts.get("killed", 0)
     mutants = f"  killed {killed}/{len(state.mutants)}" if state.mutants else ""
     if state.stage:
-        mutants = f"  {visible(state.stage)}: {len(tried(state))} fuzzed, {killed} killed"
+        killed, judged = tally(state.mutants.values())
+        mutants = f"  {visible(state.stage)}: {killed} of {judged} killed"
     return (
         f"{duration(running_time(state))}{of}{word}  execs {t.execs:,}  {speed(t.execs_per_sec)}  "
         f"corpus {t.corpus}{edges}{mutants}  crashes {t.crashes}  hangs {t.hangs}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,9 @@ from fuzztui.wire.text import visible
 _AS_MU2 = "engine.kind=mu2"
 """A Python target has mutants whatever engine its campaign is for."""
 
+
+MOST_VALUES = 12
+"""That a condition could have had, in an error."""
 
 MOST_LINES = 20
 """Of a reason, which may be all that a compiler has to say."""
@@ -162,14 +166,34 @@ def nobody(text: str, state: State) -> Failure:
         why = "has none (yet)" if state.engine == "mu2" else f"is for {state.engine}, not mu2"
         return Failure(f"no mutants: {state.name} {why}", USAGE)
     near = difflib.get_close_matches(text, state.mutants, n=3, cutoff=0.5)
-    if "=" in text and not near:
-        known = ", ".join(sorted({m.operator for m in state.mutants.values()}))
-        hint = f"operators: {known}; 'fuzztui mutants list' shows files and functions"
-    elif near:
+    hint = f"an id looks like {next(iter(state.mutants))}"
+    if near:
         hint = "the nearest: " + ", ".join(near)
     else:
-        hint = f"an id looks like {next(iter(state.mutants))}"
+        with contextlib.suppress(SelectionError):  # several, of which none is to blame
+            conditions = parse_selection(text).conditions
+            hint = _values(conditions, list(state.mutants.values())) if conditions else hint
     return Failure(f"{text} names no mutant; {hint}", USAGE)
+
+
+def _values(conditions: Iterable[tuple[str, str]], mutants: Sequence[Mutant]) -> str:
+    """What could be wanted of the condition that no mutant meets."""
+    for key, wanted in conditions:
+        if Selection(conditions=((key, wanted),)).of(mutants):
+            continue
+        values = sorted({Selection.value(m, key) for m in mutants}, key=_in_order)
+        if key == "function" and values == [""]:
+            return "no function is known (of a program's only with mutants.functions or covered)"
+        named = values[:MOST_VALUES]
+        if len(values) > MOST_VALUES:
+            named = difflib.get_close_matches(wanted, values, n=3, cutoff=0.6) or named
+        more = f" and {len(values) - len(named):,} more" if len(values) > len(named) else ""
+        return f"{key}s: {', '.join(named)}{more}"
+    return "each condition names some, but none meets them all"
+
+
+def _in_order(value: str) -> tuple[int, str]:
+    return int(value) if value.isdecimal() else -1, value
 
 
 # ------------------------------------------------------------------ looking up

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -257,7 +258,9 @@ def _operators(parser: argparse.ArgumentParser) -> Run:
 def _replay(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("path", metavar="RUN|LOG", type=Path, help="a run directory or a log file")
     parser.add_argument("--speed", type=_speed, default=1.0, help="times real time (1)")
-    parser.add_argument("--at", metavar="TIME", type=_seconds, help="start there: 90s, 1h30m")
+    parser.add_argument(
+        "--at", metavar="TIME", type=_moment, help="start there: 90s, 1h30m or 1:30:00"
+    )
     parser.add_argument("--json", action="store_true", help="no screen: status at --at, or the end")
     _theme(parser)
     return look.replay
@@ -344,6 +347,18 @@ def _seconds(text: str) -> float:
         return parse_duration(float(text) if text.replace(".", "", 1).isdigit() else text)
     except ValueError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
+
+
+def _moment(text: str) -> float:
+    """A point of campaign time, also as screens show it: ``0:20``, ``1:05:09``, ``2d 03:04:05``."""
+    match = _CLOCK.fullmatch(text.strip())
+    if not match:
+        return _seconds(text)
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+_CLOCK = re.compile(r"(?:(\d{1,6})d\s*)?(?:(\d{1,6}):)?(\d{1,6}):([0-5]?\d(?:\.\d+)?)")
 
 
 def _cpus() -> int:

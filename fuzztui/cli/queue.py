@@ -25,9 +25,10 @@ from fuzztui.model.first import (
     phase,
     queue,
     share_of,
+    tally,
     trials_of,
-    tried,
     twin,
+    verdict,
 )
 from fuzztui.model.first import brought as brought_by
 from fuzztui.model.mutation import score_of
@@ -35,7 +36,7 @@ from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, Mutant, State
 from fuzztui.supervise.first.kills import Matrix
 from fuzztui.supervise.rundir import SupervisorError
-from fuzztui.tui.turnwords import brought_words
+from fuzztui.tui.turnwords import brought_words, earlier_words
 from fuzztui.wire.text import several, visible
 
 __all__ = [
@@ -78,10 +79,8 @@ def queue_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterato
         if number > left and not ended and state.stage == "mutants":
             ended = True
             yield "   -  here the mutants' budget ends"
-        stage = m.stage if phase(m) in ("at work", "waiting") else phase(m)
-        verdict = m.state if m.state in ("killed", "alive") else ""
         line = str(m.line) if m.line >= 0 else "?"
-        head = f"{number or '':>4}  {visible(stage):<10} {verdict:<6}"
+        head = f"{number or '':>4}  {visible(m.listed_stage):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
         left_over = (width or 1 << 30) - len(text) - 2
         if left_over >= LEAST_CHANGE:
@@ -94,13 +93,15 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
     same = twin(m, state.mutants)
     return {
         "queue": number or None,
-        "stage": m.stage or None,
+        "stage": m.listed_stage,
+        "verdict": verdict(m) or None,
         "slot": m.slot or None,
         "fuzzed_s": round(fuzzed_for(state, m), 3),
         "trials": trials_of(state, m),
         "share": share_of(state, m),
         "costs": dict(m.costs),
         "brought": dict(m.brought),
+        "earlier": dict(m.earlier),
         "same_as": same.id if same is not None else None,
     }
 
@@ -108,7 +109,7 @@ def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
 def turn_details(state: State, m: Mutant) -> Iterator[str]:
     """The turn of one mutant, a line a thing."""
     numbers = {one.id: n for n, one in enumerate(queue(state), 1)}
-    words = m.stage
+    words = m.listed_stage
     if number := numbers.get(m.id):
         words += f", number {number:,} of {len(numbers):,} that wait"
     if m.slot:
@@ -126,6 +127,8 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
         yield f"pruned    {m.brought['kept']:,} inputs kept, {aside:,} put aside"
     if kills := m.brought.get("kills", 0):
         yield f"kills     {several(kills, 'input')} kill it ('fuzztui mutants matrix' names them)"
+    if words := earlier_words(m):
+        yield f"earlier   {words}"
     if file := file_of(m.killer):
         yield f"killer    {visible(file)},*"
     if m.costs:
@@ -152,11 +155,14 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     def amount(n: float) -> str:
         return f"{n:,.0f}{unit}" if view.trials else duration(n)
 
+    def of(n: float) -> str:  # budgets are rounded, and small ones told exactly
+        return amount(n) if view.trials else duration(round(n)) if n >= 9.5 else f"{n:.1f}s"
+
     if state.stage == "mutants":
         eta = f"; the target's turn in {duration(view.eta_s)}" if view.eta_s >= 0 else ""
-        yield "stage", f"1 of 2, mutants: {amount(view.used)} of {amount(view.of)} used{eta}"
+        yield "stage", f"1 of 2, mutants: {amount(view.used)} of {of(view.of)} used{eta}"
     else:
-        yield "stage", f"2 of 2, the target, after {amount(view.used)} of mutants"
+        yield "stage", f"2 of 2, the target, after {of(view.used)} of mutants"
     counts = Counter(phase(m) for m in state.mutants.values())
     live, apart = (
         ", ".join(f"{counts[name]:,} {name}" for name in names if counts[name])
@@ -170,14 +176,13 @@ def stage_rows(state: State) -> Iterator[tuple[str, str]]:
     for m in state.mutants.values():
         if m.stage in AT_WORK:
             used = trials_of(state, m) if view.trials else fuzzed_for(state, m)
-            spent = f"{amount(used)} of {amount(share_of(state, m))}"
+            spent = f"{amount(used)} of {of(share_of(state, m))}"
             yield "now", f"{m.slot} {m.stage} {m.file}:{m.line}, {spent}"
-    done = tried(state)
-    killed = sum(m.state == "killed" for m in done)
-    judged = sum(m.state in ("killed", "alive") for m in done)
+    mutants = state.mutants.values()
+    killed, judged = tally(mutants)
     if judged:
         yield "score", f"{percent(score_of(killed, judged))} ({killed:,} of {judged:,} killed)"
-    yield "brought", (brought_words(brought_by(done)) or "nothing yet") + " to the target"
+    yield "brought", (brought_words(brought_by(mutants)) or "nothing yet") + " to the target"
 
 
 def folded_slots(state: State) -> tuple[list[Instance], str]:
@@ -226,8 +231,7 @@ def _matrix_dict(state: State, matrix: Matrix) -> dict[str, Any]:
         }
         for m, id, killers in _rows(state, matrix)
     ]
-    done = tried(state)
-    alive = [m.id for m in done if m.state == "alive"]
+    alive = [m.id for m in state.mutants.values() if verdict(m) == "alive"]
     return {"killed": rows, "alive": alive}
 
 
@@ -257,7 +261,7 @@ def matrix_lines(state: State, matrix: Matrix, width: int = 0) -> Iterator[str]:
         line = f"{len(killers):>6,}  {visible(id):<{of_id}}  {visible(', '.join(named))}{more}"
         yield cut(line, width) if width else line
     best = ", ".join(f"{visible(name)} ({n:,})" for name, n in inputs.most_common(_KILLERS))
-    alive = sum(m.state == "alive" for m in tried(state))
+    alive = sum(verdict(m) == "alive" for m in state.mutants.values())
     killed = f"{several(len(rows), 'mutant')} killed by {several(len(inputs), 'input')}"
     yield f"{killed}; {alive:,} alive"
     yield f"the inputs that kill most: {best}"

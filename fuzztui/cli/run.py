@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzztui.campaign import Campaign, CampaignError, Loaded, load, write_frozen
+from fuzztui.campaign import Campaign, CampaignError, Loaded, load, propose_frozen
 from fuzztui.campaign.load import Tables
 from fuzztui.cli.headless import follow
 from fuzztui.cli.look import screen, status_object, status_text
@@ -87,9 +87,9 @@ def _start(loaded: Loaded, word: str) -> None:
     say(f"{word} {loaded.campaign.name} in {where}")
     try:
         prepare_run(where)
-        write_frozen(loaded, where)
+        proposal = propose_frozen(loaded, where)
         with Waiting() as waiting:
-            start(where, progress=waiting)
+            start(where, proposal, progress=waiting)
     except AlreadyRunning:
         say(f"somebody else started it at the same moment: rejoining {where}")
     except SupervisorError as e:

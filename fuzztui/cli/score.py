@@ -15,7 +15,7 @@ from typing import Any
 from fuzztui.campaign import Campaign
 from fuzztui.cli.figures import percent, summary_line
 from fuzztui.cli.mutants import python_campaign, table
-from fuzztui.cli.runs import find_run
+from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation import mutants_summary, score_of
@@ -32,6 +32,9 @@ _LINE_EVERY_S = 10.0
 def score(options: argparse.Namespace) -> int:
     """Run every mutant on every input of the corpus that could kill it; print what came of it."""
     run = find_run(options.run)
+    if standing(run).state.engine == "afl":
+        words = f"score is for Python targets; see 'fuzztui mutants matrix {run}'"
+        raise Failure(f"{run}: its campaign is for afl: {words}", USAGE)
     corpus = _corpus(run, options.corpus)
     campaign = python_campaign(run / "campaign.toml", options.overrides)
     result = _ask(campaign, run / "out" / "main", corpus, options.jobs)

@@ -10,17 +10,20 @@ from typing import Any
 
 from fuzztui.model.mutation import score_of
 from fuzztui.model.selectors import ENDED, lineage, running_time
+from fuzztui.model.stages import AT_WORK, PHASES, WAITING, phase, tally, together, verdict
 from fuzztui.model.state import Entry, Finding, Mutant, State
 
 __all__ = [
     "AT_WORK",
     "HANDED",
+    "LEAST_LEFT",
     "PHASES",
     "PROMOTED",
     "WAITING",
     "Outlook",
     "brought",
     "budget",
+    "can_go_on",
     "file_of",
     "first_dict",
     "fuzzed_for",
@@ -31,18 +34,14 @@ __all__ = [
     "phase",
     "queue",
     "share_of",
+    "tally",
     "trials_of",
-    "tried",
     "twin",
+    "verdict",
 ]
 
 HANDED = "handed"
 """A sibling that never fuzzes: what mutants' corpora brought to the target."""
-
-WAITING = ("queued", "building", "built")
-"""Stages of a mutant whose turn is still to come."""
-
-AT_WORK = ("pruning", "fuzzing", "collecting")
 
 PROMOTED = 3.0
 """A promoted mutant gets so many times the budget of one."""
@@ -52,24 +51,6 @@ def queue(state: State) -> list[Mutant]:
     """The mutants whose turn is still to come, in the order in which they will be fuzzed."""
     waiting = (m for m in state.mutants.values() if m.stage in WAITING and m.state == "pending")
     return sorted(waiting, key=lambda m: (m.place, m.seq))
-
-
-PHASES = (
-    "at work", "waiting", "done", "refused", "failed", "dropped", "skipped", "equivalent",
-)  # fmt: skip
-"""Where mutants are, in the order in which they are shown."""
-
-
-def phase(mutant: Mutant) -> str:
-    """One of :data:`PHASES`, as far as its state and stage are known words.
-
-    What a person put aside before its turn is called after that.
-    """
-    if mutant.stage in AT_WORK:
-        return "at work"
-    if mutant.stage in WAITING:
-        return "waiting" if mutant.state == "pending" else mutant.state
-    return mutant.stage or "unknown"
 
 
 def order(mutant: Mutant) -> tuple[int, float, int]:
@@ -107,11 +88,6 @@ def fuzzed_for(state: State, mutant: Mutant, now: float | None = None) -> float:
     return mutant.fuzzed_s + max(0.0, running_time(state, now) - mutant.begun)
 
 
-def tried(state: State) -> list[Mutant]:
-    """The mutants that were fuzzed, or are."""
-    return [m for m in state.mutants.values() if m.slot]
-
-
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What is left of the mutants' budget, in its unit, and what it will do."""
@@ -137,6 +113,19 @@ def budget(state: State, now: float | None = None) -> tuple[float, float]:
         return min(of, before), of
     used = before + running_time(state, now) - state.plan.get("began_s", 0.0)
     return min(of, max(0.0, used)), of
+
+
+LEAST_LEFT = 1.0
+"""Of a budget, in its unit: what is less is none."""
+
+
+def can_go_on(state: State) -> bool:
+    """Whether mutants that wait have their turns when the campaign is started again.
+
+    Of one that fuzzes its target by now: they have not used up their budget.
+    """
+    used, of = budget(state)
+    return of - used >= LEAST_LEFT
 
 
 def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None = None) -> Outlook:
@@ -190,10 +179,11 @@ def mutant_behind(state: State, row: Entry | Finding) -> str:
 
 
 def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
-    """What these mutants' fuzzing came to, by name, added up."""
+    """What these mutants' fuzzing came to, in all their turns, by name, added up."""
     sums: Counter[str] = Counter()
     for mutant in mutants:
-        sums.update({k: v for k, v in mutant.brought.items() if v > 0})
+        told = together(mutant.earlier, mutant.brought) if mutant.earlier else mutant.brought
+        sums.update({k: v for k, v in told.items() if v > 0})
     return dict(sums)
 
 
@@ -212,9 +202,10 @@ def first_dict(state: State) -> dict[str, Any] | None:
     if not state.stage:
         return None
     view = outlook(state)
-    done = tried(state)
-    killed = sum(m.state == "killed" for m in done)
-    judged = sum(m.state in ("killed", "alive") for m in done)
+    mutants = state.mutants.values()
+    killed, judged = tally(mutants)
+    phases = Counter(map(phase, mutants))
+    working = [] if state.state in ENDED else [m.id for m in mutants if m.stage in AT_WORK]
     found = [f for f in state.findings.values() if mutant_behind(state, f)]
     return {
         "stage": state.stage,
@@ -226,13 +217,11 @@ def first_dict(state: State) -> dict[str, Any] | None:
         "waiting": view.waiting,
         "allowed": view.left,
         "eta_s": view.eta_s if view.eta_s >= 0 and state.state not in ENDED else None,
-        "fuzzing": [] if state.state in ENDED else [m.id for m in done if m.stage in AT_WORK],
-        "fuzzed": len(done),
-        "failed": sum(m.stage == "failed" for m in state.mutants.values()),
-        "dropped": sum(m.stage == "dropped" for m in state.mutants.values()),
-        "refused": sum(m.stage == "refused" for m in state.mutants.values()),
+        "fuzzing": working,
+        "phases": {name: phases[name] for name in PHASES},
         "killed": killed,
+        "judged": judged,
         "score": score_of(killed, judged),
-        "brought": brought(done),
+        "brought": brought(mutants),
         "findings_thanks_to_mutants": sorted(f.key for f in found),
     }

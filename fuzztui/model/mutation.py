@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from fuzztui.model.stages import tally
 from fuzztui.model.state import MUTANT_STATES, State
 
 __all__ = ["Summary", "mutants_dict", "mutants_summary", "score_of"]
@@ -60,11 +61,15 @@ _PAIRS = (
 def mutants_dict(state: State) -> dict[str, Any] | None:
     """``mutants`` of ``fuzztui status --json``; None when the campaign has none.
 
-    ``share`` is the mean over the instances.
+    ``share`` is the mean over the instances. Where mutants are fuzzed one by one the score is
+    the one of ``first``: most of them have had no turn yet.
     """
     if not state.mutants:
         return None
     summary = mutants_summary(state)
+    if state.stage:
+        score = score_of(*tally(state.mutants.values()))
+        summary = replace(summary, score=score, adjusted=score)
     figures = list(state.mutation.values())
     shares = [f.share for f in figures if f.share >= 0]
     return {

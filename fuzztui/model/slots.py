@@ -7,6 +7,7 @@ from typing import Any
 
 from fuzztui.model.figures import count, finite
 from fuzztui.model.mutants import bare, changed, put
+from fuzztui.model.stages import together
 from fuzztui.model.state import State
 from fuzztui.model.touched import Touched
 from fuzztui.wire.events import MutantPlaces, MutantStage, StageStarted
@@ -43,8 +44,9 @@ def mutant_stage(state: State, e: MutantStage, touched: Touched) -> None:
     }
     if e.stage == _FUZZING and row.stage != _FUZZING:
         changes["begun"] = now
-    elif e.stage == "queued":  # as if it had never had its turn
-        changes |= {"begun": -1.0, "fuzzed_s": 0.0, "slot": ""}
+    elif e.stage == "queued":  # as if it had never had its turn, but the target has what it brought
+        earlier = together(row.earlier, row.brought)
+        changes |= {"begun": -1.0, "fuzzed_s": 0.0, "slot": "", "brought": {}, "earlier": earlier}
     elif row.stage == _FUZZING and e.stage != _FUZZING and row.begun >= 0:
         changes["fuzzed_s"] = row.fuzzed_s + max(0.0, now - row.begun)
     put(state, changed(row, changes), before, touched)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fuzztui.model.series import Series
+from fuzztui.model.stages import phase
 from fuzztui.wire.events import MutationStats, OperatorFigures, Record
 
 RECENT_RECORDS = 500
@@ -195,6 +196,14 @@ class Mutant:
     """Seconds, by what they were spent on."""
     brought: dict[str, int] = field(default_factory=dict)
     """What its fuzzing came to, by name (:class:`~fuzztui.wire.events.MutantStage`)."""
+    earlier: dict[str, int] = field(default_factory=dict)
+    """The same of its turns before it was queued again."""
+
+    @property
+    def listed_stage(self) -> str:
+        """Its stage as lists print it, and as selections name it."""
+        where = phase(self)
+        return self.stage if where in ("at work", "waiting") else where
 
     @property
     def reached(self) -> int:

@@ -14,6 +14,7 @@ from fuzztui.model.selectors import (
     pending_commands,
     progress,
     remaining,
+    running_time,
     throughput,
     totals,
 )
@@ -32,6 +33,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "state": state.state,
         "reason": state.reason,
         "elapsed_s": state.t,
+        "running_s": running_time(state),
         "budget_s": state.budget_s or None,
         "budget_trials": state.budget_trials or None,
         "remaining_s": remaining(state),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 import sys
@@ -22,17 +23,24 @@ from fuzztui.supervise.supervisor import Supervisor
 _GUARD_S = 0.5
 
 
-async def _supervise(home: RunDir, lock: RunLock, parent: Parent) -> None:
+async def _supervise(home: RunDir, file: Path, lock: RunLock, parent: Parent) -> None:
     try:
-        loaded = load(home.campaign)
+        loaded = load(file)
     except CampaignError as e:
         raise SupervisorError(str(e)) from None
     supervisor = Supervisor(loaded.campaign, home, parent.progress, lock.tell)
     guard = asyncio.ensure_future(_guard(lock, supervisor))
+
+    def ready() -> None:
+        # A campaign that is refused must not take the place of the one that the run is of.
+        with contextlib.suppress(FileNotFoundError):  # the run is gone: the guard sees to that
+            file.replace(home.campaign)
+        parent.ready()
+
     try:
         with parent.waiting():
             supervisor.setup()
-        await supervisor.run(parent.ready)
+        await supervisor.run(ready)
     finally:
         guard.cancel()
 
@@ -49,6 +57,7 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m fuzztui.supervise")
     options.add_argument("run", type=Path)
     options.add_argument("--detach", type=int, metavar="FD")
+    options.add_argument("--campaign", type=Path, metavar="FILE", help="of the run from now on")
     arguments = options.parse_args()
     # The parent waits for the first of the two, so that nobody has to bury the second.
     if arguments.detach is not None and os.fork():
@@ -64,10 +73,13 @@ def main() -> int:
         except OSError as e:
             raise SupervisorError(f"{home.path}: cannot be locked: {e.strerror or e}") from None
         try:
-            asyncio.run(_supervise(home, lock, parent))
+            file = arguments.campaign or home.campaign
+            asyncio.run(_supervise(home, file, lock, parent))
         finally:
             lock.release()  # before anybody hears of it, who may try again at once
     except SupervisorError as e:
+        if arguments.campaign:
+            arguments.campaign.unlink(missing_ok=True)
         parent.refuse(e)
         return 1
     return 0

@@ -8,6 +8,7 @@ they worked, so the gap counts; while nothing lived, time stands still
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,13 +51,18 @@ class CampaignClock:
         """Nothing lives any more: time stands still from now on."""
         self._stopped_at = self.now()
 
-    def count_gap(self) -> None:
-        """Engines lived while no supervisor did: let the time since then count."""
-        if self._bearings.get("boot") == boot_id():
-            zero = self._bearings.get("zero")
-            if isinstance(zero, (int, float)):
-                # Never back: the log may hold later records than the bearings.
-                self._zero = min(self._zero, float(zero))
+    def count_gap(self, most: float = math.inf) -> float:
+        """Engines lived while no supervisor did: let the time since then count.
+
+        But no more than ``most`` of it, in seconds; returns how much more there was.
+        """
+        zero = self._bearings.get("zero")
+        if self._bearings.get("boot") != boot_id() or not isinstance(zero, (int, float)):
+            return 0.0
+        # Never back: the log may hold later records than the bearings.
+        gap = max(0.0, self._zero - float(zero))
+        self._zero -= min(gap, most)
+        return max(0.0, gap - most)
 
     def save(self) -> None:
         """Write the bearings down. Raises OSError."""

@@ -20,9 +20,13 @@ _MAX_STDERR = 1 << 20
 _MAX_WORDS = 64 * 1024
 
 
-def start(run: Path, *, progress: Callable[[str], None] = lambda words: None) -> int:
+def start(
+    run: Path, proposal: Path | None = None, *, progress: Callable[[str], None] = lambda words: None
+) -> int:
     """Supervise the campaign frozen in ``RUN/campaign.toml``, in the background.
 
+    Or the one in ``proposal``, a file in RUN, which takes that one's place once it is under way,
+    and is removed if it comes to nothing.
     Returns the supervisor's pid once the log is open, the control socket listens and
     the engines have been started or adopted; ``progress`` is told what takes time.
     Raises :class:`SupervisorError` with the reason when it comes to nothing,
@@ -35,11 +39,12 @@ def start(run: Path, *, progress: Callable[[str], None] = lambda words: None) ->
     except OSError as e:
         raise SupervisorError(f"{home.stderr}: cannot be written: {e.strerror or e}") from None
     before = os.fstat(stderr).st_size
+    of: list[str | Path] = ["--campaign", proposal.absolute()] if proposal else []
     ours, theirs = os.pipe()
     try:
         # -P: a fuzztui/ or asyncio.py where the user stands must not be imported.
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "fuzztui.supervise", run, "--detach", str(theirs)],
+            [sys.executable, "-P", "-m", "fuzztui.supervise", run, *of, "--detach", str(theirs)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,

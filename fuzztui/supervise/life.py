@@ -284,6 +284,7 @@ class Life:
         """Start a process; False when it came to its end without one."""
         while True:
             if self._ending:
+                await self._desk.last_look(self.name)
                 self._to(self._ending.state, self._ending.reason)
                 return False
             try:

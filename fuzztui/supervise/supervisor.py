@@ -128,7 +128,9 @@ class Supervisor:
         self._first: MutantsStage | None = None
         self.lives: dict[str, Life] = {}
         """The instances that are to live now: those of a mutant's turn, or the target's."""
-        if campaign.mutants and wants_mutants(campaign, self.state):
+        # Those who fuzz the target since its turn came, and outlived a supervisor, go on.
+        target = self.state.stage == "target" and self._target_lives()
+        if campaign.mutants and not target and wants_mutants(campaign, self.state):
             self._first = MutantsStage(campaign, home, launcher, self)
         else:
             self._muster()
@@ -289,9 +291,10 @@ class Supervisor:
             if ended or life.state == "failed" or (changed and life.state == "finished"):
                 life.revive()
         adopted = [] if fresh else [n for n, life in self.lives.items() if life.adopt()]
-        adopted += self._first.living() if self._first else []
         if adopted:
             self._clock.count_gap()
+        elif self._first and (adopted := self._first.living()):
+            notes += _overtime(adopted, self._clock.count_gap(self._first.unwatched()))
         if fresh:
             self.record(self._campaign_started())
         elif changed:
@@ -308,10 +311,18 @@ class Supervisor:
         )
         if state.state not in ("running", "paused") or (not adopted and state.state != "paused"):
             self.record(CampaignState("starting", "" if fresh else "resumed"))
+        if self._first:
+            self._ask_to_wait()
         self._save_clock()
         self.record(*notes)
         await self._retire()
         self.flush()
+
+    def _ask_to_wait(self) -> None:
+        """Whoever fuzzed the target before goes on with it when mutants have had their turns."""
+        for name in instance_names(self._campaign):
+            if (known := self.state.instances.get(name)) and known.state in ENDED:
+                self.record(InstanceState(name, "waiting", 0, "mutants come first", known.restarts))
 
     def _campaign_started(self) -> CampaignStarted:
         campaign = self._campaign
@@ -421,8 +432,11 @@ class Supervisor:
 
     def _living(self) -> bool:
         """Whether any engine of the run is at work, from an earlier supervisor."""
+        return self._target_lives() or bool(self._first and self._first.living())
+
+    def _target_lives(self) -> bool:
         own = (self._home.instance(name) for name in instance_names(self._campaign))
-        return any(map(EngineProcess.adopt, own)) or bool(self._first and self._first.living())
+        return any(map(EngineProcess.adopt, own))
 
     # ---------------------------------------------------------- what lives need
 
@@ -640,3 +654,12 @@ class Supervisor:
             if state in states:
                 return Ending(state, next((r for r in reasons if r), ""))
         return Ending("failed", "no instance could be kept alive")
+
+
+def _overtime(names: Sequence[str], seconds: float) -> list[Message]:
+    """A word on what fuzzed a mutant for so much longer than it should."""
+    if seconds < 1:
+        return []
+    words = f"fuzzed for {seconds:.0f} s longer than the mutant's budget"
+    why = "while there was no supervisor to end that: no budget pays for it"
+    return [Message("info", f"{', '.join(names)}: {words}, {why}")]

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -53,6 +53,7 @@ def run_app(
     if not wanted:
         wanted = PLAIN if os.environ.get("NO_COLOR") else DEFAULT
 
+    from fuzztui.model.selectors import ENDED
     from fuzztui.tui.app import FuzzApp
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
@@ -70,12 +71,28 @@ def run_app(
     if mode == "live" and app.campaign.state == "failed":
         print(_failure(app.campaign), file=sys.stderr)
         return 1
-    if mode == "live" and run is not None and not status.over and status.name:
+    state = latest_state(opening, app.campaign) if mode == "live" and run is not None else "empty"
+    if state == "stopping":
+        print("The campaign is being stopped.")
+    elif state not in ("empty", *ENDED) and status.name:
         if status.orphaned:
             print(f"No supervisor is running. Go on with: {opening.go_on}")
         else:
-            print(f"The campaign goes on ({status.state}). Come back with: {opening.come_back}")
+            print(f"The campaign goes on ({state}). Come back with: {opening.come_back}")
     return app.return_code or 0
+
+
+def latest_state(opening: Opening, seen: State) -> str:
+    """The campaign's state as the log has it now: somebody may have stopped it meanwhile."""
+    from fuzztui.log.files import LogError
+    from fuzztui.wire.events import CampaignEnded, CampaignState
+
+    state = seen.state
+    with suppress(LogError, OSError):
+        for record in opening.reader().records(after_seq=seen.seq):
+            if isinstance(record.event, (CampaignState, CampaignEnded)):
+                state = record.event.state
+    return state
 
 
 def _failure(state: State) -> str:

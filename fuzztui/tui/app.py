@@ -19,6 +19,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from fuzztui.log.reader import LogReader
+from fuzztui.model.first import can_go_on
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, State
 from fuzztui.session import Session
@@ -380,6 +381,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             engine=self.campaign.engine,
             stage=self.campaign.stage,
             operators=self.status.blend is not None or self.status.state == "empty",
+            go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             control=self._opening.steering is not None,
             watched=self.watched,
             alive=self._alive,

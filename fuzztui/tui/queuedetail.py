@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fuzztui.model.first import AT_WORK, HANDED, file_of, twin
+from fuzztui.model.first import AT_WORK, HANDED, file_of, phase, twin
 from fuzztui.model.state import Finding, Mutant, State
 from fuzztui.tui import figures
 from fuzztui.tui.detail import MEMBERS, finding_title, pair, title
@@ -22,7 +22,7 @@ from fuzztui.tui.signs import FINDING_SIGNS
 from fuzztui.tui.source import AROUND, Source
 from fuzztui.tui.text import plain, plain_lines
 from fuzztui.tui.turns import stage_sign
-from fuzztui.tui.turnwords import brought_words, verdict
+from fuzztui.tui.turnwords import brought_words, earlier_words, verdict
 from fuzztui.tui.widgets.canvas import Line, Span
 from fuzztui.wire.text import several
 
@@ -148,7 +148,7 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
     """The verdict, and why it has no turn."""
     lines: list[Line] = []
     words, style = verdict(mutant)
-    if mutant.state == "killed":
+    if style == "killed":
         told = [killed_words(mutant)]
         if (kills := mutant.brought.get("kills", 0)) > 1:
             told.append(f"{kills:,} inputs kill it")
@@ -156,10 +156,13 @@ def _why(mutant: Mutant, state: State) -> list[Line]:
         if file := file_of(mutant.killer):
             lines.append(pair("by file", f"{file},…", "muted"))
         lines += [pair("", text) for text in plain_lines(mutant.detail, 3) if mutant.detail]
-    elif words and mutant.state != "equivalent":
-        lines.append(pair("alive", "no input tells it from the program", style))
+    elif style == "alive":
+        lines.append(pair("alive", "no input that it was run on kills it", style))
+    if phase(mutant) == "equivalent" and mutant.stage == "dropped":
+        return [pair("same as", "the program itself, once it is compiled", "equivalent")]
     if mutant.state in ("skipped", "equivalent") and mutant.stage != "dropped":
-        lines.append(pair(mutant.state, mutant.reason or "no reason was given", mutant.state))
+        reason = mutant.reason if mutant.reason != mutant.state else "by hand, in its turn"
+        lines.append(pair(mutant.state, reason or "no reason was given", mutant.state))
         return lines
     if (other := twin(mutant, state.mutants)) is not None:
         words = f"{place(other)}  {brief_change(other.before, other.after)}"
@@ -198,6 +201,8 @@ def _gains(mutant: Mutant) -> list[Line]:
         lines.append(pair("brought", f"{words} to the target", "valid"))
     elif mutant.stage == "done":
         lines.append(pair("brought", "nothing that is new to the target", "muted"))
+    if words := earlier_words(mutant):
+        lines.append(pair("earlier", words, "muted"))
     kept, aside = told.get("kept", -1), told.get("aside", -1)
     if kept >= 0 or aside >= 0:
         words = f"{several(max(0, kept), 'input')} kept"

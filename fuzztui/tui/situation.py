@@ -25,6 +25,8 @@ class Situation:
     """The campaign's engine."""
     stage: str = ""
     """mutants or target, if the campaign fuzzes mutants one by one and then the target."""
+    go_on: bool = False
+    """Whether mutants have budget left, for when the campaign is started again."""
     control: bool = True
     """False when the campaign was opened to be looked at only."""
     watched: bool = False
@@ -186,8 +188,8 @@ def living(now: Situation) -> str:
 def mutants(now: Situation) -> str:
     """Against steering mutants: in a queue that is the supervisor's to do, while it lasts."""
     reason = steerable(now) or ("" if now.row else "no mutant under the cursor")
-    if not reason and now.stage and now.stage != "mutants":
-        return "the mutants' turn is over: the target is fuzzed"
+    if not reason and now.stage and now.stage != "mutants" and not now.go_on:
+        return "the mutants' turn is over, their budget used up: the target is fuzzed"
     return reason
 
 
@@ -204,7 +206,7 @@ _AT_WORK = {
 }
 _NEVER = {
     "failed": "it does not build: r tries it anew",
-    "dropped": "it is the same program as another",
+    "dropped": "it is the same program as another, or as the original",
 }
 
 

@@ -9,7 +9,6 @@ from heapq import heapify, heapreplace
 
 from fuzztui.model.first import (
     AT_WORK,
-    WAITING,
     Outlook,
     brought,
     fuzzed_for,
@@ -17,6 +16,7 @@ from fuzztui.model.first import (
     phase,
     queue,
     share_of,
+    tally,
     trials_of,
 )
 from fuzztui.model.mutation import score_of
@@ -45,9 +45,8 @@ STAGES: dict[str, Sign] = {
 
 def stage_sign(mutant: Mutant) -> Sign:
     """How far it has come, or that it will not go on."""
-    if mutant.stage in WAITING and mutant.state != "pending":
-        return SIGNS.get(mutant.state) or Sign(mutant.state, "?", "?", "muted")
-    return STAGES.get(mutant.stage) or Sign(mutant.stage or "unknown", "?", "?", "muted")
+    word = mutant.listed_stage
+    return STAGES.get(word) or SIGNS.get(word) or Sign(word, "?", "?", "muted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +61,15 @@ class First:
     """How many mutants are in each of :data:`PHASES`."""
     working: tuple[tuple[Mutant, float, float], ...] = ()
     """Those at work: what they have used of their budget, and that."""
-    tried: int = 0
-    """How many have been fuzzed, or are."""
     killed: int = 0
     judged: int = 0
-    """Of the tried ones, how many are killed or have survived."""
+    """Of how many there is a verdict: the score is the part of them that is killed."""
     brought: dict[str, int] = field(default_factory=dict)
     """What mutants brought to the target so far."""
 
     @property
     def score(self) -> float | None:
-        """Killed of those that were tried."""
+        """Killed of those that are judged."""
         return score_of(self.killed, self.judged)
 
     @property
@@ -88,7 +85,9 @@ class Turns:
         self._campaign = campaign
         self._stale = True
         self._waiting: list[Mutant] = []
-        self._tried: list[Mutant] = []
+        self._working: list[Mutant] = []
+        self._tally = (0, 0)
+        self._brought: dict[str, int] = {}
         self._phases: Counter[str] = Counter()
         self._numbers: dict[str, int] = {}
 
@@ -104,7 +103,9 @@ class Turns:
         state = self._campaign()
         self._waiting = queue(state)
         self._numbers = {m.id: n for n, m in enumerate(self._waiting, 1)}
-        self._tried = [m for m in state.mutants.values() if m.slot]
+        self._working = [m for m in state.mutants.values() if m.stage in AT_WORK]
+        self._tally = tally(state.mutants.values())
+        self._brought = brought(state.mutants.values())
         self._phases = Counter(phase(m) for m in state.mutants.values())
 
     @property
@@ -120,17 +121,14 @@ class Turns:
             return None
         self._refresh()
         view = outlook(state, now, self._waiting)
-        working = [m for m in self._tried if m.stage in AT_WORK]
         return First(
             state.stage,
             state.stage_t,
             view,
             self._phases,
-            tuple((m, self.used(m, view, now), share_of(state, m)) for m in working),
-            len(self._tried),
-            sum(m.state == "killed" for m in self._tried),
-            sum(m.state in ("killed", "alive") for m in self._tried),
-            brought(self._tried),
+            tuple((m, self.used(m, view, now), share_of(state, m)) for m in self._working),
+            *self._tally,
+            self._brought,
         )
 
     def used(self, mutant: Mutant, view: Outlook, now: float) -> float:
@@ -143,11 +141,7 @@ class Turns:
         self._refresh()
         state = self._campaign()
         ahead = self._waiting[: view.left]
-        rests = [
-            max(0.0, share_of(state, m) - self.used(m, view, now))
-            for m in self._tried
-            if m.stage in AT_WORK
-        ]
+        rests = [max(0.0, share_of(state, m) - self.used(m, view, now)) for m in self._working]
         if view.trials:
             return _one_after_the_other(state, ahead, sum(rests))
         abreast = max(1, int(min(state.plan.get("abreast", 1.0), len(ahead) + 1)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fuzztui.model.first import WAITING
+from fuzztui.model.first import verdict as judgement
 from fuzztui.model.state import Mutant
 from fuzztui.tui import figures
 from fuzztui.tui.mutants import SIGNS
@@ -13,11 +13,12 @@ from fuzztui.wire.text import several
 
 __all__ = [
     "BROUGHT",
-    "amount",
+    "allowed",
     "brought_words",
-    "count_words",
+    "earlier_words",
     "eta_words",
     "left_words",
+    "spent_words",
     "turn_words",
     "used_words",
     "verdict",
@@ -31,21 +32,39 @@ BROUGHT = (
 )
 """What a mutant's corpus can bring to the target: name, and the words for one and for many."""
 
+SMALL_S = 10
+"""Of budgets below, tenths of a second are told."""
+
+STEP_S = 5
+"""Between two waits of a minute and more that are told."""
+
 BUDGET_ENDS = "▔ budget ends"
 """Of the first mutant that will not have its turn."""
 
 
-def amount(n: float, *, trials: bool) -> str:
-    """So much of a budget."""
-    return f"{figures.count(round(n))}" if trials else figures.span(n)
+def allowed(of: float, *, trials: bool) -> str:
+    """A budget, rounded: 119.9 s are two minutes. (What is used of one is not.)"""
+    if trials:
+        return figures.count(round(of))
+    return figures.span(round(of)) if round(of) >= SMALL_S else f"{of:.1f}s"
+
+
+def spent_words(used: float, of: float, *, trials: bool) -> str:
+    """How much of a budget is used, in words."""
+    spent = figures.count(round(used)) if trials else figures.span(used)
+    if not trials and round(of) < SMALL_S:
+        spent = f"{used:.1f}s"
+    return f"{spent} of {allowed(of, trials=trials)}"
 
 
 def used_words(used: float, of: float, *, trials: bool) -> str:
-    """How much of its budget one has used; without a budget just that."""
+    """How much of its budget one has used, as a clock; without a budget just that."""
     if trials:
         spent = figures.count(round(used))
         return f"{spent}/{figures.count(round(of))}" if of > 0 else spent
-    return f"{_colon(used)}/{_colon(of)}" if of > 0 else _colon(used)
+    if of > 0 and round(of) < SMALL_S:
+        return f"{used:.1f}/{of:.1f}s"
+    return f"{_colon(used)}/{_colon(round(of))}" if of > 0 else _colon(used)
 
 
 def _colon(seconds: float) -> str:
@@ -59,7 +78,14 @@ def turn_words(wait: float | None, number: int, left: int, *, trials: bool) -> s
         return BUDGET_ENDS if number == left + 1 else ""
     if trials:
         return f"in {figures.count(round(wait))}" if wait >= 1 else "next"
-    return f"in {figures.brief(wait)}" if wait >= 1 else "next"
+    return f"in {_coarse(wait)}" if wait >= 1 else "next"
+
+
+def _coarse(seconds: float) -> str:
+    """So exact that rows differ, in steps so coarse that a table of them costs little to redraw."""
+    if seconds >= 3600:
+        return figures.brief(seconds)
+    return figures.span(seconds if seconds < 60 else seconds // STEP_S * STEP_S)
 
 
 def brought_words(brought: Mapping[str, int]) -> str:
@@ -70,15 +96,20 @@ def brought_words(brought: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
+def earlier_words(mutant: Mutant) -> str:
+    """What it came to before it was queued again, "" for nothing."""
+    parts = [f"{words} to the target"] if (words := brought_words(mutant.earlier)) else []
+    if kills := mutant.earlier.get("kills", 0):
+        parts.append(f"{several(kills, 'input')} killed it")
+    return "; ".join(parts)
+
+
 def verdict(mutant: Mutant) -> tuple[str, str]:
-    """Whether it was killed; nothing of one that was not tried: (words, style)."""
-    if mutant.state == "killed":
-        return f"{SIGNS['killed'].glyph} killed", "killed"
-    if mutant.state in ("skipped", "equivalent") and mutant.stage not in WAITING:
-        return f"{SIGNS[mutant.state].glyph} {mutant.state}", mutant.state
-    if mutant.state == "alive" or (mutant.stage == "done" and mutant.state == "pending"):
-        return f"{SIGNS['alive'].glyph} alive", "alive"
-    return "", ""
+    """Whether it was killed, if there is anything to say: (words, style)."""
+    word = judgement(mutant)
+    if not word and mutant.state == "equivalent" and mutant.stage == "done":
+        word = "equivalent"
+    return (f"{SIGNS[word].glyph} {word}", word) if word else ("", "")
 
 
 def eta_words(first: First) -> str:
@@ -103,8 +134,3 @@ def left_words(first: First) -> str:
     if view.left >= view.waiting:
         return f"the budget allows all {view.waiting:,} that wait"
     return f"the budget allows {view.left:,} of {view.waiting:,} that wait"
-
-
-def count_words(first: First) -> str:
-    """How many had their turn, in a few words."""
-    return f"{several(first.phases['done'], 'mutant')} fuzzed"

@@ -49,13 +49,18 @@ class Selection:
             return mutant.id == self.id
         return all(_holds(mutant, key, wanted) for key, wanted in self.conditions)
 
+    @staticmethod
+    def value(mutant: Selectable, key: str) -> str:
+        """What a condition with that key looks at. A stage is what lists print as one."""
+        return str(getattr(mutant, "listed_stage" if key == "stage" else key, ""))
+
     def of(self, mutants: Iterable[_S]) -> list[_S]:
         """Those that are meant, in their order."""
         return [m for m in mutants if self.matches(m)]
 
 
 def _holds(mutant: Selectable, key: str, wanted: str) -> bool:
-    value = str(getattr(mutant, key, ""))  # engines know of no stages
+    value = Selection.value(mutant, key)
     if key == "operator":
         value, wanted = value.casefold(), wanted.casefold()
     if fnmatchcase(value, wanted):

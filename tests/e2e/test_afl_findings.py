@@ -382,6 +382,16 @@ def test_repro_on_the_command_line(campaign, tmp_path):
     assert "the rest of what it prints is left out" in out
     assert len(out) < 5 << 20
     fuzztui("repro", made.output, "nothing", code=3)
+    mutants = made.output / "mutants" / "slots" / "m7" / "out" / "m7" / "crashes" / "id:000000"
+    mutants.parent.mkdir(parents=True)
+    mutants.write_bytes(b"x")  # the target has nothing against it, and never had
+    out, err = fuzztui("repro", made.output, mutants, code=0)
+    assert "ended with exit status 3" in err
+    assert "that was the target: crashes/id:000000 is of m7, which ran a mutant" in err
+    assert "again" not in err
+    mutants.write_bytes(b"n")
+    out, err = fuzztui("repro", made.output, mutants, code=1)
+    assert "fuzztui: SIGSEGV in null_read" in err
 
 
 def test_minimise_on_the_command_line(campaign, tmp_path):

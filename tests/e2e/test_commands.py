@@ -195,6 +195,23 @@ def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
     assert home.status()["reason"] == "the budget of 8 s is used up"
 
 
+def test_a_refused_start_leaves_the_run_as_it_was(home):
+    home.detach("--set", "campaign.budget=1h")
+    eventually(lambda: home.status()["execs"] > 500 and home.status()["elapsed_s"] > 2)
+    home("ctl", str(home.run), "stop")
+    eventually(lambda: home.status_pid() is None)
+    frozen = (home.run / "campaign.toml").read_text()
+    home(str(home.file), "--detach", "--set", "campaign.budget=1s", code=1)
+    assert "has finished: the budget of 1 s" in home.stderr
+    assert [p.name for p in home.run.glob("campaign.toml*")] == ["campaign.toml"]
+    assert (home.run / "campaign.toml").read_text() == frozen
+    before = home.status()["execs"]
+    home(str(home.run / "campaign.toml"), "--detach", "--set", "campaign.budget=2h")
+    assert 'budget = "2h"' in (home.run / "campaign.toml").read_text()
+    eventually(lambda: home.status()["execs"] > before)
+    home("ctl", str(home.run), "stop")
+
+
 def test_a_moved_run_goes_on_by_its_own_file(home):
     home(str(home.file), "--headless", "--set", "campaign.budget=500 trials")
     moved = home.path / "moved"

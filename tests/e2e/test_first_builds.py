@@ -418,6 +418,32 @@ async def test_a_target_that_does_not_build_is_refused_in_words(lab):
         await made.prepare()
 
 
+def mutating(made: Lab, *sources: str) -> None:
+    """The campaign's mutants are of these files."""
+    text = made.file.read_text().replace("[campaign]\n", '[campaign]\nbudget = "1h"\n')
+    made.file.write_text(f"{text}[mutants]\nsources = {list(sources)}\n")
+    made.anew()
+
+
+@pytest.mark.parametrize("compiler", ["$CC", "afl-clang-fast"])
+async def test_a_build_that_does_not_use_the_copy_is_refused(lab, compiler):
+    made = lab(PROJECT, f"{compiler} -O1 -o prog ABOVE/main.c ABOVE/lib.c")
+    made.file.write_text(made.file.read_text().replace("ABOVE", str(made.source)))
+    mutating(made, "main.c", "lib.c")
+    words = r"does not compile main.c, lib.c from \$SOURCE.*name the file as \$SOURCE/main.c"
+    for _ in range(2):
+        with pytest.raises(SupervisorError, match=words):
+            await made.anew().prepare(made.told.append)
+
+
+async def test_a_build_that_only_copies_the_copy_uses_it(lab):
+    made = lab(PROJECT, "cp -r $SOURCE/. . && $CC -O1 -o prog main.c lib.c")
+    mutating(made, "main.c")
+    await made.prepare()
+    assert "making sure that it is compiled from the copy" in made.told
+    assert made.output(await made.build("main.c", "LIMIT", "1")) == "197\n"
+
+
 async def test_two_builds_at_once_wait_for_each_other(lab):
     made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
     await made.prepare()

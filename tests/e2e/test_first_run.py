@@ -23,6 +23,7 @@ from fuzztui.wire.commands import (
     MoveMutants,
     Pause,
     PromoteMutants,
+    RequeueMutants,
     Resume,
     SkipMutants,
     Stop,
@@ -232,6 +233,35 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     assert len(files) == len(set(files))
 
 
+def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_target(first):
+    budget = ("campaign.budget=24s", "mutants.per_mutant=4s", "engine.instances=2")
+    first.begin(*budget)
+    key = fuzzed(first.until(fuzzed, 90)).id
+    first.until(lambda s: all(s.instances[name].execs for name in ("m1", "m1-s1")))
+    first.kill_supervisor()
+    time.sleep(16)
+    # One of the two is gone when the next supervisor comes: nobody may take it for living.
+    place = first.run / "mutants" / "slots" / "m1" / "out" / "m1-s1"
+    os.kill(json.loads((place / "process.json").read_text())["pid"], signal.SIGKILL)
+    start(first.run)
+    state = first.until(lambda s: s.mutants[key].stage == "done", 60)
+    assert state.mutants[key].fuzzed_s < 12  # some of it is the new supervisor's
+    assert state.stage == "mutants"  # others have their turns, too
+    assert any("no budget pays" in e.text for e in first.events(Message))
+    assert {state.instances[name].state for name in ("m1", "m1-s1")} == {"finished"}
+    state = first.finished()
+    assert state.stage == "target"
+    assert state.instances["main"].execs > 1000
+    assert 24 <= state.t < 40
+    # With a larger budget mutants come first again, and the target's instances wait.
+    first.freeze("campaign.budget=80s", *budget[1:])
+    start(first.run)
+    state = first.until(lambda s: s.state == "running" and s.stage == "mutants", 60)
+    assert state.instances["main"].state == "waiting"
+    assert first.send(Stop()).ok
+    first.over()
+
+
 @pytest.mark.parametrize("stage", ["building", "pruning", "collecting"])
 def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
     first.begin("campaign.budget=40s", "mutants.per_mutant=2s")
@@ -393,6 +423,52 @@ def test_a_larger_budget_gives_mutants_their_share_of_it(first):
     assert len(first.stages("done")) >= before + 2
     assert 10 <= state.plan["before_s"] <= 13
     assert state.instances["main"].state == "finished"
+
+
+def test_mutants_that_were_all_skipped_come_back_with_the_next_start(first):
+    first.begin("campaign.budget=80s", "mutants.per_mutant=4s")
+    key = fuzzed(first.until(fuzzed, 90)).id
+    first.until(lambda s: "listed" in s.plan, 60)
+    assert first.send(SkipMutants("file=*")).ok
+    state = first.until(lambda s: s.instances["main"].execs, 60)
+    assert state.stage == "target"
+    used = state.plan["before_s"]
+    later = next(m.id for m in state.mutants.values() if m.stage != "dropped" and m.id != key)
+    answer = first.send(RequeueMutants(later))
+    assert answer.ok
+    assert "start it again" in answer.detail
+    assert first.state().stage == "target"
+    # One whose supervisor only died goes on with what it was at.
+    first.kill_supervisor()
+    start(first.run)
+    assert first.state().stage == "target"
+    assert first.send(Stop()).ok
+    first.finished()
+    start(first.run)
+    state = first.until(fuzzed, 60)
+    assert (state.stage, fuzzed(state).id) == ("mutants", later)
+    assert state.plan["before_s"] == used
+    state = first.until(lambda s: s.stage == "target" and s.state == "running", 60)
+    assert state.mutants[later].stage == "done"
+    assert first.send(Stop()).ok
+    first.finished()
+
+
+def test_a_build_that_does_not_use_the_copy_ends_it_at_once(first):
+    source = first.directory / "src" / "target.c"
+    first.begin("campaign.budget=80s", build=f"$CC -O1 -o target {source}")
+    state = first.finished()
+    assert state.state == "failed"
+    assert "does not compile target.c from $SOURCE" in first.events(CampaignEnded)[-1].reason
+    assert state.t < 2  # no budget pays for it
+    assert not state.mutants
+
+
+def test_a_target_without_instrumentation_is_said_so(first):
+    first.begin("campaign.budget=80s", build="gcc -O1 -o target $SOURCE/target.c")
+    state = first.finished()
+    assert state.state == "failed"
+    assert "is not instrumented: was it built by $CC" in first.events(CampaignEnded)[-1].reason
 
 
 def test_the_table_taken_away_and_put_back(first):

@@ -18,8 +18,9 @@ from fuzztui.tui.actions import BY_ID, Situation
 from fuzztui.tui.describe import MUTANTS, describe
 from fuzztui.tui.kin import Kin
 from fuzztui.tui.queuedetail import Turn, change_of_line, queued_lines
+from fuzztui.tui.scopes import Scope
 from fuzztui.tui.screens.mutants import MutantsScreen
-from fuzztui.tui.screens.scope import ScopeScreen
+from fuzztui.tui.screens.scope import ScopeMenu, ScopeScreen
 from fuzztui.tui.source import Source
 from fuzztui.tui.turns import STAGES, Turns
 from fuzztui.tui.widgets.footer import actions_for
@@ -65,7 +66,7 @@ async def test_the_table_is_the_queue(drive):
         for words in (
             "▶ fuzzing", "02:10/05:00", "▲ in 2m", "▔ budget ends", "parser.c:13",
             "1 of 2  mutants are fuzzed", "15m 37s of 30m 00s for mutants", "target in 14m 22s",
-            "the budget allows 1 of 31 that wait", "score 75.0%  3 of 4 killed",
+            "the budget allows 1 of 31 that wait", "score 75.0%  3 of 4 mutants killed",
             "13 entries, 44 edges, 1 crash of the target", "39 inputs put aside",
             "▶ at work 1", "◌ waiting 31", "✗ failed 1", "= same 1", "⊘ skipped 1",
         ):  # fmt: skip
@@ -86,7 +87,8 @@ async def test_the_queue_follows_what_happens(drive):
         await d.until(lambda: "no mutant is at work" in d.text())
         assert rows(d)[0] == M[30]
         await d.press("end")
-        await d.until(lambda: "4 mutants fuzzed" in d.text())
+        await d.until(lambda: "✓ done 4" in d.text())
+        assert "3 of 5 mutants killed" in d.text()
 
 
 async def test_without_a_queue_it_is_the_table_of_before_and_a_seek_changes_it(drive):
@@ -155,12 +157,12 @@ async def test_the_details_of_each(drive, tmp_path):
     told = {
         M[3]: ["2m 10s of 5m 00s", "m5 (running)  117k execs", "24 inputs kept, 3 put aside in "
                "mutants/aside/m5", "while (start <= end && text[start] == ' ')"],
-        M[5]: ["▲ in 2m (number 1)", "▲ promoted"],
+        M[5]: ["▲ in 2m 45s (number 1)", "▲ promoted"],
         M[4]: ["number 2: the mutants' budget ends before its turn"],
         M[2]: ["killed     0:13:25 by m3/31: it crashes, and the program does not; 4 inputs",
                "12 entries, 41 edges, 1 crash to the target", "hand-over 0.44s",
                "also       src/parser.c:18", "SIGABRT in parse  when its corpus was run"],
-        M[1]: ["no input tells it from the program", "nothing that is new to the target"],
+        M[1]: ["no input that it was run on kills it", "nothing that is new to the target"],
         M[7]: ["use of undeclared identifier 'dpeth'", "^~~~~"],
         M[8]: ["same as    src/parser.c:12"],
         M[9]: ["refused    it fails on all 27 inputs", "27 inputs kill it"],
@@ -305,6 +307,9 @@ def test_the_footer_has_what_a_queue_has():
     queue = Situation(state="running", alive=True, stage="mutants", row=True, phase="waiting")
     able = replace(queue, capabilities=frozenset({"move-mutants"}))
     assert BY_ID["mutant.up"].why_not(able) == ""
+    later = replace(able, stage="target")
+    assert "their budget used up" in BY_ID["mutant.up"].why_not(later)
+    assert BY_ID["mutant.up"].why_not(replace(later, go_on=True)) == ""  # for the next start
     assert "in no queue" in BY_ID["mutant.up"].why_not(replace(able, stage="", mutant="alive"))
 
 
@@ -327,6 +332,123 @@ async def test_what_leaves_the_queue_leaves_the_cursor_where_it_is(drive):
         assert d.table.cursor == below[1]
         await d.press("less_than_sign")
         assert d.table.cursor == below[1]
+
+
+async def test_the_cursor_rests_until_it_is_moved(drive):
+    log = midway()
+    async with drive(log) as d:
+        await d.press("4")
+        d.table.go_to(M[3])
+        assert (d.table.cursor, d.table.scroll_offset.y) == (M[3], 0)
+        collected(log, M[3], "m5", {"entries": 7})
+        await d.until(lambda: d.table.cursor == M[5])  # the next one that waits
+        log.add(ev.MutantStage(M[5], "pruning", "m6"))
+        await d.until(lambda: rows(d)[0] == M[5])
+        assert (d.table.cursor, d.table.scroll_offset.y) == (M[5], 0)
+
+
+async def test_who_has_chosen_a_row_keeps_it_but_the_view_never_jumps(drive):
+    log = midway()
+    log.add(ev.MutantPlaces({M[6]: -1.0}))
+    async with drive(log) as d:
+        await d.press("4", "j")
+        assert d.table.cursor == M[6]
+        log.add(ev.MutantStage(M[6], "fuzzing", "m6"))
+        await d.until(lambda: "▶ fuzzing  src/parser.c:16" in d.text())
+        collected(log, M[6], "m6", {"entries": 7})
+        await d.until(lambda: rows(d).index(M[6]) > 20)
+        await d.pilot.pause()
+        assert (d.table.cursor, d.table.scroll_offset.y) == (M[6], 0)
+        await d.until(lambda: "✓ done  src/parser.c:16" in d.text())
+
+
+async def test_what_was_skipped_in_its_turn_counts_as_fuzzed(drive):
+    log = midway()
+    log.add(ev.MutantState("", M[3], "skipped", reason="by hand"))
+    collected(log, M[3], "m5", {"entries": 7}, "skipped")
+    log.add(
+        ev.MutantState("", M[5], "skipped", reason="by hand"),
+        ev.MutantStage(M[5], "done", "m6", "skipped"),
+    )
+    async with drive(log, size=(120, 60)) as d:
+        await d.press("4")
+        assert "score 60.0%  3 of 5 mutants killed" in d.text()  # M[5] was never fuzzed
+        d.table.go_to(M[3])
+        await d.until(lambda: "skipped    by hand, in its turn" in d.text())
+        assert "alive      no input that it was run on kills it" in d.text()
+
+
+async def test_what_is_the_program_itself_is_called_equivalent(drive):
+    log = midway()
+    words = "it is the same program once it is compiled"
+    log.add(
+        ev.MutantState("", M[30], "equivalent", reason=words),
+        ev.MutantStage(M[30], "dropped", reason=words),
+    )
+    async with drive(log, size=(120, 60)) as d:
+        await d.press("4")
+        assert "≡ equivalent 2" in d.text()
+        d.table.go_to(M[30])
+        await d.until(lambda: "same as    the program itself" in d.text())
+        await d.press("r")
+        assert any("or as the original" in n for n in d.notices())
+
+
+async def test_stage_2_tells_what_mutants_really_had(drive):
+    log = midway()
+    plan = {"mutants_s": 1800.0, "before_s": 359.9, "each_s": 300.0, "abreast": 1}
+    log.add(ev.StageStarted("target", plan))
+    async with drive(log) as d:
+        line = next(line for line in d.lines() if "2 of 2" in line)
+        assert "  6m 00s for mutants" in line
+        bar = line.split("fuzzed")[1].split("6m")[0].strip()
+        assert bar.index("┃") / len(bar) < 0.15
+
+
+async def test_a_tiny_budget_has_tenths(drive):
+    log = begun()
+    log.add(ev.StageStarted("mutants", {"mutants_s": 119.9994, "each_s": 0.25, "abreast": 1}))
+    turn(log, M[0], "m1", 0.1, origins={})
+    async with drive(log) as d:
+        await d.press("4")
+        assert "of 2m 00s for mutants" in d.text()
+        assert "0.1/0.2s" in d.text()
+        assert "0.1s of 0.2s" in d.text()
+
+
+async def test_waits_of_neighbours_differ(drive):
+    log = begun()
+    log.add(ev.StageStarted("mutants", {"mutants_s": 1800.0, "each_s": 17.0, "abreast": 1}))
+    async with drive(log) as d:
+        await d.press("4")
+        turns = [line.split("queued")[1][:14].strip() for line in d.lines() if "◌ queued" in line]
+        assert turns[:7] == ["next", *(f"in {t}" for t in (
+            "17s", "34s", "51s", "1m 05s", "1m 25s", "1m 40s"))]  # fmt: skip
+
+
+async def test_nothing_covers_or_cuts_what_matters(drive):
+    log = midway()
+    log.add(ev.MutantState("", M[4], "pending", steer="promoted"))
+    log.add(ev.MutantStage(M[12], "fuzzing", "m6"))
+    async with drive(log, size=(80, 24)) as d:
+        await d.press("4")
+        now = next(line for line in d.lines() if line.startswith(" now"))
+        assert "02:10/05:00   and 1 more" in now
+        assert now.rstrip().endswith("1 of 30 more")
+        assert "▲ ▔ budget ends" in d.text()
+    async with drive(log, size=(120, 40)) as d:
+        await d.press("4", "f", "f", "f")
+        await d.until(lambda: "done: 3 of 40" in d.text())
+        assert "verdict" in next(line for line in d.lines() if "done: 3 of 40" in line)
+
+
+def test_scopes_with_long_names_can_be_told_apart():
+    title = "a long operator that replaces one call by another"
+    menu = ScopeMenu([Scope(f"{title} {end}", "x=y") for end in ("in src/f.c", "everywhere")],
+                     [], lambda *_: "")  # fmt: skip
+    shown = [line[1].text for line in menu.paint(70, 9)[:2]]
+    assert shown[0].rstrip().endswith("in src/f.c")
+    assert shown[1].rstrip().endswith("everywhere")
 
 
 async def test_the_killer_is_gone_to(drive):

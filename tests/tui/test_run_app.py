@@ -11,8 +11,9 @@ import pytest
 from fakes import running
 
 from fuzztui.log.writer import LogWriter
+from fuzztui.model.state import Changes
 from fuzztui.remote.lock import RunLock
-from fuzztui.tui import run_app
+from fuzztui.tui import _opening, latest_state, run_app
 from fuzztui.wire import events as ev
 
 CALL = """
@@ -142,6 +143,22 @@ def test_a_failure_is_told_whole_and_is_an_exit_status(run, terminal):
     t.drain()
     assert b"the campaign tomllib-zest has failed: every instance has failed" in t.seen
     assert ("main has failed: " + reason.replace("\x1b", "\\e")).encode() in t.seen
+
+
+def test_the_log_has_the_last_word_on_the_campaigns_state(run):
+    """Somebody has stopped it since the screen looked."""
+    opening = _opening(run, run, mode="live", speed=1.0, at=None, control=False)
+    seen = opening.session()
+    while seen.poll() != Changes() or seen.behind:
+        pass
+    assert latest_state(opening, seen.state) == "running"
+    writer = LogWriter(run / "log")
+    writer.append(ev.CampaignState("stopping"), 500.0)
+    writer.flush()
+    assert latest_state(opening, seen.state) == "stopping"
+    writer.append(ev.CampaignEnded("stopped", "asked for"), 501.0)
+    writer.close()
+    assert latest_state(opening, seen.state) == "stopped"
 
 
 def test_who_only_watched_has_nothing_to_come_back_to(run, terminal):

@@ -184,7 +184,15 @@ def on_target(count: int = 40) -> Log:
     collected(log, m[3], "m5", {"entries": 2, "edges": 5, "crashes": 0, "hangs": 0, "kills": 1},
               "the mutants' budget is used up")  # fmt: skip
     log.add(
-        ev.StageStarted("target", {"mutants_s": BUDGET_S / 2, "each_s": EACH_S, "abreast": 1}),
+        ev.StageStarted(
+            "target",
+            {
+                "mutants_s": BUDGET_S / 2,
+                "before_s": BUDGET_S / 2,
+                "each_s": EACH_S,
+                "abreast": 1,
+            },
+        ),
         dt=900.0,
     )
     for n, name in enumerate(("main", "s1")):

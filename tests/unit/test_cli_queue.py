@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.cli import control, main, queue
+from fuzztui.cli import control, main, queue, score
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.look import status_text
 from fuzztui.cli.mutants import details, mutant_dict, nobody
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import Standing
-from fuzztui.cli.words import USAGE
+from fuzztui.cli.words import USAGE, Failure
+from fuzztui.model.first import first_dict
 from fuzztui.model.fold import apply
+from fuzztui.model.selectors import running_time
 from fuzztui.model.state import State
+from fuzztui.model.status import status_dict
 from fuzztui.supervise.first.kills import Matrix
 from fuzztui.wire.commands import MoveMutants
 from fuzztui.wire.events import (
@@ -151,13 +154,78 @@ def test_status_tells_the_stage():
     assert "  m2 " in text
     text = status_text(Path("/run"), Standing(campaign(stage="target"), 1))
     assert "stage     2 of 2, the target, after" in text
-    assert "target: 2 fuzzed, 1 killed" in progress_line(campaign(stage="target"))
+    assert "target: 1 of 1 killed" in progress_line(campaign(stage="target"))
+
+
+def test_another_turn_takes_back_nothing():
+    """What it brought is the target's, and its kills are in the matrix."""
+    before, state = campaign(), campaign()
+    fold(MutantState("", "a.c#0", "pending"), MutantStage("a.c#0", "queued"), state=state)
+    text = status_text(Path("/run"), Standing(state, 1))
+    assert "score     100.0% (1 of 1 killed)" in text
+    assert "brought   12 entries, 1 edge to the target" in text
+    assert first_dict(state)["brought"] == first_dict(before)["brought"]
+    mutant = state.mutants["a.c#0"]
+    shown = "\n".join(queue.turn_details(state, mutant))
+    assert "earlier   12 entries, 1 edge to the target; 2 inputs killed it" in shown
+    assert "kill it (" not in shown
+    assert queue.turn_dict(state, mutant)["verdict"] == "killed"
+    again = {"entries": 3, "kills": 4, "aside": 2}
+    fold(MutantStage("a.c#0", "done", "m9", brought=again), state=state)
+    sums = first_dict(state)["brought"]
+    assert (sums["entries"], sums["kills"], sums["aside"]) == (15, 4, 3)
+
+
+def test_budgets_are_rounded():
+    plan = {"mutants_s": 119.99935, "each_s": 0.25, "abreast": 1}
+    text = status_text(Path("/run"), Standing(campaign(StageStarted("mutants", plan)), 1))
+    assert "of 2m00s used" in text
+    assert "of 0.2s" in text
 
 
 def test_who_names_nobody_in_a_queue():
     assert "a.c#0" in str(nobody("a.c#00", campaign()))
     empty = fold(StageStarted("mutants"))
     assert "has ranked none yet" in str(nobody("x", empty))
+    for text, hint in (
+        ("stage=foo", "stages: done, dropped, failed, fuzzing, queued, skipped"),
+        ("state=foo", "states: invalid, killed, pending, skipped"),
+        ("line=99", "lines: 1, 2, 3"),
+        ("function=checksum", "only with mutants.functions or covered"),
+        ("line=1,stage=skipped", "none meets them all"),
+    ):
+        assert hint in str(nobody(text, campaign())), text
+    rows = [{"id": f"a.c#{i}", "line": i, "operator": f"op{i}", "place": i} for i in range(500)]
+    many = fold(StageStarted("mutants"), MutantsFound("", "", "a.c", "/a.c", rows))
+    for text in ("operator=xyz", "operator=op4444"):
+        assert len(str(nobody(text, many))) < 200
+
+
+def test_what_is_only_for_python_targets_says_so(tmp_path, monkeypatch):
+    state = Standing(campaign(), 1)
+    for module in ("score", "control"):
+        monkeypatch.setattr(f"fuzztui.cli.{module}.find_run", lambda run: tmp_path)
+        monkeypatch.setattr(f"fuzztui.cli.{module}.standing", lambda run: state)
+    with pytest.raises(Failure, match=r"for Python targets; see 'fuzztui mutants matrix"):
+        score.score(parse(["score", str(tmp_path)]))
+    monkeypatch.setattr(control, "ControlClient", lambda run, name: io.StringIO())
+    with pytest.raises(Failure, match=r"only mu2 makes an exact pass; the campaign is for afl"):
+        control.ctl(parse(["ctl", str(tmp_path), "exact-pass"]))
+
+
+def test_points_of_time_are_read_as_they_are_written():
+    for text, seconds in (("0:20", 20), ("1:05:09", 3909), ("2d 03:04:05", 183845), ("90s", 90)):
+        assert parse(["replay", "run", "--at", text]).at == seconds
+    for text in ("0:99", ":20", "1:2:3:4"):
+        with pytest.raises(SystemExit):
+            parse(["replay", "run", "--at", text])
+
+
+def test_json_tells_running_time():
+    state = campaign()
+    fold(CampaignState("paused"), CampaignState("running"), state=state)
+    status = status_dict(state)
+    assert status["running_s"] == running_time(state) <= status["elapsed_s"]
 
 
 def test_moving_up_and_down():

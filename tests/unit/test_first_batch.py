@@ -189,9 +189,14 @@ def test_what_a_target_leaves_behind_is_swept(lab):
 
 
 def test_a_program_that_cannot_be_run_is_said_in_afl_showmaps_words(lab):
+    program = lab.path / "program"
+    program.write_bytes(b"__AFL_SHM_ID")
+    program.chmod(0o755)
     with pytest.raises(SupervisorError) as error:
+        lab(["a", "b"], target=", FOO = '1'", command=(str(program),))
+    assert str(error.value) == f"{program}: afl-showmap cannot run it: no \\x07 fork server"
+    with pytest.raises(SupervisorError, match=r"^/bin/true is not instrumented: .* no \\x07 fork"):
         lab(["a", "b"], target=", FOO = '1'")
-    assert str(error.value) == "/bin/true: afl-showmap cannot run it: no \\x07 fork server"
     with pytest.raises(SupervisorError, match="not there any more"):
         lab(["a"], command=("/no/such",))
 

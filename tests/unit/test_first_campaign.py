@@ -1,6 +1,6 @@
 """The table [mutants]: what it makes of a campaign, and what is said of a wrong one."""
 
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
 import pytest
@@ -8,10 +8,19 @@ import pytest
 from fuzztui.campaign import CampaignError, load, write_frozen
 from fuzztui.campaign.schema import LANGUAGES, WEIGHTS
 from fuzztui.campaign.units import parse_ranges
+from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.mutants.generate import LANGUAGES as BY_ENDING
 from fuzztui.mutants.rank import Metric
-from fuzztui.supervise.first.plan import plan_of
+from fuzztui.supervise.first.plan import plan_of, spent_on_mutants, wants_mutants
+from fuzztui.wire.events import (
+    Message,
+    MutantsFound,
+    MutantStage,
+    MutantState,
+    Record,
+    StageStarted,
+)
 
 GOOD = """\
 [campaign]
@@ -86,6 +95,28 @@ def test_lines():
 def test_what_a_budget_allows(write, overrides, plan):
     found = plan_of(load(write(GOOD), overrides).campaign, State())
     assert {key: found[key] for key in plan} == plan
+
+
+def test_mutants_come_again_for_what_they_have_left_and_no_more(write):
+    campaign = load(write(GOOD)).campaign
+    state, seq = State(), count(1)
+
+    def tell(event, t=0.0):
+        apply(state, [Record(next(seq), t, event)])
+
+    tell(StageStarted("mutants", plan_of(campaign, state)))
+    tell(MutantsFound("", file="a.c", mutants=[{"id": "a.c#1", "line": 1}]))
+    tell(MutantState("", "a.c#1", "skipped"), 600.0)
+    tell(StageStarted("target", spent_on_mutants(state, 600.0)))
+    assert not wants_mutants(campaign, state)  # none waits
+    tell(MutantState("", "a.c#1", "pending"), 900.0)
+    tell(MutantStage("a.c#1", "queued"))
+    assert wants_mutants(campaign, state)
+    assert plan_of(campaign, state)["mutants_s"] == 1800.0
+    tell(Message("info", "the target was fuzzed for long"), 3000.0)
+    assert plan_of(campaign, state)["mutants_s"] == 600.0 + (3600.0 - 3000.0)
+    tell(StageStarted("target", {**state.plan, "before_s": 1800.0}))
+    assert not wants_mutants(campaign, state)
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,21 @@ def test_what_was_brought_is_counted_by_the_files_however_often_it_is_collected(
     assert first.brought == {"entries": 2, "crashes": 0, "hangs": 0, "kills": 1}
     again = lab.end(lab.corpora(), "m1", Program("boom"))  # killed before it was in the log
     assert (again.brought, again.edges) == (first.brought, 0)
-    assert handed_by(lab.home.out, "m2")["entries"] == 0
+    assert handed_by(lab.home.out).keys() == {"m1"}
+
+
+def test_what_a_later_turn_makes_of_a_find_is_its_finders(lab):
+    corpora = lab.corpora()
+    lab.begin(corpora, "m1", Program())
+    lab.find("m1", "id:000003,src:000000,time:5,execs:9,op:havoc,rep:2", "xyz")
+    assert lab.end(corpora, "m1", Program()).by_slot["m1"]["entries"] == 1
+    lab.begin(corpora, "m2", Program())
+    lab.find("m2", "id:000000,time:0,execs:1,orig:m1+000003", "xq")  # made smaller
+    lab.find("m2", "id:000009,src:000000,time:5,execs:9,op:havoc,rep:2", "w!")
+    harvest = lab.end(corpora, "m2", Program())
+    handed = len(list((lab.home.out / "handed" / "queue").iterdir()))
+    assert {slot: row["entries"] for slot, row in harvest.by_slot.items()} == {"m1": 2, "m2": 1}
+    assert handed == 3
 
 
 def test_only_the_turn_before_is_tidied_up(lab):

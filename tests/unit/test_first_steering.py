@@ -26,7 +26,8 @@ class Desk:
 
     def __init__(self, mutants=8):
         self.state = State()
-        self.record(StageStarted("mutants", {"mutants_s": 100.0, "each_s": 10.0}))
+        self.plan = {"mutants_s": 100.0, "each_s": 10.0, "listed": float(mutants)}
+        self.record(StageStarted("mutants", self.plan))
         rows = [
             {"id": f"a.c#{n}", "line": n, "before": "x", "after": "y", "place": float(n)}
             for n in range(mutants)
@@ -123,9 +124,32 @@ def test_what_cannot_be_done_says_why():
         with pytest.raises(SupervisorError, match=words):
             desk.do(command)
     desk.do(SkipMutants("a.c#0"))  # the one that is being fuzzed may be
-    desk.record(StageStarted("target"))
-    with pytest.raises(SupervisorError, match="stage is over"):
+    desk.record(StageStarted("target", {**desk.plan, "before_s": 100.0}))
+    with pytest.raises(SupervisorError, match=r"stage is over .* a larger campaign.budget"):
         desk.do(MoveMutants("a.c#4"))
+
+
+def test_once_the_target_is_fuzzed_mutants_with_budget_wait_for_the_next_start():
+    desk = Desk()
+    desk.do(SkipMutants("file=*"))
+    desk.record(StageStarted("target", {**desk.plan, "before_s": 30.0}))
+    said = desk.do(RequeueMutants("line=[25]"))
+    assert said == (
+        "2 mutants queued again; stop the campaign and start it again: then mutants have their "
+        "turns"
+    )
+    assert desk.order == [2, 5]
+    assert desk.do(SkipMutants("line=[25]")) == "2 mutants skipped"  # and taken back
+
+
+def test_while_the_list_grows_a_selection_is_said_to_mean_a_part_of_it():
+    desk = Desk()
+    del desk.plan["listed"]
+    desk.record(StageStarted("mutants", desk.plan))
+    assert "the list still grows" in desk.do(SkipMutants("file=a.c"))
+    assert "the list still grows" not in desk.do(RequeueMutants("a.c#2"))
+    with pytest.raises(SupervisorError, match="so far: the list still grows"):
+        desk.do(SkipMutants("file=b.c"))
 
 
 def test_requeued_after_its_turn_it_has_a_whole_budget_again():

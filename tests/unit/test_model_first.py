@@ -16,8 +16,9 @@ from fuzztui.model.first import (
     phase,
     queue,
     share_of,
-    tried,
+    tally,
     twin,
+    verdict,
 )
 from fuzztui.model.fold import apply
 from fuzztui.model.selectors import lineage, totals
@@ -38,6 +39,7 @@ from fuzztui.wire.events import (
     StageStarted,
     Stats,
 )
+from fuzztui.wire.selection import parse_selection
 
 PLAN = {"mutants_s": 100.0, "each_s": 30.0, "abreast": 1}
 
@@ -223,13 +225,57 @@ def test_the_status_object():
     json.dumps(status, allow_nan=False)
     wanted = {
         "stage": "mutants", "unit": "s", "waiting": 2, "allowed": 2, "fuzzing": ["a.c#1"],
-        "fuzzed": 2, "failed": 1, "dropped": 1, "refused": 0, "killed": 1, "score": 1.0,
+        "killed": 1, "judged": 1, "score": 1.0,
         "brought": {"entries": 2, "kills": 1},
         "findings_thanks_to_mutants": ["handed/crashes/a", "main/crashes/b"],
     }  # fmt: skip
     assert {key: first[key] for key in wanted} == wanted
     assert c.row(1).costs == {"build": 0.5}
-    assert len(tried(c.state)) == 2
+    assert {name: n for name, n in first["phases"].items() if n} == {
+        "at work": 1, "waiting": 2, "done": 1, "failed": 1, "dropped": 1,
+    }  # fmt: skip
+    assert status["mutants"]["score"] == status["mutants"]["adjusted_score"] == first["score"]
+
+
+def test_the_score_is_of_those_with_a_verdict():
+    c = Campaign(mutants=9)
+
+    def turn(n, stage="done", state="", fuzzed=True):
+        begun = [MutantStage(f"a.c#{n}", "fuzzing", f"m{n}")] if fuzzed else []
+        judged = [MutantState("", f"a.c#{n}", state)] if state else []
+        c.tell(*begun, MutantStage(f"a.c#{n}", stage, f"m{n}"), *judged)
+
+    turn(0, state="killed")
+    turn(1, state="alive")
+    turn(2, "refused", "killed", fuzzed=False)  # by the seeds
+    turn(3, "refused", fuzzed=False)  # it cannot be run at all
+    turn(4, state="skipped")  # left early
+    turn(5, state="skipped", fuzzed=False)  # while its corpus was pruned
+    turn(6, state="equivalent")
+    turn(7, "fuzzing")
+    verdicts = [verdict(c.row(n)) for n in range(9)]
+    assert verdicts == ["killed", "alive", "killed", "", "alive", "", "", "", ""]
+    assert tally(c.state.mutants.values()) == (2, 4)
+    c.tell(MutantState("", "a.c#0", "pending"), MutantStage("a.c#0", "queued"))
+    assert tally(c.state.mutants.values()) == (1, 3)  # the log tells of no kill of it
+
+
+def test_selections_name_the_stage_that_lists_print():
+    c = Campaign()
+    c.tell(
+        MutantState("", "a.c#0", "skipped", reason="by hand"),
+        MutantState("", "a.c#1", "equivalent", reason="it is the same program"),
+        MutantStage("a.c#1", "dropped"),
+        MutantStage("a.c#2", "dropped"),
+        MutantStage("a.c#3", "built"),
+    )
+
+    def named(stage):
+        chosen = parse_selection(f"stage={stage}").of(c.state.mutants.values())
+        return "".join(m.id[-1] for m in chosen)
+
+    words = ("skipped", "equivalent", "dropped", "built", "queued")
+    assert [named(word) for word in words] == [*"0123", "45"]
 
 
 def test_it_all_survives_a_checkpoint():

@@ -176,6 +176,16 @@ def test_the_gap_counts_when_engines_survived(tmp_path):
     assert second.now() == 100
 
 
+@pytest.mark.parametrize(("most", "now", "more"), [(4.0, 94, 6.0), (0.0, 90, 10.0), (30.0, 100, 0)])
+def test_no_more_of_the_gap_counts_than_is_paid_for(tmp_path, most, now, more):
+    machine = Machine()
+    clock(tmp_path / "c", machine).save()
+    machine.now += 100
+    second = clock(tmp_path / "c", machine, last_t=90.0)
+    assert second.count_gap(most) == more
+    assert second.now() == now
+
+
 def test_the_gap_does_not_count_over_a_reboot(tmp_path, monkeypatch):
     machine = Machine()
     clock(tmp_path / "c", machine).save()

@@ -34,6 +34,9 @@ _SHADOW = (b"__asan_init", b"__msan_init", b"__tsan_init")
 _DRIVER = (b"To run the target function on individual input(s) execute:",)
 """AFL++'s driver for LLVMFuzzerTestOneInput. Outside of the fuzzer it only reads files."""
 
+_INSTRUMENTED = (b"__AFL_SHM_ID",)
+"""The variable that instrumented programs read."""
+
 _SANITIZERS = {
     "ASAN_OPTIONS": "abort_on_error=1:detect_leaks=0:allocator_may_return_null=1:"
     "detect_odr_violation=0",
@@ -107,6 +110,11 @@ class Subject:
             all(_ITERATIONS.fullmatch(word) for word in command[1:])
             and _holds(command[0], _DRIVER),
         )
+
+    @property
+    def uninstrumented(self) -> bool:
+        """Whether AFL++'s tools cannot see what it executes, as afl-fuzz tells that."""
+        return not self.modes and not _holds(self.command[0], _INSTRUMENTED)
 
     @property
     def reads_file(self) -> bool:

@@ -121,7 +121,7 @@ class AflBatch:
             if alone and run.trouble:
                 stalls += run.endless
                 if not run.begun or stalls > MOST_STALLS:
-                    raise Unrunnable(self._cannot(run))
+                    raise Unrunnable(await asyncio.to_thread(self._cannot, run))
                 spoilers.add(before)
                 found.append(Verdict("hang" if run.endless else "crash"))
                 alone = False
@@ -130,7 +130,13 @@ class AflBatch:
         return found, spoilers
 
     def _cannot(self, run: Pass) -> str:
-        return f"{self._subject.command[0]}: afl-showmap cannot run it: {run.trouble}"
+        program = self._subject.command[0]
+        if not run.begun and self._subject.uninstrumented:
+            return (
+                f"{program} is not instrumented: was it built by $CC or $CXX, which target.build "
+                f"has for AFL++'s compilers? (afl-showmap: {run.trouble})"
+            )
+        return f"{program}: afl-showmap cannot run it: {run.trouble}"
 
     async def _says_crash(self, file: Path) -> bool:
         """Whether it ends with the status that AFL_CRASH_EXITCODE names.

@@ -35,6 +35,7 @@ from fuzztui.supervise.first.twins import Twins, digest_of
 from fuzztui.supervise.first.wrappers import Tools, find_tools
 from fuzztui.supervise.identity import boot_id
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.wire.text import visible
 
 __all__ = ["Build", "MutantBuilder", "directory_name"]
 
@@ -42,6 +43,9 @@ LEAST_LIMIT_S = 60.0
 TIMES_BASELINE = 20
 BASELINE_LIMIT_S = 6 * 3600.0
 """The user's own command has no limit elsewhere; one that never ends is told some day."""
+
+NO_SOURCE = b"#error is this file compiled?\n)}] fuzztui [{(\n"
+"""No compiler of any language takes it."""
 
 FAILED_KEPT = 200
 """Logs of failed builds."""
@@ -220,6 +224,7 @@ class MutantBuilder:
             self._fast, self._rooms = None, {_PLAIN: plain, _AFL: base}
             if not self.twins_unknown:
                 self.twins_unknown = await self._try_plain(plain)
+        await self._check_sources(progress)
         await in_thread(self._keep)
 
     async def _copy_source(self, progress: Callable[[str], None]) -> None:
@@ -289,6 +294,39 @@ class MutantBuilder:
             return "two builds of the same source are not the same program"
         self._originals[_PLAIN] = made.pop()
         return ""
+
+    async def _check_sources(self, progress: Callable[[str], None]) -> None:
+        """Raise :class:`SupervisorError` where no mutant of any source changes the program.
+
+        Where no compiler was seen to read one of them, it is tried what comes of one that cannot
+        be compiled.
+        """
+        tree = Tree(self._work / "origin", Path(self._campaign.target["source"]))
+        files = dict.fromkeys(file for file, _ in self._campaign.mutants.get("sources", ()))
+        try:
+            names = [tree.name_of(file) for file in files]
+        except TreeError:
+            return  # it is said when mutants are made of it
+        fast = self._fast[0] if self._fast else None
+        if not names or any(
+            fast.steps_of(name) if fast else self._rooms[_AFL].seen(name) for name in names
+        ):
+            return
+        progress("making sure that it is compiled from the copy")
+        plain, room = await self._whole_rooms()
+        room = plain or room
+        for name in names:
+            outcome = await room.mutant(name, NO_SOURCE, self._program(room), self._limit)
+            if outcome.status != 0 or not self._program(room).is_file():
+                return
+            if plain and await in_thread(lambda: self._digest(room)) != self._originals[_PLAIN]:
+                return
+        (self._work / "state.json").unlink(missing_ok=True)  # else the next start believes it
+        raise SupervisorError(
+            f"target.build does not compile {visible(', '.join(files))} from $SOURCE, where "
+            "mutants are put: no mutant changes the program. Let target.build name the file as "
+            f"$SOURCE/{visible(names[0])}, or cd to $SOURCE"
+        )
 
     def _recipes(self) -> tuple[FastPath, FastPath]:
         """Raises :class:`Unclear`, OSError."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +60,12 @@ class Harvest:
     """New edges of the target, of this hand-over."""
     trouble: str
     """Why something could not be run, in words; "" where all was."""
+    by_slot: Mapping[str, dict[str, int]]
+    """Entries, crashes and hangs of the target by what other turns have found.
+
+    They may be more than at their ends: an engine makes seeds that one found smaller, and
+    what comes of that is still a find of that one.
+    """
 
 
 class Corpora:
@@ -152,9 +158,9 @@ class Corpora:
         if self._sequential:
             before, self._last = self._last, await asyncio.to_thread(self._left_by, slot)
             await asyncio.to_thread(self._tidy, before or [], slot)
-        brought = await asyncio.to_thread(handed_by, self._home.out, slot)
-        brought["kills"] = len(self.matrix.killers(mutant))
-        return Harvest(brought, handed.edges, trouble)
+        by_slot = await asyncio.to_thread(handed_by, self._home.out)
+        brought = by_slot[slot] | {"kills": len(self.matrix.killers(mutant))}
+        return Harvest(brought, handed.edges, trouble, by_slot)
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
         """Kills by another output, where the campaign counts those."""

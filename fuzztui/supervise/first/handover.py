@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -51,19 +52,20 @@ class Handed:
     """Digest -> outcome on the target ("ok", "crash", "hang"), of all that can be run."""
 
 
-def handed_by(out: Path, slot: str) -> dict[str, int]:
-    """How many entries, crashes and hangs of the target there are by what a slot has found.
+def handed_by(out: Path) -> Mapping[str, dict[str, int]]:
+    """How many entries, crashes and hangs of the target there are by what each slot has found.
 
     Its secondaries count, too (``m7-s1``). By the names of files: interrupted or not.
     """
-    found: dict[str, int] = {}
-    for word, part in (("entries", "queue"), ("crashes", "crashes"), ("hangs", "hangs")):
+    words = {"queue": "entries", "crashes": "crashes", "hangs": "hangs"}
+    found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(words.values(), 0))
+    for part, word in words.items():
         try:
             names = os.listdir(out / HANDED / part)  # noqa: PTH208 - names only
         except OSError:
             names = []
-        peers = (parse_name(name).sync for name in names)
-        found[word] = sum(peer == slot or peer.startswith(f"{slot}-") for peer in peers)
+        for name in names:
+            found[parse_name(name).sync.partition("-")[0]][word] += 1
     return found
 
 

@@ -7,7 +7,7 @@ may have fuzzed its target alone before. Stages may come more than once, when th
 from __future__ import annotations
 
 from fuzztui.campaign import Campaign
-from fuzztui.model.first import budget, queue
+from fuzztui.model.first import LEAST_LEFT, budget, queue
 from fuzztui.model.selectors import running_time
 from fuzztui.model.state import State
 
@@ -35,13 +35,16 @@ def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
         plan |= {"began_s": now, "before_s": plan.get("before_s", 0.0)}
     if "first_s" not in plan:
         executed = sum(i.execs for i in state.instances.values() if not i.mutant)
-        plan |= {"first_s": now, "first_trials": executed}
+        # The moment before anything was executed has cost the target nothing.
+        plan |= {"first_s": now if executed else 0.0, "first_trials": executed}
     seconds = max(0.0, campaign.budget_s - plan["first_s"]) * mutants["share"]
+    if plan["before_s"]:  # they come again: the target may have used a part of theirs
+        seconds = max(0.0, min(seconds, plan["before_s"] + campaign.budget_s - plan["began_s"]))
     trials = int(max(0.0, campaign.budget_trials - plan["first_trials"]) * mutants["share"])
     each_s, each_trials = mutants["each_s"], mutants["each_trials"]
     if campaign.budget_trials:
         seconds = each_s = 0.0
-    count = trials // each_trials if each_trials else int(seconds // each_s) * many
+    count = trials // each_trials if each_trials else int(seconds / each_s + 0.01) * many
     return {
         **plan,
         "mutants_s": seconds,
@@ -60,7 +63,10 @@ def spent_on_mutants(state: State, now: float) -> dict[str, float]:
 
 
 def wants_mutants(campaign: Campaign, state: State) -> bool:
-    """Whether mutants are to be fuzzed: not once they have used their budget, unless it grew."""
+    """Whether mutants are to be fuzzed: not once they have used their budget, unless it grew.
+
+    They have not where all were skipped, and a person has queued some again.
+    """
     if state.stage != "target":
         return True
     plan = plan_of(campaign, state)
@@ -68,4 +74,4 @@ def wants_mutants(campaign: Campaign, state: State) -> bool:
     if campaign.budget_trials:
         used = float(sum(i.execs for i in state.instances.values() if i.mutant))
     left = (plan["mutants_trials"] or plan["mutants_s"]) - used
-    return bool(queue(state)) and left >= (plan["each_trials"] or plan["each_s"])
+    return bool(queue(state)) and left >= LEAST_LEFT

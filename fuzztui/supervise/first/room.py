@@ -83,6 +83,10 @@ class Room:
             self.tree.end()
         return outcome
 
+    def seen(self, name: str) -> bool:
+        """Whether a compiler was seen to read that file of the source."""
+        return name in self._sources
+
     async def mutant(self, name: str, text: bytes, program: Path, limit: float) -> Outcome:
         """Build with ``text`` in the file ``name``. Raises OSError, :class:`SupervisorError`."""
         direct = name in self._sources

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import shutil
 from collections.abc import Coroutine
 
 from fuzztui.campaign import Campaign
-from fuzztui.model.first import AT_WORK, budget, head, outlook
+from fuzztui.model.first import AT_WORK, budget, fuzzed_for, head, outlook
 from fuzztui.model.state import Mutant
+from fuzztui.supervise.first.allowance import Allowance
 from fuzztui.supervise.first.corpora import Corpora
 from fuzztui.supervise.first.desk import Desk, Halted
 from fuzztui.supervise.first.ground import ground_for
@@ -69,6 +71,18 @@ class MutantsStage:
             for name, directory in dwelling(self._home, mutant.slot)
             if EngineProcess.adopt(directory)
         ]
+
+    def unwatched(self) -> float:
+        """Seconds that those at work were still paid for when an earlier supervisor died."""
+        if self._campaign.budget_trials:
+            return math.inf
+        state, longest = self._desk.state, 0.0
+        for mutant in state.mutants.values():
+            if mutant.stage == "fuzzing":
+                allowance = Allowance(self._campaign, self._desk, mutant.id, ())
+                longest = max(longest, allowance.share() - fuzzed_for(state, mutant))
+        used, of = budget(state)
+        return max(0.0, min(longest, of - used))
 
     async def run(self) -> None:
         """To the end of the stage, or until the campaign is ended.

@@ -7,8 +7,9 @@ kept over restarts and seen in a replay.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from fuzztui.model.first import AT_WORK, WAITING, queue
+from fuzztui.model.first import AT_WORK, WAITING, can_go_on, queue
 from fuzztui.model.state import Mutant, State
 from fuzztui.supervise.launcher import Deed, Progress
 from fuzztui.supervise.rundir import SupervisorError
@@ -30,11 +31,14 @@ def queue_deeds(state: State, record: Callable[..., None]) -> Mapping[str, Deed]
     """What can be done to the mutants of a fuzz-first campaign, by the command's name."""
     hand = _Hand(state, record)
     return {
-        MoveMutants.name: hand.move,
-        SkipMutants.name: hand.skip,
-        PromoteMutants.name: hand.promote,
-        RequeueMutants.name: hand.requeue,
-        MarkEquivalent.name: hand.equivalent,
+        name: hand.telling(deed)
+        for name, deed in (
+            (MoveMutants.name, hand.move),
+            (SkipMutants.name, hand.skip),
+            (PromoteMutants.name, hand.promote),
+            (RequeueMutants.name, hand.requeue),
+            (MarkEquivalent.name, hand.equivalent),
+        )
     }
 
 
@@ -42,6 +46,19 @@ class _Hand:
     def __init__(self, state: State, record: Callable[..., None]) -> None:
         self._state = state
         self._record = record
+
+    def telling(self, deed: Deed) -> Deed:
+        """The same, with a word on what a person might wait for in vain."""
+
+        async def told(command: Any, progress: Progress) -> str:
+            words = await deed(command, progress)
+            if self._state.stage != "mutants" and queue(self._state):
+                words += "; stop the campaign and start it again: then mutants have their turns"
+            if self._growing and parse_selection(command.select).conditions:
+                words += "; the list still grows: those that come later are not meant"
+            return words
+
+        return told
 
     async def move(self, command: MoveMutants, progress: Progress) -> str:
         """Give mutants other places in the queue."""
@@ -108,15 +125,24 @@ class _Hand:
     # ---------------------------------------------------------------- selecting
 
     def _selected(self, select: str) -> list[Mutant]:
-        if self._state.stage != "mutants":
-            raise SupervisorError("the mutants' stage is over: the target is being fuzzed")
+        if self._state.stage != "mutants" and not can_go_on(self._state):
+            raise SupervisorError(
+                "the mutants' stage is over and their budget used up: stop the campaign and start "
+                "it again with a larger campaign.budget, of which they get their share"
+            )
         try:
             found = parse_selection(select).of(self._state.mutants.values())
         except SelectionError as e:
             raise SupervisorError(str(e)) from None
         if not found:
-            raise SupervisorError(f"no mutant is {select}")
+            so_far = ", so far: the list still grows" if self._growing else ""
+            raise SupervisorError(f"no mutant is {select}{so_far}")
         return found
+
+    @property
+    def _growing(self) -> bool:
+        """Whether mutants are still being listed."""
+        return self._state.stage == "mutants" and "listed" not in self._state.plan
 
     def _chosen(self, select: str, stages: tuple[str, ...]) -> list[Mutant]:
         """The selected ones whose turn is not over, in the order of the queue."""

@@ -39,6 +39,9 @@ LEAST_ROOM = 32 << 20
 FAILED_IN_A_ROW = 25
 """So many mutants that do not build are told: the fault may be elsewhere."""
 
+SAME_IN_A_ROW = 25
+"""And so many that are the same program as the original."""
+
 _TWINS = "digests.json"
 _BUILD = "build.json"
 _LISTING = "listing.json"
@@ -59,7 +62,7 @@ class Supply:
         self._found: list[TextMutant] = []
         """Ranked, and not yet in the log."""
         self._reach = Reach()
-        self._failed = 0
+        self._failed = self._same = 0
         self.whole = False
         """All mutants that there will be are in the log."""
         self.failure: SupervisorError | None = None
@@ -202,6 +205,7 @@ class Supply:
         costs = {"build": round(built.seconds, 3)}
         replace_text(self._home.mutants / _TWINS, json.dumps(self._ground.digests))
         self._failed = self._failed + 1 if built.error else 0
+        self._same = self._same + 1 if built.twin == "original" else 0
         if built.error:
             record(
                 MutantState("", mutant.id, "invalid", reason="it does not build"),
@@ -216,6 +220,9 @@ class Supply:
                 MutantState("", mutant.id, "equivalent", reason=words),
                 MutantStage(mutant.id, "dropped", reason=words, costs=costs),
             )
+            if self._same == SAME_IN_A_ROW:
+                words = f"{self._same} mutants in a row are the same program once compiled"
+                record(Message("warning", f"{words}: is {mutant.file} compiled, and all of it?"))
         elif built.twin:
             words = f"the same program as {built.twin} once it is compiled"
             record(

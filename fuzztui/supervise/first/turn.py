@@ -198,7 +198,10 @@ class Turn:
         living = [name for name, place in self._dwelling() if EngineProcess.adopt(place)]
         lived = False
         while not enough or living:  # who lives is brought to its end, and seen to the last
-            lives = [life for life in self._lives() if not enough or life.name in living]
+            lives = self._lives()
+            for life in lives if enough else ():
+                if life.name not in living:  # it is seen to the last, and not started again
+                    await life.end(Ending("finished", enough))
             await self._live(lives)
             lived = True
             if self._desk.leaving:
@@ -321,3 +324,13 @@ class Turn:
         brought = {**harvest.brought, "edges": max(before, harvest.edges)}
         self._tell("done", "", {"handover": time.monotonic() - begun}, brought)
         self._judge()
+        self._tell_of_others(harvest.by_slot)
+
+    def _tell_of_others(self, by_slot: Mapping[str, dict[str, int]]) -> None:
+        """Earlier turns have brought more by now."""
+        for mutant in list(self._desk.state.mutants.values()):
+            over = mutant.stage == "done" and mutant.slot in by_slot
+            if over and (more := by_slot[mutant.slot]).items() - mutant.brought.items():
+                self._desk.record(
+                    MutantStage(mutant.id, "done", mutant.slot, brought=mutant.brought | more)
+                )

@@ -31,7 +31,7 @@ from fuzztui.tui.screens.scope import ScopeScreen
 from fuzztui.tui.source import Source
 from fuzztui.tui.status import Status
 from fuzztui.tui.steering import pending_mutants
-from fuzztui.tui.turnwords import amount, turn_words, used_words
+from fuzztui.tui.turnwords import spent_words, turn_words, used_words
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.columns import Cell
 from fuzztui.tui.widgets.filterbar import FilterBar
@@ -98,6 +98,8 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         """In a queue: when each has its turn, in words."""
         self._at_work: dict[str, str] = {}
         """Of those at work: how much of their budget they have used, in words."""
+        self._looked_at = ("", "")
+        """The mutant under the cursor, and in what phase it was."""
 
     def body(self) -> Iterable[Widget]:
         """Figures, table, details."""
@@ -127,6 +129,7 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
             self._queue = bool(state.stage)
             columns_ = queue_columns(self) if self._queue else columns(self._steer)
             self.table.show_columns(columns_, columns_[0] if self._queue else None)
+            self.table.rests = self._queue
             self._only = ""
             self.table.rows.narrow(self._filter.words, self._accepts())
         if self._queue and (changes.reset or changes.mutants or changes.campaign):
@@ -136,7 +139,8 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         else:
             steered = before.keys() ^ self._pending.keys() if changes.commands else set()
             changed = changes.mutants | (steered & state.mutants.keys())
-            self.table.touch(changed)
+            self._touch(changed)
+            self._look()
             if self.table.cursor not in changed and not changes.commands and state.mutants:
                 self._count()
                 return
@@ -173,15 +177,29 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         for mutant, used, of in status.first.working:
             now[mutant.id] = used_words(used, of, trials=view.trials)
         self._at_work = {
-            m.id: " of ".join(amount(n, trials=view.trials) for n in (used, of))
-            for m, used, of in status.first.working
+            m.id: spent_words(used, of, trials=view.trials) for m, used, of in status.first.working
         }
         before, self._turns = self._turns, now
-        self.table.touch(
+        self._touch(
             id
             for id in before.keys() | now.keys()
             if before.get(id) != now.get(id) and id in self.table.rows
         )
+
+    def _touch(self, ids: Iterable[str]) -> None:
+        """Rows have changed. One whose turn ends goes to the end of the table.
+
+        The cursor goes along if somebody has put it there; the view never does.
+        """
+        id, before = self._looked_at
+        mutant = self.campaign.mutants.get(id) if id == self.table.cursor else None
+        ends = self._queue and mutant is not None and phase(mutant) != before
+        self.table.touch(ids, still=ends)
+
+    @on(BigTable.Highlighted)
+    def _look(self) -> None:
+        mutant = self.table.current
+        self._looked_at = ("", "") if mutant is None else (mutant.id, phase(mutant))
 
     def asked(self, mutant: Mutant) -> str:
         """What is asked for it and not answered yet."""
@@ -448,5 +466,5 @@ def _in_queue(mutant: Mutant | None) -> Situation:
     """The situation on a row of a queue."""
     if mutant is None:
         return Situation(capabilities=_QUEUE_COMMANDS)
-    where = mutant.stage if mutant.stage in AT_WORK else phase(mutant)
+    where = mutant.stage if mutant.stage in (*AT_WORK, "dropped") else phase(mutant)
     return Situation(row=True, mutant=mutant.state, phase=where, capabilities=_QUEUE_COMMANDS)

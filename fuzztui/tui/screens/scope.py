@@ -25,6 +25,13 @@ COUNT = 9
 """Cells for how many mutants are meant."""
 
 
+def _middle_cut(text: str, room: int) -> str:
+    """A long title keeps its end, which tells it from the others."""
+    if cell_len(text) <= room or room < 3:
+        return text
+    return f"{text[: (room - 1) // 2]}…{text[len(text) - room // 2 :]}"
+
+
 class ScopeMenu(Canvas):
     """The scopes, one of them chosen, and below what can be done with it."""
 
@@ -80,9 +87,10 @@ class ScopeMenu(Canvas):
             if n := scope.states[sign.state]:
                 states.append(Span(f"{sign.glyph}{figures.count(n)} ", sign.style))
         room = width - COUNT - 3 - 24
+        title = _middle_cut(plain(scope.title), room)
         return [
             Span("▸ " if here else "  ", "bold primary", str(index)),
-            Span(fit(plain(scope.title), room), "bold" if here else "", str(index)),
+            Span(fit(title, room), "bold" if here else "", str(index)),
             Span(fit(figures.count(scope.count), COUNT, "right"), "bold", str(index)),
             *states,
         ]

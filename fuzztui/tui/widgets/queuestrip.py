@@ -9,16 +9,17 @@ from fuzztui.tui.status import Status
 from fuzztui.tui.text import plain
 from fuzztui.tui.turns import STAGES, First
 from fuzztui.tui.turnwords import (
-    amount,
+    allowed,
     brought_words,
-    count_words,
     eta_words,
     left_words,
+    spent_words,
     used_words,
 )
 from fuzztui.tui.widgets.braille import gauge
 from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
 from fuzztui.tui.widgets.strip import ChoiceStrip
+from fuzztui.wire.text import several
 
 LEAST_BAR = 16
 """Cells below which the bar of the stages says nothing."""
@@ -42,16 +43,17 @@ class QueueStrip(ChoiceStrip):
         lines: list[Line] = [stage_line(self._status, first, width), work_line(first, width)]
         lines.append(_legend(first, width))
         if height >= 5:
-            lines.append(_score(first, width))
-        lines.append(gains(first) if height >= 5 else _score(first, width))
+            lines.append(_score(first))
+        lines.append(gains(first) if height >= 5 else _score(first))
         return lines
 
 
 def stage_line(status: Status, first: First, width: int) -> Line:
     """Where the campaign is: a bar of both stages, used part and boundary, and the time left."""
     here = first.stage == "mutants"
-    used = f"{amount(first.view.used, trials=first.view.trials)} of "
-    budget = amount(first.view.of, trials=first.view.trials)
+    # In stage 2 the plan is history: what they really had counts.
+    budget = allowed(first.view.of if here else first.view.used, trials=first.view.trials)
+    spent = spent_words(first.view.used, first.view.of, trials=first.view.trials)
     what, verb = ("mutants", ("are", "were")) if here else ("the target", ("is", "was"))
     words = f"{what} {verb[status.over]} fuzzed"
     left = [
@@ -59,7 +61,7 @@ def stage_line(status: Status, first: First, width: int) -> Line:
         Span(f"{1 if here else 2} of 2  ", "bold"),
         Span(f"{words}  ", "bold running" if here and not status.over else "bold"),
     ]
-    right = [Span(f"  {used if here else ''}{budget} for mutants", "")]
+    right = [Span(f"  {spent if here else budget} for mutants", "")]
     if eta := "" if status.over else eta_words(first):
         right.append(Span(f"  {eta}", "bold primary"))
     right.append(Span(" "))
@@ -73,12 +75,13 @@ def stage_line(status: Status, first: First, width: int) -> Line:
 
 
 def stage_bar(status: Status, first: First, width: int) -> list[Span]:
-    """Mutants | target, the boundary where the mutants' part of the whole budget ends."""
-    of, whole = first.view.of, status.budget_trials if first.view.trials else status.budget_s
-    share = min(0.95, max(0.05, of / whole)) if whole > 0 and of > 0 else 0.5
+    """Mutants | target, the boundary where the mutants' part of the whole budget ends, or ended."""
+    over = first.stage != "mutants"
+    of = first.view.used if over else first.view.of
+    whole = status.budget_trials if first.view.trials else status.budget_s
+    share = min(0.95, max(0.05, of / whole)) if whole > 0 and first.view.of > 0 else 0.5
     mutants = max(1, min(width - 2, round((width - 1) * share)))
     target = width - 1 - mutants
-    over = first.stage != "mutants"
     full, rest = gauge(1.0 if over else first.share, mutants)
     done, todo = gauge(_target_share(status, first) if over else 0.0, target)
     return [
@@ -100,10 +103,23 @@ def _target_share(status: Status, first: First) -> float:
 
 
 def work_line(first: First, width: int) -> Line:
-    """Who is being fuzzed, and how much of its budget it has used."""
-    trials = first.view.trials
+    """Who is being fuzzed, as many as there is room for, and how many more the budget allows."""
+    words = left_words(first)
+    brief = f"{first.view.left:,} of {first.view.waiting:,} more"
+    if first.stage != "mutants":
+        return spread(_workers(first, NAMED), [Span(f"{words} ", "muted")], width)
+    for named in range(NAMED, -1, -1):
+        line = _workers(first, named)
+        room = width - width_of(line) - 2
+        if len(brief) <= room:
+            break
+    return spread(line, [Span(f"{words if len(words) <= room else brief} ", "muted")], width)
+
+
+def _workers(first: First, named: int) -> list[Span]:
+    """The first few of those at work by name, and how much of their budget they have used."""
     line: list[Span] = [Span(" now   ", "muted")]
-    for mutant, used, of in first.working[:NAMED]:
+    for mutant, used, of in first.working[:named]:
         style = STAGES[mutant.stage].style
         full, rest = gauge(used / of if of > 0 else 0.0, 8)
         line += [
@@ -112,17 +128,15 @@ def work_line(first: First, width: int) -> Line:
             Span(f"{plain(brief_place(mutant), 40)} ", ""),
             Span(full, style),
             Span(rest, "gauge"),
-            Span(f" {used_words(used, of, trials=trials)}   ", "muted"),
+            Span(f" {used_words(used, of, trials=first.view.trials)}   ", "muted"),
         ]
-    if len(first.working) > NAMED:
-        line.append(Span(f"and {len(first.working) - NAMED} more   ", "muted"))
+    if (more := len(first.working) - named) > 0:
+        words = f"and {more} more   " if named else f"{more} mutants   "
+        line.append(Span(words, "muted"))
     if not first.working:
         words = "no mutant is at work   " if first.stage == "mutants" else "only the target   "
         line.append(Span(words, "muted"))
-    words = left_words(first)
-    if width_of(line) + len(words) + 1 >= width and first.stage == "mutants":
-        words = f"{first.view.left:,} of {first.view.waiting:,} more"
-    return spread(line, [Span(words + " ", "muted")], width)
+    return line
 
 
 def _legend(first: First, width: int) -> Line:
@@ -143,13 +157,12 @@ def _legend(first: First, width: int) -> Line:
     return line
 
 
-def _score(first: First, width: int) -> Line:
-    line = [
+def _score(first: First) -> Line:
+    return [
         Span(" score ", "muted"),
         Span(figures.score(first.score), "bold killed"),
-        Span(f"  {first.killed:,} of {first.judged:,} killed"),
+        Span(f"  {first.killed:,} of {several(first.judged, 'mutant')} killed"),
     ]
-    return spread(line, [Span(count_words(first) + " ", "muted")], width)
 
 
 def gains(first: First) -> Line:

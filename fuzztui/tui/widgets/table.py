@@ -104,6 +104,10 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.follow = follow
         """At the end, new rows take the cursor along (as ``tail -f``)."""
         self.cursor: str | None = None
+        self.rests = False
+        """Until somebody moves it the cursor is on a line, whatever row comes to be there."""
+        self._moved = False
+        """Somebody has put the cursor on its row; the first line is a place."""
         self._row = 0
         self._shown: list[Strip] = []
         self._strips: dict[str, Strip] = {}
@@ -137,8 +141,11 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._strips.clear()
         self.sync()
 
-    def touch(self, keys: Iterable[str]) -> None:
-        """The rows with these keys were added, changed or removed."""
+    def touch(self, keys: Iterable[str], *, still: bool = False) -> None:
+        """The rows with these keys were added, changed or removed.
+
+        ``still``: the view stays where it is, even if the cursor's row goes elsewhere.
+        """
         keys = list(keys)
         if not keys:
             return
@@ -146,7 +153,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             self.rows.update(keys)
         for key in keys:
             self._strips.pop(key, None)
-        self.sync()
+        self.sync(still=still)
 
     def narrow(self, text: str) -> None:
         """Show only rows that hold every word of ``text``."""
@@ -184,6 +191,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def move_to(self, index: int) -> None:
         """Put the cursor on the row at ``index`` (clamped) and bring it into view."""
         n = len(self.source)
+        self._moved = index > 0
         self._set_cursor(min(max(0, index), n - 1) if n else None)
         self._reveal()
         self._repaint()
@@ -232,13 +240,15 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     # ---------------------------------------------------------------- sync
 
-    def sync(self, *, reveal: bool = False) -> None:
+    def sync(self, *, reveal: bool = False, still: bool = False) -> None:
         """Catch up with the source: cursor, scroll position, widths, changed cells."""
         n = len(self.source)
         before, at_end = self._row, self._row >= self._count_seen - 1
         screen_line = before - self.scroll_offset.y
         self._count_seen = n
         index = None if self.cursor is None else self.source.position(self.cursor)
+        if self.rests and not self._moved:
+            index = None
         if self.follow and at_end and n:
             index = n - 1
         if index is None:
@@ -249,7 +259,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         if index is not None and self.size.height:
             if reveal or (self.follow and at_end):
                 self._reveal()
-            elif index != before and 0 <= screen_line < self._page:
+            elif index != before and 0 <= screen_line < self._page and not still:
                 # Rows came in above: what the eye is on stays where it is.
                 self._scroll_rows(index - screen_line)
         self._repaint()
@@ -347,18 +357,22 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def _header(self, x: int, width: int) -> Strip:
         """Titles; at the edges signs for columns out of view; at the right the caption."""
         base = self.get_component_rich_style("bigtable--header")
+        sign = base + self._palette["bold primary"]
+        note = plain(self.caption)
         segments = [Segment(" ", base)]
         for column, cells in self._layout.cells:
             title, style = column.title, base
+            last = column is self._layout.cells[-1][0]
+            if note and column.flex and not last and cell_len(note) <= cells:  # not over others
+                title, style, note = note, sign, ""
             if column is self.rows.sort_column:
                 title += " ▼" if self.rows.reverse else " ▲"
                 style = base + Style(bold=True)
             segments.append(Segment(fit(title, cells, column.align) + " " * GAP, style))
         header = Strip(segments).crop_extend(x, x + width, base)
-        sign = base + self._palette["bold primary"]
         if x > 0:
             header = Strip([Segment("‹", sign), *header.crop(1)])
-        note = f" {plain(self.caption)} " if self.caption else ""
+        note = f" {note} " if note else ""
         if x + width < self._layout.total:
             note += "›"
         if note:
