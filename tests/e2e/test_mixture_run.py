@@ -72,6 +72,6 @@ def test_a_new_supervisor_tells_no_figures_again(made):
     assert s.send(SetMixture(0.3, 0.6, 0.2)).detail == "havoc, text and splice add to 1.1, not to 1"
     before = blend(s.state())
     s.kill_supervisor()
-    s.start()
+    s.start(instances=2)
     state = s.until(lambda st: st.state == "running")
     assert (blend(state).t, blend(state).by) == (before.t, before.by)
