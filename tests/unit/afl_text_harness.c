@@ -77,7 +77,7 @@ static void spoil(const char *path, int json) {
       return;
     case 1:
       unlink(path);
-      if (!below(2)) (void)!symlink("/etc/passwd", path);
+      if (!below(2)) (void)!symlink("elsewhere", path); /* truncate() follows it: no file of note */
       else if (!below(2)) mkfifo(path, 0600);
       return;
     case 2:
