@@ -329,7 +329,7 @@ $CC -O1 -o target own.c""",
 
 def test_a_source_without_mutants_is_said_so(first):
     (first.directory / "src" / "empty.c").write_text("\n")
-    first.begin('mutants.sources=["empty.c"]')
+    first.begin('mutants.sources=["empty.c"]', build=f"{BUILD} $SOURCE/empty.c")
     state = first.finished()
     assert state.state == "failed"
     assert "nothing to mutate" in state.reason
