@@ -27,6 +27,7 @@ from engine_lab import (
     worker_of,
 )
 
+from fuzztui.engines.core import journal as j
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
     Command,
@@ -439,6 +440,12 @@ def test_instances_share_finds(lab: Lab) -> None:
 # ------------------------------------------------------------------- nothing found is lost
 
 
+def loaded(directory: Path) -> bool:
+    """Whether the worker that runs now has left loading behind."""
+    words = (directory / ".cur_input").read_bytes()[: 8 * j.WORDS]
+    return struct.unpack_from("q", words, 8 * j.PHASE)[0] != j.LOADING
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("whom", ["worker", "parent", "both"])
 def test_killed_again_and_again(lab: Lab, whom: str) -> None:
@@ -456,10 +463,13 @@ def test_killed_again_and_again(lab: Lab, whom: str) -> None:
     spec = lab.spec("app:target", engine={"seeds": [str(seeds)]})
     rng = random.Random(whom)
     nanny = lab.start(spec)
-    for _ in range(25):
+    last = 0
+    for turn in range(25):
+        if turn % 5 == 4:  # one that is always killed while it loads is given up after ten times
+            wait_for(lambda n=nanny, w=last: worker_of(n) not in (0, w) and loaded(spec.parent))
         with contextlib.suppress(subprocess.TimeoutExpired):
             nanny.wait(rng.random() * 0.3)
-        worker = worker_of(nanny)
+        last = worker = worker_of(nanny)
         if whom in ("worker", "both"):
             kill(worker)
         if whom in ("parent", "both"):
