@@ -19,23 +19,18 @@ fragments, the first entry the first groups, ...)::
 from __future__ import annotations
 
 import os
-import stat
 import struct
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.core.regular import read_regular
-from fuzztui.engines.text.fragments import SPAN, Entry, Fragment, Host, Pool, balanced
-from fuzztui.engines.text.plain import Rng
+from fuzztui.engines.text.fragments import SPAN, Entry, Fragment, Pool
 from fuzztui.engines.text.syntax import Edit
 
-__all__ = ["MOST_BYTES", "PoolError", "PoolReader", "dump", "parse", "write"]
+__all__ = ["MOST_BYTES", "PoolError", "dump", "parse", "write"]
 
 MAGIC: Final = b"fuzztui pool 1\n\0"
 MOST_BYTES: Final = 64 << 20
-LOOK_S: Final = 1.0
 
 _HEADER: Final = struct.Struct("<16sQ8IQ")
 _KIND: Final = struct.Struct("<IIIHH")
@@ -217,52 +212,3 @@ class _Entries(Mapping[int, Entry]):
 
     def __len__(self) -> int:
         return len(self._places)
-
-
-class PoolReader:
-    """The pool in a file that another process writes: what ``ft_pool_*`` does, in Python."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._looked = -LOOK_S
-        self._seen: tuple[int, ...] = ()
-        self.pool = Pool()
-        self.trouble = ""
-        """Why the newest file was refused."""
-        self.refresh()
-
-    def refresh(self) -> bool:
-        """Look for a newer file, at most once a second. True: hosts are to be found again."""
-        if time.monotonic() - self._looked < LOOK_S:
-            return False
-        self._looked = time.monotonic()
-        try:
-            s = os.lstat(self._path)
-        except OSError:
-            return False
-        if not stat.S_ISREG(s.st_mode):
-            return False
-        seen = s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns
-        if seen == self._seen:
-            return False
-        self._seen = seen
-        try:
-            self.pool = parse(read_regular(self._path, MOST_BYTES) or b"")
-            self.trouble = ""
-        except PoolError as e:
-            self.trouble = str(e)
-        return not self.trouble
-
-    def find(self, data: bytes) -> Host | None:
-        """What is known of an input; None for nothing (:meth:`balanced` needs nothing)."""
-        return self.pool.find(data)
-
-    def splice(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
-        """A span gives way to a fragment of its kind; None if nothing can be done."""
-        return self.pool.splice(host, now, limit, rng)
-
-    def template(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
-        """One of the edits that the templates make here; None if nothing can be done."""
-        return self.pool.template(host, now, limit, rng)
-
-    balanced = staticmethod(balanced)

@@ -8,10 +8,10 @@ import pytest
 from compiled_pool import pool_library
 from hypothesis import given
 from hypothesis import strategies as st
+from native_pool import NativePool
 
 from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, Pool, balanced
-from fuzztui.engines.text.nativepool import NativePool
 from fuzztui.engines.text.plain import Rng
 from fuzztui.engines.text.syntax import Spans
 

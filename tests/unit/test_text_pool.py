@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from compiled_pool import pool_harness, pool_library
+from native_pool import NativePool
 
+from fuzztui.engines.core.regular import read_regular
 from fuzztui.engines.text import fragments, poolfile
 from fuzztui.engines.text.fragments import Entry, Fragments, Host, Pool, balanced, key_of, packed
-from fuzztui.engines.text.nativepool import NativePool
 from fuzztui.engines.text.plain import Rng
 from fuzztui.engines.text.syntax import Spans
 
@@ -195,8 +196,8 @@ def test_what_is_no_file_is_passed_over(native, tmp_path, kind):
             path.write_bytes(b"")
     assert not native.refresh()
     assert native.find(HOST) is None
-    reader = poolfile.PoolReader(str(path))
-    assert reader.find(HOST) is None
+    with pytest.raises(poolfile.PoolError):
+        poolfile.parse(read_regular(path, poolfile.MOST_BYTES) or b"")
 
 
 def test_each_wrong_number_is_refused_or_harmless(native, tmp_path):

@@ -1,7 +1,4 @@
-"""pool.c in a shared library: what :class:`~fuzztui.engines.text.poolfile.PoolReader` does.
-
-Byte for byte the same, some hundred times as fast. Called with the interpreter's lock held.
-"""
+"""pool.c in a shared library, to be compared with :class:`~fuzztui.engines.text.fragments.Pool`."""
 
 from __future__ import annotations
 
