@@ -64,7 +64,8 @@ def test_it_mutates_beside_the_steering_library(afl, home):
     assert env["FUZZTUI_TEXT"] == "0.1,0.6,0.3,1"
     assert env["FUZZTUI_TEXT_BLOCK"] == f"{main}/.text"
     assert env["FUZZTUI_CONTROL"] == f"{main}/control.jsonl"
-    assert env["FUZZTUI_TEXT_POOL"] == env["FUZZTUI_TEXT_WITHOUT"] == ""
+    assert env["FUZZTUI_TEXT_POOL"] == ""
+    assert env["FUZZTUI_TEXT_WITHOUT"] == "template", "it has none"
     assert env["FUZZTUI_TEXT_TOKENS"] == "/src/mine\n/c", "what afl-fuzz gets, and it alone"
     env = env_of(afl, home, dictionary=["/a b.dict", "/b"])
     assert env["FUZZTUI_TEXT_TOKENS"] == "/a b.dict\n/b"
@@ -75,7 +76,9 @@ def test_a_grammar_has_a_pool_that_all_instances_share(afl, home):
     for index in range(2):
         env = env_of(afl, home, index, text, instances=2)
         assert env["FUZZTUI_TEXT_POOL"] == f"{home.out}/.pool"
-        assert env["FUZZTUI_TEXT_WITHOUT"] == "swap-args,drop-not"
+        assert env["FUZZTUI_TEXT_WITHOUT"] == "swap-args,drop-not,template"
+    env = env_of(afl, home, 0, {**text, "templates": ["a ==> b"]})
+    assert env["FUZZTUI_TEXT_WITHOUT"] == "swap-args,drop-not"
 
 
 def test_a_mutants_turn_mutates_as_text_too(afl, home):

@@ -305,6 +305,12 @@ static int splice_step(mutator *m, size_t limit, const uint8_t *other, size_t n)
   return -1;
 }
 
+/* Can a step be one that has to know what stands where? */
+static int needs_spans(const mutator *m) {
+  const ft_block *b = &m->block;
+  return m->host.entry && (b->splice > 0 || (b->text > 0 && b->arm[FT_TEMPLATE].weight));
+}
+
 static void step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
   uint64_t roll = ft_next(&m->rng) >> 11;
   int arm = roll < m->text    ? text_step(m, limit)
@@ -317,7 +323,6 @@ static void step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
   }
   m->block.arm[arm].applied++;
   m->block.arm[arm].window_applied++;
-  if (m->host.entry) ft_host_follow(&m->host, &m->input);
   m->steps++;
   for (int i = 0; i < m->stacked; i++)
     if (m->stack[i] == arm) return;
@@ -340,17 +345,22 @@ _Static_assert(FT_ARMS < 256, "a slot is a byte");
 
 static mutator spare; /* for an afl-fuzz without memory */
 
+static const char *name_of(int arm) {
+  static const char *const others[] = {"template", "fragment", "balanced", "havoc"};
+  return arm < FT_OPERATORS ? ft_names[arm] : others[arm - FT_TEMPLATE];
+}
+
 static char *path_of(const char *name) {
   const char *path = getenv(name);
   return path && *path ? strdup(path) : NULL;
 }
 
-/* Names, with commas in between, of operators that the user does without. */
+/* Names, with commas in between, of arms that the campaign does without. */
 static void leave_out(mutator *m, const char *names) {
   for (size_t n; *names; names += n + (names[n] == ',')) {
     n = strcspn(names, ",");
-    for (int i = 0; i < FT_OPERATORS; i++)
-      if (strlen(ft_names[i]) == n && !memcmp(ft_names[i], names, n)) m->without[i] = 1;
+    for (int i = 0; i <= FT_TEMPLATE; i++)
+      if (strlen(name_of(i)) == n && !memcmp(name_of(i), names, n)) m->without[i] = 1;
   }
 }
 
@@ -383,10 +393,10 @@ void *afl_custom_init(void *afl, unsigned seed) {
   const char *sha1 = getenv("AFL_SHA1_FILENAMES"), *names = getenv("FUZZTUI_TEXT_WITHOUT");
   const char *dictionaries = getenv("FUZZTUI_TEXT_TOKENS"), *pool = getenv("FUZZTUI_TEXT_POOL");
   m->sha1_names = sha1 && *sha1;
-  if (names) leave_out(m, names);
-  if (dictionaries) read_tokens(&m->tokens, dictionaries);
   if (pool && *pool) m->pool = ft_pool_open(pool);
   m->without[FT_TEMPLATE] = !m->pool;
+  if (names) leave_out(m, names);
+  if (dictionaries) read_tokens(&m->tokens, dictionaries);
   if (!take_over(m)) begin(m);
   publish(m, 1);
   if (m->control.path) {
@@ -440,7 +450,10 @@ size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uin
   static uint8_t nothing[1] = {'0'};
   *out = size ? buf : nothing;
   if (!ft_set(&m->input, buf, size)) return size ? size : 1;
-  for (int left = 1 << ft_below(&m->rng, STACKS); left > 0; left--) step(m, limit, more, more_size);
+  for (int left = 1 << ft_below(&m->rng, STACKS); left > 0; left--) {
+    step(m, limit, more, more_size);
+    if (left > 1 && needs_spans(m)) ft_host_follow(&m->host, &m->input);
+  }
   if (!m->input.n && !havoc(&m->input, limit, &m->rng, &m->tokens)) return size ? size : 1;
   m->changed = 1;
   if (++m->block.trials % PERIOD == 0) {
@@ -462,9 +475,7 @@ const char *afl_custom_describe(void *data, size_t most) {
   if (most < n + tail) return NULL;
   memcpy(m->words, "op:", n);
   for (int i = 0; i < m->stacked; i++) {
-    static const char *const others[] = {"template", "fragment", "balanced", "havoc"};
-    int arm = m->stack[i];
-    const char *name = arm < FT_OPERATORS ? ft_names[arm] : others[arm - FT_TEMPLATE];
+    const char *name = name_of(m->stack[i]);
     size_t long_ = strlen(name);
     if (n + (i > 0) + long_ + tail > most) break;
     if (i) m->words[n++] = '+';
