@@ -37,7 +37,7 @@ def reproduce(spec: Spec, file: Path) -> int:
     if spec.target.cwd:
         os.chdir(spec.target.cwd)
     target = load_target(spec.target, None)
-    form = form_of(target, spec.engine.max_size, random.Random(0).randbytes)
+    form = form_of(target, spec.engine, random.Random(0).randbytes)
     guard = Guard(spec.target.timeout_s)
     guard.arm()
     # A hang in C: print the stack and exit 1.

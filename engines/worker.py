@@ -33,6 +33,7 @@ from fuzztui.engines.core.errors import (
 )
 from fuzztui.engines.core.findings import Findings
 from fuzztui.engines.core.importer import Application
+from fuzztui.engines.core.inputs import GeneratedInput
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.loading import load
 from fuzztui.engines.core.loop import Loop, Parts
@@ -43,6 +44,7 @@ from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import Store
+from fuzztui.engines.core.thirdparty import Watch, library_files, third_party
 
 __all__ = ["KINDS", "TRACE", "limit_resources", "work"]
 
@@ -50,9 +52,11 @@ KINDS: Final = {
     "zest": "fuzztui.engines.zest.engine",
     "text": "fuzztui.engines.text.engine",
     "mu2": "fuzztui.engines.mu2.engine",
+    "spoton": "fuzztui.engines.spoton.engine",
 }
 """The module of each engine: its ``build(Context)`` gives the parts; ``prepare(Spec,
-Application)``, where there is one, is called before the target is loaded."""
+Application)``, where there is one, is called before the target is loaded, and ``FORM`` is the
+form of a generator's inputs."""
 
 TRACE: Final = ".trace"
 """Where the interpreter writes the Python stack when it dies of a signal, or of SIGUSR1."""
@@ -134,6 +138,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         table=EdgeTable(spec.dir / "edges.json"),
         draw=rng.randbytes,
         on_fresh=journal.extend,
+        generated=getattr(engine, "FORM", GeneratedInput),
         prepare=prepare,
         output=spec.dir / "target.log" if spec.target.output == "log" else None,
     )
@@ -174,6 +179,8 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
     )
     parts: Parts = engine.build(context)
 
+    watch = _watch_libraries(context) if spec.engine.third_party else None
+
     def on_modules() -> None:
         update_tokens()
         parts.on_modules()
@@ -198,6 +205,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         budget_trials=spec.budget_trials,
         budget_cpu_s=spec.budget_cpu_s,
         on_modules=on_modules,
+        third_party=watch.count if watch else lambda: 0,
     )
     executor.guard.arm()
     loop.rebuild(told, Unsafe(spec.dir).load())
@@ -216,6 +224,14 @@ def _rival(context: Context) -> Rival | None:
         always=oracle.always,
         say=context.log.say,
     )
+
+
+def _watch_libraries(context: Context) -> Watch:
+    target = context.target
+    users = (target.function, target.generator, target.against)
+    watch = third_party(library_files(context.application.table.files, users))
+    context.executor.observers.append(watch)
+    return watch
 
 
 def limit_resources(spec: Spec) -> None:

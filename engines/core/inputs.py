@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from fuzztui.engines.core.magic import Magic
 from fuzztui.engines.core.source import Source
 
 __all__ = ["BytesInput", "GeneratedInput", "InputForm", "TextInput"]
@@ -71,12 +72,17 @@ class GeneratedInput:
         limit: int,
         fresh: Callable[[int], bytes],
         on_fresh: Callable[[bytes], None] | None = None,
+        magic: Magic | None = None,
     ) -> None:
-        """``fresh(n)`` returns n random bytes; ``on_fresh`` is told of them (the journal)."""
+        """``fresh(n)`` returns n random bytes; ``on_fresh`` is told of them (the journal).
+
+        ``magic``: constants that the choices may mean.
+        """
         self._generator = generator
         self._limit = limit
         self._fresh = fresh
         self._on_fresh = on_fresh
+        self._magic = magic
         self._source: Source | None = None
 
     def _more(self, n: int) -> bytes:
@@ -87,7 +93,7 @@ class GeneratedInput:
 
     def build(self, data: bytes) -> object:
         """Run the generator."""
-        self._source = source = Source(data, self._limit, self._more)
+        self._source = source = Source(data, self._limit, self._more, self._magic)
         return self._generator(source)
 
     def detach(self) -> None:

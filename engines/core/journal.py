@@ -78,8 +78,9 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     SUSPECT_KILLS,
     # ---- the worker's again (a new word goes to the end: files outlive versions)
     MUTANT,
+    EDGES_THIRD_PARTY,
     WORDS,
-) = range(44)
+) = range(45)
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
 """Phases. RUNNING: the target executes. SAVING: that has ended and is being judged.
@@ -161,6 +162,13 @@ class Journal:
         if n > 0:
             self._map[_DATA_AT + at : _DATA_AT + at + n] = data[:n]
             self.words[LENGTH] = at + n
+
+    def rewrite(self, data: bytes) -> None:
+        """The running input turned out to be these bytes; all else about the trial stays."""
+        n = min(len(data), self.capacity)
+        self.words[LENGTH] = 0  # a kill in between leaves no mixture of two inputs
+        self._map[_DATA_AT : _DATA_AT + n] = data[:n]
+        self.words[LENGTH] = n
 
     def again(self, now_ns: int, mutant: int = -1) -> None:
         """The same input is about to run once more: on the program, or on a mutant (its index)."""

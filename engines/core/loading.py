@@ -15,7 +15,8 @@ from fuzztui.engines.core.fixture import Fixture
 from fuzztui.engines.core.guard import Guard
 from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, TextInput
-from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.magic import Magic
+from fuzztui.engines.core.spec import EngineSpec, Spec
 from fuzztui.engines.core.target import Target, application_packages, load_target
 
 __all__ = ["Loaded", "form_of", "load"]
@@ -41,13 +42,14 @@ def load(
     draw: Callable[[int], bytes],
     prepare: Callable[[Application], object] = lambda application: None,
     on_fresh: Callable[[bytes], None] | None = None,
+    generated: type[GeneratedInput] = GeneratedInput,
     output: Path | None = None,
 ) -> Loaded:
     """Import the target under instrumentation. Raises :class:`Refusal`.
 
     ``folder``: where it runs if the campaign does not say. ``prepare`` is called before
-    anything is imported. ``draw`` and ``on_fresh``: see :func:`form_of`. ``output``: the
-    file for what the target prints, if that is to be kept.
+    anything is imported. ``draw``, ``on_fresh`` and ``generated``: see :func:`form_of`.
+    ``output``: the file for what the target prints, if that is to be kept.
     """
     fixture = Fixture(Path(spec.target.cwd) if spec.target.cwd else folder, output)
     fixture.open()
@@ -60,7 +62,7 @@ def load(
     target = load_target(spec.target, application)
     fixture.loaded()
     coverage.grow(table.size)
-    form = form_of(target, spec.engine.max_size, draw, on_fresh)
+    form = form_of(target, spec.engine, draw, on_fresh, generated)
     message = spec.target.oracle.message
     executor = Executor(
         target.function,
@@ -76,15 +78,19 @@ def load(
 
 def form_of(
     target: Target,
-    max_size: int,
+    engine: EngineSpec,
     draw: Callable[[int], bytes],
     on_fresh: Callable[[bytes], None] | None = None,
+    generated: type[GeneratedInput] = GeneratedInput,
 ) -> InputForm:
-    """How bytes become the target's argument.
+    """How bytes become the target's argument. Raises :class:`Refusal`.
 
     A generator that needs more choices than there are has them drawn: ``draw(n)`` returns
-    n bytes, and ``on_fresh`` is told of them.
+    n bytes, and ``on_fresh`` is told of them. ``generated``: the form for a generator.
+    Where the spec names a document of code targets, its choices may mean constants in it.
     """
-    if target.generator is not None:
-        return GeneratedInput(target.generator, max_size, draw, on_fresh)
-    return TextInput() if target.text else BytesInput()
+    if target.generator is None:
+        return TextInput() if target.text else BytesInput()
+    file = engine.options.get("targets")
+    magic = Magic.read(Path(file)) if file and engine.constants else None
+    return generated(target.generator, engine.max_size, draw, on_fresh, magic)

@@ -118,10 +118,12 @@ class Loop:
         budget_trials: int = 0,
         budget_cpu_s: float = 0.0,
         on_modules: Callable[[], None] = lambda: None,
+        third_party: Callable[[], int] = lambda: 0,
     ) -> None:
         """``on_modules`` is called between trials when modules were imported late.
 
-        ``rival``: a second implementation, which must do the same.
+        ``rival``: a second implementation, which must do the same. ``third_party``: how much of
+        libraries was covered.
         """
         self.parts = parts
         self.journal, self.store, self.log = journal, store, log
@@ -131,7 +133,7 @@ class Loop:
         self._budget_cpu_s = budget_cpu_s
         self._triage = Triage(parts.executor, edges.files())
         self._modules = len(edges.modules)
-        self._on_modules = on_modules
+        self._on_modules, self._third_party = on_modules, third_party
         self._due = 0
         self._fresh_until = journal.words[j.TRIAL] + _FRESH_TRIALS
         self._cycle_of_find = 0
@@ -415,6 +417,8 @@ class Loop:
         words[j.CYCLES] = parts.scheduler.cycles
         words[j.CYCLES_WITHOUT_FINDS] = parts.scheduler.cycles - self._cycle_of_find
         words[j.EDGES_TOTAL] = table.reachable
+        # Not less than a worker before this one had covered; the two are not compared.
+        words[j.EDGES_THIRD_PARTY] = max(words[j.EDGES_THIRD_PARTY], self._third_party())
 
     def _imported_late(self) -> None:
         self._modules = len(self.edges.modules)

@@ -8,7 +8,9 @@ generator did not draw is not part of the input.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import ClassVar, Final, TypeVar
+
+from fuzztui.engines.core.magic import Magic
 
 __all__ = ["Rejected", "Source"]
 
@@ -16,6 +18,9 @@ _T = TypeVar("_T")
 
 _BLOCK = 64
 """Fresh bytes are asked for in blocks, so that they can be journalled in blocks."""
+
+_MANY: Final = 16
+"""An integer of fewer values than these meets each of them soon enough without constants."""
 
 
 class Rejected(Exception):
@@ -27,15 +32,29 @@ class Source:
 
     A choice among up to 256 takes one byte, among up to 65,536 two, and so on; the
     remainder decides, so any byte is a legal choice.
+
+    With ``magic``, texts, blocks of bytes and integers are constants of the application half
+    of the time, where one fits (the SpotOn paper, III-B); that, and which one, are choices like
+    any other.
     """
 
-    __slots__ = ("_data", "_limit", "_more", "_pos")
+    __slots__ = ("_data", "_limit", "_magic", "_more", "_pos")
 
-    def __init__(self, data: bytes, limit: int, more: Callable[[int], bytes]) -> None:
+    typed: ClassVar[bool] = False
+    """Does it want to know which generators are under way (``engines/generators``)?"""
+
+    def __init__(
+        self,
+        data: bytes,
+        limit: int,
+        more: Callable[[int], bytes],
+        magic: Magic | None = None,
+    ) -> None:
         """``more(n)`` returns ``n`` fresh bytes when ``data`` is used up."""
         self._data = bytearray(data)
         self._limit = limit
         self._more = more
+        self._magic = magic
         self._pos = 0
 
     def drawn(self) -> bytes:
@@ -66,6 +85,10 @@ class Source:
 
     def integer(self, low: int, high: int) -> int:
         """An integer from ``low`` to ``high``, both included."""
+        if self._magic is not None and high - low >= _MANY:
+            constant = self._constant(self._magic.integers(low, high))
+            if constant is not None:
+                return constant
         return low + self.below(high - low + 1)
 
     def boolean(self) -> bool:
@@ -89,14 +112,37 @@ class Source:
         """A number from ``low`` to ``high``."""
         return low + (high - low) * (self.below(1 << 32) / ((1 << 32) - 1))
 
-    def bytes(self, n: int) -> bytes:
-        """``n`` bytes."""
+    def bytes(self, n: int, *, each: bool = False) -> bytes:
+        """``n`` bytes: a single choice, a block, or with ``each`` as many as bytes.
+
+        A mutator that takes choices as they are meets a block as often as any other choice,
+        so that a large payload does not get nearly all mutations.
+        """
+        if self._magic is not None and n > 1:
+            constant = self._constant(self._magic.blocks(n))
+            if constant is not None:
+                return constant
+        if each:
+            return bytes(self._many(n, 256))
         at = self._advance(n) if n > 0 else self._pos
         return bytes(self._data[at : at + n])
 
     def text(self, alphabet: str, low: int, high: int) -> str:
         """``low`` to ``high`` characters of the alphabet."""
-        return "".join(self.choose(alphabet) for _ in range(self.integer(low, high)))
+        if self._magic is not None:
+            constant = self._constant(self._magic.texts(alphabet, low, high))
+            if constant is not None:
+                return constant
+        length = low + self.below(high - low + 1)  # a constant is no length
+        return "".join(alphabet[at] for at in self._many(length, len(alphabet)))
+
+    def _many(self, n: int, below: int) -> list[int]:
+        """``n`` integers that belong together, and may be more or fewer next time."""
+        return [self.below(below) for _ in range(n)]
+
+    def _constant(self, fitting: Sequence[_T]) -> _T | None:
+        """One of these, half of the time; None: a value of one's own is to be made."""
+        return self.choose(fitting) if fitting and self.below(2) else None
 
     def more(self, low: int = 0, high: int = 1 << 30, *, continues: float = 0.75) -> Repeat:
         """Iterate ``low`` to ``high`` times, going on with the given probability each time.

@@ -59,6 +59,8 @@ class EngineSpec:
     dictionary: tuple[str, ...] = ()
     constants: bool = True
     coverage: str = "edges"
+    third_party: bool = False
+    """Is coverage of libraries counted?"""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -196,5 +198,6 @@ def _engine(table: _Table) -> EngineSpec:
         dictionary=table.strings("dictionary"),
         constants=table.get("constants", bool, True),
         coverage=table.choice("coverage", ("edges", "counts"), "edges"),
+        third_party=table.get("third_party", bool, False),
         options=table.data,
     )

@@ -149,6 +149,7 @@ class Reporter:
             "testcache_count": 0,
             "testcache_evict": 0,
             "edges_valid": w[j.EDGES_VALID],
+            "edges_third_party": w[j.EDGES_THIRD_PARTY],
             "valid_inputs": w[j.VALID],
             "invalid_inputs": w[j.INVALID],
             "failed_inputs": w[j.FAILURES],

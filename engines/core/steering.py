@@ -29,6 +29,7 @@ __all__ = ["CAPABILITIES", "Steering"]
 _BASE: Final = ["pause", "resume", "stop", "skip", "promote", "reset", "add-seed"]
 CAPABILITIES: Final = {
     "zest": _BASE,
+    "spoton": _BASE,
     "text": [*_BASE, "mixture"],
     "mu2": [
         *_BASE,

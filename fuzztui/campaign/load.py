@@ -316,7 +316,7 @@ class _Loader:
                 "is a harness file, so what to instrument is not known: name the packages "
                 'under test, for example target.include = ["mypackage"]',
             )
-        if target.get("generator") and target.get("input") != "auto":
+        if target.get("generator") and target.get("input", "auto") != "auto":
             self._problem(
                 "target.input",
                 "is for byte and text inputs, but target.generator makes its own: remove one",

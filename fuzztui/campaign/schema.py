@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
@@ -144,7 +144,13 @@ TEXT_TARGET = tuple(key for key in PYTHON_TARGET if key.name != "generator")
 """Text operators are for inputs that are text, not for a generator's choices."""
 
 ENGINE = (
-    Key("kind", "choice", "Which engine.", required=True, choices=("zest", "text", "mu2", "afl")),
+    Key(
+        "kind",
+        "choice",
+        "Which engine.",
+        required=True,
+        choices=("zest", "spoton", "text", "mu2", "afl"),
+    ),
     Key(
         "instances",
         "integer",
@@ -178,6 +184,61 @@ PYTHON_ENGINE = (
         "What counts as new: an edge, or also how often it is taken (AFL's buckets).",
         default="edges",
         choices=("edges", "counts"),
+    ),
+)
+
+THIRD_PARTY = Key(
+    "third_party",
+    "boolean",
+    "Count, beside the application's coverage, which lines of libraries are ever executed "
+    "(`edges_third_party` in fuzzer_stats; it saves no input). Python 3.11 counts functions "
+    "entered in every 128th trial.",
+    default=False,
+)
+
+SPOTON_TARGET = tuple(
+    replace(key, required=True, default=None) if key.name == "generator" else key
+    for key in PYTHON_TARGET
+    if key.name != "input"
+)
+"""Without a generator there are no choices that make things of types."""
+
+SPOTON_ENGINE = (
+    *(key for key in PYTHON_ENGINE if key.name not in ("dictionary", "constants")),
+    replace(THIRD_PARTY, default=True),
+    Key(
+        "constants",
+        "boolean",
+        "Half of the texts, blocks of bytes and integers that a generator draws are constants in "
+        "the application's code, where one fits.",
+        default=True,
+    ),
+    Key(
+        "targeted",
+        "part",
+        "The part of all mutations that aim at a type which decides about an uncovered branch.",
+        default=0.5,
+    ),
+    Key(
+        "fresh",
+        "part",
+        "The part of all inputs that are made from nothing, not from another one.",
+        default=0.05,
+    ),
+    Key(
+        "distances",
+        "choice",
+        "Types of which branches: frontier, those that were reached and of which another arm "
+        "is covered; global, all that are not covered, as in the paper.",
+        default="frontier",
+        choices=("frontier", "global"),
+    ),
+    Key(
+        "aliases",
+        "table",
+        "What a generator makes for a type of the application's, where neither is derived from "
+        'the other: { "botocore.response.StreamingBody" = "fuzztui.generators.S3Object" }.',
+        default={},
     ),
 )
 
@@ -508,7 +569,8 @@ class EngineSchema:
 
 
 ENGINES: dict[str, EngineSchema] = {
-    "zest": EngineSchema(PYTHON_TARGET, PYTHON_ENGINE),
+    "zest": EngineSchema(PYTHON_TARGET, (*PYTHON_ENGINE, THIRD_PARTY)),
+    "spoton": EngineSchema(SPOTON_TARGET, SPOTON_ENGINE),
     "text": EngineSchema(TEXT_TARGET, PYTHON_ENGINE),
     "mu2": EngineSchema(MU2_TARGET, MU2_ENGINE),
     "afl": EngineSchema(AFL_TARGET, AFL_ENGINE),
@@ -520,7 +582,7 @@ TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle")
 TEXTUAL = ("afl", "text")
 """Engines that can mutate inputs as text; ``text`` always does."""
 
-JUDGED = ("zest", "text")
+JUDGED = ("zest", "spoton", "text")
 """Engines that take ``[oracle]``."""
 
 FIRST = ("afl", "zest")

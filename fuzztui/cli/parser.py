@@ -11,7 +11,19 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.campaign.units import parse_duration
-from fuzztui.cli import control, findings, look, mutants, mutate, operators, rank, run, score, watch
+from fuzztui.cli import (
+    control,
+    findings,
+    look,
+    mutants,
+    mutate,
+    operators,
+    rank,
+    run,
+    score,
+    targets,
+    watch,
+)
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
@@ -29,6 +41,7 @@ commands:
   mutants rank SOURCE...   mutants of C, C++, Rust, ... files, the most different first
   mutants matrix RUN       which inputs kill which mutants, where those are fuzzed first
   score RUN [--corpus DIR] the exact mutation score of a corpus, whoever made it
+  targets CAMPAIGN.toml    branches of a Python target, and the types that influence them
   operators [RUN]          operators on text: how often each was used, and which find most
   mutate FILE...           text operators applied to files, to look at what they do
   replay RUN|LOG           the campaign again, at any speed, from any time
@@ -255,6 +268,21 @@ def _operators(parser: argparse.ArgumentParser) -> Run:
     return operators.operators
 
 
+def _targets(parser: argparse.ArgumentParser) -> Run:
+    parser.add_argument(
+        "path", metavar="CAMPAIGN", type=Path, help="a campaign file, or a run directory"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object, as in targets.json")
+    parser.add_argument(
+        "--observed",
+        metavar="FILE",
+        type=Path,
+        help="types that parameters were seen to have, by function, as JSON (docs/spoton.md)",
+    )
+    _set(parser)
+    return targets.targets
+
+
 def _replay(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("path", metavar="RUN|LOG", type=Path, help="a run directory or a log file")
     parser.add_argument("--speed", type=_speed, default=1.0, help="times real time (1)")
@@ -308,6 +336,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "score": _score,
     "mutate": _mutate,
     "operators": _operators,
+    "targets": _targets,
     "replay": _replay,
     "repro": _repro,
     "minimise": _minimise,

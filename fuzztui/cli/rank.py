@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from fuzztui.campaign.units import parse_ranges
+from fuzztui.cli.progress import Counter
 from fuzztui.cli.words import DONE, FAILED, USAGE, Failure, at_terminal, say
 from fuzztui.wire.text import visible
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ORDERS = ("fpf", "universalmutator", "random")
 
-_EVERY_S = 0.1
 _AROUND = 12
 """Characters shown before and after what a mutant changes."""
 
@@ -37,7 +36,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
         known = ", ".join(sorted(set(LANGUAGES.values())))
         raise Failure(f"--language {options.language}: there are {known}", USAGE)
     lines = parse_lines(options.lines)
-    counter = _Counter()
+    counter = Counter()
     found = Generated()
     check = Check(options.check_with) if options.check or options.check_with else None
     for file in files:
@@ -101,7 +100,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
 def _order(
     mutants: Sequence[TextMutant],
     options: argparse.Namespace,
-    counter: _Counter,
+    counter: Counter,
     accept: Callable[[int], bool],
 ) -> Iterator[tuple[int, float]]:
     """Indexes and distances, as they are found."""
@@ -190,23 +189,3 @@ def _shared(one: str, other: str) -> int:
 
 def _end(text: str, width: int) -> str:
     return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
-
-
-class _Counter:
-    """One line on the terminal that counts, at most ten times a second."""
-
-    def __init__(self) -> None:
-        self._on = sys.stderr is not None and sys.stderr.isatty()
-        self._due = 0.0
-
-    def show(self, what: str, done: int, of: int = 0) -> None:
-        """Say how far it is."""
-        if self._on and time.monotonic() >= self._due:
-            self._due = time.monotonic() + _EVERY_S
-            figures = f"{done:,} of {of:,}" if of else f"{done:,}"
-            print(f"\r\x1b[K{visible(what)}: {figures}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        """Leave the line empty."""
-        if self._on:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

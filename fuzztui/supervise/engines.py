@@ -28,6 +28,7 @@ from fuzztui.supervise.launcher import (
 )
 from fuzztui.supervise.processes import last_reason
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.targets import Document, Request, TargetsError, find_targets
 from fuzztui.wire.commands import AddSeed
 from fuzztui.wire.events import Event, InstanceHello
 
@@ -122,6 +123,33 @@ class InProcess:
         )
 
 
+class Spoton(InProcess):
+    """The engine that wants to know which types decide about branches (docs/spoton.md)."""
+
+    def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
+        """Find the code targets, once in the life of a run.
+
+        Queue entries mean what they do by the constants in the document, so it must not change. A
+        failure is a document, too: nothing is aimed at then, and the engine tells why.
+        """
+        if home.targets.exists():
+            return
+        progress("finding the types that decide about branches")
+        try:
+            found = find_targets(Request.of_target(campaign.target), progress)
+        except TargetsError as e:
+            found = Document((), "", notes=(f"the analysis failed: {e}",))
+        try:
+            replace_text(home.targets, found.dumps())
+        except OSError as e:
+            raise SupervisorError(f"{e.filename or home.targets}: {e.strerror or e}") from None
+
+    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
+        """Name the document in the spec."""
+        engine = {**campaign.engine, "targets": str(home.targets)}
+        return super().prepare(replace(campaign, engine=engine), home, index)
+
+
 def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
     """Write the ``spec.json`` of the instance whose directory that is. Raises OSError."""
     spec = {
@@ -150,6 +178,7 @@ def _text(campaign: Campaign) -> dict[str, Any]:
 
 _LAUNCHERS: Mapping[str, Launcher] = {
     "zest": InProcess(),
+    "spoton": Spoton(),
     "text": InProcess(),
     "mu2": InProcess(signal.SIGUSR2),
     "afl": AflFuzz(),

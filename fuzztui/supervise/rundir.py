@@ -68,6 +68,11 @@ class RunDir:
         return self.out / ".pool"
 
     @property
+    def targets(self) -> Path:
+        """The code targets and constants that were found before the first start (spoton)."""
+        return self.path / "targets.json"
+
+    @property
     def mutants(self) -> Path:
         """What there is of the mutants of a campaign that fuzzes them first."""
         return self.path / "mutants"

@@ -202,7 +202,7 @@ def test_table(tmp_path: Path) -> None:
         ('[oracle]\nmessage = "x"\nalways = true', "text", "oracle.always", "oracle.against"),
         ('[oracle]\nagainst = "tomli"', "text", "oracle.against", "module:function"),
         ('[oracle]\nmesage = "x"', "text", "oracle.mesage", 'did you mean "message"'),
-        ('[oracle]\nmessage = "x"', "mu2", "oracle", "engine.kind = zest or text"),
+        ('[oracle]\nmessage = "x"', "mu2", "oracle", "engine.kind = zest or spoton or text"),
         (
             '[oracle]\nagainst = "json:loads"\n[campaign]\nbudget = "1h"\n'
             '[mutants]\nsources = ["json"]',

@@ -1,0 +1,75 @@
+"""Making structured inputs from choices: ``@generator``, and generators that are ready to use.
+
+Each ready one makes things that are mostly as they should be; ``erroneous`` is how probable a
+mistake is in each part of them (the paper's .003).
+"""
+
+from fuzztui.engines.core.source import Rejected, Source
+from fuzztui.engines.generators.archives import Tar, Zip, gen_tar, gen_zip
+from fuzztui.engines.generators.aws import (
+    Item,
+    S3Event,
+    S3Object,
+    gen_item,
+    gen_s3_event,
+    gen_s3_object,
+)
+from fuzztui.engines.generators.dates import gen_date, gen_datetime, gen_timedelta
+from fuzztui.engines.generators.documents import (
+    Csv,
+    Json,
+    Xml,
+    gen_csv,
+    gen_json,
+    gen_value,
+    gen_xml,
+)
+from fuzztui.engines.generators.images import (
+    Pixels,
+    Png,
+    Ppm,
+    gen_image,
+    gen_pixels,
+    gen_png,
+    gen_ppm,
+)
+from fuzztui.engines.generators.scope import generator, made_by
+from fuzztui.engines.generators.text import gen_number, gen_path, gen_text, gen_word
+
+__all__ = [
+    "Csv",
+    "Item",
+    "Json",
+    "Pixels",
+    "Png",
+    "Ppm",
+    "Rejected",
+    "S3Event",
+    "S3Object",
+    "Source",
+    "Tar",
+    "Xml",
+    "Zip",
+    "gen_csv",
+    "gen_date",
+    "gen_datetime",
+    "gen_image",
+    "gen_item",
+    "gen_json",
+    "gen_number",
+    "gen_path",
+    "gen_pixels",
+    "gen_png",
+    "gen_ppm",
+    "gen_s3_event",
+    "gen_s3_object",
+    "gen_tar",
+    "gen_text",
+    "gen_timedelta",
+    "gen_value",
+    "gen_word",
+    "gen_xml",
+    "gen_zip",
+    "generator",
+    "made_by",
+]

@@ -1,0 +1,137 @@
+"""What AWS's S3 and DynamoDB hold and tell: plain objects, no library of theirs is needed."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NewType
+
+from fuzztui.engines.core.source import Source
+from fuzztui.engines.generators.dates import gen_datetime
+from fuzztui.engines.generators.odds import ERRONEOUS, mistake
+from fuzztui.engines.generators.scope import generator
+from fuzztui.engines.generators.text import gen_number, gen_path, gen_text, gen_word
+
+__all__ = ["Item", "S3Event", "S3Object", "gen_item", "gen_s3_event", "gen_s3_object"]
+
+Item = NewType("Item", dict[str, Any])
+"""A DynamoDB item in its JSON form: ``{"name": {"S": "..."}, "grade": {"N": "1.5"}}``."""
+
+S3Event = NewType("S3Event", dict[str, Any])
+"""What a Lambda function is called with when an object was put into a bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class S3Object:
+    """An object in a bucket."""
+
+    bucket: str
+    key: str
+    body: bytes
+    content_type: str
+    last_modified: datetime.datetime
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+def _text(r: Source) -> bytes:
+    return gen_text(r).encode()
+
+
+@generator
+def gen_s3_object(
+    r: Source,
+    *,
+    bucket: str = "bucket",
+    body: Callable[[Source], bytes] = _text,
+    key: Callable[[Source], str] | None = None,
+    content_types: Sequence[str] = ("text/plain", "image/png", "application/zip", "text/csv"),
+    erroneous: float = ERRONEOUS,
+) -> S3Object:
+    """An object of what ``body`` makes, under what ``key`` makes (default: a path)."""
+    name = key(r) if key is not None else str(gen_path(r)).lstrip("/")
+    content_type = r.choose(content_types)
+    metadata = {gen_word(r): gen_text(r, most=2, erroneous=0) for _ in r.more(0, 3, continues=0.4)}
+    if mistake(r, erroneous):
+        content_type = r.choose(["", "*/*", "text", "application/x-unknown"])
+    return S3Object(bucket, name, body(r), content_type, gen_datetime(r), metadata)
+
+
+@generator(S3Event)
+def gen_s3_event(r: Source, objects: Sequence[S3Object], *, most: int = 3) -> S3Event:
+    """An event about some of the ``objects`` (one made up if there are none)."""
+    records = [_record(r, r.choose(objects) if objects else gen_s3_object(r))]
+    records += [_record(r, r.choose(objects)) for _ in r.more(0, most - 1 if objects else 0)]
+    return S3Event({"Records": records})
+
+
+@generator
+def _record(r: Source, thing: S3Object) -> dict[str, Any]:
+    name = r.choose(["ObjectCreated:Put", "ObjectCreated:Copy", "ObjectRemoved:Delete"])
+    return {
+        "eventVersion": "2.1",
+        "eventSource": "aws:s3",
+        "awsRegion": "us-east-1",
+        "eventTime": thing.last_modified.isoformat(),
+        "eventName": name,
+        "s3": {
+            "s3SchemaVersion": "1.0",
+            "bucket": {"name": thing.bucket, "arn": f"arn:aws:s3:::{thing.bucket}"},
+            "object": {
+                "key": thing.key,
+                "size": len(thing.body),
+                "eTag": f"{r.below(1 << 64):016x}",
+            },
+        },
+    }
+
+
+@generator(Item)
+def gen_item(
+    r: Source,
+    *,
+    keys: Mapping[str, str] | None = None,
+    most: int = 5,
+    depth: int = 1,
+    erroneous: float = ERRONEOUS,
+) -> Item:
+    """An item. ``keys``: attributes that each has, and their types: ``{"id": "S", "n": "N"}``.
+
+    ``depth``: of lists and maps in it. A mistake: an attribute is missing, or of another type.
+    """
+    item = {name: _attribute(r, kind, depth) for name, kind in (keys or {"id": "S"}).items()}
+    for _ in r.more(0, most):
+        item[gen_word(r)] = _attribute(r, r.choose(_KINDS if depth else _FLAT), depth)
+    if mistake(r, erroneous):
+        name = r.choose(list(item))
+        if r.boolean():
+            del item[name]
+        else:
+            item[name] = _attribute(r, r.choose(_FLAT), 0)
+    return Item(item)
+
+
+_FLAT = ("S", "N", "BOOL", "NULL", "SS", "NS")
+_KINDS = (*_FLAT, "L", "M")
+
+
+@generator
+def _attribute(r: Source, kind: str, depth: int) -> dict[str, Any]:
+    if kind == "N":
+        return {"N": gen_number(r, erroneous=0)}
+    if kind == "BOOL":
+        return {"BOOL": r.boolean()}
+    if kind == "NULL":
+        return {"NULL": True}
+    if kind in ("SS", "NS"):
+        one = gen_word if kind == "SS" else _whole
+        return {kind: list(dict.fromkeys(one(r) for _ in r.more(1, 4)))}
+    if kind in ("L", "M") and depth > 0:
+        inner = [_attribute(r, r.choose(_FLAT), depth - 1) for _ in r.more(0, 4)]
+        return {"L": inner} if kind == "L" else {"M": {gen_word(r): value for value in inner}}
+    return {"S": gen_text(r, most=4)}
+
+
+@generator
+def _whole(r: Source) -> str:
+    return str(r.integer(-1000, 1000))

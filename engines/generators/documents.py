@@ -1,0 +1,132 @@
+"""CSV, JSON and XML as texts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from fuzztui.engines.core.source import Source
+from fuzztui.engines.generators.odds import ERRONEOUS, mistake
+from fuzztui.engines.generators.scope import generator
+from fuzztui.engines.generators.text import gen_number, gen_text, gen_word
+
+__all__ = ["Csv", "Json", "Xml", "gen_csv", "gen_json", "gen_value", "gen_xml"]
+
+
+class Csv(str):
+    """A table; a type of its own, so that it can be aimed at."""
+
+    __slots__ = ()
+
+
+class Json(str):
+    """A JSON document."""
+
+    __slots__ = ()
+
+
+class Xml(str):
+    """An XML document."""
+
+    __slots__ = ()
+
+
+def _spoilt(r: Source, text: str) -> str:
+    """The text with a piece cut out, doubled, or something else in its place."""
+    at = r.below(len(text) + 1)
+    end = min(len(text), at + r.integer(1, 4))
+    return text[:at] + r.choose(["", text[at:end] * 2, "\0", '"', "<", ",", "\ufffd"]) + text[end:]
+
+
+@generator
+def gen_csv(
+    r: Source,
+    *,
+    columns: Sequence[str] = (),
+    cell: Callable[[Source], str] | None = None,
+    rows: int = 8,
+    erroneous: float = ERRONEOUS,
+) -> Csv:
+    """A table of up to so many ``rows`` below a head of ``columns`` (default: made up).
+
+    ``cell`` makes what is in it (default: words and numbers).
+    """
+    head = list(columns) or [gen_word(r) for _ in r.more(1, 6)]
+    out = io.StringIO()
+    writer = csv.writer(out, r.choose(["unix", "excel"]))
+    writer.writerow(head)
+    for _ in r.more(0, rows, continues=0.85):
+        writer.writerow(_row(r, len(head), cell or _cell, erroneous))
+    text = out.getvalue()
+    return Csv(_spoilt(r, text) if mistake(r, erroneous) else text)
+
+
+@generator
+def _row(r: Source, width: int, cell: Callable[[Source], str], erroneous: float) -> list[str]:
+    cells = [cell(r) for _ in range(width)]
+    return cells[: r.below(width + 1)] if mistake(r, erroneous) else cells
+
+
+@generator
+def _cell(r: Source) -> str:
+    return gen_number(r) if r.boolean() else gen_text(r, most=3)
+
+
+@generator
+def gen_value(r: Source, *, depth: int = 3) -> Any:
+    """What JSON can hold, at most ``depth`` lists and objects deep."""
+    kind = r.below(8 if depth > 0 else 6)
+    if kind < 2:
+        return gen_text(r, most=3)
+    if kind == 2:
+        return r.integer(-1000, 1000)
+    if kind == 3:
+        return round(r.real(-1000, 1000), r.below(4))
+    if kind < 6:
+        return r.choose([None, True, False])
+    if kind == 6:
+        return [gen_value(r, depth=depth - 1) for _ in r.more(0, 6)]
+    return {gen_word(r): gen_value(r, depth=depth - 1) for _ in r.more(0, 6)}
+
+
+@generator
+def gen_json(
+    r: Source,
+    *,
+    value: Callable[[Source], Any] = gen_value,
+    erroneous: float = ERRONEOUS,
+) -> Json:
+    """A document of what ``value`` makes."""
+    text = json.dumps(value(r), ensure_ascii=r.boolean(), indent=r.choose([None, 1]))
+    return Json(_spoilt(r, text) if mistake(r, erroneous) else text)
+
+
+@generator
+def gen_xml(
+    r: Source, *, names: Sequence[str] = (), depth: int = 4, erroneous: float = ERRONEOUS
+) -> Xml:
+    """A document whose elements have these ``names`` (default: made up)."""
+    text = '<?xml version="1.0" encoding="UTF-8"?>\n' if r.boolean() else ""
+    text += _element(r, names, depth)
+    return Xml(_spoilt(r, text) if mistake(r, erroneous) else text)
+
+
+@generator
+def _element(r: Source, names: Sequence[str], depth: int) -> str:
+    name = r.choose(names) if names else "x" + gen_word(r, high=5)
+    attributes = {f"a{gen_word(r, high=3)}": gen_text(r, most=2, erroneous=0) for _ in r.more(0, 3)}
+    head = name + "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items())
+    if r.below(4) == 0:
+        return f"<{head}/>"
+    inner = ""
+    for _ in r.more(0, 5, continues=0.6):
+        if depth > 1 and r.boolean():
+            inner += _element(r, names, depth - 1)
+        else:
+            inner += r.weighted([(12, escape(gen_text(r, erroneous=0))), (1, "<!-- x -->"),
+                                 (1, "<![CDATA[<&]]>"), (1, "&amp;")])  # fmt: skip
+    return f"<{head}>{inner}</{name}>"

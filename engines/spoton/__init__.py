@@ -1,0 +1,1 @@
+"""spoton: zest that aims its mutations at the types that decide uncovered branches."""

@@ -1,0 +1,174 @@
+"""spoton (Hussein, McCamant, Whalen: "Generator-Based Fuzzers with Type-Based Targeted
+Mutation"): zest whose mutations aim at the types that decide about uncovered branches.
+
+The same loop, corpus, scheduler and feedback; another form of inputs, another mutator, and a
+feedback that keeps what is left to cover (Algorithm 1, lines 13, 14, 20 and 29).
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, cast
+
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.candidate import Candidate
+from fuzztui.engines.core.context import Context
+from fuzztui.engines.core.corpus import Corpus, Entry
+from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.loop import Parts
+from fuzztui.engines.core.rescue import Unsafe
+from fuzztui.engines.core.stages import Fresh, Mutate, Stage
+from fuzztui.engines.spoton.distances import Distances
+from fuzztui.engines.spoton.feedback import Mode, TargetFeedback
+from fuzztui.engines.spoton.figures import TYPES, Figures
+from fuzztui.engines.spoton.form import TypedInput
+from fuzztui.engines.spoton.kin import Kin
+from fuzztui.engines.spoton.mutator import Choices, TypedMutator
+from fuzztui.engines.spoton.source import Annotated
+from fuzztui.engines.spoton.targets import Document, Targets, read_document
+from fuzztui.engines.zest import engine as zest
+
+__all__ = ["FORM", "build"]
+
+FORM: Final = TypedInput
+"""The form of its inputs (``engines/worker.py``)."""
+
+
+class Sometimes:
+    """A stage that proposes what another one does for a share of the trials."""
+
+    def __init__(self, stage: Stage, corpus: Corpus, rng: random.Random, share: float) -> None:
+        self._stage, self._corpus = stage, corpus
+        self._random, self._share = rng.random, share
+
+    def propose(self) -> Candidate | None:
+        """Its proposal; nothing before there is a corpus to be turned from."""
+        if not self._corpus.entries or self._random() >= self._share:
+            return None
+        return self._stage.propose()
+
+
+def build(context: Context) -> Parts:
+    """The parts of a spoton engine."""
+    spec, rng, form = context.spec, context.rng, context.executor.form
+    if not isinstance(form, TypedInput):
+        raise Refusal(
+            'target.generator is missing: engine.kind = "spoton" mutates the choices of a'
+            ' generator; name one, or use engine.kind = "zest"'
+        )
+    form.on_drawn = context.journal.rewrite
+    settings = _Settings(spec.engine.options)
+    base = zest.build(context)
+    feedback = TargetFeedback(
+        Targets(settings.document, _where(context)), Distances(rng), base.coverage, settings.mode
+    )
+    kin = Kin(form.stacks, settings.aliases)
+    mutator = TypedMutator(
+        rng,
+        Choices(_annotating(context, form)),
+        form.expect,
+        feedback.distances,
+        kin,
+        targeted=settings.targeted,
+    )
+    figures = Figures(spec.dir / TYPES, feedback, lambda: mutator.targeted, context.store.replace)
+    fresh = Sometimes(Fresh(rng, choices=True), base.corpus, rng, settings.fresh)
+    stages: list[Stage] = []
+    for stage in base.stages:
+        if isinstance(stage, Mutate):
+            stages += [fresh, Mutate(base.corpus, base.scheduler, mutator)]
+        else:
+            stages.append(stage)
+
+    def on_modules() -> None:
+        kin.forget()
+        for name in feedback.renew():
+            context.log.say(
+                "warning",
+                f"module {name} is not what it was when its types were analysed: its branches"
+                " are no code targets; start a new run to have it analysed again",
+            )
+
+    def tick() -> None:
+        if context.journal.words[j.STOP]:
+            figures.write()
+        figures.tick()
+
+    on_modules()
+    if not context.journal.words[j.TRIAL] and not any(t.types for t in settings.document.targets):
+        why = "; ".join(settings.document.notes[:3]) or "it has found no branch that a type decides"
+        context.log.say(
+            "warning",
+            "no mutation aims at a type, all are random:"
+            f" {why} (fuzztui targets shows what is known)",
+        )
+    return replace(
+        base,
+        stages=stages,
+        feedbacks=[feedback, *base.feedbacks],
+        before=feedback.begin,
+        on_modules=on_modules,
+        tick=tick,
+        finish=figures.write,
+    )
+
+
+class _Settings:
+    """The engine's keys, with the campaign file's defaults."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.targeted = _part(options, "targeted", 0.5)
+        self.fresh = _part(options, "fresh", 0.05)
+        mode = options.get("distances", "frontier")
+        if mode not in ("frontier", "global"):
+            raise Refusal(f"engine.distances = {mode!r:.60}: choose frontier or global")
+        self.mode = cast("Mode", mode)
+        aliases = options.get("aliases") or {}
+        if not isinstance(aliases, dict):
+            raise Refusal(f"engine.aliases must be a table of type names, not {aliases!r:.60}")
+        self.aliases = {str(k): str(v) for k, v in aliases.items()}
+        file = options.get("targets")
+        self.document = read_document(Path(file)) if file else Document({})
+
+
+def _part(options: Mapping[str, Any], key: str, default: float) -> float:
+    value = options.get(key, default)
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        raise Refusal(f"engine.{key} = {value!r:.60}: a part is from 0 to 1")
+    return float(value)
+
+
+def _where(context: Context) -> Callable[[str], tuple[str, int] | None]:
+    """Of a module that is loaded: the hash of its source and its first cell."""
+    modules = context.application.table.modules
+
+    def where(name: str) -> tuple[str, int] | None:
+        module = modules.get(name)
+        return None if module is None else (module.sha, module.base)
+
+    return where
+
+
+def _annotating(context: Context, form: TypedInput) -> Callable[[Entry], Annotated | None]:
+    """Learns what an entry's choices are, under the guard and the journal.
+
+    For the journal it is an entry that is run again: one that kills the worker is left out.
+    """
+    executor, journal = context.executor, context.journal
+    unsafe = Unsafe(context.spec.dir).load()
+
+    def annotate(entry: Entry) -> Annotated | None:
+        if entry.id in unsafe:
+            return None
+        executor.fixture.restore()
+        again = Candidate(entry.data, j.REBUILD, entry.id)
+        journal.begin(time.monotonic_ns(), again, counts=False)
+        found = executor.guarded(lambda: form.annotate(entry.data), None)
+        journal.end()
+        return found
+
+    return annotate

@@ -1,0 +1,107 @@
+"""What is left to cover, kept up to date as the corpus grows; it judges nothing."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from fuzztui.engines.core.candidate import Candidate
+from fuzztui.engines.core.corpus import Entry
+from fuzztui.engines.core.executor import Execution
+from fuzztui.engines.core.feedback import CoverageFeedback
+from fuzztui.engines.spoton.distances import Distances, label_of
+from fuzztui.engines.spoton.mutator import TYPED
+from fuzztui.engines.spoton.targets import CodeTarget, Targets
+
+__all__ = ["Mode", "TargetFeedback"]
+
+Mode = Literal["frontier", "global"]
+
+_EACH: Final = 32
+"""Trials between two that are asked which decisions they came to."""
+
+
+class TargetFeedback:
+    """Comes before the coverage feedback: what is new to that is new here.
+
+    Algorithm 1, line 29: what is covered is no target any more. Here distances are made anew when
+    that happens, from the targets that are left and, in the mode "frontier", lie on it.
+    """
+
+    def __init__(
+        self, targets: Targets, distances: Distances, coverage: CoverageFeedback, mode: Mode
+    ) -> None:
+        self.targets, self.distances = targets, distances
+        self._coverage, self._mode = coverage, mode
+        self._aimed = ""
+        """At what the running trial's candidate aims, as its label has it."""
+        self._trials = 0
+        self.asked = 0
+        """Trials that were asked."""
+        self.reached: dict[str, int] = {}
+        """How many of them came to the decision of a target; by location."""
+        self.pinned = ""
+        """The location of the one target that is aimed at until it is covered."""
+
+    def begin(self, candidate: Candidate) -> None:
+        """A trial begins."""
+        op = candidate.op
+        self._aimed = op[len(TYPED) :].rpartition(",rep:")[0] if op.startswith(TYPED) else ""
+
+    def renew(self) -> list[str]:
+        """Modules were loaded, or a person has said something: aim anew.
+
+        Returns modules that are not what was analysed.
+        """
+        changed = self.targets.place()
+        self.targets.cover(self._coverage.seen)
+        self.distances.aim(self.wanted())
+        return changed
+
+    def wanted(self) -> list[CodeTarget]:
+        """The targets that are aimed at now: pinned, or on the frontier, or any that is left."""
+        targets = self.targets
+        if self.pinned and (number := targets.find(self.pinned)) in targets.uncovered:
+            return targets.with_types([number])
+        if self._mode == "frontier" and (rows := targets.with_types(targets.frontier)):
+            return rows
+        return [t for t in targets.with_types(targets.uncovered) if t.reachable]
+
+    # ------------------------------------------------------- core's feedback
+
+    def judge(self, execution: Execution) -> tuple[str, ...]:
+        """No reasons; now and then what the trial reached is counted."""
+        self._trials += 1
+        if self._trials % _EACH == 0:
+            self.asked += 1
+            for number in self.targets.met(execution.observed):
+                location = self.targets.all[number].location
+                self.reached[location] = self.reached.get(location, 0) + 1
+        return ()
+
+    def keeps(self, execution: Execution, smaller: Execution) -> bool:
+        """There is no news to be lost."""
+        return True
+
+    def learn(self, execution: Execution, entry: Entry) -> None:
+        """Which type was aimed at, if it covered anything new; and what is left."""
+        seen = self._coverage.seen
+        if self._aimed and (new := execution.observed & ~seen):
+            for name, standing in self.distances.standings.items():
+                if label_of(name) == self._aimed:
+                    standing.new_arms += _cells(new)
+        self._cover(seen | execution.observed)
+
+    def recall(self, execution: Execution, entry: Entry) -> bool:
+        """The same after a restart, when nobody aimed."""
+        self._cover(self._coverage.seen | execution.observed)
+        return False
+
+    def _cover(self, seen: int) -> None:
+        if self.targets.cover(seen):
+            self.distances.aim(self.wanted())
+
+
+def _cells(observed: int) -> int:
+    """How many cells an observation has."""
+    size = observed.bit_length() + 7 >> 3
+    return size - observed.to_bytes(size, "little").count(0)

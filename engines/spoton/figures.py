@@ -1,0 +1,120 @@
+"""``.types``: what is known of types and of code targets that are left, for people and restarts.
+
+A JSON object: ``targeted`` (the share of children that aim), ``pinned`` (a location or ""),
+``asked`` (trials that were asked what they reached), ``targets`` and ``uncovered`` (how many there
+are), ``types`` (by name: ``weight factor picks matches misses new_arms``, and of those that matter
+now ``distance probability``), ``left`` (targets that are not covered, those on the frontier first:
+``location frontier reached types``; ``reached`` of ``asked`` trials came to its decision,
+``types`` are ``name distance``, the nearest first).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.engines.spoton.distances import Standing
+from fuzztui.engines.spoton.feedback import TargetFeedback
+
+__all__ = ["TYPES", "Figures"]
+
+TYPES: Final = ".types"
+"""Its name in the instance's directory."""
+
+_TORN: Final = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+_EVERY_S: Final = 1.0
+_MOST: Final = 300
+"""Targets that are told of."""
+_NEAREST: Final = 8
+"""Types of a target that are told of."""
+
+
+class Figures:
+    """Writes them while it runs, and goes on from them after a restart."""
+
+    def __init__(
+        self,
+        file: Path,
+        feedback: TargetFeedback,
+        targeted: Callable[[], float],
+        replace: Callable[[Path, bytes], None],
+    ) -> None:
+        """``replace`` writes a file, or raises OSError. What the file has is taken over."""
+        self._file, self._replace = file, replace
+        self._feedback, self._targeted = feedback, targeted
+        self._due = 0.0
+        self._written: dict[str, Any] = {}
+        # There may be none yet, or a torn one: then all is counted afresh.
+        with contextlib.suppress(OSError, *_TORN):
+            self._take(json.loads(file.read_bytes()))
+
+    def _take(self, data: Any) -> None:
+        standings = {
+            str(name): Standing(**{f.name: _number(row[f.name]) for f in fields(Standing)})
+            for name, row in data["types"].items()
+        }
+        reached = {
+            str(row["location"]): int(row["reached"]) for row in data["left"] if row["reached"]
+        }
+        feedback = self._feedback
+        feedback.asked, feedback.pinned = int(data["asked"]), str(data["pinned"])
+        feedback.reached.update(reached)
+        feedback.distances.standings.update(standings)
+
+    def tick(self) -> None:
+        """Between trials: write what is new, once a second at most."""
+        if time.monotonic() >= self._due:
+            self.write()
+
+    def write(self) -> None:
+        """Write it, if there is anything new; a full disk costs this state of it only."""
+        self._due = time.monotonic() + _EVERY_S
+        data = self.data()
+        if data != self._written:
+            try:
+                self._replace(self._file, json.dumps(data).encode())
+            except OSError:
+                return
+            self._written = data
+
+    def data(self) -> dict[str, Any]:
+        """What is written."""
+        feedback = self._feedback
+        targets, distances = feedback.targets, feedback.distances
+        types: dict[str, dict[str, Any]] = {}
+        for name, standing in distances.standings.items():
+            types[name] = asdict(standing)
+            if name in distances.now:
+                types[name]["distance"] = distances.now[name]
+                types[name]["probability"] = round(distances.probability(name), 6)
+        first = sorted(targets.uncovered, key=lambda n: (n not in targets.frontier, n))
+        return {
+            "targeted": self._targeted(),
+            "pinned": feedback.pinned,
+            "asked": feedback.asked,
+            "targets": len(targets.all),
+            "uncovered": len(targets.uncovered),
+            "types": types,
+            "left": [self._left(number) for number in first[:_MOST]],
+        }
+
+    def _left(self, number: int) -> dict[str, Any]:
+        target = self._feedback.targets.all[number]
+        nearest = sorted(target.types.items(), key=lambda item: (item[1], item[0]))
+        return {
+            "location": target.location,
+            "frontier": number in self._feedback.targets.frontier,
+            "reached": self._feedback.reached.get(target.location, 0),
+            "types": [{"name": n, "distance": d} for n, d in nearest[:_NEAREST]],
+        }
+
+
+def _number(value: Any) -> Any:
+    if type(value) not in (int, float) or not 0 <= value < 1e18:
+        raise ValueError(f"{value!r:.40} is no number")
+    return value

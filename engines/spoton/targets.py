@@ -1,0 +1,161 @@
+"""Code targets: which arms of branches are left, and which types decide about them.
+
+``targets.json`` is made by the static phase (``fuzztui/targets``; docs/spoton.md tells what is in
+it). What lies on the *frontier*, its decision taken but this arm never, is what an input can
+be expected to cover next.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from fuzztui.engines.core.errors import Refusal
+
+__all__ = ["CodeTarget", "Document", "Targets", "read_document"]
+
+_HANDLER: Final = "except"
+"""An arm that none beside it tells of: most of the time no handler is run at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTarget:
+    """An arm of a branch. Cells are those of the coverage map, 0 being the module's first one
+    as long as it is not loaded.
+    """
+
+    location: str
+    module: str
+    decision: int
+    """Those of a module with the same number are the arms of one branch."""
+    arm: str
+    cells: tuple[int, ...]
+    """Any of them tells that it is covered."""
+    within: tuple[int, ...]
+    """Any of them tells that the block was entered which the branch is in."""
+    reachable: bool
+    """May it be reached from the entry point, as far as the static phase can tell?"""
+    types: Mapping[str, int]
+    """Distance of each influencing type, in steps of the data flow; 0 is nearest."""
+
+    def placed(self, base: int) -> CodeTarget:
+        """The same where the module's cells begin at ``base``."""
+        return replace(
+            self,
+            cells=tuple(base + cell for cell in self.cells),
+            within=tuple(base + cell for cell in self.within),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What ``targets.json`` says."""
+
+    modules: Mapping[str, str]
+    """The hash of each module's source when it was analysed."""
+    targets: tuple[CodeTarget, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What should be known of it, in words."""
+
+
+def read_document(file: Path) -> Document:
+    """Read ``targets.json``. Raises :class:`Refusal` with what is wrong."""
+    try:
+        data = json.loads(file.read_bytes())
+        modules = {str(m["name"]): str(m["sha"]) for m in data["modules"]}
+        targets = tuple(
+            CodeTarget(
+                location=str(t["location"]),
+                module=str(t["module"]),
+                decision=int(t["decision"]),
+                arm=str(t["arm"]),
+                cells=tuple(map(int, t["cells"])),
+                within=tuple(map(int, t.get("within", ()))),
+                reachable=bool(t.get("reachable", True)),
+                types={str(x["name"]): max(0, int(x["distance"])) for x in t["types"]},
+            )
+            for t in data["targets"]
+        )
+        notes = tuple(map(str, data.get("notes", ())))
+    except OSError as e:
+        raise Refusal(f"{file}: {e.strerror or e}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+        raise Refusal(f"{file} is not a targets.json: {type(e).__name__}: {e}") from None
+    return Document(modules, targets, notes)
+
+
+class Targets:
+    """The targets of the modules that are loaded, numbered, and what is covered of them."""
+
+    def __init__(self, document: Document, loaded: Callable[[str], tuple[str, int] | None]) -> None:
+        """``loaded(module)``: hash of its source and its first cell; None: it is not there."""
+        self._document, self._loaded = document, loaded
+        self._waiting = set(document.modules)
+        self.all: list[CodeTarget] = []
+        self._beside: list[list[int]] = []
+        """By target: the cells that tell that its decision was met."""
+        self.uncovered: set[int] = set()
+        self.frontier: set[int] = set()
+
+    def place(self) -> list[str]:
+        """Take notice of modules that were loaded meanwhile.
+
+        Returns those that are not what was analysed: their targets are left out.
+        """
+        placed: dict[str, int] = {}
+        changed: list[str] = []
+        for name in sorted(self._waiting):
+            at = self._loaded(name)
+            if at is None:
+                continue
+            self._waiting.discard(name)
+            sha, base = at
+            if sha == self._document.modules[name]:
+                placed[name] = base
+            else:
+                changed.append(name)
+        new = [t.placed(placed[t.module]) for t in self._document.targets if t.module in placed]
+        arms: dict[tuple[str, int], list[int]] = {}
+        for target in new:
+            arms.setdefault((target.module, target.decision), []).extend(target.cells)
+        for target in new:
+            self.uncovered.add(len(self.all))
+            self.all.append(target)
+            beside = arms[target.module, target.decision]
+            alone = target.arm == _HANDLER or len(beside) == len(target.cells)
+            self._beside.append([*beside, *target.within] if alone else beside)
+        return changed
+
+    def cover(self, seen: int) -> bool:
+        """``seen``: all cells that are covered, 8 bits each. True: what is left has changed."""
+        cells = _bytes(seen)
+        left = {n for n in self.uncovered if not _any(cells, self.all[n].cells)}
+        frontier = {n for n in left if _any(cells, self._beside[n])}
+        changed = left != self.uncovered or frontier != self.frontier
+        self.uncovered, self.frontier = left, frontier
+        return changed
+
+    def met(self, observed: int) -> list[int]:
+        """Targets of the frontier whose decision an input came to."""
+        cells = _bytes(observed)
+        return [n for n in self.frontier if _any(cells, self._beside[n])]
+
+    def with_types(self, numbers: Iterable[int]) -> list[CodeTarget]:
+        """Those of them that some type decides about, in their order."""
+        return [self.all[n] for n in sorted(numbers) if self.all[n].types]
+
+    def find(self, location: str) -> int | None:
+        """The number of the target there, if there is one."""
+        return next((n for n, t in enumerate(self.all) if t.location == location), None)
+
+
+def _bytes(cells: int) -> bytes:
+    return cells.to_bytes(cells.bit_length() + 7 >> 3, "little")
+
+
+def _any(cells: bytes, wanted: Iterable[int]) -> bool:
+    size = len(cells)
+    return any(cell < size and cells[cell] for cell in wanted)

@@ -1,0 +1,115 @@
+"""The child process: a request on stdin, lines of JSON on stdout.
+
+``{"progress": words}`` now and then; last ``{"document": file}`` or ``{"error": words}``.
+Arguments: the directory for caches; without one, nothing is kept but the document.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from fuzztui import __version__
+from fuzztui.targets.application import Application, gather
+from fuzztui.targets.document import VERSION
+from fuzztui.targets.request import Request, TargetsError
+
+_DEEPEST = 5000
+
+_MOST_KEPT = 64
+"""Documents in the cache."""
+
+
+def main(arguments: list[str]) -> int:
+    """Answer one request."""
+    gc.set_threshold(200_000, 30, 30)  # as mypy's own command: its trees are large and stay
+    sys.setrecursionlimit(_DEEPEST)  # long sums are deep trees
+    (directory,) = map(Path, arguments)
+    request = Request.loads(sys.stdin.read())
+    try:
+        application = gather(request, _progress)
+        file = directory / "targets" / f"{_key(request, application)}.json"
+        if not file.is_file():
+            with _alone(directory):
+                _write(file, request, application, directory)
+        _say(document=str(file))
+    except TargetsError as e:
+        _say(error=str(e))
+    except OSError as e:
+        _say(error=f"{e.filename or directory}: {e.strerror or e}")
+    return 0
+
+
+def _say(**words: str) -> None:
+    print(json.dumps(words), flush=True)
+
+
+def _progress(words: str) -> None:
+    _say(progress=words)
+
+
+def _key(request: Request, application: Application) -> str:
+    """What the document depends on: sources, request, what is installed, and ourselves."""
+    found = hashlib.sha256()
+    ours = sorted(Path(__file__).parent.glob("*.py"))
+    installed = sorted(
+        entry.name
+        for directory in application.interpreter.path
+        if Path(directory).is_dir()
+        for entry in Path(directory).glob("*.dist-info")
+    )
+    sources = [*application.sources.values(), *application.around.values()]
+    about = [
+        VERSION,
+        __version__,
+        version("mypy"),
+        request.dumps(),
+        application.interpreter.version,
+    ]
+    about += [installed, application.observed, [(s.name, str(s.file), s.sha) for s in sources]]
+    found.update(json.dumps(about, sort_keys=True).encode())
+    for file in ours:
+        found.update(file.read_bytes())
+    return found.hexdigest()[:32]
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """One analysis at a time: mypy's cache is not made for two, nor is memory."""
+    with (directory / "targets.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            _progress("waiting for another analysis to end")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _write(file: Path, request: Request, application: Application, directory: Path) -> None:
+    from fuzztui.targets.analyse import analyse  # with mypy, which takes a second
+
+    document = analyse(
+        application,
+        request.python,
+        cache=str(directory / "mypy"),
+        control=request.control,
+        progress=_progress,
+    )
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    new = file.with_suffix(f".{os.getpid()}")
+    new.write_text(document.dumps(), "utf-8")
+    new.replace(file)
+    for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MOST_KEPT:]:
+        old.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

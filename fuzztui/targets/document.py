@@ -1,0 +1,201 @@
+"""``targets.json``: code targets and their influencing types, for the engine and for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["VERSION", "Constant", "Document", "DocumentError", "Influence", "Target", "Text"]
+
+VERSION = 1
+
+
+class DocumentError(Exception):
+    """What is wrong with a document, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """A type that influences a target, and how many steps of computation it is away."""
+
+    name: str
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A module as it was analysed. ``sha``: 16 hexadecimal digits of its source's SHA-256."""
+
+    name: str
+    file: str
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One arm of a branch. Cells are counted from the first one of the module."""
+
+    location: str
+    """``package/module.py:LINE:ARM``; where that is not unique, with the column before the arm."""
+    module: str
+    function: str
+    line: int
+    column: int
+    """From 0."""
+    arm: str
+    decision: int
+    """Targets with the same number are the arms of one branch."""
+    cells: tuple[int, ...]
+    """It is covered when any of them is."""
+    within: tuple[int, ...]
+    """The block that the branch is in was entered when any of them is covered."""
+    reachable: bool
+    """May the entry point reach it?"""
+    types: tuple[Influence, ...]
+    """The nearest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant, how it is used, and where it was met first (``package/module.py:LINE``)."""
+
+    value: str | bytes | int
+    context: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """All that the static phase knows of an application."""
+
+    application: tuple[str, ...]
+    python: str
+    modules: tuple[Text, ...] = ()
+    targets: tuple[Target, ...] = ()
+    types: tuple[Influence, ...] = ()
+    """One distance for each type: the paper's D."""
+    constants: tuple[Constant, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    """What should be known of it, in words."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is written; constants by kind."""
+        by_kind: dict[str, list[dict[str, Any]]] = {"str": [], "bytes": [], "int": []}
+        for c in self.constants:
+            value = {"hex": c.value.hex()} if isinstance(c.value, bytes) else {"value": c.value}
+            by_kind[type(c.value).__name__].append({**value, "context": c.context, "at": c.at})
+        return {
+            "version": VERSION,
+            "application": list(self.application),
+            "python": self.python,
+            "modules": [{"name": m.name, "file": m.file, "sha": m.sha} for m in self.modules],
+            "targets": [_target_to_json(t) for t in self.targets],
+            "types": _influences_to_json(self.types),
+            "constants": by_kind,
+            "notes": list(self.notes),
+        }
+
+    def dumps(self) -> str:
+        """The file: a line for each target, type and constant, the same ones for the same input."""
+        return _lines(self.to_json(), "") + "\n"
+
+    @classmethod
+    def loads(cls, text: str | bytes) -> Document:
+        """Read a file. Raises :class:`DocumentError` in words that name the key."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as e:
+            raise DocumentError(f"it is not a JSON file: {e}") from None
+        version = data.get("version") if isinstance(data, dict) else None
+        if version != VERSION:
+            raise DocumentError(
+                f"version is {version!r:.40}, but this fuzztui reads {VERSION}: make it again"
+            )
+        return cls(
+            application=_list(data, "application", str),
+            python=str(data.get("python", "")),
+            modules=_list(data, "modules", lambda m: Text(m["name"], m["file"], m["sha"])),
+            targets=_list(data, "targets", _target_from_json),
+            types=_list(data, "types", _influence),
+            constants=tuple(
+                constant
+                for kind in ("str", "bytes", "int")
+                for constant in _list(data.get("constants"), kind, _constant)
+            ),
+            notes=_list(data, "notes", str),
+        )
+
+
+def _lines(value: Any, indent: str) -> str:
+    """Indented JSON in which what holds nothing but plain values and types takes one line."""
+    flat = json.dumps(value, ensure_ascii=False)
+    deep = indent + " "
+    if isinstance(value, dict) and len(flat) > 96:
+        parts = [f"{json.dumps(name)}: {_lines(item, deep)}" for name, item in value.items()]
+        return "{\n" + ",\n".join(deep + part for part in parts) + f"\n{indent}}}"
+    if isinstance(value, list) and len(flat) > 96:
+        return "[\n" + ",\n".join(deep + _lines(item, deep) for item in value) + f"\n{indent}]"
+    return flat
+
+
+def _influences_to_json(types: Sequence[Influence]) -> list[dict[str, Any]]:
+    return [{"name": t.name, "distance": t.distance} for t in types]
+
+
+def _target_to_json(t: Target) -> dict[str, Any]:
+    return {
+        "location": t.location,
+        "module": t.module,
+        "function": t.function,
+        "line": t.line,
+        "column": t.column,
+        "arm": t.arm,
+        "decision": t.decision,
+        "cells": list(t.cells),
+        "within": list(t.within),
+        "reachable": t.reachable,
+        "types": _influences_to_json(t.types),
+    }
+
+
+def _list(data: Any, name: str, make: Callable[[Any], Any]) -> tuple[Any, ...]:
+    items = data.get(name) if isinstance(data, dict) else None
+    if not isinstance(items, list):
+        raise DocumentError(f"{name} must be a list, not {items!r:.40}")
+    found = []
+    for n, item in enumerate(items):
+        try:
+            found.append(make(item))
+        except (KeyError, TypeError, ValueError, AttributeError) as e:
+            words = f"{type(e).__name__}: {e}"
+            raise DocumentError(f"{name}[{n}] is not as it should be ({words})") from None
+    return tuple(found)
+
+
+def _influence(data: Any) -> Influence:
+    return Influence(str(data["name"]), int(data["distance"]))
+
+
+def _constant(data: Any) -> Constant:
+    value = bytes.fromhex(data["hex"]) if "hex" in data else data["value"]
+    if type(value) not in (str, bytes, int):
+        raise ValueError(f"{value!r:.40} is neither a string nor an integer")
+    return Constant(value, str(data["context"]), str(data["at"]))
+
+
+def _target_from_json(data: Any) -> Target:
+    return Target(
+        location=str(data["location"]),
+        module=str(data["module"]),
+        function=str(data["function"]),
+        line=int(data["line"]),
+        column=int(data["column"]),
+        arm=str(data["arm"]),
+        decision=int(data["decision"]),
+        cells=tuple(map(int, data["cells"])),
+        within=tuple(map(int, data.get("within", ()))),
+        reachable=bool(data.get("reachable", True)),
+        types=tuple(map(_influence, data["types"])),
+    )

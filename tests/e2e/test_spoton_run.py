@@ -1,0 +1,250 @@
+"""The spoton engine as a process: what it leaves, repeats, survives, and reaches sooner."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_lab import Lab, events, execs, kill, names, stats, timeless, wait_for, worker_of
+from spoton_lab import document, write_document
+
+APP = """\
+import datetime
+import os
+import time
+from dataclasses import dataclass
+
+
+class Image:
+    def __init__(self, pixels):
+        self.pixels = pixels
+
+
+@dataclass
+class File:
+    name: str
+    image: Image
+    created: datetime.date
+    read: datetime.date
+    modified: datetime.date
+
+
+def year(file):
+    return file.modified.year
+
+
+def run(file: File):
+    if os.environ.get("SLOW"):
+        time.sleep(0.002)
+    if year(file) == 2008:
+        if file.modified.month == 7:
+            return "july"
+        return file.image.pixels
+    return None
+"""
+GENERATORS = """\
+import datetime
+from app import File, Image
+from fuzztui.generators import Source, generator
+
+
+@generator
+def gen_date(r: Source) -> datetime.date:
+    return datetime.date(1900 + r.below(256), 1 + r.below(12), 1 + r.below(28))
+
+
+@generator
+def gen_image(r: Source) -> Image:
+    return Image(r.bytes(PIXELS, each=True))
+
+
+@generator
+def gen_file(r: Source) -> File:
+    name = r.text("abcdef", 1, 8)
+    return File(name, gen_image(r), gen_date(r), gen_date(r), gen_date(r))
+"""
+YEAR, MONTH = (
+    APP[: APP.index(text)].count("\n") + 1 for text in ("if year(file)", "if file.modified")
+)
+TYPES = {
+    YEAR: {"datetime.date": 1, "app.File": 2},
+    MONTH: {"datetime.date": 0, "app.File": 1},
+}
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    made = Lab(tmp_path)
+    yield made
+    made.close()
+
+
+def write(lab: Lab, pixels: int = 40, **more: Any) -> Path:
+    lab.write("app.py", APP)
+    lab.write("gens.py", GENERATORS.replace("PIXELS", str(pixels)))
+    return write_document(lab.root / "targets.json", document("app", APP, TYPES, **more))
+
+
+def spec(
+    lab: Lab, file: Path | str, instance: str = "main", kind: str = "spoton", **top: Any
+) -> Path:
+    engine = {"kind": kind, "targets": str(file), **top.pop("engine", {})}
+    target = {"generator": "gens:gen_file", **top.pop("target", {})}
+    return lab.spec("app:run", instance, engine=engine, target=target, **top)
+
+
+def types(directory: Path) -> dict[str, Any]:
+    found = json.loads((directory / ".types").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+def test_what_it_leaves(lab: Lab) -> None:
+    file = write(lab)
+    assert lab.run(spec(lab, file, budget_trials=3000, engine={"third_party": True})) == 0
+    main = lab.out / "main"
+    assert execs(main) == 3000
+    assert stats(main)["edges_third_party"] == "0"
+    told = types(main)
+    assert told["targets"] == 3  # the inner `if` tells of the outer one
+    assert told["types"]["datetime.date"]["matches"] > 0
+    assert told["asked"] == 3000 // 32
+    ops = " ".join(names(main, "queue"))
+    assert "op:typed:" in ops or told["uncovered"] > 0
+    assert events(main, "instance_hello")[0]["engine"] == "spoton"
+    first = main / "queue" / names(main, "queue")[-1]
+    assert "input: File(name=" in repro(lab, first)
+
+
+def repro(lab: Lab, file: Path) -> str:
+    spec = file.parent.parent / "spec.json"
+    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(file)]
+    return subprocess.run(argv, env=lab.env, capture_output=True, text=True, check=True).stdout
+
+
+def test_two_runs_are_one(lab: Lab) -> None:
+    """By trials, whatever addresses and hashes are; constants among the choices."""
+    constants = {"str": [{"value": "fade"}], "bytes": [], "int": [{"value": 2008}]}
+    file = write(lab, constants=constants)
+    for name, seed in (("a", "1"), ("b", "2")):
+        at = spec(lab, file, "main", budget_trials=1500, sync_dir=str(lab.root / name),
+                  dir=str(lab.root / name / "main"))  # fmt: skip
+        (lab.root / name / "main").mkdir(parents=True)
+        lab.env["PYTHONHASHSEED"] = seed
+        assert lab.run(at) == 0
+    one, two = (timeless(lab.root / name / "main") for name in "ab")
+    assert len(one) > 2
+    assert one == two
+    assert types(lab.root / "a" / "main")["types"] == types(lab.root / "b" / "main")["types"]
+
+
+def test_a_worker_that_is_killed_goes_on(lab: Lab) -> None:
+    file = write(lab)
+    nanny = lab.start(spec(lab, file, budget_trials=1500, target={"env": {"SLOW": "1"}}))
+    main = lab.out / "main"
+    for _ in range(2):
+        wait_for(lambda: worker_of(nanny) and (main / ".types").exists())
+        before = worker_of(nanny)
+        kill(before)
+        wait_for(lambda old=before: worker_of(nanny) not in (0, old) or nanny.poll() is not None)
+    assert nanny.wait(120) == 0
+    assert execs(main) == 1500
+    assert not names(main, "crashes")
+    picks = [row["picks"] for row in types(main)["types"].values()]
+    assert sum(picks) > 100
+
+
+def test_an_input_that_kills_the_worker_is_what_was_drawn(lab: Lab) -> None:
+    """The journal holds the child as it was generated, not its parent's bytes."""
+    file = write(lab)
+    test = "if year(file) == 2008:\n"
+    source = APP.replace(test, f"{test}        os.abort()\n")
+    lab.write("app.py", source)
+    write_document(file, document("app", source, {YEAR: TYPES[YEAR]}))
+    assert lab.run(spec(lab, file, budget_trials=2500, target={"timeout_s": 5.0})) == 0
+    main = lab.out / "main"
+    (crash,) = names(main, "crashes")
+    assert "op:typed:" in crash or "op:havoc" in crash or "op:fresh" in crash
+    lab.write("app.py", source.replace("os.abort()", "return 'the year'"))
+    assert "success: 'the year'" in repro(lab, main / "crashes" / crash)
+
+
+def test_a_generator_that_kills_the_worker(lab: Lab) -> None:
+    file = write(lab)
+    gens = GENERATORS.replace("PIXELS", "40").replace(
+        "    return File(", "    if r.below(256) < 2:\n        os.abort()\n    return File("
+    )
+    lab.write("gens.py", "import os\n" + gens)
+    assert lab.run(spec(lab, file, budget_trials=400)) == 0
+    main = lab.out / "main"
+    assert execs(main) == 400
+    assert len(names(main, "crashes")) == 1  # each time the same cause
+
+
+def test_without_targets_it_says_that_nothing_is_aimed_at(lab: Lab) -> None:
+    write(lab)
+    empty = write_document(
+        lab.root / "none.json", document("app", APP, {}, notes=["the analysis failed: no mypy"])
+    )
+    assert lab.run(spec(lab, empty, budget_trials=200)) == 0
+    said = [e["text"] for e in events(lab.out / "main", "message")]
+    assert any("no mutation aims at a type" in t and "no mypy" in t for t in said)
+    assert types(lab.out / "main")["types"] == {}
+
+
+def test_a_module_that_has_changed(lab: Lab) -> None:
+    file = write(lab)
+    lab.write("app.py", APP + "\n\nMORE = 1\n")
+    assert lab.run(spec(lab, file, budget_trials=100)) == 0
+    said = [e["text"] for e in events(lab.out / "main", "message")]
+    assert any("module app is not what it was" in t for t in said)
+
+
+@pytest.mark.parametrize(
+    ("engine", "target", "words"),
+    [
+        ({}, {"generator": ""}, "target.generator is missing"),
+        ({"targets": "/no/such.json"}, {}, "/no/such.json: No such file"),
+        ({"targeted": 2}, {}, "engine.targeted = 2"),
+        ({"distances": "far"}, {}, "engine.distances"),
+        ({"aliases": 7}, {}, "engine.aliases"),
+    ],
+)
+def test_refusals(lab: Lab, engine: dict[str, Any], target: dict[str, str], words: str) -> None:
+    file = write(lab)
+    assert lab.run(spec(lab, file, engine=engine, target=target)) == 3
+    log = (lab.out / "main" / "worker.log").read_text()
+    assert f"fuzztui: {words}" in log or words in log
+
+
+@pytest.mark.slow
+def test_what_types_decide_is_covered_sooner(lab: Lab) -> None:
+    """Section II in miniature: of 1,200 choices one is the year of the file's last change."""
+    most, repetitions = 4000, 5
+    file = write(lab, pixels=1200)
+    trials: dict[str, list[int]] = {"zest": [], "spoton": []}
+    for kind, needed in trials.items():
+        for seed in range(repetitions):
+            directory = lab.root / kind / f"{seed}"
+            directory.mkdir(parents=True)
+            keys = {"seed": seed, "budget_trials": most, "dir": str(directory)}
+            at = spec(lab, file, "main", kind, engine={"constants": False}, **keys)
+            assert lab.run(at, timeout=300) == 0
+            needed.append(trials_to_year(directory, most))
+    print(trials)
+    assert statistics.median(trials["spoton"]) * 2 <= statistics.median(trials["zest"])
+
+
+def trials_to_year(directory: Path, most: int) -> int:
+    """After how many trials the year's branch was taken: the second entry with new edges."""
+    found = [
+        re.search(r"execs:(\d+)", name) for name in names(directory, "queue") if "+cov" in name
+    ]
+    at = sorted(int(match[1]) for match in found if match)
+    return at[1] if len(at) > 1 else most

@@ -1,0 +1,95 @@
+"""Starting spoton: its keys, and the document of code targets that a run is given once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fuzztui.campaign import CampaignError, load
+from fuzztui.campaign.model import Campaign
+from fuzztui.supervise import engines
+from fuzztui.supervise.engines import launcher_for
+from fuzztui.supervise.rundir import RunDir, prepare_run
+from fuzztui.targets import Document, Request, TargetsError
+
+GOOD = """\
+[target]
+function = "thumbs:collect"
+generator = "gens:gen_files"
+[engine]
+kind = "spoton"
+aliases = { "lib.Body" = "app.S3Object" }
+"""
+
+
+def campaign(tmp_path: Path, text: str = GOOD) -> Campaign:
+    file = tmp_path / "c.toml"
+    file.write_text(text)
+    return load(file, ["campaign.output=" + str(tmp_path / "run")]).campaign
+
+
+def said(tmp_path: Path, text: str) -> str:
+    with pytest.raises(CampaignError) as caught:
+        campaign(tmp_path, text)
+    return "\n".join(map(str, caught.value.problems))
+
+
+def test_keys(tmp_path: Path) -> None:
+    engine = campaign(tmp_path).engine
+    assert engine["aliases"] == {"lib.Body": "app.S3Object"}
+    assert (engine["targeted"], engine["fresh"], engine["distances"]) == (0.5, 0.05, "frontier")
+    assert campaign(tmp_path, GOOD + '[oracle]\nmessage = "internal error"\n').oracle
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('generator = "gens:gen_files"\n', "", "target.generator: is missing"),
+        ("aliases", "targeted = 1.5\naliases", "engine.targeted"),
+        ("aliases", 'distances = "near"\naliases', "engine.distances"),
+        ("aliases", 'dictionary = ["d"]\naliases', "engine.dictionary: unknown key"),
+        ("[engine]", '[text]\ntext = 0.5\n[engine]', "text: is for engine.kind = afl or text"),
+        ("[engine]", '[mutants]\nsources = ["a"]\n[engine]', "mutants: is for engine.kind"),
+    ],
+)  # fmt: skip
+def test_what_it_does_not_take(tmp_path: Path, old: str, new: str, words: str) -> None:
+    assert words in said(tmp_path, GOOD.replace(old, new))
+
+
+def test_targets_are_found_once_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Request] = []
+
+    def found(request: Request, progress: object) -> Document:
+        asked.append(request)
+        return Document(("thumbs",), "3.11", notes=("one",))
+
+    monkeypatch.setattr(engines, "find_targets", found)
+    made = campaign(tmp_path)
+    prepare_run(made.output)
+    home, launcher = RunDir(made.output), launcher_for("spoton")
+    for _ in range(2):
+        launcher.setup(made, home, lambda words: None)
+    assert [r.generator for r in asked] == ["gens:gen_files"]
+    assert json.loads(home.targets.read_text())["notes"] == ["one"]
+    home.instance("main").mkdir()
+    launcher.prepare(made, home, 0)
+    spec = json.loads((home.instance("main") / "spec.json").read_text())
+    assert spec["engine"]["targets"] == str(home.targets)
+
+
+def test_an_analysis_that_fails_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(request: Request, progress: object) -> Document:
+        raise TargetsError("mypy is not to be had")
+
+    monkeypatch.setattr(engines, "find_targets", fails)
+    made = campaign(tmp_path)
+    prepare_run(made.output)
+    home = RunDir(made.output)
+    launcher_for("spoton").setup(made, home, lambda words: None)
+    found = Document.loads(home.targets.read_bytes())
+    assert found.notes == ("the analysis failed: mypy is not to be had",)
+    assert not found.targets
