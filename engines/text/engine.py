@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.candidate import Candidate
 from fuzztui.engines.core.context import Context
 from fuzztui.engines.core.corpus import Entry, SteerError
 from fuzztui.engines.core.errors import Refusal
@@ -19,8 +20,8 @@ from fuzztui.engines.core.executor import Execution
 from fuzztui.engines.core.loop import Parts
 from fuzztui.engines.core.mutate import Havoc
 from fuzztui.engines.core.stages import Mutate
-from fuzztui.engines.core.store import CRASHES, HANGS, entry_ids
-from fuzztui.engines.text.arms import Arms
+from fuzztui.engines.core.store import CRASHES, HANGS, QUEUE, entry_ids
+from fuzztui.engines.text.arms import AT, Arms
 from fuzztui.engines.text.block import BLOCK, Block, Writer
 from fuzztui.engines.text.careful import Careful
 from fuzztui.engines.text.fragments import Fragments
@@ -105,7 +106,7 @@ def build(context: Context) -> Parts:
         without.add(TEMPLATE)
     writer = Writer(spec.dir / BLOCK, settings.block)
     arms = Arms(writer.block, operators.weights, without)
-    _count_crashes(spec.dir, arms)
+    _count_saved(spec.dir, arms)
     publish = _Publish(writer, arms)
     publish()
     mutator = TextMixture(
@@ -116,6 +117,11 @@ def build(context: Context) -> Parts:
         rng=rng,
         fragments=fragments,
     )
+
+    def saved(candidate: Candidate, folder: str) -> None:
+        mutator.saved(candidate, folder)
+        publish()  # it happens seldom, and the next trial may kill the worker
+
     harvest = []
     if syntax is not None and fragments is not None:
         harvest.append(Harvest(Careful(syntax.spans, spec.dir), fragments))
@@ -126,7 +132,7 @@ def build(context: Context) -> Parts:
             for stage in base.stages
         ],
         feedbacks=[*base.feedbacks, *harvest],
-        saved=mutator.saved,
+        saved=saved,
         tick=publish,
         obey=Steers(arms, publish).obey,
     )
@@ -157,11 +163,9 @@ class _Publish:
 
     def __call__(self) -> None:
         trials, changes = self._arms.block.trials, self._arms.changes
-        if changes != self._changes:
-            self._writer.publish(settings=True)
-        elif trials != self._trials:
-            self._writer.publish()
-        self._trials, self._changes = trials, changes
+        settings = changes != self._changes
+        if (settings or trials != self._trials) and self._writer.publish(settings=settings):
+            self._trials, self._changes = trials, changes
 
 
 def _syntax(settings: _Settings, say: Callable[[str, str], None]) -> Syntax | None:
@@ -183,13 +187,19 @@ def _syntax(settings: _Settings, say: Callable[[str, str], None]) -> Syntax | No
     return syntax
 
 
-def _count_crashes(directory: Path, arms: Arms) -> None:
-    """Inputs that killed their worker were saved by its parent: their names tell of them."""
-    saved = [0] * len(arms.block.arms)
-    for folder in (CRASHES, HANGS):
+def _count_saved(directory: Path, arms: Arms) -> None:
+    """What was saved tells by its name what made it: also what a worker saved and then died, before
+    it wrote the block, or what its parent saved for it."""
+    queue, failed = (_saved_by(directory, *folders) for folders in ((QUEUE,), (CRASHES, HANGS)))
+    for arm, found, crashes in zip(arms.block.arms, queue, failed, strict=True):
+        arm.found, arm.crashes = max(arm.found, found), max(arm.crashes, crashes)
+
+
+def _saved_by(directory: Path, *folders: str) -> list[int]:
+    saved = [0] * len(AT)
+    for folder in folders:
         for name in entry_ids(directory / folder).values():
             label = name.partition(",op:")[2].removesuffix(",+cov")
             for number in arms_of(label):
                 saved[number] += 1
-    for arm, count in zip(arms.block.arms, saved, strict=True):
-        arm.crashes = max(arm.crashes, count)
+    return saved

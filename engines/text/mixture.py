@@ -74,10 +74,9 @@ class TextMixture:
         times = 1 << self._rng.below(STACKS)
         for _ in range(times):
             arm, data = self._step(entry, data)
-            if arm >= 0:
+            if arm >= 0 and arm not in stack:
                 arms.did(arm)
-                if arm not in stack:
-                    stack.append(arm)
+                stack.append(arm)
         arms.counted()
         self._stack = stack
         self._made = made = Candidate(data, _label(stack, times), entry.id, self._other)
