@@ -26,7 +26,7 @@ def markdown() -> str:
     titles = {"campaign": "`[campaign]`", "stop": "`[stop]`: further reasons to finish"}
     for table, keys in COMMON.items():
         out += _section(titles[table], keys)
-    out += _section("`[mutants]`: fuzz mutants of the target first (afl, zest)", MUTANTS)
+    out += _section("`[mutants]`: fuzz mutants of the target first (afl, zest, text)", MUTANTS)
     out += _section("`[text]`: mutate inputs as text (afl; text always does)", TEXT)
     out += _section("`[oracle]`: what is a bug beside crashes and hangs (zest, text)", ORACLE)
     for kind in ENGINES:

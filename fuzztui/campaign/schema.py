@@ -523,7 +523,7 @@ TEXTUAL = ("afl", "text")
 JUDGED = ("zest", "text")
 """Engines that take ``[oracle]``."""
 
-FIRST = ("afl", "zest")
+FIRST = ("afl", "zest", "text")
 """Engines that can fuzz mutants of the target first: those that know nothing of mutants."""
 
 COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP}

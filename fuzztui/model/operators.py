@@ -34,6 +34,7 @@ __all__ = [
     "operator_figures",
     "operators_dict",
     "pending_mixtures",
+    "turn_over",
 ]
 
 MILLION = 1_000_000
@@ -44,7 +45,8 @@ FEW = 3
 GRACE_S = 3.0
 """So long after an answer figures may still be of before."""
 
-_LISTS = ("tried", "applied", "found", "crashes", "weights")
+_COUNTS = ("tried", "applied", "found", "crashes")
+_LISTS = (*_COUNTS, "weights")
 
 
 # ------------------------------------------------------------------- folding
@@ -98,21 +100,47 @@ def _goes_on(before: MixtureChange, now: Mixture, adaptive: bool) -> bool:
 
 
 def mixture_set(state: State, status: CommandStatus, name: str, touched: Touched) -> None:
-    """``name`` did what a command asked for: if that was another mixture, note when and who."""
+    """``name`` did what a command asked for: if that was another mixture, note when and who.
+
+    "": the supervisor saw to it while there was no instance.
+    """
     if (command := _mixture_of(status)) is None:
         return
-    mixture = command.mixture
-    state.mixed[name] = MixtureChange(name, *mixture, command.adaptive, state.t, status.by)
-    if figures := state.operators.get(name):
-        # The next figures say so too.
-        state.operators[name] = replace(
-            figures,
-            havoc=mixture.havoc,
-            text=mixture.text,
-            splice=mixture.splice,
-            adaptive=command.adaptive,
-        )
+    mixture, wish = command.mixture, state.mixture
+    if not command.instance and (wish is None or status.t >= wish.t):
+        state.mixture = MixtureChange("", *mixture, command.adaptive, status.t, status.by)
+    settings = {**mixture._asdict(), "adaptive": command.adaptive}
     touched.campaign = True
+    if name:
+        state.mixed[name] = MixtureChange(name, *mixture, command.adaptive, state.t, status.by)
+        if figures := state.operators.get(name):
+            # The next figures say so too.
+            state.operators[name] = replace(figures, **settings)
+    elif state.turned:
+        state.turned = replace(state.turned, **settings)
+
+
+def turn_over(state: State, mutant: str) -> None:
+    """Nobody mutates inputs of that mutant any more: a campaign has thousands of turns."""
+    over = [
+        i.id for i in state.instances.values() if i.mutant == mutant and i.id in state.operators
+    ]
+    for name in over:
+        now, before = state.operators.pop(name), state.turned
+        state.mixed.pop(name, None)
+        both = [now, before] if before else [now]
+        sums = _sums(both)
+        columns = map(list, zip(*sums.values(), strict=True))  # none of no arms
+        counts: dict[str, Any] = dict(zip(_COUNTS, columns, strict=False))
+        weights = dict(zip(now.names, now.weights, strict=True))
+        state.turned = replace(
+            now,
+            instance="",
+            trials=sum(f.trials for f in both),
+            names=list(sums),
+            weights=[weights.get(arm, 0) for arm in sums],
+            **counts,
+        )
 
 
 def _mixture_of(status: CommandStatus) -> SetMixture | None:
@@ -159,24 +187,39 @@ class Arm:
         return MILLION * sure / self.applied if self.applied else 0.0
 
 
+def _every(state: State) -> list[OperatorFigures]:
+    """All that was ever told, what is over as one."""
+    return [*filter(None, (state.turned,)), *list(state.operators.values())]
+
+
 def _living(state: State, instance: str = "") -> list[OperatorFigures]:
-    """Figures of those that still mutate; of all when none does."""
-    every = [f for f in list(state.operators.values()) if not instance or f.instance == instance]
-    return [f for f in every if state.instances[f.instance].state not in ENDED] or every
+    """Figures of those that still mutate; of the last ones when none does."""
+    told = [f for f in list(state.operators.values()) if not instance or f.instance == instance]
+    first = state.stage == "mutants"  # and who fuzzed the target before waits
+    idle = (*ENDED, "waiting") if first else ENDED
+    living = [f for f in told if state.instances[f.instance].state not in idle]
+    if state.turned and not instance and not living and (first or not told):
+        return [state.turned]  # between two turns it is as it was
+    return living or told
 
 
-def arms(state: State) -> dict[str, Arm]:
-    """All arms by name, in the order in which they were first told."""
+def _sums(every: Iterable[OperatorFigures]) -> dict[str, tuple[int, int, int, int]]:
+    """Tried, applied, found, crashes by arm."""
     sums: dict[str, tuple[int, int, int, int]] = {}
-    for names, alike in _alike(list(state.operators.values())):
+    for names, alike in _alike(every):
         tried, applied, found, crashes = (
             [sum(column) for column in zip(*(getattr(f, name) for f in alike), strict=True)]
-            for name in _LISTS[:4]
+            for name in _COUNTS
         )
         for name, *row in zip(names, tried, applied, found, crashes, strict=True):
             t, a, f, c = sums.get(name, (0, 0, 0, 0))
             sums[name] = (t + row[0], a + row[1], f + row[2], c + row[3])
-    shares = _shares(state)
+    return sums
+
+
+def arms(state: State) -> dict[str, Arm]:
+    """All arms by name, in the order in which they were first told."""
+    sums, shares = _sums(_every(state)), _shares(state)
     most = {cls: max((s for n, s in shares.items() if class_of(n) == cls), default=0.0)
             for cls in CLASSES}  # fmt: skip
     rows: dict[str, Arm] = {}
@@ -244,14 +287,18 @@ def blend(state: State, instance: str = "") -> Blend | None:
     mean = Mixture(*(fsum(m[i] for m in mixtures) / n for i in range(len(CLASSES))))
     adaptive = any(f.adaptive for f in living)
     changes = [state.mixed[f.instance] for f in living if f.instance in state.mixed]
-    last = max(changes, key=lambda c: c.t, default=None)
+    last = max(changes, key=lambda c: c.t, default=state.mixture)
+    if last is not None and (wish := state.mixture) is not None and last.by != wish.by:
+        # Who begins later is told of it then.
+        mixture = Mixture(last.havoc, last.text, last.splice)
+        last = wish if last.t >= wish.t and _goes_on(wish, mixture, last.adaptive) else last
     return Blend(
         mean,
         adaptive,
         any(f.adaptive != adaptive for f in living)
         or any(not m.is_like(mixtures[0]) for m in mixtures),
         n,
-        sum(f.trials for f in list(state.operators.values())),
+        sum(f.trials for f in _every(state)),
         -1.0 if last is None else last.t,
         "" if last is None else last.by,
         tuple(best(arms(state).values())[:BEST]),

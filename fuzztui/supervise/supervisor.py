@@ -43,7 +43,7 @@ from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.steer import Steering
 from fuzztui.supervise.text.harvester import Harvester
-from fuzztui.wire.commands import Command, Pause, Resume, Stop
+from fuzztui.wire.commands import Command, Pause, Resume, SetMixture, Stop
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -466,7 +466,7 @@ class Supervisor:
             self.record(CampaignState("running"))
 
     def between(self, command: Command, by: str) -> bool:
-        """Pause, resume or stop while a mutant is being built or its finds are handed over."""
+        """What is for all while a mutant is being built or its finds are handed over."""
         one: str = getattr(command, "instance", "")
         if self._first is None or self._ending or one:
             return False
@@ -477,6 +477,8 @@ class Supervisor:
                 self.record(CampaignState("paused"))
             case Resume():
                 self.record(CampaignState("running"))
+            case SetMixture() if self._campaign.text:
+                pass  # those that begin next are told
             case _:
                 return False
         return True
@@ -515,9 +517,11 @@ class Supervisor:
             life.heard_of()
         elif life is not None and isinstance(event, Stats):
             life.note(event)
-        elif life is not None and isinstance(event, InstanceHello) and life.launcher.says_hello:
-            life.hello()
-            self._steering.greeted(life)
+        elif life is not None and isinstance(event, InstanceHello):
+            if life.launcher.says_hello:
+                life.hello()
+                self._steering.greeted(life)
+            self._steering.begins(life)
 
     async def _look_and_decide(self) -> None:
         self._wake.clear()

@@ -68,7 +68,8 @@ def _figures(arm: Arm) -> list[Line]:
 
 def _instances(arm: Arm, state: State) -> list[Line]:
     rows = []
-    for name, f in list(state.operators.items()):
+    over = {"turns over": state.turned} if state.turned else {}
+    for name, f in [*list(state.operators.items()), *over.items()]:
         if arm.name not in f.names:
             continue
         i = f.names.index(arm.name)

@@ -87,7 +87,7 @@ def test_a_mutants_turn_mutates_as_text_too(afl, home):
     slot.instance("m7").mkdir(parents=True)
     env = afl.prepare(part, slot, 0).env
     assert env["FUZZTUI_TEXT_BLOCK"] == f"{slot.out}/m7/.text"
-    assert env["FUZZTUI_TEXT_POOL"] == f"{slot.out}/.pool"
+    assert env["FUZZTUI_TEXT_POOL"] == str(home.pool), "one for the run"
 
 
 def test_a_mutator_of_the_users_stays_beside_both(afl, home):

@@ -17,9 +17,12 @@ from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
     CommandRejected,
+    InstanceHello,
     InstanceState,
+    MutantStage,
     OperatorFigures,
     Record,
+    StageStarted,
 )
 from fuzztui.wire.mixture import STEPS, Mixture, class_of, completed, moved, stuck
 
@@ -181,6 +184,77 @@ def test_a_checkpoint_carries_it():
     fold(told(mixture=(0.1, 0.8, 0.1)), state=again)
     fold(told(mixture=(0.1, 0.8, 0.1)), state=state)
     assert again == state
+
+
+# --------------------------------------------------------------------- turns
+
+
+def turn(slot, mutant):
+    return InstanceHello(slot, "afl-fuzz", mutant=mutant), InstanceState(slot, "running")
+
+
+def over(slot, mutant):
+    return InstanceState(slot, "finished"), MutantStage(mutant, "done", slot)
+
+
+def test_sums_are_of_all_turns_and_of_the_target():
+    state = fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
+    # Between two turns it is as the last one left it.
+    assert not state.operators
+    assert not state.mixed
+    assert blend(state).mixture == (0.25, 0.75, 0.0)
+    assert (blend(state).trials, arms(state)["swap-args"].share) == (360, 0.25)
+    half = (0.5, 0.5, 0.0)
+    fold(*turn("m2", "b"), *turn("m2-s1", "b"), told("m2", half), told("m2-s1", half), state=state)
+    assert (blend(state).mixture, blend(state).instances, blend(state).differ) == (half, 2, False)
+    assert (blend(state).trials, arms(state)["swap-args"].found) == (3 * 360, 24)
+    fold(*over("m2", "b"), MutantStage("a", "done", "m1", brought={"edges": 9}), state=state)
+    fold(StageStarted("target"), InstanceState("main", "running"), state=state)
+    assert (blend(state).mixture, blend(state).trials) == (half, 3 * 360)
+    more = OperatorFigures("main", 1.0, names=["new", "havoc"], tried=[1, 2], found=[1, 1])
+    fold(more, state=state)
+    rows = arms(state)
+    assert [*rows] == [*NAMES, "new"]
+    assert (rows["havoc"].tried, rows["havoc"].found, rows["new"].tried) == (602, 13, 1)
+    assert blend(state).mixture == (1.0, 0.0, 0.0)
+    assert from_json(to_json(state)) == state
+
+
+def test_while_mutants_come_first_the_target_that_waits_has_no_say():
+    state = fold(told(mixture=(1.0, 0.0, 0.0)), InstanceState("main", "waiting"))
+    fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"), state=state)
+    assert (blend(state).mixture, blend(state).trials) == ((0.25, 0.75, 0.0), 720)
+
+
+def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
+    state = fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"))
+    fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "m1"), state=state)
+    since = state.mixture.t
+    fold(asked("c2", 0.0, 1.0, 0.0, instance="m1"), CommandApplied("c2", "m1"), state=state)
+    assert blend(state).mixture == (0.0, 1.0, 0.0)
+    fold(*over("m1", "a"), *turn("m2", "b"), told("m2"), state=state)
+    wish = state.mixture
+    assert ((wish.havoc, wish.text, wish.splice), wish.by, wish.t) == (
+        (0.1, 0.8, 0.1),
+        "ann",
+        since,
+    )
+    # The supervisor sees to it: it is still ann's, and as old as it is.
+    fold(asked("c3", 0.1, 0.8, 0.1, instance="m2", by="fuzztui"), state=state)
+    fold(CommandApplied("c3", "m2"), told("m2", (0.1, 0.8, 0.1)), state=state)
+    assert (blend(state).t, blend(state).by) == (since, "ann")
+    assert from_json(to_json(state)) == state
+    # An answer that comes late to an older one changes nothing.
+    fold(asked("c4", 0.2, 0.8, 0.0), asked("c5", 0.3, 0.7, 0.0), state=state)
+    fold(CommandApplied("c5", "m2"), CommandApplied("c4", "m2"), state=state)
+    assert state.mixture.havoc == 0.3
+
+
+def test_what_was_set_between_two_turns_is_shown_at_once():
+    state = fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
+    fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1"), state=state)
+    assert (blend(state).mixture, blend(state).by) == ((0.1, 0.8, 0.1), "ann")
+    assert not state.mixed
 
 
 # ------------------------------------------------------------------- mixture

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from fuzztui.campaign import Campaign
-from fuzztui.engines.text import poolfile
+from fuzztui.engines.text import fragments, poolfile
 from fuzztui.engines.text.fragments import Pool, key_of
 from fuzztui.engines.text.syntax import Spans, Syntax
 from fuzztui.supervise.rundir import RunDir, prepare_run
@@ -51,6 +51,18 @@ def home(tmp_path):
     return RunDir(tmp_path / "run")
 
 
+class Counting(Syntax):
+    """Notes what it parses."""
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*words)
+        self.parsed: list[bytes] = []
+
+    def spans(self, data: bytes) -> Spans:
+        self.parsed.append(data)
+        return super().spans(data)
+
+
 def entry(home: RunDir, name: str, data: bytes, instance: str = "main") -> Path:
     queue = home.out / instance / "queue"
     queue.mkdir(parents=True, exist_ok=True)
@@ -79,27 +91,80 @@ def test_entries_of_all_queues_are_in_the_pool(home):
     assert figures["bytes"] == home.pool.stat().st_size
 
 
-def test_an_entry_is_parsed_once_and_again_when_it_was_trimmed(home, monkeypatch):
-    parsed = []
-
-    class Counting(Syntax):
-        def spans(self, data: bytes) -> Spans:
-            parsed.append(data)
-            return super().spans(data)
-
+def test_an_entry_is_parsed_once_and_again_when_it_was_trimmed(home):
     path = entry(home, "id:000000", ONE)
     now = [0.0]
-    made = Harvest(home, Counting("c"), Words(), lambda: now[0])
+    syntax = Counting("c")
+    made = Harvest(home, syntax, Words(), lambda: now[0])
     for _ in range(3):
         made.look()
-    assert parsed == [ONE]
+    assert syntax.parsed == [ONE]
     path.write_bytes(OTHER)  # as afl-fuzz does it: the name stays
     made.look()
-    assert parsed == [ONE, OTHER]
+    assert syntax.parsed == [ONE, OTHER]
     assert set(known(home).entries) == {key_of(ONE)}, "not written more than every two seconds"
     now[0] += harvest.WRITE_S
     made.look()
     assert set(known(home).entries) == {key_of(ONE), key_of(OTHER)}
+
+
+def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
+    """Several at a time, each under way for as long as it has a directory to run in."""
+    both, mine = ONE + OTHER, OTHER + ONE
+    entry(home, "id:000000", ONE)
+    turns = {name: home.in_slot(name) for name in ("m1", "m2", "m3")}
+    entry(turns["m1"], "id:000000,orig:a", ONE, "m1")
+    entry(turns["m1"], "id:000001", OTHER, "m1")
+    entry(turns["m2"], "id:000000", both, "m2")
+    entry(turns["m3"], "id:000000", OTHER, "m3")
+    entry(turns["m3"], "id:000001", mine, "m3-s1")
+    entry(turns["m3"], "id:000002", b"\0", "m3")
+    for name in ("m1", "m2"):
+        turns[name].cwd.mkdir()
+    now = [0.0]
+    syntax = Counting("c")
+    made = Harvest(home, syntax, Words(), lambda: now[0])
+    assert not made.look()
+    assert sorted(syntax.parsed) == sorted([ONE, OTHER, both])
+    assert set(known(home).entries) == {key_of(ONE), key_of(OTHER), key_of(both)}
+    assert turns["m1"].pool == home.pool
+
+    # Others begin: of what they start from only what is new is parsed.
+    for name in ("m1", "m2"):
+        turns[name].cwd.rmdir()
+    entry(turns["m1"], "id:000009", both + both, "m1")
+    turns["m3"].cwd.mkdir()
+    now[0] += harvest.WRITE_S
+    made.look()
+    assert sorted(syntax.parsed[3:]) == [b"\0", mine]
+    assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, both, mine)}
+    # A harvest of the next supervisor's knows what those under way have.
+    again = Harvest(home, Counting("c"), Words())
+    again.look()
+    assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, mine)}
+
+
+def test_turns_take_no_room_from_the_target_and_what_was_forgotten_is_parsed_again(
+    home, monkeypatch
+):
+    monkeypatch.setattr(fragments, "MOST_PASSING", 1)
+    turn = home.in_slot("m1")
+    turn.cwd.mkdir(parents=True)
+    entry(home, "id:000000", ONE)
+    syntax = Counting("c")
+    made = Harvest(home, syntax, Words())
+    made.look()
+    for n, data in enumerate((OTHER, ONE, ONE + OTHER)):
+        entry(turn, f"id:{n:06}", data, "m1")
+    made.look()
+    assert set(made.fragments.pool.entries) == {key_of(ONE), key_of(ONE + OTHER)}
+    entry(home, "id:000001", OTHER, "handed")  # what was a turn's becomes the target's
+    made.look()
+    assert syntax.parsed == [ONE, OTHER, ONE + OTHER, OTHER]
+    entry(home, "id:000000", ONE + OTHER, "added")
+    entry(turn, "id:000000", OTHER + ONE, "m1-s1")
+    made.look()
+    assert len(made.fragments.pool.entries) == 4
 
 
 def test_what_is_no_file_is_passed_over(home):

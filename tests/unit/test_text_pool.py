@@ -120,6 +120,24 @@ def test_the_oldest_entries_are_forgotten_first(monkeypatch):
     assert made.find(inputs[-1]) is not None
 
 
+def test_what_is_passing_has_room_of_its_own(monkeypatch):
+    monkeypatch.setattr(fragments, "MOST_ENTRIES", 200)
+    monkeypatch.setattr(fragments, "MOST_PASSING", 200)
+    made = Fragments()
+    inputs = [b"%04d" % n for n in range(100)]
+    first, kept, *others = map(key_of, inputs)
+    for n, data in enumerate(inputs):
+        made.add(data, Spans({"number": ((0, 4),)}), passing=n > 0)
+        if kept in made:
+            made.keep(kept, passing=True)
+    assert {first, kept, others[-1]} <= made.pool.entries.keys()
+    assert others[0] not in made
+    made.keep(kept)  # wanted for good, it takes no room from those that pass
+    for data in inputs[2:]:
+        made.add(data, Spans({"number": ((0, 4),)}), passing=True)
+    assert {first, kept} <= made.pool.entries.keys()
+
+
 def test_a_fragment_with_too_many_names_keeps_them():
     data = b"a " * 100
     names = tuple((2 * i, 1, "identifier") for i in range(100))

@@ -1,9 +1,12 @@
 """Parsing what the queues get, in a process of its own: it keeps the pool of fragments fresh.
 
-``python -P -m fuzztui.supervise.text.harvest RUN LANGUAGE [TEMPLATE...]`` looks into
-``RUN/out/*/queue`` once a second, parses each new entry once, and writes the pool file
+``python -P -m fuzztui.supervise.text.harvest RUN LANGUAGE [TEMPLATE...]`` looks into the queues
+once a second, those of the target (``RUN/out/*/queue``) and of the mutants' turns that are under
+way. It parses each new content once, and writes the pool file
 (:mod:`fuzztui.engines.text.poolfile`) when there is something new. It has the lowest claim to the
 processor, prints JSON lines (``{"figures"}``, ``{"problem"}``) and ends with its parent.
+
+A mutant's turn begins with what others have found: the one pool knows most of it already.
 
 A grammar is foreign code that meets hostile text: an entry that kills it, or that it does not
 come to an end with, is written down before and left out by the next process.
@@ -109,7 +112,9 @@ class Journal:
 class _Queue:
     """One queue directory: its entries, each told once and again when its file is another one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, passing: bool) -> None:
+        self.passing = passing
+        """It is one of a turn: nobody wants it when that is over."""
         self._files: dict[str, tuple[int, int]] = {}
         self._known = set[str]()
         self._listing = Listing(path, self._known)
@@ -160,9 +165,10 @@ class Harvest:
         self._home, self._syntax, self._say, self._monotonic = home, syntax, say, monotonic
         self._journal = Journal(home.supervisor)
         self._refused = self._journal.refused
-        self._queues: dict[str, _Queue] = {}
+        self._queues: dict[Path, _Queue] = {}
         self.fragments = Fragments()
-        self._done = set[int]()
+        self._barren = set[int]()
+        """Contents in which there is nothing to splice."""
         self._parsed = 0
         self._written = False
         self._dirty = False
@@ -175,15 +181,14 @@ class Harvest:
 
     def look(self) -> bool:
         """Parse what is new, and write the pool if it is time to. True: there is more to do now."""
-        with contextlib.suppress(OSError):
-            names = os.listdir(self._home.out)  # noqa: PTH208 - names only
-            for name in names:
-                path = self._home.out / name / "queue"
-                if not name.startswith(".") and name not in self._queues and path.is_dir():
-                    self._queues[name] = _Queue(path)
+        self._queues = {
+            path: self._queues.get(path) or _Queue(path, passing=bool(home.slot))
+            for home in (self._home, *self._home.turns())
+            for path in _queues(home.out)
+        }
         for queue in self._queues.values():
             for data in queue.entries():
-                self.take(data)
+                self.take(data, passing=queue.passing)
             self._write()
         behind = any(queue.behind for queue in self._queues.values())
         if not behind and not self._written:
@@ -191,18 +196,22 @@ class Harvest:
             self._write()
         return behind
 
-    def take(self, data: bytes) -> None:
-        """An entry, parsed if its content is new."""
+    def take(self, data: bytes, *, passing: bool = False) -> None:
+        """An entry, parsed if its content is new. ``passing``: of a turn, not of the target."""
         key = key_of(data)
-        if key in self._done or key in self._refused:
+        if key in self._barren or key in self._refused:
             return
-        self._done.add(key)
+        if key in self.fragments:
+            self.fragments.keep(key, passing=passing)
+            return
         with self._journal.parsing(key):
             spans = self._syntax.spans(data)
         self._parsed += 1
         if spans:
-            self.fragments.add(data, spans)
+            self.fragments.add(data, spans, passing=passing)
             self._dirty = True
+        else:
+            self._barren.add(key)
         if self._parsed == MATCHLESS:
             for template, n in self._syntax.matches.items():
                 if not n:
@@ -233,6 +242,15 @@ class Harvest:
                 "bytes": size,
             },
         )
+
+
+def _queues(out: Path) -> Iterator[Path]:
+    """Queues of the instances in a sync directory, as far as they can be seen."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(out):  # noqa: PTH208 - names only
+            path = out / name / "queue"
+            if not name.startswith(".") and path.is_dir():
+                yield path
 
 
 def main(arguments: Sequence[str]) -> int:
