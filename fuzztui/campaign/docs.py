@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.campaign.schema import (
+    AFL_ORACLE,
     COMMON,
     ENGINES,
     KIND_HELP,
@@ -28,7 +29,9 @@ def markdown() -> str:
         out += _section(titles[table], keys)
     out += _section("`[mutants]`: fuzz mutants of the target first (afl, zest, text)", MUTANTS)
     out += _section("`[text]`: mutate inputs as text (afl; text always does)", TEXT)
-    out += _section("`[oracle]`: what is a bug beside crashes and hangs (zest, text)", ORACLE)
+    title = "`[oracle]`: what is a bug beside crashes and hangs"
+    out += _section(f"{title} (zest, text)", ORACLE)
+    out += _section(f"{title} (afl)", AFL_ORACLE)
     for kind in ENGINES:
         for table in ("target", "engine"):
             out += _section(f'`[{table}]` for `kind = "{kind}"`', tables_for(kind)[table])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from fuzztui.campaign.schema import (
     tables_for,
 )
 from fuzztui.campaign.units import parse_ranges
-from fuzztui.campaign.values import BUILD, absolute, check, in_build, program
+from fuzztui.campaign.values import BUILD, SOURCE, absolute, check, found_on_path, in_build, program
 from fuzztui.wire.text import several
 
 FROZEN = "campaign.toml"
@@ -189,7 +189,7 @@ class _Loader:
         by_name = {key.name: key for key in keys}
         for found in table:
             if found not in by_name:
-                self._unknown(f"{name}.{found}", found, tuple(by_name))
+                self._unknown(f"{name}.{found}", found, tuple(by_name), _kinds_with(name, found))
         frozen: dict[str, Any] = {}
         resolved: dict[str, Any] = {}
         for key in keys:
@@ -271,6 +271,8 @@ class _Loader:
         )
         if "command" in target:
             self._programs(found, frozen["target"])
+            if found.oracle:
+                self._oracle_commands(found, frozen["oracle"])
         return found
 
     def _programs(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
@@ -306,6 +308,40 @@ class _Loader:
             frozen["command"] = target["command"]
             if target["cmplog"]:
                 frozen["cmplog"] = target["cmplog"]
+
+    def _oracle_commands(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
+        """Find what an AFL++ campaign's oracle runs, as :meth:`_programs` finds the target."""
+        oracle, target = campaign.oracle, campaign.target
+        timeout = oracle.pop("timeout")
+        oracle["timeout_s"] = max(2.0, 5 * target["timeout_s"]) if timeout is None else timeout
+        for key in ("run", "against"):
+            words: list[str] = oracle[key] or []
+            try:
+                used = [self._in_place(word, campaign) for word in words]
+                name = used[0] if used else ""
+                if name and "/" not in name:
+                    where = "target.build makes" if target["build"] else "is beside the file"
+                    used[0] = found_on_path(name, after=f"; what {where} is named ./{name}")
+                elif name and target["build"]:
+                    used[0] = str(absolute(name, campaign.build_directory))
+                elif name:
+                    used[0] = program(name, self._base(f"oracle.{key}"))
+            except ValueError as e:
+                self._problem(f"oracle.{key}", str(e))
+                continue
+            oracle[key] = used
+            if words and not target["build"]:
+                frozen[key] = [used[0], *words[1:]]
+
+    def _in_place(self, word: str, campaign: Campaign) -> str:
+        """A word of a command with what it may begin with replaced. Raises ValueError."""
+        if in_build(word):
+            if not campaign.target["build"]:
+                raise ValueError(f"{word!r}: there is no target.build that makes it")
+            return str(absolute(word.removeprefix(BUILD), campaign.build_directory))
+        if word.startswith(SOURCE):
+            return str(absolute(word.removeprefix(SOURCE), Path(campaign.target["source"])))
+        return word
 
     def _combinations(self, campaign: Campaign) -> None:
         target, engine = campaign.target, campaign.engine
@@ -392,9 +428,15 @@ class _Loader:
         oracle = campaign.oracle
         if not oracle["message"] and not oracle["against"]:
             self._problem("oracle", "says nothing: give message or against")
-        if oracle["always"] and not oracle["against"]:
+        if oracle.get("always") and not oracle["against"]:
             self._problem("oracle.always", "is about oracle.against: name that too")
-        if oracle["against"] and campaign.mutants:
+        if oracle.get("timeout_s") == 0:
+            self._problem("oracle.timeout", "is 0: nothing would be asked; say how long")
+        command = campaign.target.get("command")
+        if command and oracle["against"] == (oracle["run"] or command):
+            self._problem("oracle.against", "is what oracle.run is: nothing can be different")
+        # Of programs, mutants' own turns are not judged, only what they bring to the target.
+        if oracle["against"] and campaign.mutants and not command:
             self._problem(
                 "oracle.against",
                 "would find every mutant to differ: remove it, or [mutants]",
@@ -466,16 +508,26 @@ class _Loader:
     def _problem(self, dotted: str, text: str) -> None:
         self.problems.append(Problem(self._origin(dotted), dotted, text))
 
-    def _unknown(self, dotted: str, name: str, allowed: tuple[str, ...]) -> None:
+    def _unknown(
+        self, dotted: str, name: str, allowed: tuple[str, ...], kinds: Sequence[str] = ()
+    ) -> None:
+        """``kinds``: the engines that have such a key."""
         what = "key" if "." in dotted else "table"
         here = f"[{dotted.rpartition('.')[0]}] takes" if "." in dotted else "there are"
         nearest = _nearest(name, allowed)
+        if kinds and not nearest:
+            nearest = f", it is for engine.kind = {' or '.join(kinds)}"
         self._problem(dotted, f"unknown {what}{nearest}; {here}: {', '.join(allowed)}")
 
     def _stop_if_wrong(self) -> None:
         if self.problems:
             self.problems.sort(key=lambda p: self.lines.get(p.key, 0))
             raise CampaignError(self.problems)
+
+
+def _kinds_with(table: str, key: str) -> list[str]:
+    """The engines whose table of that name has such a key."""
+    return [kind for kind in ENGINES if key in (k.name for k in tables_for(kind).get(table, ()))]
 
 
 def _optional(name: str, tables: dict[str, Any]) -> bool:

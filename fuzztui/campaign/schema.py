@@ -496,22 +496,53 @@ ORACLE = (
         default=False,
     ),
 )
-"""The table that says what is a bug beside crashes and hangs."""
+"""The table that says what is a bug beside crashes and hangs, where functions are fuzzed."""
+
+AFL_ORACLE = (
+    Key(
+        "message",
+        "pattern",
+        "What `run` prints is a finding if this is found in it, whatever its exit status. What was "
+        "found is its cause.",
+        default="",
+    ),
+    Key(
+        "run",
+        "command",
+        "What every queue entry is run through, `@@` as in `target.command`. A program with a "
+        "slash in it is relative to the campaign file or, with `target.build`, to where that is "
+        "run; another is on PATH; words may begin with $BUILD/ or $SOURCE/. It runs in an empty "
+        "directory of the run's. Default: `target.command`, where that runs.",
+    ),
+    Key(
+        "against",
+        "command",
+        "A second command, given as `run` is: that one exits with status 0 and the other does not, "
+        "or that they print different things to stdout, is a finding.",
+    ),
+    Key(
+        "timeout",
+        "duration",
+        "The longest that either may take. Default: five times `target.timeout`, at least 2s.",
+    ),
+)
+"""The same where programs are fuzzed."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSchema:
-    """The tables of one engine: its target's keys and its own."""
+    """The tables of one engine: its target's keys, its own, and those of ``[oracle]``."""
 
     target: tuple[Key, ...]
     engine: tuple[Key, ...]
+    oracle: tuple[Key, ...] = ()
 
 
 ENGINES: dict[str, EngineSchema] = {
-    "zest": EngineSchema(PYTHON_TARGET, PYTHON_ENGINE),
-    "text": EngineSchema(TEXT_TARGET, PYTHON_ENGINE),
+    "zest": EngineSchema(PYTHON_TARGET, PYTHON_ENGINE, ORACLE),
+    "text": EngineSchema(TEXT_TARGET, PYTHON_ENGINE, ORACLE),
     "mu2": EngineSchema(MU2_TARGET, MU2_ENGINE),
-    "afl": EngineSchema(AFL_TARGET, AFL_ENGINE),
+    "afl": EngineSchema(AFL_TARGET, AFL_ENGINE, AFL_ORACLE),
 }
 """Engines by kind. A new engine adds its row here and its word to ``kind``."""
 
@@ -520,7 +551,7 @@ TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle")
 TEXTUAL = ("afl", "text")
 """Engines that can mutate inputs as text; ``text`` always does."""
 
-JUDGED = ("zest", "text")
+JUDGED = tuple(kind for kind, schema in ENGINES.items() if schema.oracle)
 """Engines that take ``[oracle]``."""
 
 FIRST = ("afl", "zest", "text")
@@ -536,4 +567,4 @@ def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
     tables = {**COMMON, "target": schema.target, "engine": ENGINE + schema.engine}
     tables |= {"mutants": MUTANTS} if kind in FIRST else {}
     tables |= {"text": TEXT} if kind in TEXTUAL else {}
-    return tables | ({"oracle": ORACLE} if kind in JUDGED else {})
+    return tables | ({"oracle": schema.oracle} if kind in JUDGED else {})

@@ -26,6 +26,8 @@ _LISTS = (
 _MANY = 20
 BUILD = "$BUILD/"
 """How a path begins that ``target.build`` makes, as it would be for a shell."""
+SOURCE = "$SOURCE/"
+"""The same of one that is in ``target.source``."""
 
 _MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -229,9 +231,7 @@ def _python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         if not os.access(path, os.X_OK) or path.is_dir():
             raise ValueError(f"{value!r}: {path} is not an executable interpreter")
         return str(path), str(path)
-    found = shutil.which(value)
-    if found is None:
-        raise ValueError(f"{value!r}: there is no such command on PATH")
+    found = found_on_path(value)
     return found, found
 
 
@@ -285,15 +285,20 @@ def program(name: str, base: Path) -> str:
     """The path of a program: as ``base`` sees it, else from PATH. ValueError says what is wrong."""
     path = absolute(name, base)
     if "/" not in name and not path.is_file():
-        found = shutil.which(name)
-        if found is None:
-            raise ValueError(f"{name!r}: there is no {path}, and no such command on PATH")
-        return found
+        return found_on_path(name, f"there is no {path}, and ")
     if not path.exists():
         raise ValueError(f"{name!r}: there is no {path}")
     if path.is_dir() or not os.access(path, os.X_OK):
         raise ValueError(f"{name!r}: {path} is not an executable file")
     return str(path)
+
+
+def found_on_path(name: str, before: str = "there is ", after: str = "") -> str:
+    """The path of a command on PATH. ValueError: there is none, between ``before``, ``after``."""
+    found = shutil.which(name)
+    if found is None:
+        raise ValueError(f"{name!r}: {before}no such command on PATH{after}")
+    return found
 
 
 def _part(key: Key, value: Any, base: Path) -> tuple[Any, Any]:

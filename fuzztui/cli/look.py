@@ -16,6 +16,7 @@ from fuzztui.cli.queue import folded_slots, stage_rows
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed
 from fuzztui.model.first import HANDED
+from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
     Totals,
@@ -219,6 +220,8 @@ def status_text(run: Path, now: Standing) -> str:
             f"{speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus {i.crashes:>4,} crashes"
             + _old(i, now)
         )
+        if i.id == ORACLE and (words := to_look_at(i.pending)):
+            lines.append(f"    {words}")
         if i.reason and i.reason != state.reason:
             lines.append(f"    {visible(i.reason)}")
     lines += [folded] if folded else []
@@ -235,7 +238,9 @@ def status_text(run: Path, now: Standing) -> str:
 
 
 def _word(i: Instance) -> str:
-    """Its state; what mutants brought to the target has none: it never fuzzes."""
+    """Its state; what mutants brought to the target has none: it never fuzzes, nor do oracles."""
+    if i.id == ORACLE:
+        return ORACLE
     return "by mutants" if i.id == HANDED else visible(i.state)
 
 

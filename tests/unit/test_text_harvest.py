@@ -19,9 +19,11 @@ from fuzztui.campaign import Campaign
 from fuzztui.engines.text import fragments, poolfile
 from fuzztui.engines.text.fragments import Pool, key_of
 from fuzztui.engines.text.syntax import Spans, Syntax
+from fuzztui.supervise import helper
+from fuzztui.supervise.died import Journal
 from fuzztui.supervise.rundir import RunDir, prepare_run
-from fuzztui.supervise.text import harvest, harvester
-from fuzztui.supervise.text.harvest import Harvest, Journal
+from fuzztui.supervise.text import harvest
+from fuzztui.supervise.text.harvest import Harvest
 from fuzztui.supervise.text.harvester import Harvester
 
 pytest.importorskip("ast_grep_py")
@@ -190,7 +192,7 @@ def test_the_pool_of_before_stays_until_what_is_there_has_been_parsed(home, monk
     queues = []
     while made.look():
         queues.append(home.pool.read_bytes())
-        for queue in made._queues.values():
+        for queue in made._queues.look():
             queue._listing._due = 0.0
     assert queues == [before, before]
     assert len(known(home).entries) == 3
@@ -228,9 +230,9 @@ def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
 def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     code = (
         "import os, sys; from pathlib import Path;"
-        "from fuzztui.supervise.text.harvest import Journal;"
-        "journal = Journal(Path(sys.argv[1]));"
-        "doing = journal.parsing(int(sys.argv[2])); doing.__enter__(); os.abort()"
+        "from fuzztui.supervise.died import Journal;"
+        "journal = Journal(Path(sys.argv[1]), 'harvest', 10);"
+        "doing = journal.at(int(sys.argv[2])); doing.__enter__(); os.abort()"
     )
     for data in (ONE, OTHER, ONE):
         argv = [sys.executable, "-c", code, str(home.supervisor), str(key_of(data))]
@@ -246,22 +248,22 @@ def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
 
 def test_a_parser_that_does_not_come_to_an_end_is_killed(home):
     code = (
-        "import sys, time; from pathlib import Path; from fuzztui.supervise.text import harvest;"
-        "harvest.PARSE_S = 0.1; journal = harvest.Journal(Path(sys.argv[1]));"
-        "doing = journal.parsing(7); doing.__enter__()\nwhile True: pass"
+        "import sys, time; from pathlib import Path; from fuzztui.supervise.died import Journal;"
+        "journal = Journal(Path(sys.argv[1]), 'harvest', 0.1);"
+        "doing = journal.at(7); doing.__enter__()\nwhile True: pass"
     )
     argv = [sys.executable, "-c", code, str(home.supervisor)]
     done = subprocess.run(argv, check=False, capture_output=True, timeout=60)
     assert done.returncode == -signal.SIGPROF
     subprocess.run(argv, check=False, capture_output=True, timeout=60)
-    assert Journal(home.supervisor).refused == {7}
+    assert Journal(home.supervisor, "harvest", 10).refused == {7}
 
 
 @pytest.mark.parametrize("text", [b"\xff\0", b"g" * 16, b"12\n", b"0" * 16 + b" 9\n"])
 def test_a_journal_that_somebody_wrote_to(home, text):
     (home.supervisor / "harvest.died").write_bytes(text)
-    (home.supervisor / "harvest.parsing").write_bytes(text * 9)
-    Journal(home.supervisor)
+    (home.supervisor / "harvest.at").write_bytes(text * 9)
+    Journal(home.supervisor, "harvest", 10)
 
 
 # --------------------------------------------------------------------- the supervisor's side
@@ -302,7 +304,7 @@ def processes(home: RunDir) -> list[psutil.Process]:
 
 
 async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(home, monkeypatch):
-    monkeypatch.setattr(harvester, "FIRST_DELAY_S", 0.05)
+    monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.05)
     entry(home, "id:000000", ONE)
     events = []
     made = Harvester(campaign("c", "return $A; ==> ;", "f("), home, events.append)
@@ -328,8 +330,8 @@ async def test_it_says_why_it_cannot_and_is_not_tried_again(home):
 
 
 async def test_what_always_fails_is_told(home, monkeypatch):
-    monkeypatch.setattr(harvester, "FIRST_DELAY_S", 0.01)
-    (home.supervisor / "harvest.parsing").mkdir()
+    monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.01)
+    (home.supervisor / "harvest.at").mkdir()
     events = []
     task = asyncio.ensure_future(Harvester(campaign("c"), home, events.append).run())
     try:
@@ -338,4 +340,4 @@ async def test_what_always_fails_is_told(home, monkeypatch):
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     assert "fragments are not harvested: exit status 1" in events[0].text
-    assert "harvest.parsing" in events[0].text
+    assert "harvest.at" in events[0].text

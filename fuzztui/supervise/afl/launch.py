@@ -113,9 +113,12 @@ class AflFuzz:
             raise SupervisorError(_no_afl(campaign))
         build_target(campaign, home.path, progress)
         cmplog = campaign.target["cmplog"]
-        _check_program("command", campaign.target["command"][0], campaign)
+        _check_program("target.command", campaign.target["command"][0], campaign)
         if cmplog not in ("", "0"):
-            _check_program("cmplog", cmplog, campaign)
+            _check_program("target.cmplog", cmplog, campaign)
+        for key in ("run", "against"):
+            if words := campaign.oracle.get(key):
+                _check_program(f"oracle.{key}", words[0], campaign)
         gather_seeds(campaign.engine["seeds"], home.seeds, progress)
         self._library = steering_library(progress)
         if reason := self._library[1]:
@@ -383,7 +386,7 @@ def _check_program(key: str, path: str, campaign: Campaign) -> None:
         why = "is not an executable file"
     else:
         return
-    raise SupervisorError(f"target.{key}: {program}: {why}")
+    raise SupervisorError(f"{key}: {program}: {why}")
 
 
 @functools.cache

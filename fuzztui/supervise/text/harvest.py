@@ -16,31 +16,24 @@ from __future__ import annotations
 
 import contextlib
 import json
-import mmap
 import os
-import re
 import resource
 import signal
-import stat
-import struct
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.core.regular import read_regular
 from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, key_of
 from fuzztui.engines.text.syntax import MOST_INPUT, Syntax, SyntaxUnavailable
-from fuzztui.supervise.files import replace_text
+from fuzztui.supervise.died import Journal
+from fuzztui.supervise.helper import CANNOT
+from fuzztui.supervise.queues import Queues
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.supervise.scan import Listing
 
-__all__ = ["CANNOT", "Harvest", "Journal"]
-
-CANNOT: Final = 3
-"""Exit status where another try would not help."""
+__all__ = ["Harvest"]
 
 EVERY_S: Final = 1.0
 WRITE_S: Final = 2.0
@@ -51,8 +44,6 @@ WRITE_SHARE: Final = 0.05
 
 AT_ONCE: Final = 200
 """Entries of one queue between two looks at all of them."""
-AGAIN: Final = 1000
-"""Known files of a queue that are looked at again each time: AFL++ trims entries in place."""
 
 PARSE_S: Final = 10.0
 """Of the processor's time, for one entry of at most 256 KiB."""
@@ -60,95 +51,6 @@ MEMORY: Final = 2 << 30
 NICE: Final = 10
 MATCHLESS: Final = 200
 """Entries without a match, after which a template is told of."""
-
-_MOST_DEATHS: Final = 10_000
-_KEY: Final = struct.Struct("<Q")
-_DEATHS: Final = re.compile(rb"^([0-9a-f]{16}) ([1-9])$", re.MULTILINE)
-
-
-class Journal:
-    """Which entry is being parsed, and which ones this has not survived, by their keys.
-
-    One that was under way twice when the process died is refused; once may be chance, as when the
-    campaign is ended.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        """Raises OSError."""
-        self._file = directory / "harvest.died"
-        text = read_regular(self._file, 19 * _MOST_DEATHS) or b""
-        self._deaths = {int(key, 16): int(n) for key, n in _DEATHS.findall(text)}
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(directory / "harvest.parsing", flags, 0o600)
-        try:
-            os.ftruncate(fd, _KEY.size)
-            self._now = mmap.mmap(fd, _KEY.size)
-        finally:
-            os.close(fd)
-        if killer := _KEY.unpack_from(self._now)[0]:
-            self._deaths[killer] = min(9, self._deaths.get(killer, 0) + 1)
-            lines = [f"{key:016x} {n}\n" for key, n in self._deaths.items()]
-            with contextlib.suppress(OSError):
-                replace_text(self._file, "".join(lines[-_MOST_DEATHS:]))
-            _KEY.pack_into(self._now, 0, 0)
-
-    @property
-    def refused(self) -> set[int]:
-        """Not to be parsed any more."""
-        return {key for key, n in self._deaths.items() if n > 1}
-
-    @contextlib.contextmanager
-    def parsing(self, key: int) -> Iterator[None]:
-        """It is done in here, and SIGPROF kills us if that takes too long."""
-        _KEY.pack_into(self._now, 0, key)
-        signal.setitimer(signal.ITIMER_PROF, PARSE_S)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            _KEY.pack_into(self._now, 0, 0)
-
-
-class _Queue:
-    """One queue directory: its entries, each told once and again when its file is another one."""
-
-    def __init__(self, path: Path, *, passing: bool) -> None:
-        self.passing = passing
-        """It is one of a turn: nobody wants it when that is over."""
-        self._files: dict[str, tuple[int, int]] = {}
-        self._known = set[str]()
-        self._listing = Listing(path, self._known)
-        self._path = path
-        self._names: list[str] = []
-
-    @property
-    def behind(self) -> bool:
-        return self._listing.behind
-
-    def entries(self) -> Iterator[bytes]:
-        self._listing.check()
-        for find in self._listing.look(AT_ONCE):
-            yield from self._entry(find.name)
-        if not self._names:
-            self._names = list(self._files)
-        for name in self._names[-AGAIN:]:
-            yield from self._entry(name)
-        del self._names[-AGAIN:]
-
-    def _entry(self, name: str) -> Iterator[bytes]:
-        path = self._path / name
-        try:
-            status = path.lstat()
-        except OSError:
-            return  # trimming unlinks and makes it again
-        seen = status.st_mtime_ns, status.st_size
-        if self._files.get(name) == seen:
-            return
-        self._files[name] = seen
-        if not stat.S_ISREG(status.st_mode):
-            return
-        if status.st_size <= MOST_INPUT and (data := read_regular(path, MOST_INPUT + 1)):
-            yield data
 
 
 class Harvest:
@@ -163,9 +65,10 @@ class Harvest:
     ) -> None:
         """Makes the pool anew, as language and templates may be others now. Raises OSError."""
         self._home, self._syntax, self._say, self._monotonic = home, syntax, say, monotonic
-        self._journal = Journal(home.supervisor)
+        self._journal = Journal(home.supervisor, "harvest", PARSE_S)
         self._refused = self._journal.refused
-        self._queues: dict[Path, _Queue] = {}
+        self._queues: dict[str, Queues] = {}
+        """Of the target, and of each turn by its slot: what those find is wanted for a while."""
         self.fragments = Fragments()
         self._barren = set[int]()
         """Contents in which there is nothing to splice."""
@@ -182,15 +85,15 @@ class Harvest:
     def look(self) -> bool:
         """Parse what is new, and write the pool if it is time to. True: there is more to do now."""
         self._queues = {
-            path: self._queues.get(path) or _Queue(path, passing=bool(home.slot))
+            home.slot: self._queues.get(home.slot) or Queues(home.out, MOST_INPUT)
             for home in (self._home, *self._home.turns())
-            for path in _queues(home.out)
         }
-        for queue in self._queues.values():
-            for data in queue.entries():
-                self.take(data, passing=queue.passing)
-            self._write()
-        behind = any(queue.behind for queue in self._queues.values())
+        for slot, queues in self._queues.items():
+            for queue in queues.look():
+                for found in queue.entries(AT_ONCE):
+                    self.take(found.data, passing=bool(slot))
+                self._write()
+        behind = any(queues.behind for queues in self._queues.values())
         if not behind and not self._written:
             self._write_at = 0.0
             self._write()
@@ -204,7 +107,7 @@ class Harvest:
         if key in self.fragments:
             self.fragments.keep(key, passing=passing)
             return
-        with self._journal.parsing(key):
+        with self._journal.at(key):
             spans = self._syntax.spans(data)
         self._parsed += 1
         if spans:
@@ -242,15 +145,6 @@ class Harvest:
                 "bytes": size,
             },
         )
-
-
-def _queues(out: Path) -> Iterator[Path]:
-    """Queues of the instances in a sync directory, as far as they can be seen."""
-    with contextlib.suppress(OSError):
-        for name in os.listdir(out):  # noqa: PTH208 - names only
-            path = out / name / "queue"
-            if not name.startswith(".") and path.is_dir():
-                yield path
 
 
 def main(arguments: Sequence[str]) -> int:

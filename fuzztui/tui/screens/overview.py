@@ -8,7 +8,7 @@ from textual import on
 from textual.containers import Grid
 from textual.widget import Widget
 
-from fuzztui.model.first import HANDED
+from fuzztui.model.oracle import FUZZLESS
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Instance, State
 from fuzztui.tui import figures
@@ -240,7 +240,7 @@ class OverviewScreen(CampaignScreen):
     def describe_row(self) -> Situation:
         """The instance under the cursor."""
         instance = self.instances.current
-        if instance is not None and instance.id == HANDED:
+        if instance is not None and instance.id in FUZZLESS:
             return Situation(row=True)  # there is nobody to steer
         return over(instance)
 
