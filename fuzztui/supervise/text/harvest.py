@@ -2,7 +2,8 @@
 
 ``python -P -m fuzztui.supervise.text.harvest RUN LANGUAGE [TEMPLATE...]`` looks into
 ``RUN/out/*/queue`` once a second, parses each new entry once, and writes the pool file
-(:mod:`fuzztui.engines.text.poolfile`) when there is something new. It has the lowest claim to the
+(:mod:`fuzztui.engines.text.poolfile`) when there is something new. LANGUAGE is "" where there are
+templates of comby's only. It has the lowest claim to the
 processor, prints JSON lines (``{"figures"}``, ``{"problem"}``) and ends with its parent.
 
 A grammar is foreign code that meets hostile text: an entry that kills it, or that it does not
@@ -168,8 +169,8 @@ class Harvest:
         self._dirty = False
         self._write_at = monotonic() + CATCH_UP_S
         """The pool of before is better than the beginning of this one."""
-        for template, why in syntax.problems.items():
-            say("problem", f"text.templates: {template!r} is left out: {why}")
+        self._problems = 0
+        self._tell()
         if n := len(self._refused):
             say("problem", f"entries that the parser did not survive are left out: {n}")
 
@@ -203,11 +204,18 @@ class Harvest:
         if spans:
             self.fragments.add(data, spans)
             self._dirty = True
+        self._tell()
         if self._parsed == MATCHLESS:
             for template, n in self._syntax.matches.items():
                 if not n:
                     words = f"matches nothing in {MATCHLESS} entries"
                     self._say("problem", f"text.templates: {template!r} {words}")
+
+    def _tell(self) -> None:
+        """Which templates are left out since it was asked last."""
+        for template, why in [*self._syntax.problems.items()][self._problems :]:
+            self._say("problem", f"text.templates: {template!r} is left out: {why}")
+        self._problems = len(self._syntax.problems)
 
     def _write(self) -> None:
         begun = self._monotonic()
