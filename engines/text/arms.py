@@ -160,6 +160,10 @@ class Arms:
             return -1
         return bisect_right(sums, rng.next() % sums[-1])
 
+    def has(self, arm: int) -> bool:
+        """Is it ever drawn?"""
+        return not self._without[arm]
+
     def draw_splice(self, rng: Rng) -> int:
         """The way of splicing that is tried first: fragments, unless the other one pays more."""
         if self.block.adaptive:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.candidate import Candidate
@@ -35,12 +35,17 @@ from fuzztui.wire.mixture import Mixture
 
 __all__ = ["build"]
 
+COMBY: Final = ".comby-found"
+
 
 class Harvest:
     """A feedback that judges nothing: each entry is parsed once, when it is kept."""
 
-    def __init__(self, parser: Careful, fragments: Fragments) -> None:
-        self._parser, self._fragments = parser, fragments
+    def __init__(
+        self, parser: Careful, fragments: Fragments, tell: Callable[[], None] = lambda: None
+    ) -> None:
+        """``tell`` is called when an entry was parsed: there may be something to be said."""
+        self._parser, self._fragments, self._tell = parser, fragments, tell
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
         """No reasons."""
@@ -53,6 +58,7 @@ class Harvest:
     def learn(self, execution: Execution, entry: Entry) -> None:
         """What it is made of can be spliced from now on."""
         self._fragments.add(entry.data, self._parser.spans(entry.data))
+        self._tell()
 
     def recall(self, execution: Execution, entry: Entry) -> bool:
         """The same after a restart."""
@@ -97,13 +103,14 @@ def build(context: Context) -> Parts:
     operators = load(settings.library)
     if operators.why or settings.why:
         say("info", f"text operators run in Python, not in C: {operators.why or settings.why}")
-    syntax = _syntax(settings, say)
+    syntax = _syntax(settings, say, spec.dir / COMBY)
     fragments = Fragments() if syntax is not None else None
     without = set(settings.without)
     if syntax is None:
         without |= {TEMPLATE, FRAGMENT}
-    elif not syntax.matches:
-        without.add(TEMPLATE)
+    else:
+        without |= {TEMPLATE} if not syntax.matches else set()
+        without |= {FRAGMENT} if not syntax.language else set()
     writer = Writer(spec.dir / BLOCK, settings.block)
     arms = Arms(writer.block, operators.weights, without)
     _count_saved(spec.dir, arms)
@@ -124,7 +131,8 @@ def build(context: Context) -> Parts:
 
     harvest = []
     if syntax is not None and fragments is not None:
-        harvest.append(Harvest(Careful(syntax.spans, spec.dir), fragments))
+        tell = _Dropped(syntax, context.log.say)
+        harvest.append(Harvest(Careful(syntax.spans, spec.dir), fragments, tell))
     return replace(
         base,
         stages=[
@@ -168,14 +176,26 @@ class _Publish:
             self._trials, self._changes = trials, changes
 
 
-def _syntax(settings: _Settings, say: Callable[[str, str], None]) -> Syntax | None:
-    if not settings.language:
+class _Dropped:
+    """Says which templates are left out since it was called last."""
+
+    def __init__(self, syntax: Syntax, say: Callable[[str, str], None]) -> None:
+        self._syntax, self._say, self._said = syntax, say, len(syntax.problems)
+
+    def __call__(self) -> None:
+        for template, problem in [*self._syntax.problems.items()][self._said :]:
+            self._say("warning", _left_out(template, problem))
+        self._said = len(self._syntax.problems)
+
+
+def _syntax(settings: _Settings, say: Callable[[str, str], None], kept: Path) -> Syntax | None:
+    templates = settings.templates
+    if not settings.language and not templates:
         return None
     try:
-        syntax = Syntax(settings.language, settings.templates)
-        syntax.spans(b"x")  # the package is asked for only now
+        syntax = Syntax(settings.language, templates, kept)
     except SyntaxUnavailable as e:
-        lost = " and templates are left out" if settings.templates else ""
+        lost = " and templates are left out" if templates else ""
         say(
             "warning",
             f'text.language = "{settings.language}": {e} (for the target\'s interpreter);'
@@ -183,8 +203,12 @@ def _syntax(settings: _Settings, say: Callable[[str, str], None]) -> Syntax | No
         )
         return None
     for template, problem in syntax.problems.items():
-        say("warning", f"text.templates: {template!r} is left out: {problem}")
+        say("warning", _left_out(template, problem))
     return syntax
+
+
+def _left_out(template: str, problem: str) -> str:
+    return f"text.templates: {template!r} is left out: {problem}"
 
 
 def _count_saved(directory: Path, arms: Arms) -> None:

@@ -144,6 +144,8 @@ class TextMixture:
         """One way or, where it is impossible, the other."""
         first = self._arms.draw_splice(self._rng)
         for arm in (first, _FRAGMENT + _BALANCED - first):
+            if not self._arms.has(arm):
+                continue
             made = self._by_kind(data) if arm == _FRAGMENT else self._by_delimiters(entry, data)
             if made is not None:
                 return arm, made

@@ -398,12 +398,13 @@ class _Loader:
             )
 
     def _templates(self, language: str, templates: list[str]) -> None:
-        from fuzztui.engines.text.syntax import template_problem  # much to import: only if wanted
+        # Much to import: only if wanted.
+        from fuzztui.engines.text.comby import is_comby
+        from fuzztui.engines.text.syntax import template_problem
 
-        if not language:
-            self._problem("text.templates", "need text.language: they are found by its grammar")
-            return
         for template in templates:
+            if self.home and is_comby(template):
+                continue  # comby may be gone since: then that is told, and the run goes on
             if problem := template_problem(language, template):
                 self._problem("text.templates", f"{template!r}: {problem}")
 

@@ -461,8 +461,9 @@ TEXT = (
     Key(
         "templates",
         "strings",
-        "Edits of your own in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`; they need "
-        "`language`.",
+        "Edits of your own: in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`, which "
+        "needs `language`; or in comby's, such as `if (:[a]) ==> while (:[a])`, which needs comby "
+        "on PATH. What has `:[` in it is comby's.",
         default=[],
     ),
     Key(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -283,6 +284,43 @@ def test_a_template_that_is_none(lab: Lab) -> None:
     assert lab.run(spec) == 0
     (words,) = said(spec.parent)
     assert words.startswith("text.templates: 'if ($A ==> x' is left out: ")
+
+
+COMBY = """#!/usr/bin/env python3
+import json, re, sys
+data = sys.stdin.buffer.read().decode("latin-1")
+def row(m):
+    span = {"start": {"offset": m.start()}, "end": {"offset": m.end()}}
+    return {"range": span, "matched": m[0], "environment": [{"variable": "a", "value": m[1]}]}
+print(json.dumps({"matches": [row(m) for m in re.finditer(r"if ([^:]*):", data)]}))
+open(CALLS, "a").write("call\\n")
+"""
+
+
+def test_templates_of_comby_need_no_grammar(lab: Lab) -> None:
+    """With the real one where there is one, and one call for an entry and template."""
+    calls = lab.root / "calls"
+    calls.touch()
+    folder = lab.root / "bin"
+    folder.mkdir()
+    (folder / "comby").write_text(COMBY.replace("CALLS", repr(str(calls))))
+    (folder / "comby").chmod(0o755)
+    path = os.environ["PATH"] if shutil.which("comby") else f"{folder}:{os.environ['PATH']}"
+    text = {**SPLICING, "templates": ["if :[a]: ==> while :[a]:", "if (:[a] ==> :[a]"]}
+    for trials in (400, 800):
+        spec = spec_of(lab, text=text, budget_trials=trials, target={"env": {"PATH": path}})
+        assert lab.run(spec) == 0
+        if trials == 400:
+            before = calls.read_text().count("call")
+            entries = len(list((spec.parent / "queue").iterdir()))
+    block = block_of(spec.parent)
+    assert block.arms[ARMS.index("template")].applied > 5
+    assert not block.arms[ARMS.index("fragment")].applied
+    assert not said(spec.parent)
+    new = len(list((spec.parent / "queue").iterdir())) - entries
+    if before:
+        after = calls.read_text().count("call")
+        assert after - before <= 2 * (new + 1), "what was found before the restart is kept"
 
 
 def test_a_mixture_that_is_none(lab: Lab) -> None:

@@ -65,7 +65,7 @@ def test_it_mutates_beside_the_steering_library(afl, home):
     assert env["FUZZTUI_TEXT_BLOCK"] == f"{main}/.text"
     assert env["FUZZTUI_CONTROL"] == f"{main}/control.jsonl"
     assert env["FUZZTUI_TEXT_POOL"] == ""
-    assert env["FUZZTUI_TEXT_WITHOUT"] == "template", "it has none"
+    assert env["FUZZTUI_TEXT_WITHOUT"] == "template,fragment", "it has none"
     assert env["FUZZTUI_TEXT_TOKENS"] == "/src/mine\n/c", "what afl-fuzz gets, and it alone"
     env = env_of(afl, home, dictionary=["/a b.dict", "/b"])
     assert env["FUZZTUI_TEXT_TOKENS"] == "/a b.dict\n/b"
@@ -184,7 +184,8 @@ def test_what_is_not_said_follows_from_what_is(tmp_path, table, parts):
         (f"{AFL}[text]\ntext = 1.5", "text.text: 1.5 is not a number from 0 to 1"),
         (f"{AFL}[text]\nhavoc = nan", "text.havoc: nan is not a number from 0 to 1"),
         (f'{AFL}[text]\nwithout = ["swap-arg"]', 'is no operator, did you mean "swap-args"?'),
-        (f'{AFL}[text]\ntemplates = ["a ==> b"]', "text.templates: need text.language"),
+        (f'{AFL}[text]\ntemplates = ["a ==> b"]', "text.templates: 'a ==> b': needs text.language"),
+        (f'{AFL}[text]\ntemplates = ["f(:[a]) ==> :[b]"]', "a hole that the pattern has not: b"),
         (f'{AFL}[text]\nlanguage = "c"\ntemplates = ["a"]', "'a': a template is PATTERN ==>"),
         (f'{AFL}[text]\nlanguage = "cobol"', "text.language: 'cobol' is not one of"),
         (f"{AFL}[text]\nhavocs = 1", 'unknown key, did you mean "havoc"?'),

@@ -192,7 +192,7 @@ def test_the_pool_of_before_stays_until_what_is_there_has_been_parsed(home, monk
     queues = []
     while made.look():
         queues.append(home.pool.read_bytes())
-        for queue in made._queues.look():
+        for queue in made._queues[""].look():
             queue._listing._due = 0.0
     assert queues == [before, before]
     assert len(known(home).entries) == 3
@@ -312,7 +312,7 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
     try:
         await until(lambda: made.figures.get("entries") == 1)
         [process] = processes(home)
-        assert process.nice() == harvest.NICE
+        assert process.nice() >= harvest.NICE
         process.kill()
         entry(home, "id:000001", OTHER)
         await until(lambda: made.figures.get("entries") == 2)

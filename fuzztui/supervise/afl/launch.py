@@ -18,7 +18,7 @@ import psutil
 
 from fuzztui.campaign import Campaign
 from fuzztui.engines.text.block import BLOCK
-from fuzztui.engines.text.table import TEMPLATE
+from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.build import build_target
@@ -331,12 +331,14 @@ def _textual(
     parts = (f"{text[name]:.9g}" for name in ("havoc", "text", "splice"))
     flags = split_options(options).args
     tokens = (arg[1] if len(arg) > 1 else arg[0][2:] for arg in flags if arg[0].startswith("-x"))
-    without = [*text["without"], *([] if text["templates"] else [TEMPLATE])]
+    without = [*text["without"]]
+    without += [] if text["templates"] else [TEMPLATE]
+    without += [] if text["language"] else [FRAGMENT]
     return {
         "AFL_CUSTOM_MUTATOR_ONLY": "1",
         "FUZZTUI_TEXT": ",".join([*parts, str(int(text["adaptive"]))]),
         "FUZZTUI_TEXT_BLOCK": str(directory / BLOCK),
-        "FUZZTUI_TEXT_POOL": str(home.pool) if text["language"] else "",
+        "FUZZTUI_TEXT_POOL": str(home.pool) if text["language"] or text["templates"] else "",
         "FUZZTUI_TEXT_WITHOUT": ",".join(without),
         "FUZZTUI_TEXT_TOKENS": "\n".join(str(Path(campaign.target["cwd"]) / t) for t in tokens),
     }

@@ -336,7 +336,7 @@ static int splice_step(mutator *m, size_t limit, const uint8_t *other, size_t n)
   }
   for (int i = 0; i < 2; i++) {
     int arm = (i == 0) == (first != 1) ? FT_FRAGMENT : FT_BALANCED;
-    if (arm == FT_FRAGMENT ? !m->host.entry : !other || !n) continue;
+    if (m->without[arm] || (arm == FT_FRAGMENT ? !m->host.entry : !other || !n)) continue;
     m->block.arm[arm].tried++;
     if (arm == FT_FRAGMENT ? ft_pool_splice(m->pool, &m->host, &m->input, limit, &m->rng)
                            : ft_balanced(&m->input, limit, &m->rng, other, n))
@@ -397,7 +397,7 @@ static char *path_of(const char *name) {
 static void leave_out(mutator *m, const char *names) {
   for (size_t n; *names; names += n + (names[n] == ',')) {
     n = strcspn(names, ",");
-    for (int i = 0; i <= FT_TEMPLATE; i++)
+    for (int i = 0; i < FT_HAVOC; i++)
       if (strlen(name_of(i)) == n && !memcmp(name_of(i), names, n)) m->without[i] = 1;
   }
 }

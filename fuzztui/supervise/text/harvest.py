@@ -3,7 +3,8 @@
 ``python -P -m fuzztui.supervise.text.harvest RUN LANGUAGE [TEMPLATE...]`` looks into the queues
 once a second, those of the target (``RUN/out/*/queue``) and of the mutants' turns that are under
 way. It parses each new content once, and writes the pool file
-(:mod:`fuzztui.engines.text.poolfile`) when there is something new. It has the lowest claim to the
+(:mod:`fuzztui.engines.text.poolfile`) when there is something new. LANGUAGE is "" where there are
+templates of comby's only. It has the lowest claim to the
 processor, prints JSON lines (``{"figures"}``, ``{"problem"}``) and ends with its parent.
 
 A mutant's turn begins with what others have found: the one pool knows most of it already.
@@ -77,8 +78,8 @@ class Harvest:
         self._dirty = False
         self._write_at = monotonic() + CATCH_UP_S
         """The pool of before is better than the beginning of this one."""
-        for template, why in syntax.problems.items():
-            say("problem", f"text.templates: {template!r} is left out: {why}")
+        self._problems = 0
+        self._tell()
         if n := len(self._refused):
             say("problem", f"entries that the parser did not survive are left out: {n}")
 
@@ -115,11 +116,18 @@ class Harvest:
             self._dirty = True
         else:
             self._barren.add(key)
+        self._tell()
         if self._parsed == MATCHLESS:
             for template, n in self._syntax.matches.items():
                 if not n:
                     words = f"matches nothing in {MATCHLESS} entries"
                     self._say("problem", f"text.templates: {template!r} {words}")
+
+    def _tell(self) -> None:
+        """Which templates are left out since it was asked last."""
+        for template, why in [*self._syntax.problems.items()][self._problems :]:
+            self._say("problem", f"text.templates: {template!r} is left out: {why}")
+        self._problems = len(self._syntax.problems)
 
     def _write(self) -> None:
         begun = self._monotonic()

@@ -30,5 +30,6 @@ class Harvester(Helper):
 
     @staticmethod
     def wanted(campaign: Campaign) -> bool:
-        """Whether there is a grammar, and an engine that cannot parse what it finds itself."""
-        return campaign.kind == "afl" and bool(campaign.text and campaign.text["language"])
+        """Whether there is something to be found, by an engine that cannot do it itself."""
+        text = campaign.text
+        return campaign.kind == "afl" and bool(text and (text["language"] or text["templates"]))
