@@ -11,11 +11,10 @@ from pathlib import Path
 from threading import Timer
 
 from fuzztui.cli.mutants import nobody, selection
-from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.runs import find_run, standing, unsupervised
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
 from fuzztui.model.operators import blend
 from fuzztui.remote.client import ControlClient, NotRunning, RemoteError
-from fuzztui.supervise.processes import EngineProcess
 from fuzztui.wire.commands import (
     AddSeed,
     Command,
@@ -229,7 +228,7 @@ def ctl(options: argparse.Namespace) -> int:
 
 def _nobody(run: Path) -> str:
     """Why there is nobody to steer, and what to do about engines that outlived their supervisor."""
-    living = EngineProcess.unsupervised(run)
+    living = unsupervised(run)
     if not living:
         return "no campaign runs there"
     return (

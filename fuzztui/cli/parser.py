@@ -11,7 +11,6 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.campaign.units import parse_duration
-from fuzztui.cli import control, findings, look, mutants, mutate, operators, rank, run, score, watch
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
@@ -66,6 +65,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _run(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import run
+
     parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
     _set(parser)
     parser.add_argument("--new", action="store_true", help="start afresh in another run directory")
@@ -79,12 +80,16 @@ def _run(parser: argparse.ArgumentParser) -> Run:
 
 
 def _attach(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import look
+
     _optional_run(parser)
     _theme(parser)
     return look.attach
 
 
 def _watch(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import watch
+
     parser.add_argument(
         "directories",
         metavar="DIR",
@@ -100,6 +105,8 @@ def _watch(parser: argparse.ArgumentParser) -> Run:
 
 
 def _status(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import look
+
     parser.add_argument(
         "run",
         metavar="RUN|DIR",
@@ -113,6 +120,8 @@ def _status(parser: argparse.ArgumentParser) -> Run:
 
 
 def _ctl(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import control
+
     parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
     parser.add_argument(
         "action", metavar="COMMAND", choices=list(control.ACTIONS), help=", ".join(control.ACTIONS)
@@ -150,6 +159,8 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
 
 
 def _mutants(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import mutants, rank
+
     parser.add_argument(
         "what",
         choices=["list", "show", "rank", "matrix"],
@@ -196,6 +207,8 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
 
 
 def _score(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import score
+
     parser.add_argument("run", metavar="RUN", type=Path, help="a run of a Python target")
     parser.add_argument(
         "--corpus",
@@ -219,6 +232,8 @@ def _score(parser: argparse.ArgumentParser) -> Run:
 
 
 def _mutate(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import mutate
+
     parser.add_argument(
         "files", metavar="FILE", nargs="*", type=Path, help="what to mutate: source files, seeds"
     )
@@ -244,6 +259,8 @@ def _mutate(parser: argparse.ArgumentParser) -> Run:
 
 
 def _operators(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import operators
+
     _optional_run(parser)
     parser.add_argument("--json", action="store_true", help="a list of objects")
     parser.add_argument(
@@ -256,6 +273,8 @@ def _operators(parser: argparse.ArgumentParser) -> Run:
 
 
 def _replay(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import look
+
     parser.add_argument("path", metavar="RUN|LOG", type=Path, help="a run directory or a log file")
     parser.add_argument("--speed", type=_speed, default=1.0, help="times real time (1)")
     parser.add_argument(
@@ -267,12 +286,16 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
 
 
 def _repro(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import findings
+
     parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     return findings.repro
 
 
 def _minimise(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import findings
+
     parser.add_argument("run", metavar="RUN", type=Path, help="the run directory, of AFL++")
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     parser.add_argument(
@@ -286,16 +309,22 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
 
 
 def _check(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import run
+
     parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
     _set(parser)
     return run.check
 
 
 def _samples(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import run
+
     return run.samples
 
 
 def _themes(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import look
+
     return look.themes
 
 

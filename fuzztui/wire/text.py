@@ -1,8 +1,8 @@
-"""Text for people: of targets and files, harmless for a terminal; numbers of things."""
+"""Text for people: of targets and files, harmless for a terminal; numbers of things, ages."""
 
 from __future__ import annotations
 
-__all__ = ["several", "visible", "visible_char"]
+__all__ = ["ago", "several", "visible", "visible_char"]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
@@ -30,3 +30,11 @@ def visible(text: str, *, lines: bool = False) -> str:
 def several(n: int, one: str, many: str = "") -> str:
     """An exact number: ``1 hang``, ``3 hangs``; ``many`` if that is not ``one`` and an s."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def ago(seconds: float) -> str:
+    """``12 s``, ``5 min``, ``3 h``, ``4 days``."""
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0, seconds):.0f} s"

@@ -11,8 +11,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from shared import shared
 
 from fuzztui.engines.text.block import SIZE, Arm, Block, Writer, read_block
 from fuzztui.engines.text.fragments import Fragments
@@ -39,13 +41,15 @@ VARIABLES = {
 
 
 @pytest.fixture(scope="session")
-def lib(tmp_path_factory) -> ctypes.CDLL:
+def lib() -> ctypes.CDLL:
     """The library, which looks at its files whenever it is called; without any warning."""
-    out = tmp_path_factory.mktemp("text") / "text.so"
-    argv = ["cc", *TEXT.options, "-Werror", "-DPOLL=0", "-DLOOK_NS=0", "-o", str(out)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    lib = ctypes.CDLL(str(out))
+
+    def build(out: Path) -> None:
+        argv = ["cc", *TEXT.options, "-Werror", "-DPOLL=0", "-DLOOK_NS=0", "-o", str(out)]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+
+    lib = ctypes.CDLL(str(shared("text.so", build)))
     lib.afl_custom_init.restype = ctypes.c_void_p
     lib.afl_custom_init.argtypes = [ctypes.c_void_p, ctypes.c_uint]
     lib.afl_custom_deinit.argtypes = [ctypes.c_void_p]
@@ -500,8 +504,7 @@ blocks = st.builds(
 
 @given(blocks)
 @settings(
-    max_examples=30,
-    deadline=None,
+    max_examples=examples(30),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_c_and_python_agree_on_the_block(lib, tmp_path_factory, written):

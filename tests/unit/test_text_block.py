@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,7 +45,7 @@ def good(tmp_path_factory) -> bytes:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_whatever_is_in_the_file_is_sound_or_no_block(good, tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / f"hostile-{os.getpid()}"
     image = bytearray(good)

@@ -69,12 +69,14 @@ class CampaignScreen(Screen[None]):
     def on_mount(self) -> None:
         """Lay out for the terminal's size at once: Textual would do it after the first paint."""
         width, height = self.app.size
+        wanted: list[str] = []
         for size, breakpoints in (
             (width, self.app.HORIZONTAL_BREAKPOINTS or []),
             (height, self.app.VERTICAL_BREAKPOINTS or []),
         ):
             reached = [name for least, name in sorted(breakpoints) if size >= least]
-            self.add_class(*reached[-1:])
+            wanted += reached[-1:]
+        self.add_class(*wanted)  # at once: each change of classes has all widgets styled again
 
     def body(self) -> Iterable[Widget]:
         """The widgets between header and footer."""
