@@ -163,7 +163,7 @@ def steered(state, *, but: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("first", ["afl", "text"], indirect=True)
 def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first):
-    first.begin("campaign.budget=50s", "campaign.seed=3")
+    first.begin("campaign.budget=80s", "campaign.seed=3")
     (one,) = turning(first.until(turning, 90))
     eventually(lambda: first.fragments(one) > 20, 60)
     assert first.send(SetMixture(0.1, 0.1, 0.8)).ok
