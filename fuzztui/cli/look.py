@@ -14,7 +14,7 @@ from fuzztui.cli.figures import status_rows
 from fuzztui.cli.operators import mixture_rows
 from fuzztui.cli.queue import folded_slots, stage_rows
 from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed, still_run
 from fuzztui.model.first import HANDED
 from fuzztui.model.selectors import (
     ENDED,
@@ -228,7 +228,7 @@ def status_text(run: Path, now: Standing) -> str:
         lines.append(visible(f"  {finding.category}: {finding.title}{place}"))
     if now.word == "interrupted":
         living = EngineProcess.unsupervised(run)
-        still = f"; {', '.join(living)} still run, with nobody to watch them" if living else ""
+        still = f"; {still_run(living)}, watched by nobody" if living else ""
         lines.append(f"the supervisor is gone, for {duration(now.gone_s)}{still}")
         lines.append(f"fuzztui {run / 'campaign.toml'} goes on with the campaign")
     return "\n".join(lines)

@@ -16,6 +16,8 @@ from fuzztui.cli import control, findings, look, mutants, mutate, operators, ran
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
 
+_RUN_HELP = "a run directory or campaign file"
+
 EPILOG = """\
 fuzztui CAMPAIGN.toml starts a campaign, or rejoins it when it runs already.
 
@@ -38,7 +40,8 @@ commands:
   samples                  the sample campaigns that come with fuzztui
   themes                   the colour themes
 
-fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME).
+fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME),
+or the campaign file that it is of.
 """
 
 
@@ -49,7 +52,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
         parser = argparse.ArgumentParser(prog=f"fuzztui {name}")
         command = _COMMANDS[name](parser)
         parser.set_defaults(command=command)
-        return parser.parse_intermixed_args(rest)
+        # Mixed with options nothing may begin with a dash, even after two of them.
+        return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
     parser = argparse.ArgumentParser(
         prog="fuzztui",
         description="A terminal monitor and controller for fuzz campaigns.",
@@ -113,7 +117,7 @@ def _status(parser: argparse.ArgumentParser) -> Run:
 
 
 def _ctl(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
+    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument(
         "action", metavar="COMMAND", choices=list(control.ACTIONS), help=", ".join(control.ACTIONS)
     )
@@ -138,7 +142,7 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         "--adaptive", action="store_true", help="let mixture go to what pays by itself"
     )
     parser.add_argument(
-        "--fixed", action="store_true", help="hold mixture as it is now, where it is adaptive"
+        "--fixed", action="store_true", help="hold each instance's mixture as it is now"
     )
     parser.add_argument("--instance", default="", help="only this instance")
     parser.add_argument(
@@ -196,7 +200,7 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
 
 
 def _score(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run of a Python target")
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of a Python target")
     parser.add_argument(
         "--corpus",
         metavar="DIR",
@@ -250,7 +254,8 @@ def _operators(parser: argparse.ArgumentParser) -> Run:
         "--sort",
         choices=operators.COLUMNS,
         default="pays",
-        help="by this column, the most first (pays: finds per million applied)",
+        help="by this column, the most first (pays: finds per million applied; fewer than 3 finds "
+        "or 200 uses tell little and come last)",
     )
     return operators.operators
 
@@ -267,13 +272,13 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
 
 
 def _repro(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
+    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     return findings.repro
 
 
 def _minimise(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory, of AFL++")
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of AFL++")
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     parser.add_argument(
         "-o",
@@ -338,7 +343,7 @@ def _optional_run(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         type=Path,
         nargs="?",
-        help="a run directory or campaign file; default: the only or latest one in ./runs",
+        help=f"{_RUN_HELP}; default: the only or latest one in ./runs",
     )
 
 
