@@ -22,7 +22,7 @@ from fuzztui.cli.runs import (
     standing,
     unsupervised,
 )
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed, still_run
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
@@ -241,7 +241,7 @@ def status_text(run: Path, now: Standing) -> str:
         lines.append(visible(f"  {finding.category}: {finding.title}{place}"))
     if now.word == "interrupted":
         living = unsupervised(run)
-        still = f"; {', '.join(living)} still run, with nobody to watch them" if living else ""
+        still = f"; {still_run(living)}, watched by nobody" if living else ""
         lines.append(f"the supervisor is gone, for {duration(now.gone_s)}{still}")
         lines.append(f"fuzztui {run / 'campaign.toml'} goes on with the campaign")
     return "\n".join(lines)

@@ -15,6 +15,8 @@ from fuzztui.campaign.units import parse_duration
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
 
+_RUN_HELP = "a run directory or campaign file"
+
 EPILOG = """\
 fuzztui CAMPAIGN.toml starts a campaign, or rejoins it when it runs already.
 
@@ -37,7 +39,8 @@ commands:
   samples                  the sample campaigns that come with fuzztui
   themes                   the colour themes
 
-fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME).
+fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME),
+or the campaign file that it is of.
 """
 
 
@@ -48,7 +51,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
         parser = argparse.ArgumentParser(prog=f"fuzztui {name}")
         command = _COMMANDS[name](parser)
         parser.set_defaults(command=command)
-        return parser.parse_intermixed_args(rest)
+        # Mixed with options nothing may begin with a dash, even after two of them.
+        return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
     parser = argparse.ArgumentParser(
         prog="fuzztui",
         description="A terminal monitor and controller for fuzz campaigns.",
@@ -122,7 +126,7 @@ def _status(parser: argparse.ArgumentParser) -> Run:
 def _ctl(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import control
 
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
+    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument(
         "action", metavar="COMMAND", choices=list(control.ACTIONS), help=", ".join(control.ACTIONS)
     )
@@ -147,7 +151,7 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         "--adaptive", action="store_true", help="let mixture go to what pays by itself"
     )
     parser.add_argument(
-        "--fixed", action="store_true", help="hold mixture as it is now, where it is adaptive"
+        "--fixed", action="store_true", help="hold each instance's mixture as it is now"
     )
     parser.add_argument("--instance", default="", help="only this instance")
     parser.add_argument(
@@ -209,7 +213,7 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
 def _score(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import score
 
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run of a Python target")
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of a Python target")
     parser.add_argument(
         "--corpus",
         metavar="DIR",
@@ -267,7 +271,8 @@ def _operators(parser: argparse.ArgumentParser) -> Run:
         "--sort",
         choices=operators.COLUMNS,
         default="pays",
-        help="by this column, the most first (pays: finds per million applied)",
+        help="by this column, the most first (pays: finds per million applied; fewer than 3 finds "
+        "or 200 uses tell little and come last)",
     )
     return operators.operators
 
@@ -288,7 +293,7 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
 def _repro(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import findings
 
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
+    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     return findings.repro
 
@@ -296,7 +301,7 @@ def _repro(parser: argparse.ArgumentParser) -> Run:
 def _minimise(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import findings
 
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory, of AFL++")
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of AFL++")
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     parser.add_argument(
         "-o",
@@ -367,7 +372,7 @@ def _optional_run(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         type=Path,
         nargs="?",
-        help="a run directory or campaign file; default: the only or latest one in ./runs",
+        help=f"{_RUN_HELP}; default: the only or latest one in ./runs",
     )
 
 

@@ -234,6 +234,9 @@ class MixtureChange:
     """-1: it was so when the instance was first heard of."""
     by: str = ""
     """"": nobody asked for it (the campaign file, or a file that somebody edited)."""
+    trials: int = 0
+    havocs: int = 0
+    """Inputs made, and havoc steps taken, until then."""
 
 
 @dataclass(slots=True)

@@ -318,7 +318,7 @@ class Steering:
             self._refuse(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
         elif number is not None:
             life.signal(number)
-            self._helm.record(CommandApplied(command_id, life.name, detail="by signal"))
+            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
         elif life.launcher.says_hello and not life.greeted:
             self._held.append((command_id, life.name))
         elif command.name in able:
@@ -329,7 +329,7 @@ class Steering:
                 self._refuse(command_id, life.name, reason)
         elif isinstance(command, (Pause, Resume)):
             life.signal(signal.SIGSTOP if isinstance(command, Pause) else signal.SIGCONT)
-            self._helm.record(CommandApplied(command_id, life.name, detail="by signal"))
+            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
         else:
             engine = (instance.engine if instance else "") or "its engine"
             why = instance.unable.get(command.name, "") if instance else ""

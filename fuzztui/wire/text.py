@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ago", "several", "visible", "visible_char"]
+__all__ = ["ago", "clock", "several", "visible", "visible_char"]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
@@ -25,6 +25,14 @@ def visible(text: str, *, lines: bool = False) -> str:
     return "".join(
         ch if ch.isprintable() or (lines and ch == "\n") else visible_char(ch) for ch in text
     )
+
+
+def clock(seconds: float) -> str:
+    """A point or a span of campaign time, ``h:mm:ss`` or ``3d 04:05:06``."""
+    s = max(0, int(seconds))
+    days, s = divmod(s, 86400)
+    text = f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}"
+    return f"{days}d {text.zfill(8)}" if days else text
 
 
 def several(n: int, one: str, many: str = "") -> str:

@@ -6,9 +6,21 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fuzztui.engines.text.mixture import STACKS
 from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
-from fuzztui.model.operators import Arm, arms, best, blend, operators_dict, pending_mixtures
+from fuzztui.model.operators import (
+    Arm,
+    Setting,
+    arms,
+    best,
+    blend,
+    changed,
+    mixture_dict,
+    operators_dict,
+    pending_mixtures,
+    settings,
+)
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.codec import encode_command
@@ -24,7 +36,7 @@ from fuzztui.wire.events import (
     Record,
     StageStarted,
 )
-from fuzztui.wire.mixture import STEPS, Mixture, class_of, completed, moved, stuck
+from fuzztui.wire.mixture import STACK, STEPS, Mixture, class_of, completed, moved, stuck
 
 NAMES = ["swap-args", "eq-to-ne", "fragment", "balanced", "havoc"]
 
@@ -81,8 +93,46 @@ def test_who_is_over_draws_no_more_but_has_found_what_it_has():
 
 
 def test_one_lucky_find_is_nobodys_best():
-    rows = [Arm("a", 9, 2, 1), Arm("b", 9, 10_000, 40), Arm("c", 9, 10_000, 0)]
-    assert [a.name for a in best(rows)] == ["b", "a"]
+    rows = [
+        Arm("lucky", 9, 10_000, 1), Arm("b", 9, 10_000, 40), Arm("none", 9, 10_000, 0),
+        Arm("just-begun", 9, 19, 5), Arm("d", 9, 10_000, 90),
+    ]  # fmt: skip
+    assert [a.name for a in best(rows)] == ["d", "b"]
+    in_a_table = sorted(rows, key=lambda a: a.order, reverse=True)
+    assert [a.name for a in in_a_table] == ["d", "b", "just-begun", "lucky", "none"]
+
+
+def test_shares_of_a_class_add_to_1_whatever_its_weights_add_to():
+    weights = [100_000, 300_000, 1_000_000, 0, 1_000_000]  # of text some arms are left out
+    state = fold(told(weights=weights))
+    assert [round(arm.share, 6) for arm in arms(state).values()] == [0.25, 0.75, 1.0, 0.0, 1.0]
+    assert [arm["weight"] for arm in operators_dict(state)] == [0.25, 0.75, 1.0, 0.0, 1.0]
+
+
+def test_what_is_never_drawn_is_no_row():
+    never = told(tried=[0, 50, 0, 0, 0], applied=[0] * 5, found=[0] * 5, crashes=[0] * 5,
+                 weights=[0, 1_000_000, 1_000_000, 0, 1_000_000])  # fmt: skip
+    assert list(arms(fold(never))) == ["eq-to-ne", "fragment", "balanced", "havoc"]
+    fold(told("s1"), state=(state := fold(never)))  # another one has it
+    assert list(arms(state)) == NAMES
+
+
+def test_steps_that_could_do_nothing_were_havoc():
+    assert sum(1 << n for n in range(STACKS)) / STACKS == STACK
+    state = fold(replace(told(), trials=200))
+    assert blend(state).havoc == -1  # of so few inputs nothing can be told
+    more = replace(told(mixture=(0.25, 0.5, 0.25), tried=[0, 0, 0, 0, 3000]), trials=2000)
+    fold(*[more] * 9, state=state)
+    before = blend(state)
+    assert before.havoc == -1  # none since it changed
+    more = replace(more, trials=4000, tried=[0, 0, 0, 0, 3000 + 5250])
+    fold(more, state=state)
+    assert blend(state).havoc == pytest.approx(0.7)
+    assert blend(state).did("havoc") == " (did 70%)"
+    assert blend(state).did("text") == ""
+    assert mixture_dict(state)["havoc_done"] == 0.7
+    again = from_json(to_json(state))
+    assert blend(again).havoc == pytest.approx(0.7)
 
 
 def test_figures_that_are_none_are_nought():
@@ -107,7 +157,7 @@ def test_they_are_in_the_status_and_in_no_event_list():
     assert not state.recent
     mixture = status_dict(state)["mixture"]
     assert (mixture["havoc"], mixture["text"], mixture["adaptive"]) == (0.25, 0.75, False)
-    assert mixture["best"][0] == {"name": "swap-args", "found": 8, "applied": 80}
+    assert mixture["best"] == [{"name": "havoc", "found": 4, "applied": 200}]
     assert status_dict(State())["mixture"] is None
 
 
@@ -174,6 +224,38 @@ def test_instances_that_differ_are_told_as_their_mean():
     assert blend(fold(told(), told("s1", adaptive=True))).differ
     assert blend(fold(told(), told("s1", (0.75, 0.25, 0.0))), "s1").mixture == (0.75, 0.25, 0.0)
     assert blend(fold(told()), "s9") is None
+
+
+def test_who_mixes_what_is_told_where_they_differ():
+    begun = [InstanceState(name, "running", 1) for name in ("main", "s1", "s2")]
+    one, other = told("s1", (1.0, 0.0, 0.0)), told("s2", (1.0, 0.0, 0.0))
+    state = fold(*begun, other, told(adaptive=True), one)
+    assert blend(state).each == "main adaptive; s1, s2 fixed 100/0/0"
+    instances = mixture_dict(state)["instances"]
+    assert {n: row["adaptive"] for n, row in instances.items()} == {
+        "main": True, "s1": False, "s2": False,
+    }  # fmt: skip
+    # What adapts differs all the time.
+    state = fold(told(adaptive=True), told("s1", (1.0, 0.0, 0.0), adaptive=True))
+    assert blend(state).differ
+    assert blend(state).each == ""
+
+
+def test_each_instance_is_told_its_own_where_they_differ():
+    state = fold(told(adaptive=True), told("s1", (1.0, 0.0, 0.0)))
+    held = changed(settings(state), lambda now: now, adaptive=False)
+    assert held == [
+        SetMixture(0.25, 0.75, 0.0, instance="main"), SetMixture(1.0, 0.0, 0.0, instance="s1"),
+    ]  # fmt: skip
+    assert changed(settings(state, wanted=held), lambda _: Mixture(0, 1, 0), adaptive=True) == [
+        SetMixture(0, 1, 0, adaptive=True)
+    ]
+    after = settings(state, wanted=[*held, SetMixture(0.0, 1.0, 0.0, instance="s1")])
+    assert after == {
+        "main": Setting(Mixture(0.25, 0.75, 0.0), False),
+        "s1": Setting(Mixture(0.0, 1.0, 0.0), False),
+    }
+    assert changed({}, lambda now: now, adaptive=True) == []
 
 
 def test_a_checkpoint_carries_it():

@@ -39,13 +39,13 @@ class CampaignScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        cls.BINDINGS = [b for scope in (cls.TAB, *cls.SCOPES) for b in bindings(scope)]
+        cls.BINDINGS = [b for scope in (cls.TAB, *cls.SCOPES, "sorting") for b in bindings(scope)]
         super().__init_subclass__(**kwargs)
 
     @classmethod
     def scopes(cls) -> tuple[str, ...]:
         """All scopes whose keys work on this screen."""
-        return (cls.TAB, *cls.SCOPES, "table", "app")
+        return (cls.TAB, *cls.SCOPES, "table", "sorting", "app")
 
     @property
     def host(self) -> Host:
