@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fuzztui.campaign import Campaign
+from fuzztui.engines.text.syntax import idle
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.rundir import RunDir
 from fuzztui.supervise.text.harvest import CANNOT
@@ -32,6 +33,7 @@ class Harvester:
     def __init__(self, campaign: Campaign, home: RunDir, record: Callable[[Event], object]) -> None:
         self._home = home
         self._record = record
+        self._text = campaign.text
         self._words = [campaign.text["language"], *campaign.text["templates"]]
         self._rest = b""
         self._problems: set[str] = set()
@@ -45,6 +47,9 @@ class Harvester:
 
     async def run(self) -> None:
         """Until cancelled, or until it is known that it cannot be."""
+        text = self._text
+        if words := idle(text["language"], text["splice"], text["adaptive"], text["templates"]):
+            self._record(Message("info", words))
         delay = FIRST_DELAY_S
         while True:
             begun = time.monotonic()
