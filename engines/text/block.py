@@ -126,8 +126,6 @@ class Writer:
         """Go on with what is there, or else begin with ``settings``."""
         self._path = path
         found, sequence = _decode(_read(path))
-        self.resumed = found is not None and not sequence & 1
-        """Whether the block, with its probabilities, is that of an earlier start."""
         self.block = found if found is not None else settings
         if found is not None and sequence & 1:  # cut off in the middle of a change
             found.havoc, found.text, found.splice = settings.havoc, settings.text, settings.splice

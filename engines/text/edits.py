@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
+from fuzztui.engines.text.alike import common_head, common_tail
+
 __all__ = ["MOST_EDITS", "MOST_SPAN", "Edit", "spread", "trimmed"]
 
 MOST_SPAN: Final = 4096
@@ -25,9 +27,8 @@ def trimmed(data: bytes, start: int, end: int, made: bytes) -> Edit | None:
     if old == made:
         return None
     most = min(len(old), len(made))
-    head = next((i for i in range(most) if old[i] != made[i]), most)
-    most -= head
-    tail = next((i for i in range(most) if old[-1 - i] != made[-1 - i]), most)
+    head = common_head(old, 0, made, 0, most)
+    tail = common_tail(old, len(old), made, len(made), most - head)
     new = made[head : len(made) - tail]
     return (start + head, end - tail, new) if len(new) <= MOST_SPAN else None
 

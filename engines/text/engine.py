@@ -6,7 +6,7 @@ feedback; only the mutator is another (:mod:`~fuzztui.engines.text.mixture`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -14,12 +14,12 @@ from typing import Any, Final
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.candidate import Candidate
 from fuzztui.engines.core.context import Context
-from fuzztui.engines.core.corpus import Entry, SteerError
+from fuzztui.engines.core.corpus import Corpus, Entry, SteerError
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Execution
 from fuzztui.engines.core.loop import Parts
 from fuzztui.engines.core.mutate import Havoc
-from fuzztui.engines.core.stages import Mutate
+from fuzztui.engines.core.stages import Mutate, Seeds, Stage
 from fuzztui.engines.core.store import CRASHES, HANGS, QUEUE, entry_ids
 from fuzztui.engines.text.arms import AT, Arms
 from fuzztui.engines.text.block import BLOCK, Block, Writer
@@ -27,7 +27,7 @@ from fuzztui.engines.text.careful import Careful
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.native import load
-from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable
+from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable, idle
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.commands import Command, SetMixture
@@ -64,6 +64,26 @@ class Harvest:
         """The same after a restart."""
         self.learn(execution, entry)
         return False
+
+
+class Matchless:
+    """No stage: when the seeds are through it tells, once, of templates that matched nothing."""
+
+    def __init__(
+        self, matches: Mapping[str, int], corpus: Corpus, say: Callable[[str, str], None]
+    ) -> None:
+        self._matches, self._corpus = matches, corpus
+        self._say: Callable[[str, str], None] | None = say
+
+    def propose(self) -> None:
+        """Nothing."""
+        if self._say is None:
+            return
+        for template, matched in self._matches.items():
+            if not matched:
+                words = f"matches nothing in the {len(self._corpus)} entries to begin with"
+                self._say("warning", f"text.templates: {template!r} {words}")
+        self._say = None
 
 
 class Steers:
@@ -103,6 +123,8 @@ def build(context: Context) -> Parts:
     operators = load(settings.library)
     if operators.why or settings.why:
         say("info", f"text operators run in Python, not in C: {operators.why or settings.why}")
+    if not spec.engine.seeds:
+        say("warning", "engine.seeds: there are none, and text operators need programs to change")
     syntax = _syntax(settings, say, spec.dir / COMBY)
     fragments = Fragments() if syntax is not None else None
     without = set(settings.without)
@@ -130,15 +152,20 @@ def build(context: Context) -> Parts:
         publish()  # it happens seldom, and the next trial may kill the worker
 
     harvest = []
+    matchless = []
     if syntax is not None and fragments is not None:
         tell = _Dropped(syntax, context.log.say)
         harvest.append(Harvest(Careful(syntax.spans, spec.dir), fragments, tell))
+        matchless.append(Matchless(syntax.matches, base.corpus, say))
+    stages: list[Stage] = []
+    for stage in base.stages:
+        if isinstance(stage, Mutate):
+            stages.append(Mutate(base.corpus, base.scheduler, mutator))
+        else:
+            stages += [stage, *matchless] if isinstance(stage, Seeds) else [stage]
     return replace(
         base,
-        stages=[
-            Mutate(base.corpus, base.scheduler, mutator) if isinstance(stage, Mutate) else stage
-            for stage in base.stages
-        ],
+        stages=stages,
         feedbacks=[*base.feedbacks, *harvest],
         saved=saved,
         tick=publish,
@@ -195,13 +222,11 @@ def _syntax(settings: _Settings, say: Callable[[str, str], None], kept: Path) ->
     try:
         syntax = Syntax(settings.language, templates, kept)
     except SyntaxUnavailable as e:
-        lost = " and templates are left out" if templates else ""
-        say(
-            "warning",
-            f'text.language = "{settings.language}": {e} (for the target\'s interpreter);'
-            f" brackets, quotes and lines are spliced instead{lost}",
-        )
+        say("warning", f'text.language = "{settings.language}": {e}')
         return None
+    block = settings.block
+    if words := idle(settings.language, block.splice, block.adaptive, settings.templates):
+        say("info", words)
     for template, problem in syntax.problems.items():
         say("warning", _left_out(template, problem))
     return syntax

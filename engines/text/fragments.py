@@ -18,6 +18,7 @@ from hashlib import blake2b
 from typing import Final
 from zlib import crc32
 
+from fuzztui.engines.text.alike import common_head, common_tail
 from fuzztui.engines.text.plain import Rng
 from fuzztui.engines.text.syntax import MOST_INPUT, MOST_NAME, Edit, Span, Spans
 
@@ -115,7 +116,7 @@ class Host:
         moved, self._was = len(now) - self._was, len(now)
         begin = at = whole = 0
         for start, size, place in segments:
-            n = _common_head(data, start, now, place, min(size, max(0, len(now) - place)))
+            n = common_head(data, start, now, place, min(size, max(0, len(now) - place)))
             if n:
                 left.append((start, n, place))
                 begin, at = start + n, place + n
@@ -127,7 +128,7 @@ class Host:
             room = size if start > begin else start + size - begin
             if end <= at or end > len(now):
                 break
-            n = _common_tail(data, start + size, now, end, min(room, end - at))
+            n = common_tail(data, start + size, now, end, min(room, end - at))
             if n:
                 right.append((start + size - n, n, end - n))
             if n < size:
@@ -140,30 +141,6 @@ class Host:
             if start >= begin and start + n <= begin + size:
                 return at + start - begin
         return -1
-
-
-def _common_head(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
-    """How many bytes are the same from these places on: by halves, so that memcmp does the work."""
-    low, high = 0, most
-    while low < high:
-        n = (low + high + 1) // 2
-        if a[at + low : at + n] == b[bt + low : bt + n]:
-            low = n
-        else:
-            high = n - 1
-    return low
-
-
-def _common_tail(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
-    """And how many just before them."""
-    low, high = 0, most
-    while low < high:
-        n = (low + high + 1) // 2
-        if a[at - n : at - low] == b[bt - n : bt - low]:
-            low = n
-        else:
-            high = n - 1
-    return low
 
 
 @dataclass(frozen=True, slots=True)

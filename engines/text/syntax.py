@@ -9,9 +9,10 @@ comby's (:mod:`~fuzztui.engines.text.comby`).
 from __future__ import annotations
 
 import re
+import sys
 import time
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -21,7 +22,8 @@ from fuzztui.engines.text.comby import Comby, is_comby
 from fuzztui.engines.text.edits import MOST_EDITS, MOST_SPAN, Edit, spread, trimmed
 
 __all__ = ["LANGUAGES", "MISSING", "MOST_INPUT", "MOST_NAME", "MOST_SPAN", "Edit", "Name", "Span",
-           "Spans", "Syntax", "SyntaxUnavailable", "Template", "template_problem"]  # fmt: skip
+           "Spans", "Syntax", "SyntaxUnavailable", "Template", "idle",
+           "template_problem"]  # fmt: skip
 
 LANGUAGES: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
@@ -31,7 +33,10 @@ LANGUAGES: Final = (
 """Of ast_grep_py 0.51. It knows some by other names too; one that it does not know makes it
 panic, so it is never asked for any."""
 
-MISSING: Final = "the package ast-grep-py is not installed: pip install ast-grep-py"
+MISSING: Final = (
+    f"the package ast-grep-py is not installed for {sys.executable} (-m pip install ast-grep-py): "
+    "brackets, quotes and lines are spliced instead and templates are left out"
+)
 NO_GRAMMAR: Final = "needs text.language, as ast-grep finds it by a grammar; comby's holes are :[a]"
 
 MOST_INPUT: Final = 256 << 10
@@ -42,12 +47,20 @@ MOST_SPANS: Final = 512
 MOST_NAME: Final = 64
 MOST_NODES: Final = 200_000
 MOST_SECONDS: Final = 5.0
-"""For walking one tree: it is cut then, on a machine that is that slow. (Parsing cannot be cut.)"""
+"""Of the processor's time, for walking one tree, and as much for filling in its templates: they are
+cut then. (Parsing cannot be cut.)"""
 
 Span = tuple[int, int]
 """Begin and length in bytes."""
 Name = tuple[int, int, str]
 """Begin, length and kind of an identifier."""
+
+
+def idle(language: str, *uses: object) -> str:
+    """What to tell of a language that none of these makes use of; "" if one does."""
+    if not language or any(uses):
+        return ""
+    return "text.language has nothing to do: text.splice is 0 and there are no templates"
 
 
 class SyntaxUnavailable(Exception):
@@ -73,6 +86,8 @@ class Spans:
 _HOLE: Final = re.compile(r"\$(\$\$)?([A-Z_][A-Z0-9_]*)")
 _DOLLARS: Final = {"bash", "php"}
 """There ``$a`` is a variable."""
+_MARKS: Final = "µ𐀀_z"
+"""By language, what ast-grep puts in the place of ``$``."""
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
 
@@ -98,6 +113,8 @@ class Template:
         if language not in _DOLLARS and (small := re.findall(r"\$[a-z]\w*", pattern)):
             upper = small[0].upper()
             raise ValueError(f"a hole is called by capital letters: {upper}, not {small[0]}")
+        if pattern == rewrite:
+            raise ValueError("it changes nothing: both sides are the same")
         if wrong := _unbalanced(pattern):
             raise ValueError(f"the pattern is not whole: {wrong}")
         return cls(pattern, rewrite)
@@ -185,36 +202,43 @@ class Syntax:
             text, offsets = _decoded(data)
             root = _parsed(text, self.language)
             kinds, names = _walk(root, data, offsets)
-            return Spans(kinds, names, self._edits(root, text, data, offsets))
+            edits = sorted(set(self._edits(root, text, data, offsets)))
+            return Spans(kinds, names, spread(edits, MOST_EDITS))
         except BaseException as e:
             if isinstance(e, (Exception, KeyboardInterrupt, SystemExit)):
                 raise
             return Spans()  # pyo3's PanicException is no Exception
 
-    def _edits(self, root: Any, text: str, data: bytes, offsets: _Offsets) -> tuple[Edit, ...]:
-        edits = dict[Edit, None]()
+    def _edits(self, root: Any, text: str, data: bytes, offsets: _Offsets) -> Iterator[Edit]:
+        over = time.thread_time() + MOST_SECONDS
         for source, template in self._templates.items():
-            for match in self._matches(root, template):
+            matches = self._matches(root, template)
+            self.matches[source] += len(matches)
+            # Chosen before they are filled in: nested ones can each be as long as the input.
+            for match in spread(matches, MOST_EDITS):
+                if time.thread_time() > over:
+                    return
                 start, end = _place(match)
                 made = _filled(template.rewrite, match, text)
                 edit = trimmed(data, offsets[start], offsets[end], _encoded(made, offsets))
                 if edit is not None:
-                    edits[edit] = None
-                    self.matches[source] += 1
-        return tuple(edits)
+                    yield edit
 
     def _matches(self, root: Any, template: Template) -> list[Any]:
         """Raises ValueError where ast-grep cannot understand the pattern."""
         try:
             return list(root.find_all(pattern=template.pattern))
         except Exception as e:
-            raise ValueError(_reason(e)) from None
+            raise ValueError(_reason(e, template.pattern)) from None
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, pattern: str) -> str:
     """The innermost cause of what ast-grep says, which is followed by a stack."""
     lines = re.findall(r"^\s+\d+: (.*)$", str(error).partition("Stack backtrace")[0], re.MULTILINE)
     words = lines[-1] if lines else str(error).partition("\n")[0]
+    for hole in _HOLE.finditer(pattern):
+        for mark in _MARKS:
+            words = words.replace(hole[0].replace("$", mark), hole[0])
     return f"ast-grep says: {words[:200]}"
 
 
@@ -283,9 +307,9 @@ def _walk(root: Any, data: bytes, offsets: _Offsets) -> tuple[dict[str, tuple[Sp
     found: dict[str, list[Span]] = {}
     names: list[Name] = []
     errors: list[int] = []
-    nodes, over = list(root.children()), time.monotonic() + MOST_SECONDS
+    nodes, over = list(root.children()), time.thread_time() + MOST_SECONDS
     for visited, node in enumerate(nodes):  # which grows
-        if visited % 256 == 0 and (visited > MOST_NODES or time.monotonic() > over):
+        if visited % 256 == 0 and (visited > MOST_NODES or time.thread_time() > over):
             break
         children = node.children()
         nodes += children

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -29,7 +28,16 @@ from fuzztui.campaign.schema import (
     tables_for,
 )
 from fuzztui.campaign.units import parse_ranges
-from fuzztui.campaign.values import BUILD, SOURCE, absolute, check, found_on_path, in_build, program
+from fuzztui.campaign.values import (
+    BUILD,
+    SOURCE,
+    absolute,
+    check,
+    found_on_path,
+    in_build,
+    nearest,
+    program,
+)
 from fuzztui.wire.text import several
 
 FROZEN = "campaign.toml"
@@ -47,6 +55,7 @@ MOST_DICTIONARIES = 4
 
 _PARTS = ("havoc", "text", "splice")
 _TEXTUAL_PART = 0.75
+"""Of what is not spliced, where neither text nor havoc is given."""
 
 Tables = dict[str, dict[str, Any]]
 
@@ -63,15 +72,20 @@ class Loaded:
         return tomli_w.dumps({name: table for name, table in self.frozen.items() if table})
 
 
-def load(path: Path, overrides: Iterable[str] = (), *, cwd: Path | None = None) -> Loaded:
+def load(
+    path: Path, overrides: Iterable[str] = (), *, cwd: Path | None = None, kind: str = ""
+) -> Loaded:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
+
+    ``kind``: of the engine that it is wanted for, whatever the file says. Tables that this one
+    does not take are left out.
 
     A run's own frozen file, or one that is to be it, means the run that it lies in, wherever
     that was moved to, and may name what only the first start has read and is gone since.
 
     Raises :class:`CampaignError` with every problem that was found at once.
     """
-    return _Loader(path, cwd or Path.cwd()).load(list(overrides))
+    return _Loader(path, cwd or Path.cwd()).load(list(overrides), kind)
 
 
 class _Loader:
@@ -86,7 +100,7 @@ class _Loader:
         self.overridden: dict[str, str] = {}
         self.problems: list[Problem] = []
 
-    def load(self, overrides: list[str]) -> Loaded:
+    def load(self, overrides: list[str], kind: str) -> Loaded:
         tables = self._read()
         for override in overrides:
             self._override(tables, override)
@@ -101,6 +115,9 @@ class _Loader:
             elif not isinstance(table, dict):
                 self._problem(name, f"{table!r} is not a table: write [{name}]")
         self._stop_if_wrong()
+        if kind:
+            tables.setdefault("engine", {})["kind"] = kind
+            tables = {name: table for name, table in tables.items() if name in tables_for(kind)}
         schema = self._schema(tables)
         if "mutants" in tables and "engine" in schema and "mutants" not in schema:
             kind = tables["engine"]["kind"]
@@ -158,10 +175,11 @@ class _Loader:
                 Problem(f"--set {override}", "", "write --set table.key=value: campaign.budget=30m")
             )
             return
-        try:
-            value = tomli.loads(f"v = {text}")["v"]
+        text = text.strip()
+        try:  # .5 is no number of TOML's, but one on every command line
+            value = tomli.loads(f"v = {'0' * text.startswith('.')}{text}")["v"]
         except tomli.TOMLDecodeError:
-            value = text.strip()  # a bare word is a string: --set campaign.budget=15s
+            value = text  # a bare word is a string: --set campaign.budget=15s
         self.overridden[f"{table}.{key}"] = f"--set {override}"
         target = tables.setdefault(table, {})
         if isinstance(target, dict):
@@ -179,7 +197,7 @@ class _Loader:
         try:
             kind, _ = check(key, table["kind"], self.path.parent)
         except ValueError as e:
-            self._problem("engine.kind", f"{e}{_nearest(str(table['kind']), key.choices)}")
+            self._problem("engine.kind", str(e))
             return COMMON
         return tables_for(kind)
 
@@ -414,7 +432,7 @@ class _Loader:
         said = {name: text[name] for name in _PARTS if text[name] is not None}
         splice = splice or 0.0
         if texts is None:
-            texts = min(_TEXTUAL_PART, 1 - splice) if havoc is None else 1 - splice - havoc
+            texts = (1 - splice) * _TEXTUAL_PART if havoc is None else 1 - splice - havoc
         if havoc is None:
             havoc = 1 - splice - texts
         found = {"havoc": havoc, "text": texts, "splice": splice}
@@ -515,10 +533,10 @@ class _Loader:
         """``kinds``: the engines that have such a key."""
         what = "key" if "." in dotted else "table"
         here = f"[{dotted.rpartition('.')[0]}] takes" if "." in dotted else "there are"
-        nearest = _nearest(name, allowed)
-        if kinds and not nearest:
-            nearest = f", it is for engine.kind = {' or '.join(kinds)}"
-        self._problem(dotted, f"unknown {what}{nearest}; {here}: {', '.join(allowed)}")
+        hint = nearest(name, allowed)
+        if kinds and not hint:
+            hint = f", it is for engine.kind = {' or '.join(kinds)}"
+        self._problem(dotted, f"unknown {what}{hint}; {here}: {', '.join(allowed)}")
 
     def _stop_if_wrong(self) -> None:
         if self.problems:
@@ -534,11 +552,6 @@ def _kinds_with(table: str, key: str) -> list[str]:
 def _optional(name: str, tables: dict[str, Any]) -> bool:
     """Whether that table can be left out, and something else is meant than by its defaults."""
     return name in ("mutants", "oracle") or (name == "text" and tables["engine"]["kind"] != "text")
-
-
-def _nearest(name: str, allowed: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name.lower(), list(allowed), n=1)
-    return f', did you mean "{close[0]}"?' if close else ""
 
 
 def _lines_in(path: Path) -> int:

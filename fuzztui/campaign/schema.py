@@ -27,6 +27,8 @@ class Key:
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
+    without: str = ""
+    """What is done without it, for whom none of the choices fits."""
     once: bool = False
     """Only a first start reads it: a run goes on when what it names is gone."""
 
@@ -426,11 +428,20 @@ GRAMMARS = (
 )  # fmt: skip
 """Languages with a grammar, as :data:`fuzztui.engines.text.syntax.LANGUAGES` has them."""
 
+ALIASES = {
+    "c#": "csharp", "c++": "cpp", "cc": "cpp", "cs": "csharp", "cxx": "cpp", "golang": "go",
+    "hs": "haskell", "js": "javascript", "kt": "kotlin", "md": "markdown", "py": "python",
+    "python3": "python", "rb": "ruby", "rs": "rust", "sh": "bash", "terraform": "hcl",
+    "ts": "typescript", "yml": "yaml",
+}  # fmt: skip
+"""What some of them are called, too."""
+
 TEXT = (
     Key(
         "text",
         "part",
-        "The part of all edits that is made by text operators. Default: 0.75.",
+        "The part of all edits that is made by text operators. Default: three quarters of what "
+        "`splice` leaves, or all that `splice` and `havoc` leave.",
     ),
     Key(
         "splice",
@@ -457,6 +468,7 @@ TEXT = (
         "quotes only.",
         default="",
         choices=GRAMMARS,
+        without="leave it out for others: brackets and quotes are spliced then",
     ),
     Key(
         "templates",
@@ -469,7 +481,7 @@ TEXT = (
     Key(
         "without",
         "edits",
-        "Text operators to leave out; `fuzztui mutate --help` lists them.",
+        "Text operators to leave out; `fuzztui mutate --list` lists them.",
         default=[],
     ),
 )

@@ -35,7 +35,7 @@ from fuzztui.wire.events import MutantsFound, Record
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection
 from fuzztui.wire.text import visible
 
-_AS_MU2 = "engine.kind=mu2"
+_AS = "mu2"
 """A Python target has mutants whatever engine its campaign is for."""
 
 
@@ -203,7 +203,7 @@ def _in_order(value: str) -> tuple[int, str]:
 def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
     """A campaign file's campaign, as one for mu2. Raises :class:`Failure`."""
     try:
-        return load(file, [*overrides, _AS_MU2]).campaign
+        return load(file, overrides, kind=_AS).campaign
     except CampaignError as e:
         raise Failure(str(e), USAGE) from None
 

@@ -17,7 +17,7 @@ from fuzztui.campaign import load
 from fuzztui.engines.text.arms import PERIOD
 from fuzztui.engines.text.block import BLOCK, Block, read_block
 from fuzztui.engines.text.table import ARMS
-from fuzztui.supervise.afl.library import operators_library
+from fuzztui.supervise.afl.library import text_library
 from fuzztui.supervise.engines import launcher_for, write_spec
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command, SetMixture
@@ -118,7 +118,7 @@ def said(directory: Path) -> list[str]:
 def test_the_same_with_and_without_the_library(lab: Lab, text: dict[str, Any]) -> None:
     if text.get("language"):
         pytest.importorskip("ast_grep_py")
-    library, why = operators_library()
+    library, why = text_library()
     assert library, why
     trials = PERIOD + 500 if text.get("adaptive") else 2_500
     found = []
@@ -262,13 +262,14 @@ class SgRoot:
 
 
 @pytest.mark.parametrize("ends", ["os.kill(os.getpid(), 11)", "os._exit(0)"])
-def test_a_parser_that_dies_does_so_once(lab: Lab, ends: str) -> None:
+def test_a_parser_that_dies_does_so_twice(lab: Lab, ends: str) -> None:
     lab.write("ast_grep_py.py", PARSERS.format(ends=ends))
     (lab.root / "seeds" / "3.py").write_text("while 1: break\n")
     spec = spec_of(lab, text={**SPLICING, "language": "python"}, budget_trials=40)
     assert lab.run(spec) == 0
     deadly = (spec.parent / ".unparsed").read_text().split()
     assert deadly
+    assert sorted(deadly) == sorted(2 * [*set(deadly)])
     again = [text for text in said(spec.parent) if "it is started again" in text]
     assert len(again) == len(deadly)
     assert not names(spec.parent, "crashes")
@@ -321,6 +322,22 @@ def test_templates_of_comby_need_no_grammar(lab: Lab) -> None:
     if before:
         after = calls.read_text().count("call")
         assert after - before <= 2 * (new + 1), "what was found before the restart is kept"
+
+
+def test_what_has_nothing_to_do_is_told(lab: Lab) -> None:
+    pytest.importorskip("ast_grep_py")
+    templates = ["import $A ==> pass", "$F($A, $B) ==> $F($B, $A)"]
+    text = {**SPLICING, "language": "python", "templates": templates}
+    spec = spec_of(lab, text=text, budget_trials=50)
+    assert lab.run(spec) == 0
+    (words,) = said(spec.parent)
+    assert words.startswith("text.templates: 'import $A ==> pass' matches nothing in the ")
+    shutil.rmtree(spec.parent)
+    text = {"language": "python", "havoc": 0.25, "text": 0.75, "splice": 0.0}
+    assert lab.run(spec_of(lab, text=text, engine={"seeds": []}, budget_trials=50)) == 0
+    no_seeds, idle = said(spec.parent)
+    assert no_seeds.startswith("engine.seeds: there are none")
+    assert idle.startswith("text.language has nothing to do")
 
 
 def test_a_mixture_that_is_none(lab: Lab) -> None:

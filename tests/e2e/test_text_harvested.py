@@ -6,13 +6,13 @@ import shutil
 import subprocess
 from contextlib import suppress
 
+import pool_reader
 import psutil
 import pytest
 from homes import eventually
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
-from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.block import BLOCK, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT, TEMPLATE
 from fuzztui.supervise.daemon import prepare_run
@@ -92,7 +92,7 @@ splice = 0.5
 
     def fragments(self) -> set[bytes]:
         try:
-            pool = poolfile.parse((self.run / "out" / ".pool").read_bytes())
+            pool = pool_reader.parse((self.run / "out" / ".pool").read_bytes())
         except OSError:
             return set()
         return {f.text for kind in pool.fragments.values() for f in kind}

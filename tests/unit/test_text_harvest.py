@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import pool_reader
 import psutil
 import pytest
 
@@ -75,7 +76,7 @@ def entry(home: RunDir, name: str, data: bytes, instance: str = "main") -> Path:
 
 
 def known(home: RunDir) -> Pool:
-    return poolfile.parse(home.pool.read_bytes())
+    return pool_reader.parse(home.pool.read_bytes())
 
 
 def test_entries_of_all_queues_are_in_the_pool(home):
@@ -216,6 +217,17 @@ def test_a_full_disk_is_told_and_survived(home, monkeypatch):
     assert len(known(home).entries) == 1
 
 
+def test_a_pool_that_was_deleted_is_written_again(home):
+    entry(home, "id:000000", ONE)
+    now = [0.0]
+    made = Harvest(home, Syntax("c"), Words(), lambda: now[0])
+    made.look()
+    home.pool.unlink()
+    now[0] += harvest.WRITE_S
+    made.look()
+    assert set(known(home).entries) == {key_of(ONE)}
+
+
 def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
     monkeypatch.setattr(harvest, "MATCHLESS", 2)
     for n in range(3):
@@ -271,7 +283,7 @@ def test_a_journal_that_somebody_wrote_to(home, text):
 
 def campaign(language: str, *templates: str) -> Campaign:
     made = Campaign.__new__(Campaign)
-    text = {"language": language, "templates": list(templates)}
+    text = {"language": language, "splice": 0.25, "adaptive": False, "templates": [*templates]}
     for name in Campaign.__slots__:
         object.__setattr__(made, name, None)
     object.__setattr__(made, "kind", "afl")
@@ -321,6 +333,13 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
         await asyncio.gather(task, return_exceptions=True)
     assert [(e.level, "is left out" in e.text) for e in events] == [("warning", True)], "once"
     assert not processes(home)
+
+
+async def test_a_language_that_nothing_uses_is_told_of(home):
+    idle, events = campaign("klingon"), []
+    idle.text["splice"] = 0.0
+    await asyncio.wait_for(Harvester(idle, home, events.append).run(), PATIENCE)
+    assert "text.language has nothing to do" in events[0].text
 
 
 async def test_it_says_why_it_cannot_and_is_not_tried_again(home):

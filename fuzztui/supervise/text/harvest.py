@@ -131,7 +131,8 @@ class Harvest:
 
     def _write(self) -> None:
         begun = self._monotonic()
-        if not self._dirty or begun < self._write_at:
+        lost = self._written and not self._home.pool.exists()
+        if not (self._dirty or lost) or begun < self._write_at:
             return
         pool = self.fragments.pool
         try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fuzztui.campaign import Campaign
+from fuzztui.engines.text.syntax import idle
 from fuzztui.supervise.helper import Helper
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.events import Event
+from fuzztui.wire.events import Event, Message
 
 __all__ = ["Harvester"]
 
@@ -27,9 +28,17 @@ class Harvester(Helper):
             label="harvest",
             undone="fragments are not harvested",
         )
+        self._text = campaign.text
 
     @staticmethod
     def wanted(campaign: Campaign) -> bool:
         """Whether there is something to be found, by an engine that cannot do it itself."""
         text = campaign.text
         return campaign.kind == "afl" and bool(text and (text["language"] or text["templates"]))
+
+    async def run(self) -> None:
+        """See :meth:`Helper.run`; that a grammar has nothing to do is told first."""
+        text = self._text
+        if words := idle(text["language"], text["splice"], text["adaptive"], text["templates"]):
+            self._record(Message("info", words))
+        await super().run()
