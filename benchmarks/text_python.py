@@ -25,7 +25,7 @@ from subjects import Subject
 from subjects.figures import mann_whitney, table
 from subjects.runs import Instance, stop
 
-from fuzztui.supervise.afl.library import operators_library
+from fuzztui.supervise.afl.library import text_library
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 
@@ -148,7 +148,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.trials:
         args.seconds = 0
-    library, why = operators_library()
+    library, why = text_library()
     args.library = str(library or "")
     print(f"library: {args.library or why}")
     with tempfile.TemporaryDirectory(prefix="text-bench-") as folder:

@@ -143,6 +143,8 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         output=spec.dir / "target.log" if spec.target.output == "log" else None,
     )
     executor, table = loaded.executor, loaded.table
+    if executor.alarm is not None:
+        executor.alarm.say = log.say
     for name in loaded.application.plain:
         log.say("warning", f"module {name} is nested too deeply to be instrumented: not covered")
     table.save(store.write)

@@ -1,28 +1,25 @@
-"""pool.c, compiled once for each process that tests; it looks for a newer file at each call."""
+"""pool.c, compiled once for all processes that test; it looks for a newer file at each call."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
 import subprocess
-import tempfile
 from pathlib import Path
 
 from compiled_text import SOURCES, compiler
+from shared import shared
 
 HARNESS = Path(__file__).with_name("pool_harness.c")
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DLOOK_NS=0")
-
-_KEPT = tempfile.TemporaryDirectory(prefix="fuzztui-pool-")
 
 
 @functools.cache
 def pool_library() -> ctypes.PyDLL:
     """mutate.c and pool.c as a shared library, loaded."""
-    library = Path(_KEPT.name) / "pool.so"
     sources = [str(SOURCES / "mutate.c"), str(SOURCES / "pool.c")]
-    argv = [compiler(), *FLAGS, "-O2", "-shared", "-fPIC", "-o", str(library), *sources]
-    subprocess.run(argv, check=True, timeout=60)
+    argv = [compiler(), *FLAGS, "-O2", "-shared", "-fPIC", *sources, "-o"]
+    library = shared("pool.so", lambda out: subprocess.run([*argv, out], check=True, timeout=60))
     return ctypes.PyDLL(str(library))
 
 

@@ -1,19 +1,17 @@
-"""The C core of the text engine, compiled once for each process that tests."""
+"""The C core of the text engine, compiled once for all processes that test."""
 
 from __future__ import annotations
 
 import functools
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
+from shared import shared
 
 SOURCES = Path(__file__).parents[1] / "engines/text"
 HARNESS = Path(__file__).with_name("text_harness.c")
-
-_KEPT = tempfile.TemporaryDirectory(prefix="fuzztui-text-")
 
 
 def compiler() -> str:
@@ -26,11 +24,11 @@ def compiler() -> str:
 @functools.cache
 def text_library() -> str:
     """The path of mutate.c as a shared library."""
-    library = Path(_KEPT.name) / "mutate.so"
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
-    argv = [compiler(), *flags, "-o", str(library), str(SOURCES / "mutate.c")]
-    subprocess.run(argv, check=True, timeout=60)
-    return str(library)
+    argv = [compiler(), *flags, str(SOURCES / "mutate.c"), "-o"]
+    return str(
+        shared("mutate.so", lambda out: subprocess.run([*argv, out], check=True, timeout=60))
+    )
 
 
 def harness(cc: str, program: Path, *flags: str, **env: str) -> Path:

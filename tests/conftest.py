@@ -6,9 +6,11 @@ import ctypes
 import gc
 import os
 import sys
+import tempfile
 
 import pytest
 from examples import load_profile
+from shared import HOME
 
 load_profile()
 
@@ -16,6 +18,14 @@ load_profile()
 # compile all of fuzztui, and each worker rewrite the assertions of all tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers inherit the directory of what they share; it goes when they have gone."""
+    if not hasattr(config, "workerinput"):
+        kept = tempfile.TemporaryDirectory(prefix="fuzztui-tests-")
+        os.environ[HOME] = kept.name
+        config.add_cleanup(kept.cleanup)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -30,18 +30,14 @@ static void exactly(ft_buffer *b, const uint8_t *data, size_t n) {
   if (n) memcpy(b->at, data, n);
 }
 
-static void bandit(ft_rng *r, const uint8_t *data, size_t n) {
-  uint64_t numbers[3][FT_OPERATORS] = {{0}};
+static void bandit(const uint8_t *data, size_t n, uint64_t prior) {
+  uint64_t numbers[4][FT_OPERATORS] = {{0}};
   size_t room = sizeof *numbers, arms = n % (FT_OPERATORS + 1);
-  memcpy(numbers[0], data, n < room ? n : room);
-  if (n > room) memcpy(numbers[1], data + room, n - room < room ? n - room : room);
-  ft_weights(numbers[0], numbers[1], (int)arms, numbers[2]);
+  for (size_t i = 0; i < 3; i++)
+    if (n > i * room) memcpy(numbers[i], data + i * room, n < (i + 1) * room ? n - i * room : room);
+  ft_weights(numbers[0], numbers[1], numbers[2], prior, (int)arms, numbers[3]);
   for (size_t i = 0; i < arms; i++)
-    must(numbers[2][i] && numbers[2][i] <= 1000000, "a weight is 0 or more than all");
-  int drawn = ft_draw(r, numbers[2], (int)arms);
-  must(arms ? drawn >= 0 && drawn < (int)arms : drawn == -1, "drew what is not there");
-  drawn = ft_draw(r, numbers[0], (int)arms); /* their sum may have gone beyond 2^64 */
-  must(drawn >= -1 && drawn < (int)arms, "drew what is not there");
+    must(numbers[3][i] && numbers[3][i] <= 1000000, "a weight is 0 or more than all");
 }
 
 static void try(const uint8_t *data, size_t n) {
@@ -75,7 +71,7 @@ static void try(const uint8_t *data, size_t n) {
   must(done == (at <= room && old <= room - at && room - old + 11 <= limit), "ft_replace");
   must(b.n == (done ? room - old + 11 : room), "ft_replace's length");
   must(ft_apply_to(&b, data, n, limit, &r, first % FT_OPERATORS) || b.n == n, "ft_apply_to");
-  bandit(&r, data, n);
+  bandit(data, n, ft_next(&r));
   free(b.at);
   free(before.at);
 }

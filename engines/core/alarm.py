@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from fuzztui.engines.core.failures import qualified
@@ -26,6 +27,8 @@ class Alarm:
     def __init__(self, pattern: str) -> None:
         """A regular expression, searched for. Raises ``re.error``."""
         self._search = re.compile(pattern).search
+        self.say: Callable[[str, str], None] | None = None
+        """Is told, once, that the search takes too long."""
 
     def said(self, error: BaseException) -> str:
         """What matched: on one line, numbers replaced, at most 80 characters; "" if nothing.
@@ -43,3 +46,13 @@ class Alarm:
         if found is None:
             return ""
         return without_numbers(found[0]) or name
+
+    def was_slow(self) -> None:
+        """A message was not searched to its end: then it says nothing."""
+        if self.say is not None:
+            self.say(
+                "warning",
+                "oracle.message: a message could not be searched in time and counts as harmless:"
+                " the pattern has too many ways to match, or the exception's __str__ is slow",
+            )
+            self.say = None

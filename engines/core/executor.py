@@ -112,7 +112,6 @@ class Executor:
         value: object = None
         error: BaseException | None = None
         outcome = Outcome.SUCCESS
-        said = ""
         try:
             try:
                 guard.start(fuel)
@@ -123,25 +122,26 @@ class Executor:
                         self._built_of, self._used = data, form.used(data)
                 value = self.function(self._argument)
             except self.expected as e:
-                said = "" if self.alarm is None else self.alarm.said(e)
-                if said:
-                    outcome, error = Outcome.FAILURE, e
-                else:
-                    # Without its traceback: it leads to this frame, and the frame to the error.
-                    outcome, error = Outcome.INVALID, BaseException.with_traceback(e, None)
+                outcome, error = Outcome.INVALID, e
             except BaseException as e:
                 outcome, error = Outcome.FAILURE, e
-                said = "" if self.alarm is None else self.alarm.said(e)
             finally:
                 if os.getpid() != self._pid:
                     self._exit(0)
                 guard.stop()
         except TrialTimeout:  # the alarm came between the call's end and guard.stop()
             guard.stop()
+        turns = guard.turns
         if guard.expired:
-            outcome, error, value, said = Outcome.TIMEOUT, None, None, ""
+            outcome, error, value = Outcome.TIMEOUT, None, None
+        said = "" if error is None else self._said(error)
+        if said:
+            outcome = Outcome.FAILURE
+        elif error is not None and outcome is Outcome.INVALID:
+            # Without its traceback: it leads to this frame, and the frame to the error.
+            BaseException.with_traceback(error, None)
         used = self._used if data is self._built_of else form.used(data)
-        return Execution(outcome, used, 0, value, error, said, guard.turns)
+        return Execution(outcome, used, 0, value, error, said, turns)
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]
@@ -157,16 +157,31 @@ class Executor:
         self.form.detach()
         self.guard.arm()  # timers are not inherited
 
-    def guarded(self, call: Callable[[], _T], otherwise: _T) -> _T:
-        """Run code that may call the target's (a ``__str__``, a ``__repr__``) under the guard."""
+    def _said(self, error: BaseException) -> str:
+        alarm = self.alarm
+        if alarm is None:
+            return ""
+        # A part: the parent takes a trial that lasts half as long again for one that hangs.
+        said = self.guarded(lambda: alarm.said(error), None, part=0.25)
+        if said is None:
+            alarm.was_slow()
+        return said or ""
+
+    def guarded(self, call: Callable[[], _T], otherwise: _T, part: float = 1.0) -> _T:
+        """Run code that may call the target's (a ``__str__``, a ``__repr__``) under the guard.
+
+        ``part``: of the time limit.
+        """
         guard = self.guard
         try:
             try:
-                guard.start()
+                guard.start(part=part)
                 return call()
             except BaseException:
                 return otherwise
             finally:
+                if os.getpid() != self._pid:
+                    self._exit(0)
                 guard.stop()
         except TrialTimeout:
             guard.stop()

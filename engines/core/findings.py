@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -56,8 +57,10 @@ class Findings:
     signature is then known without a file, so it is saved under the same name.
     """
 
-    def __init__(self, store: Store, log: EventLog, journal: Journal, told: Told) -> None:
-        self._store, self._log, self._words = store, log, journal.words
+    def __init__(self, store: Store, log: EventLog, journal: Journal | None, told: Told) -> None:
+        """``journal``: who is to know how many there are, if anybody is."""
+        self._store, self._log = store, log
+        self._words = defaultdict[int, int](int) if journal is None else journal.words
         self._known: dict[str, _Known] = {}
         self._announced: dict[str, str] = {}
         for signature, event in told.findings.items():
@@ -80,6 +83,14 @@ class Findings:
         known.count += 1
         return True
 
+    def file_for(self, failure: Failure, tail: str, *, signal: int = 0) -> str:
+        """Where a new cause's input is going to be."""
+        if before := self._announced.get(failure.signature):
+            return before
+        folder = HANGS if failure.category == "hang" else CRASHES
+        sig = f"sig:{signal:02d}," if folder == CRASHES else ""
+        return f"{folder}/id:{self._store.next_id(folder):06d},{sig}{tail}"
+
     def save(
         self,
         failure: Failure,
@@ -90,11 +101,9 @@ class Findings:
         signal: int = 0,
     ) -> str:
         """Save a new cause's input; returns its file. May raise ``Stopping`` (full disk)."""
-        folder = HANGS if failure.category == "hang" else CRASHES
-        number = self._store.next_id(folder)
-        sig = f"sig:{signal:02d}," if folder == CRASHES else ""
-        file = f"{folder}/id:{number:06d},{sig}{tail}"
-        file = self._announced.pop(failure.signature, file)
+        file = self.file_for(failure, tail, signal=signal)
+        folder = file.partition("/")[0]
+        self._announced.pop(failure.signature, None)
         words = describe()
         event = FindingDescribed(
             self._log.instance,
@@ -114,6 +123,10 @@ class Findings:
         if folder == CRASHES:
             self._words[j.LAST_CRASH_TRIAL] = self._words[j.TRIAL]
         return file
+
+    def __len__(self) -> int:
+        """How many causes have a file."""
+        return len(self._known)
 
     def recount(self, *, final: bool = False) -> None:
         """Tell counts that have doubled or are due; all that changed at the end."""

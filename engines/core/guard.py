@@ -110,15 +110,15 @@ class Guard:
         """Turns of loops and calls that were counted: exact where all are (see ``quiet``)."""
         return self.spent * FUEL_PERIOD + self._turns
 
-    def start(self, periods: int = 0, *, capped: bool = True) -> None:
+    def start(self, periods: int = 0, *, capped: bool = True, part: float = 1.0) -> None:
         """A trial begins; ``periods`` of fuel instead of what the time limit allows.
 
-        Not ``capped``: also if they are more than that.
+        Not ``capped``: also if they are more than that. ``part``: of the time.
         """
         given = periods or self._tank
         self._given = self._left = min(given, self._tank) if capped else given
         self._turns = 0
-        self._alarms = 0
+        self._alarms = int((1 - part) * self._alarms_allowed)
         self.expired = False
         self.running = True
 

@@ -17,7 +17,7 @@ from fuzztui.engines.core.executor import Execution, Executor, Outcome
 from fuzztui.engines.core.failures import Failure, qualified, title_of
 from fuzztui.engines.core.guard import TrialTimeout
 from fuzztui.engines.core.same import same
-from fuzztui.engines.core.shape import ATOMS, Kind, shape_of, type_name
+from fuzztui.engines.core.shape import ATOMS, UNRUN, Kind, shape_of, type_name
 from fuzztui.wire.text import visible
 
 __all__ = ["DIFFERS", "Difference", "Rival"]
@@ -57,12 +57,13 @@ class Rival:
     ) -> None:
         """``executor`` calls it; ``names``: of both, for people; ``always``: in each trial.
 
-        ``say`` is told, once, that values cannot be compared: they then count as the same.
+        ``say`` is told, once each, why values cannot be compared: they then count as the same.
         """
         self.always = always
         self._executor, self._compare = executor, compare
         self._names = tuple(name.rpartition("/")[2] for name in names)
-        self._say: Callable[[str, str], None] | None = say
+        self._say = say
+        self._warned: set[str] = set()
 
     def differs(self, first: Execution) -> Difference | None:
         """Run it on the same bytes as ``first``, which has ended; None if it does the same."""
@@ -113,10 +114,16 @@ class Rival:
             found = self._executor.guarded(lambda: same(a, b), None)
         else:
             found = self._executor.guarded(lambda: _asked(compare, a, b), None)
-        if found is None and self._say is not None:
-            self._say("warning", "values that cannot be compared in time count as the same")
-            self._say = None
+        if found is None:
+            self._warn("values that cannot be compared in time count as the same")
+        elif found and compare is None and type(a) in UNRUN:
+            self._warn("generators and coroutines are not run: what they give is not compared")
         return found is not False
+
+    def _warn(self, words: str) -> None:
+        if words not in self._warned:
+            self._warned.add(words)
+            self._say("warning", words)
 
     def _by_value(self, a: object, b: object) -> Difference:
         inner = self._executor.guarded(lambda: _apart(a, b), (a, b))

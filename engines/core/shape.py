@@ -18,7 +18,8 @@ from enum import Enum, auto
 from itertools import islice
 from typing import Any, Final, NamedTuple, cast
 
-__all__ = ["ATOMS", "Kind", "Shape", "Value", "shape_of", "type_name", "without_addresses"]
+__all__ = ["ATOMS", "UNRUN", "Kind", "Shape", "Value", "shape_of", "type_name",
+           "without_addresses"]  # fmt: skip
 
 _KNOWN_LIMIT: Final = 2000
 _POINTER: Final = 8
@@ -133,6 +134,15 @@ def _function(value: Any) -> Value:
     return Value((*names, None if isinstance(bound, types.ModuleType) else bound))
 
 
+UNRUN: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+"""Types whose values are the same as far as anybody knows who does not run them."""
+
+_CODE: Final = (
+    "co_name", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_code",
+    "co_consts", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_exceptiontable",
+)  # fmt: skip
+"""All but where it comes from."""
+
 _NAMED: Final[dict[int, Callable[[Any], Value]]] = {
     id(type): _type,
     id(types.MethodType): lambda v: Value((v.__func__, v.__self__)),
@@ -140,11 +150,9 @@ _NAMED: Final[dict[int, Callable[[Any], Value]]] = {
     **dict.fromkeys(
         map(id, (types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType)), _function
     ),
-    # Not run to see what they give.
-    **dict.fromkeys(
-        map(id, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)),
-        lambda v: Value((v.__qualname__,)),
-    ),
+    id(types.CodeType): lambda v: Value([getattr(v, name) for name in _CODE]),
+    # Not run to see what they give: which function made them says nothing about that.
+    **dict.fromkeys(map(id, UNRUN), lambda v: Value(())),
 }
 
 

@@ -26,8 +26,8 @@ _ID = re.compile(r"id:(\d{6,})")
 _RETRY_S: Final = 1.0
 _README: Final = """\
 Each file here is an input on which the target failed: as bytes, or as the choices
-of the campaign's generator. "fuzztui repro" runs one again and shows the traceback.
-events.jsonl, beside this folder, holds the traceback that was seen.
+of the campaign's generator. "fuzztui repro" runs one again and shows what happens.
+events.jsonl, beside this folder, holds what was seen.
 """
 
 

@@ -149,10 +149,11 @@ def _import(where: str, name: str, spec: TargetSpec) -> ModuleType:
     except Refusal:
         raise
     except ModuleNotFoundError as e:
-        searched = f" (target.path = {list(spec.path)})" if spec.path else ""
+        # What to do comes first: screens cut the end.
+        searched = f" (now {list(spec.path)})" if spec.path else ""
         raise Refusal(
-            f"{where}: {e}{searched}. Is it installed for {sys.executable}? Set target.python"
-            " to the project's interpreter, or target.path to where the module lies"
+            f"{e}: install it for target.python ({sys.executable}), or set target.path to where it"
+            f" lies{searched}; {where}"
         ) from None
     except BaseException as e:  # sys.exit() at import is a BaseException
         detail = traceback.format_exc()

@@ -31,8 +31,21 @@ _TEXT: Final = slice(0, AT[TEMPLATE] + 1)
 _SPLICE: Final = slice(AT[FRAGMENT], AT[BALANCED] + 1)
 _HAVOC: Final = slice(AT[HAVOC], AT[HAVOC] + 1)
 
-Bandit = Callable[[Sequence[int], Sequence[int]], list[int]]
-"""``Operators.weights``: from what each arm has applied and found to weights."""
+PRIOR: Final = 1000
+"""Of an operator. With three quarters text one is applied some 900 times in a window (10,000
+inputs, and half of what was before): a find that may be luck makes no more than a double of it."""
+
+CLASS_PRIOR: Final = 20_000
+"""Of havoc, text and splice, which have as many times more."""
+
+LEAST: Final = 0.05
+"""Of a class in the adaptive mode, also where none of it was wished for: it may begin to pay."""
+
+VAIN: Final = 200
+"""An arm that was drawn so often and has never done anything gets no more than the floor."""
+
+Bandit = Callable[[Sequence[int], Sequence[int], Sequence[int], int], list[int]]
+"""``Operators.weights``: from what each arm has applied, found, and is wished, to weights."""
 
 
 class Arms:
@@ -47,7 +60,9 @@ class Arms:
         """Grows when settings change, by a person or by what pays."""
         self._text = self._texts = 0
         self._sums: list[int] = []
-        self.set_mixture(self.mixture, adaptive=block.adaptive)
+        self._set(self.mixture, adaptive=block.adaptive)
+        if block.wish is None:
+            block.wish = _parts(self.mixture)
 
     # ------------------------------------------------------------------- settings
 
@@ -57,9 +72,13 @@ class Arms:
         return Mixture(self.block.havoc, self.block.text, self.block.splice)
 
     def set_mixture(self, mixture: Mixture, *, adaptive: bool) -> None:
-        """From now on. Raises ValueError for what is no mixture."""
+        """A person's wish, from now on. Raises ValueError for what is no mixture."""
         if mixture.problem:
             raise ValueError(mixture.problem)
+        self.block.wish = _parts(mixture)
+        self._set(mixture, adaptive=adaptive)
+
+    def _set(self, mixture: Mixture, *, adaptive: bool) -> None:
         block = self.block
         havoc, text, splice = block.havoc, block.text, block.splice = mixture
         block.adaptive = adaptive
@@ -72,6 +91,9 @@ class Arms:
             self._weigh(_TEXT, _WHOLE // there if there else 0)
             self._weigh(_SPLICE, _WHOLE // 2)
             self._weigh(_HAVOC, _WHOLE)
+            if not adaptive and not self._without[AT[FRAGMENT]]:
+                # Whatever a fragment fits is spliced with one; the other way is for the rest.
+                block.arms[AT[FRAGMENT]].weight, block.arms[AT[BALANCED]].weight = _WHOLE, 0
         for arm, without in zip(block.arms, self._without, strict=True):
             if without:
                 arm.weight = 0
@@ -98,14 +120,22 @@ class Arms:
             return
         classes = (_TEXT, _SPLICE, _HAVOC)
         for part in classes:
-            weights = self._bandit(applied[part], found[part])
+            worth = [
+                int(not without and (a.applied > 0 or a.tried < VAIN))
+                for a, without in zip(arms[part], self._without[part], strict=True)
+            ]
+            weights = self._bandit(applied[part], found[part], worth, PRIOR)
             for arm, weight in zip(arms[part], weights, strict=True):
                 arm.weight = weight
+        havoc, text, splice = self.block.wish or self.mixture
         parts = self._bandit(
-            [sum(applied[part]) for part in classes], [sum(found[part]) for part in classes]
+            [sum(applied[part]) for part in classes],
+            [sum(found[part]) for part in classes],
+            [int(max(part, LEAST) * _WHOLE) for part in (text, splice, havoc)],
+            CLASS_PRIOR,
         )
         text, splice = parts[0] / sum(parts), parts[1] / sum(parts)
-        self.set_mixture(Mixture(1 - text - splice, text, splice), adaptive=True)
+        self._set(Mixture(1 - text - splice, text, splice), adaptive=True)
 
     # -------------------------------------------------------------------- drawing
 
@@ -130,6 +160,10 @@ class Arms:
             return -1
         return bisect_right(sums, rng.next() % sums[-1])
 
+    def has(self, arm: int) -> bool:
+        """Is it ever drawn?"""
+        return not self._without[arm]
+
     def draw_splice(self, rng: Rng) -> int:
         """The way of splicing that is tried first: fragments, unless the other one pays more."""
         if self.block.adaptive:
@@ -145,7 +179,7 @@ class Arms:
         self.block.arms[arm].tried += 1
 
     def did(self, arm: int) -> None:
-        """It has changed the input."""
+        """It has changed the input that is being made: told once an input, as finds are."""
         found = self.block.arms[arm]
         found.applied += 1
         found.window_applied += 1
@@ -161,3 +195,7 @@ class Arms:
         """A trial with these was saved as a crash or hang."""
         for arm in arms:
             self.block.arms[arm].crashes += 1
+
+
+def _parts(mixture: Mixture) -> tuple[float, float, float]:
+    return mixture.havoc, mixture.text, mixture.splice

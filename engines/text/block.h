@@ -20,7 +20,7 @@ enum { FT_TEMPLATE = FT_OPERATORS, FT_FRAGMENT, FT_BALANCED, FT_HAVOC, FT_ARMS }
 
 typedef struct {
   uint64_t tried;   /* drawn */
-  uint64_t applied; /* changed the input */
+  uint64_t applied; /* inputs that it changed */
   uint64_t found;   /* trials with it that became a queue entry */
   uint64_t crashes; /* trials with it that were saved as crash or hang */
   uint64_t weight;  /* of 1,000,000 within its class */
@@ -35,7 +35,8 @@ typedef struct {
   double havoc, text, splice; /* add to 1 */
   uint64_t trials;            /* inputs made since the directory began */
   uint64_t arms;
-  uint8_t reserved[56];
+  double wish[3]; /* the three as somebody has set them: what is adaptive goes out from there */
+  uint8_t reserved[32];
   ft_arm arm[FT_ARMS];
 } ft_block;
 
@@ -43,7 +44,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-en
 _Static_assert(sizeof(FT_BLOCK_MAGIC) == 16 && sizeof(ft_arm) == 64, "as block.py has it");
 _Static_assert(offsetof(ft_block, sequence) == 16 && offsetof(ft_block, havoc) == 32 &&
                    offsetof(ft_block, trials) == 56 && offsetof(ft_block, arms) == 64 &&
-                   offsetof(ft_block, arm) == 128,
+                   offsetof(ft_block, wish) == 72 && offsetof(ft_block, arm) == 128,
                "as block.py has it");
 _Static_assert(sizeof(ft_block) <= FT_BLOCK_SIZE, "too many operators");
 

@@ -26,7 +26,7 @@ BLOCK: Final = ".text"
 SIZE: Final = 65536
 MAGIC: Final = b"fuzztui text 1\n\0"
 
-_HEAD: Final = struct.Struct("<16sQQdddQQ56x")
+_HEAD: Final = struct.Struct("<16sQQdddQQddd32x")
 _ARM: Final = struct.Struct("<8Q")
 _SEQUENCE: Final = slice(16, 24)
 _ADAPTIVE: Final = 1
@@ -42,8 +42,8 @@ assert (_HEAD.size, _ARM.size) == (128, 64)
 class Arm:
     """One operator's, or other way's, counters; ``weight`` is of 1,000,000 within its class.
 
-    ``tried``: drawn; ``applied``: changed the input; ``found``, ``crashes``: trials with it that
-    became a queue entry, or a crash or hang.
+    ``tried``: drawn; ``applied``: inputs that it changed; ``found``, ``crashes``: those of them
+    that became a queue entry, or a crash or hang.
     """
 
     tried: int = 0
@@ -57,7 +57,10 @@ class Arm:
 
 @dataclass(slots=True)
 class Block:
-    """The probabilities of the three classes, which add to 1, and the arms in ARMS' order."""
+    """The probabilities of the three classes, which add to 1, and the arms in ARMS' order.
+
+    ``wish``: those that somebody has set, from which the adaptive mode goes out.
+    """
 
     havoc: float = 0.25
     text: float = 0.75
@@ -65,6 +68,7 @@ class Block:
     adaptive: bool = False
     trials: int = 0
     arms: list[Arm] = field(default_factory=lambda: [Arm() for _ in ARMS])
+    wish: tuple[float, float, float] | None = None
 
 
 def read_block(path: Path) -> Block | None:
@@ -96,15 +100,17 @@ def _decode(data: bytes) -> tuple[Block | None, int]:
     """The block and its sequence."""
     if len(data) < _USED:
         return None, 0
-    magic, sequence, flags, havoc, text, splice, trials, arms = _HEAD.unpack_from(data)
-    parts = (havoc, text, splice)
-    if magic != MAGIC or arms != len(ARMS) or not all(map(math.isfinite, parts)):
-        return None, 0
-    if min(parts) < 0 or abs(sum(parts) - 1) > 1e-6:
+    magic, sequence, flags, havoc, text, splice, trials, arms, *wish = _HEAD.unpack_from(data)
+    if magic != MAGIC or arms != len(ARMS) or not _is_mixture(havoc, text, splice):
         return None, 0
     found = [_arm(data, i) for i in range(arms)]
     adaptive = bool(flags & _ADAPTIVE)
-    return Block(havoc, text, splice, adaptive, min(trials, _MOST), found), sequence
+    wished = (wish[0], wish[1], wish[2]) if _is_mixture(*wish) else None
+    return Block(havoc, text, splice, adaptive, min(trials, _MOST), found, wished), sequence
+
+
+def _is_mixture(*parts: float) -> bool:
+    return all(map(math.isfinite, parts)) and min(parts) >= 0 and abs(sum(parts) - 1) <= 1e-6
 
 
 def _arm(data: bytes, index: int) -> Arm:
@@ -120,49 +126,52 @@ class Writer:
         """Go on with what is there, or else begin with ``settings``."""
         self._path = path
         found, sequence = _decode(_read(path))
-        self.resumed = found is not None and not sequence & 1
-        """Whether the block, with its probabilities, is that of an earlier start."""
         self.block = found if found is not None else settings
         if found is not None and sequence & 1:  # cut off in the middle of a change
             found.havoc, found.text, found.splice = settings.havoc, settings.text, settings.splice
-            found.adaptive = settings.adaptive
+            found.adaptive, found.wish = settings.adaptive, settings.wish
         self._sequence = sequence & ~1
         self.publish(settings=True)
 
-    def publish(self, *, settings: bool = False) -> None:
+    def publish(self, *, settings: bool = False) -> bool:
         """Write it. ``settings``: the probabilities or the weights have changed.
 
-        A disk that is full, or a file that is none, is none of the fuzzer's business.
+        A disk that is full, or a file that is none, does not stop the fuzzer. Was it written?
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with suppress(OSError):
             fd = os.open(self._path, flags, 0o600)
             try:
-                self._write(fd, settings)
+                return self._write(fd, settings)
             finally:
                 os.close(fd)
+        return False
 
-    def _write(self, fd: int, settings: bool) -> None:
+    def _write(self, fd: int, settings: bool) -> bool:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
-            return
+            return False
         if status.st_size != SIZE:
             os.ftruncate(fd, SIZE)
         if settings:
-            self._count(fd)
+            self._count(fd, odd=True)
         os.pwrite(fd, self._image(), 0)
         if settings:
-            self._count(fd)
+            self._count(fd, odd=False)
+        return True
 
-    def _count(self, fd: int) -> None:
-        self._sequence = (self._sequence + 1) % (1 << 64)
+    def _count(self, fd: int, *, odd: bool) -> None:
+        """The next odd or even number: an attempt that failed half-way leaves no trace in it."""
+        self._sequence += 1 + ((self._sequence & 1) == odd)
+        self._sequence %= 1 << 64
         os.pwrite(fd, self._sequence.to_bytes(8, "little"), _SEQUENCE.start)
 
     def _image(self) -> bytes:
         b = self.block
         flags = _ADAPTIVE if b.adaptive else 0
         parts = (b.havoc, b.text, b.splice)
-        head = _HEAD.pack(MAGIC, self._sequence, flags, *parts, b.trials, len(b.arms))
+        wish = b.wish or (0.0, 0.0, 0.0)
+        head = _HEAD.pack(MAGIC, self._sequence, flags, *parts, b.trials, len(b.arms), *wish)
         arms = (
             _ARM.pack(a.tried, a.applied, a.found, a.crashes, a.weight, a.window_applied,
                       a.window_found, 0)

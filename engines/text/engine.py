@@ -6,27 +6,28 @@ feedback; only the mutator is another (:mod:`~fuzztui.engines.text.mixture`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.candidate import Candidate
 from fuzztui.engines.core.context import Context
-from fuzztui.engines.core.corpus import Entry, SteerError
+from fuzztui.engines.core.corpus import Corpus, Entry, SteerError
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Execution
 from fuzztui.engines.core.loop import Parts
 from fuzztui.engines.core.mutate import Havoc
-from fuzztui.engines.core.stages import Mutate
-from fuzztui.engines.core.store import CRASHES, HANGS, entry_ids
-from fuzztui.engines.text.arms import Arms
+from fuzztui.engines.core.stages import Mutate, Seeds, Stage
+from fuzztui.engines.core.store import CRASHES, HANGS, QUEUE, entry_ids
+from fuzztui.engines.text.arms import AT, Arms
 from fuzztui.engines.text.block import BLOCK, Block, Writer
 from fuzztui.engines.text.careful import Careful
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.native import load
-from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable
+from fuzztui.engines.text.syntax import Syntax, SyntaxUnavailable, idle
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.commands import Command, SetMixture
@@ -34,12 +35,17 @@ from fuzztui.wire.mixture import Mixture
 
 __all__ = ["build"]
 
+COMBY: Final = ".comby-found"
+
 
 class Harvest:
     """A feedback that judges nothing: each entry is parsed once, when it is kept."""
 
-    def __init__(self, parser: Careful, fragments: Fragments) -> None:
-        self._parser, self._fragments = parser, fragments
+    def __init__(
+        self, parser: Careful, fragments: Fragments, tell: Callable[[], None] = lambda: None
+    ) -> None:
+        """``tell`` is called when an entry was parsed: there may be something to be said."""
+        self._parser, self._fragments, self._tell = parser, fragments, tell
 
     def judge(self, execution: Execution) -> tuple[str, ...]:
         """No reasons."""
@@ -52,11 +58,32 @@ class Harvest:
     def learn(self, execution: Execution, entry: Entry) -> None:
         """What it is made of can be spliced from now on."""
         self._fragments.add(entry.data, self._parser.spans(entry.data))
+        self._tell()
 
     def recall(self, execution: Execution, entry: Entry) -> bool:
         """The same after a restart."""
         self.learn(execution, entry)
         return False
+
+
+class Matchless:
+    """No stage: when the seeds are through it tells, once, of templates that matched nothing."""
+
+    def __init__(
+        self, matches: Mapping[str, int], corpus: Corpus, say: Callable[[str, str], None]
+    ) -> None:
+        self._matches, self._corpus = matches, corpus
+        self._say: Callable[[str, str], None] | None = say
+
+    def propose(self) -> None:
+        """Nothing."""
+        if self._say is None:
+            return
+        for template, matched in self._matches.items():
+            if not matched:
+                words = f"matches nothing in the {len(self._corpus)} entries to begin with"
+                self._say("warning", f"text.templates: {template!r} {words}")
+        self._say = None
 
 
 class Steers:
@@ -96,16 +123,19 @@ def build(context: Context) -> Parts:
     operators = load(settings.library)
     if operators.why or settings.why:
         say("info", f"text operators run in Python, not in C: {operators.why or settings.why}")
-    syntax = _syntax(settings, say)
+    if not spec.engine.seeds:
+        say("warning", "engine.seeds: there are none, and text operators need programs to change")
+    syntax = _syntax(settings, say, spec.dir / COMBY)
     fragments = Fragments() if syntax is not None else None
     without = set(settings.without)
     if syntax is None:
         without |= {TEMPLATE, FRAGMENT}
-    elif not syntax.matches:
-        without.add(TEMPLATE)
+    else:
+        without |= {TEMPLATE} if not syntax.matches else set()
+        without |= {FRAGMENT} if not syntax.language else set()
     writer = Writer(spec.dir / BLOCK, settings.block)
     arms = Arms(writer.block, operators.weights, without)
-    _count_crashes(spec.dir, arms)
+    _count_saved(spec.dir, arms)
     publish = _Publish(writer, arms)
     publish()
     mutator = TextMixture(
@@ -116,17 +146,28 @@ def build(context: Context) -> Parts:
         rng=rng,
         fragments=fragments,
     )
+
+    def saved(candidate: Candidate, folder: str) -> None:
+        mutator.saved(candidate, folder)
+        publish()  # it happens seldom, and the next trial may kill the worker
+
     harvest = []
+    matchless = []
     if syntax is not None and fragments is not None:
-        harvest.append(Harvest(Careful(syntax.spans, spec.dir), fragments))
+        tell = _Dropped(syntax, context.log.say)
+        harvest.append(Harvest(Careful(syntax.spans, spec.dir), fragments, tell))
+        matchless.append(Matchless(syntax.matches, base.corpus, say))
+    stages: list[Stage] = []
+    for stage in base.stages:
+        if isinstance(stage, Mutate):
+            stages.append(Mutate(base.corpus, base.scheduler, mutator))
+        else:
+            stages += [stage, *matchless] if isinstance(stage, Seeds) else [stage]
     return replace(
         base,
-        stages=[
-            Mutate(base.corpus, base.scheduler, mutator) if isinstance(stage, Mutate) else stage
-            for stage in base.stages
-        ],
+        stages=stages,
         feedbacks=[*base.feedbacks, *harvest],
-        saved=mutator.saved,
+        saved=saved,
         tick=publish,
         obey=Steers(arms, publish).obey,
     )
@@ -157,39 +198,57 @@ class _Publish:
 
     def __call__(self) -> None:
         trials, changes = self._arms.block.trials, self._arms.changes
-        if changes != self._changes:
-            self._writer.publish(settings=True)
-        elif trials != self._trials:
-            self._writer.publish()
-        self._trials, self._changes = trials, changes
+        settings = changes != self._changes
+        if (settings or trials != self._trials) and self._writer.publish(settings=settings):
+            self._trials, self._changes = trials, changes
 
 
-def _syntax(settings: _Settings, say: Callable[[str, str], None]) -> Syntax | None:
-    if not settings.language:
+class _Dropped:
+    """Says which templates are left out since it was called last."""
+
+    def __init__(self, syntax: Syntax, say: Callable[[str, str], None]) -> None:
+        self._syntax, self._say, self._said = syntax, say, len(syntax.problems)
+
+    def __call__(self) -> None:
+        for template, problem in [*self._syntax.problems.items()][self._said :]:
+            self._say("warning", _left_out(template, problem))
+        self._said = len(self._syntax.problems)
+
+
+def _syntax(settings: _Settings, say: Callable[[str, str], None], kept: Path) -> Syntax | None:
+    templates = settings.templates
+    if not settings.language and not templates:
         return None
     try:
-        syntax = Syntax(settings.language, settings.templates)
-        syntax.spans(b"x")  # the package is asked for only now
+        syntax = Syntax(settings.language, templates, kept)
     except SyntaxUnavailable as e:
-        lost = " and templates are left out" if settings.templates else ""
-        say(
-            "warning",
-            f'text.language = "{settings.language}": {e} (for the target\'s interpreter);'
-            f" brackets, quotes and lines are spliced instead{lost}",
-        )
+        say("warning", f'text.language = "{settings.language}": {e}')
         return None
+    block = settings.block
+    if words := idle(settings.language, block.splice, block.adaptive, settings.templates):
+        say("info", words)
     for template, problem in syntax.problems.items():
-        say("warning", f"text.templates: {template!r} is left out: {problem}")
+        say("warning", _left_out(template, problem))
     return syntax
 
 
-def _count_crashes(directory: Path, arms: Arms) -> None:
-    """Inputs that killed their worker were saved by its parent: their names tell of them."""
-    saved = [0] * len(arms.block.arms)
-    for folder in (CRASHES, HANGS):
+def _left_out(template: str, problem: str) -> str:
+    return f"text.templates: {template!r} is left out: {problem}"
+
+
+def _count_saved(directory: Path, arms: Arms) -> None:
+    """What was saved tells by its name what made it: also what a worker saved and then died, before
+    it wrote the block, or what its parent saved for it."""
+    queue, failed = (_saved_by(directory, *folders) for folders in ((QUEUE,), (CRASHES, HANGS)))
+    for arm, found, crashes in zip(arms.block.arms, queue, failed, strict=True):
+        arm.found, arm.crashes = max(arm.found, found), max(arm.crashes, crashes)
+
+
+def _saved_by(directory: Path, *folders: str) -> list[int]:
+    saved = [0] * len(AT)
+    for folder in folders:
         for name in entry_ids(directory / folder).values():
             label = name.partition(",op:")[2].removesuffix(",+cov")
             for number in arms_of(label):
                 saved[number] += 1
-    for arm, count in zip(arms.block.arms, saved, strict=True):
-        arm.crashes = max(arm.crashes, count)
+    return saved

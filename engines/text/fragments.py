@@ -18,6 +18,7 @@ from hashlib import blake2b
 from typing import Final
 from zlib import crc32
 
+from fuzztui.engines.text.alike import common_head, common_tail
 from fuzztui.engines.text.plain import Rng
 from fuzztui.engines.text.syntax import MOST_INPUT, MOST_NAME, Edit, Span, Spans
 
@@ -29,6 +30,8 @@ MOST_FRAGMENTS: Final = 4 << 20
 """Bytes of all fragments."""
 MOST_ENTRIES: Final = 24 << 20
 """Bytes of what is known of all entries; the oldest are forgotten first."""
+MOST_PASSING: Final = 8 << 20
+"""And beside them of those that are only passing: they take no room from the others."""
 MOST_NAMES: Final = 64
 """In one fragment: one with more keeps its names. And of the words of one kind of an entry."""
 MOST_SEGMENTS: Final = 32
@@ -113,7 +116,7 @@ class Host:
         moved, self._was = len(now) - self._was, len(now)
         begin = at = whole = 0
         for start, size, place in segments:
-            n = _common_head(data, start, now, place, min(size, max(0, len(now) - place)))
+            n = common_head(data, start, now, place, min(size, max(0, len(now) - place)))
             if n:
                 left.append((start, n, place))
                 begin, at = start + n, place + n
@@ -125,7 +128,7 @@ class Host:
             room = size if start > begin else start + size - begin
             if end <= at or end > len(now):
                 break
-            n = _common_tail(data, start + size, now, end, min(room, end - at))
+            n = common_tail(data, start + size, now, end, min(room, end - at))
             if n:
                 right.append((start + size - n, n, end - n))
             if n < size:
@@ -138,30 +141,6 @@ class Host:
             if start >= begin and start + n <= begin + size:
                 return at + start - begin
         return -1
-
-
-def _common_head(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
-    """How many bytes are the same from these places on: by halves, so that memcmp does the work."""
-    low, high = 0, most
-    while low < high:
-        n = (low + high + 1) // 2
-        if a[at + low : at + n] == b[bt + low : bt + n]:
-            low = n
-        else:
-            high = n - 1
-    return low
-
-
-def _common_tail(a: bytes, at: int, b: bytes, bt: int, most: int) -> int:
-    """And how many just before them."""
-    low, high = 0, most
-    while low < high:
-        n = (low + high + 1) // 2
-        if a[at - n : at - low] == b[bt - n : bt - low]:
-            low = n
-        else:
-            high = n - 1
-    return low
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +228,7 @@ class Fragments:
         self._sizes: dict[str, int] = {}
         self._size = 0
         self._entries: dict[int, Entry] = {}
-        self._known = 0
+        self._own, self._passing = _Shelf(MOST_ENTRIES), _Shelf(MOST_PASSING)
         self.pool = Pool(self._fragments, self._entries)
         """What there is at any time."""
 
@@ -260,18 +239,25 @@ class Fragments:
         """How many fragments there are."""
         return sum(map(len, self._fragments.values()))
 
-    def add(self, data: bytes, spans: Spans) -> None:
-        """An input, of which these spans are known."""
+    def add(self, data: bytes, spans: Spans, *, passing: bool = False) -> None:
+        """An input, of which these spans are known. ``passing``: it is wanted for a while."""
         for kind in spans.kinds:
             for start, n in spans.kinds[kind]:
                 self._keep(kind, _cut(data, start, n, spans.names))
-        key, entry = key_of(data), Entry.of(data, spans)
-        if (before := self._entries.pop(key, None)) is not None:
-            self._known -= before.size
-        self._entries[key] = entry
-        self._known += entry.size
-        while self._known > MOST_ENTRIES and len(self._entries) > 1:
-            self._known -= self._entries.pop(next(iter(self._entries))).size
+        key = key_of(data)
+        self._entries[key] = Entry.of(data, spans)
+        self._shelve(key, passing and key not in self._own)
+
+    def keep(self, key: int, *, passing: bool = False) -> None:
+        """An input that is known is wanted again: it is none of the oldest any more."""
+        self._shelve(key, passing and key not in self._own)
+
+    def _shelve(self, key: int, passing: bool) -> None:
+        for shelf in (self._own, self._passing):
+            shelf.take_out(key)
+        shelf = self._passing if passing else self._own
+        for forgotten in shelf.put(key, self._entries[key].size):
+            del self._entries[forgotten]
 
     def find(self, data: bytes) -> Host | None:
         """See :meth:`Pool.find`."""
@@ -307,6 +293,30 @@ class Fragments:
     def _count(self, kind: str, size: int) -> None:
         self._sizes[kind] = self._sizes.get(kind, 0) + size
         self._size += size
+
+
+class _Shelf:
+    """Keys of entries, the oldest first, that take so many bytes at most."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._full = most, 0
+        self._sizes: dict[int, int] = {}
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._sizes
+
+    def take_out(self, key: int) -> None:
+        """If it is there."""
+        self._full -= self._sizes.pop(key, 0)
+
+    def put(self, key: int, size: int) -> Iterator[int]:
+        """As the newest; gives those that there is no room for any more, never itself."""
+        self._sizes[key] = size
+        self._full += size
+        while self._full > self._most and len(self._sizes) > 1:
+            oldest = next(iter(self._sizes))
+            self.take_out(oldest)
+            yield oldest
 
 
 def _cut(data: bytes, start: int, n: int, names: Sequence[tuple[int, int, str]]) -> Fragment:

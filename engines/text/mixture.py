@@ -74,10 +74,9 @@ class TextMixture:
         times = 1 << self._rng.below(STACKS)
         for _ in range(times):
             arm, data = self._step(entry, data)
-            if arm >= 0:
+            if arm >= 0 and arm not in stack:
                 arms.did(arm)
-                if arm not in stack:
-                    stack.append(arm)
+                stack.append(arm)
         arms.counted()
         self._stack = stack
         self._made = made = Candidate(data, _label(stack, times), entry.id, self._other)
@@ -145,6 +144,8 @@ class TextMixture:
         """One way or, where it is impossible, the other."""
         first = self._arms.draw_splice(self._rng)
         for arm in (first, _FRAGMENT + _BALANCED - first):
+            if not self._arms.has(arm):
+                continue
             made = self._by_kind(data) if arm == _FRAGMENT else self._by_delimiters(entry, data)
             if made is not None:
                 return arm, made

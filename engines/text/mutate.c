@@ -1,8 +1,8 @@
 /* Text-level mutation (see mutate.h; the operators are in operators.h).
 
-   An operator is at most four passes over the input: to the end from a random place; from the
-   beginning, if that did not lead anywhere; the change itself (the parts that change places are
-   copied twice). Lengths are counted, so that a NUL is a byte like any other. */
+   An operator scans the input at most twice: to the end from a random place; from the beginning,
+   if that did not lead anywhere. What it changes is compared and copied besides (the parts that
+   change places are copied twice). Lengths are counted, so that a NUL is a byte like any other. */
 
 #include "mutate.h"
 
@@ -135,6 +135,24 @@ typedef struct { /* of delimiters: where they begin, and where what follows them
 } places;
 
 static int blank(string s) { return s.n == 1 && *s.at == ' '; }
+static int newline(string s) { return s.n == 1 && *s.at == '\n'; }
+
+/* The first line, of those that begin behind a newline in [from, to) or later, whose first word
+   has a blank behind it: empty lines have no word, and the last one of a line is not its first. */
+static int first_word(const ft_buffer *b, size_t from, size_t to, places *p) {
+  const uint8_t *text = b->at, *found = memchr(text + from, '\n', to - from);
+  for (size_t at = found ? (size_t)(found - text) : b->n; at < b->n;) {
+    size_t word = at + 1, end;
+    while (word < b->n && (text[word] == ' ' || text[word] == '\t')) word++;
+    for (end = word; end < b->n && text[end] != ' ' && text[end] != '\n';) end++;
+    if (end < b->n && text[end] == ' ') {
+      *p = (places){{at, end}, {word, end + 1}};
+      return 1;
+    }
+    at = end;
+  }
+  return 0;
+}
 
 /* Where the delimiters are: the first one as soon as possible at `from` or behind it and
    within `to`, each other one as soon as possible behind the one before. Where blanks are the
@@ -142,6 +160,7 @@ static int blank(string s) { return s.n == 1 && *s.at == ' '; }
    first word is not the nothing before its second blank. */
 static int locate(const ft_buffer *b, size_t from, size_t to, const operator *o, places *p) {
   const string *s = o->strings;
+  if (o->kind == SPAN && newline(s[0]) && blank(s[1])) return first_word(b, from, to, p);
   for (int i = 0; i < o->delimiters; i++) {
     size_t at = find(b, from, to, s[i]);
     if (at == to) return 0;
@@ -230,48 +249,49 @@ int ft_apply_to(ft_buffer *b, const uint8_t *data, size_t n, size_t limit, ft_rn
 
 /* ------------------------------------------------------------------ bandit */
 
-int ft_draw(ft_rng *r, const uint64_t *weights, int n) {
-  uint64_t total = 0;
-  for (int i = 0; i < n; i++) total += weights[i];
-  if (!total) return -1;
-  uint64_t roll = ft_next(r) % total; /* the bias is total / 2^64 */
-  int i = 0;
-  while (i < n - 1 && roll >= weights[i]) roll -= weights[i++];
-  return i;
-}
-
-/* An arm's efficiency is (found + 1) / (applied + PRIOR), as if it had found one thing in PRIOR
-   trials before. With 64 operators, three quarters text and 3.75 steps an input, an operator is
-   applied some 900 times in a window (10,000 inputs, and half of what was before). So an arm that
-   has hardly been tried stands twice as high as one that was tried as the others and found
-   nothing, and equal to one with a find; a single find, which may be luck, does not make more
-   than a double of it; and an arm that is used a hundred times as much, as havoc is, stands for
-   what it found alone.
+/* An arm's merit is what it finds, compared to all arms together: with F finds in A inputs by all,
+   it is ((found + prior F/A) / (applied + prior)) / (F/A). So an arm of which nothing is known
+   yet, and every arm while nothing is found, has merit 1 and the share that was wished for; what
+   finds as often as the others keeps that; and a find that may be luck does not move much of it.
 
    The floor is a fifth of the even share: at most a fifth of all draws goes to arms that have
    found nothing, and even those come up a hundred times a window: whichever begins to pay, as
    the inputs change, is seen.
 
-   Fixed point, 32 bits. The bounds keep all products below 2^64 for up to 2^16 arms and every
-   efficiency above 0; no window comes near them. */
-#define PRIOR 1000
+   Fixed point, 12 bits. The bounds keep all products below 2^64 for up to 2^16 arms; no window
+   comes near them. */
 #define WHOLE 1000000
 #define FLOOR 5 /* of so many parts of the even share */
 #define MOST_FOUND ((uint64_t)1 << 20)
 #define MOST_APPLIED ((uint64_t)1 << 31)
+#define MOST_PRIOR ((uint64_t)1 << 20)
+#define MERIT 4096            /* as good as all */
+#define MOST_MERIT (64 * MERIT)
 
-static uint64_t efficiency(uint64_t applied, uint64_t found) {
-  if (found > MOST_FOUND) found = MOST_FOUND;
-  if (applied > MOST_APPLIED) applied = MOST_APPLIED;
-  return ((found + 1) << 32) / (applied + PRIOR);
+static uint64_t at_most(uint64_t value, uint64_t most) { return value < most ? value : most; }
+
+static uint64_t merit(uint64_t applied, uint64_t found, uint64_t of, uint64_t all, uint64_t prior) {
+  if (!all) return MERIT;
+  uint64_t value = (found * of + prior * all) * MERIT / ((applied + prior) * all);
+  return value < 1 ? 1 : at_most(value, MOST_MERIT);
 }
 
-void ft_weights(const uint64_t *applied, const uint64_t *found, int n, uint64_t *weights) {
-  uint64_t sum = 0;
-  for (int i = 0; i < n; i++) sum += weights[i] = efficiency(applied[i], found[i]);
+void ft_weights(const uint64_t *applied, const uint64_t *found, const uint64_t *base,
+                uint64_t prior, int n, uint64_t *weights) {
+  uint64_t sum = 0, of = 0, all = 0;
+  for (int i = 0; i < n; i++) {
+    of = at_most(of + at_most(applied[i], MOST_APPLIED), MOST_APPLIED);
+    all = at_most(all + at_most(found[i], MOST_FOUND), MOST_FOUND);
+  }
+  prior = prior ? at_most(prior, MOST_PRIOR) : 1;
+  for (int i = 0; i < n; i++) {
+    uint64_t good = merit(at_most(applied[i], MOST_APPLIED), at_most(found[i], MOST_FOUND), of, all,
+                          prior);
+    sum += weights[i] = at_most(base[i], WHOLE) * good;
+  }
   for (int i = 0; i < n; i++) {
     uint64_t floor = WHOLE / ((uint64_t)n * FLOOR);
-    weights[i] = weights[i] * WHOLE / sum;
+    weights[i] = sum ? weights[i] * WHOLE / sum : 0;
     if (weights[i] < floor) weights[i] = floor;
     if (!weights[i]) weights[i] = 1;
   }

@@ -59,13 +59,12 @@ int ft_apply(ft_buffer *b, size_t limit, ft_rng *r, int op);
 /* ft_set and ft_apply in one call. */
 int ft_apply_to(ft_buffer *b, const uint8_t *data, size_t n, size_t limit, ft_rng *r, int op);
 
-/* An index below `n` by integer weights, whose sum must be below 2^64; -1 if all are 0. */
-int ft_draw(ft_rng *r, const uint64_t *weights, int n);
-
-/* The bandit: the weights of `n` arms from what each has applied and found lately. They add
-   to 1,000,000 or a little more (the floor). Arms that are switched off are set to 0 by the
-   caller, afterwards. Given the three sums of the classes it makes their probabilities:
-   divided by their sum none is below 5%. */
-void ft_weights(const uint64_t *applied, const uint64_t *found, int n, uint64_t *weights);
+/* The bandit: the weights of `n` arms from how much of each is wished for (`base`, at most
+   1,000,000; 0: no more than the floor), and from what each has applied and found lately. They
+   add to 1,000,000 or a little more (the floor). `prior`: so many inputs that found as much as
+   all arms do on average stand before an arm's own. Arms that are switched off are set to 0 by
+   the caller, afterwards. Divided by their sum none of three is below 5%. */
+void ft_weights(const uint64_t *applied, const uint64_t *found, const uint64_t *base,
+                uint64_t prior, int n, uint64_t *weights);
 
 #endif

@@ -29,11 +29,10 @@ class Operators(Protocol):
     def apply(self, data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
         """One operator at a random occurrence; None if it does not apply."""
 
-    def draw(self, rng: Rng, weights: Sequence[int]) -> int:
-        """An index by integer weights; -1 if all are 0."""
-
-    def weights(self, applied: Sequence[int], found: Sequence[int]) -> list[int]:
-        """The bandit's weights of arms, from what each has applied and found lately."""
+    def weights(
+        self, applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
+    ) -> list[int]:
+        """The bandit's weights of arms, from what is wished for, and what each has done lately."""
 
 
 class UnfitError(Exception):
@@ -71,10 +70,8 @@ class Native:
         self._apply = self.library.ft_apply_to
         self._apply.argtypes = (words, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t,
                                 words, ctypes.c_int)  # fmt: skip
-        self._draw = self.library.ft_draw
-        self._draw.argtypes = (words, words, ctypes.c_int)
         self._weights = self.library.ft_weights
-        self._weights.argtypes = (words, words, ctypes.c_int, words)
+        self._weights.argtypes = (words, words, words, ctypes.c_uint64, ctypes.c_int, words)
         self._weights.restype = None
 
     def apply(self, data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
@@ -87,19 +84,15 @@ class Native:
         rng.state = state.state
         return ctypes.string_at(buffer.at, buffer.n) if applies else None
 
-    def draw(self, rng: Rng, weights: Sequence[int]) -> int:
-        """An index by integer weights; -1 if all are 0."""
-        self._rng.state = rng.state
-        drawn = self._draw(self._references[0], _array(weights), len(weights))
-        rng.state = self._rng.state
-        return int(drawn)
-
-    def weights(self, applied: Sequence[int], found: Sequence[int]) -> list[int]:
-        """The bandit's weights of arms, from what each has applied and found lately."""
-        if len(applied) != len(found):
-            raise ValueError(f"{len(applied)} arms have applied, {len(found)} have found")
+    def weights(
+        self, applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
+    ) -> list[int]:
+        """The bandit's weights of arms, from what is wished for, and what each has done lately."""
+        if not len(applied) == len(found) == len(base):
+            raise ValueError(f"{len(applied)} arms applied, {len(found)} found, {len(base)} wished")
         made = _array([0] * len(applied))
-        self._weights(_array(applied), _array(found), len(applied), made)
+        arrays = _array(applied), _array(found), _array(base)
+        self._weights(*arrays, prior, len(applied), made)
         return list(made)
 
 
@@ -112,7 +105,7 @@ def _check(library: ctypes.CDLL) -> None:
     try:
         count = library.ft_operators()
         names = (ctypes.c_char_p * count).in_dll(library, "ft_names")
-        library.ft_apply_to, library.ft_draw, library.ft_weights  # noqa: B018
+        library.ft_apply_to, library.ft_weights  # noqa: B018
     except (AttributeError, ValueError) as e:
         raise UnfitError(f"it is no library of text operators: {e}") from None
     if [name.decode() for name in names] != list(NAMES):

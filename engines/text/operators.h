@@ -11,7 +11,8 @@
    The order is that of the tool that these come from (Groce et al., the "AFL compiler
    fuzzer": numbers 0 to 63). What is deleted leaves what stood before it: a deleted line does
    not join its neighbours, a deleted word does not weld "static" to "int". Where " " is a
-   delimiter the parts are words: more blanks and tabs before a word belong to the delimiter.
+   delimiter the parts are words: more blanks and tabs before a word belong to the delimiter, and
+   from a newline to a blank is a line's first word: lines of less than two words have none.
 
    Names are parts of file names: [a-z0-9-]. New operators go to the end. */
 

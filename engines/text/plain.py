@@ -12,7 +12,7 @@ from typing import Final
 
 from fuzztui.engines.text.table import OPERATORS, Kind, Operator
 
-__all__ = ["Plain", "Rng", "apply", "draw", "weights"]
+__all__ = ["Plain", "Rng", "apply", "weights"]
 
 _MASK: Final = 2**64 - 1
 
@@ -90,6 +90,8 @@ def _locate(data: bytes, start: int, end: int, operator: Operator) -> _Places | 
     """Each delimiter as soon as possible behind the one before; the first within ``end``."""
     places = []
     delimiters = operator.delimiters
+    if operator.kind is Kind.SPAN and operator.strings[:2] == (b"\n", b" "):
+        return _first_word(data, start, end)
     for number, delimiter in enumerate(delimiters):
         at = data.find(delimiter, start, end)
         if at < 0:
@@ -105,39 +107,57 @@ def _locate(data: bytes, start: int, end: int, operator: Operator) -> _Places | 
 _BLANKS: Final = (b" ", b"\t")
 
 
-def draw(rng: Rng, weights: Sequence[int]) -> int:
-    """An index by integer weights, whose sum must be below 2**64; -1 if all are 0."""
-    total = sum(weights)
-    if not total:
-        return -1
-    roll = rng.next() % total
-    for index, weight in enumerate(weights):
-        if roll < weight:
-            return index
-        roll -= weight
-    raise AssertionError("the weights add to more than their sum")
+def _first_word(data: bytes, start: int, end: int) -> _Places | None:
+    """Of the first line that begins behind a newline there, or later, and has a blank behind it."""
+    at = data.find(b"\n", start, end)
+    while at >= 0:
+        word = at + 1
+        while data[word : word + 1] in _BLANKS:
+            word += 1
+        blank, newline = data.find(b" ", word), data.find(b"\n", word)
+        if blank >= 0 and (newline < 0 or blank < newline):
+            return [(at, word), (blank, blank + 1)]
+        if blank < 0:
+            return None
+        at = newline
+    return None
 
 
-_PRIOR: Final = 1000
 _WHOLE: Final = 1_000_000
 _FLOOR: Final = 5
 _MOST_FOUND: Final = 2**20
 _MOST_APPLIED: Final = 2**31
+_MOST_PRIOR: Final = 2**20
+_MERIT: Final = 4096
 
 
-def weights(applied: Sequence[int], found: Sequence[int]) -> list[int]:
+def weights(
+    applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
+) -> list[int]:
     """The bandit: weights of arms from what each has applied and found lately (see mutate.c).
 
-    They add to 1,000,000 or a little more. Arms that are switched off are for the caller to
-    set to 0.
+    ``base``: how much of each is wished for, at most 1,000,000. They add to 1,000,000 or a little
+    more. Arms that are switched off are for the caller to set to 0.
     """
-    efficiency = [
-        (min(f, _MOST_FOUND) + 1 << 32) // (min(a, _MOST_APPLIED) + _PRIOR)
-        for a, f in zip(applied, found, strict=True)
+    applied = [min(a, _MOST_APPLIED) for a in applied]
+    found = [min(f, _MOST_FOUND) for f in found]
+    of, all_ = min(sum(applied), _MOST_APPLIED), min(sum(found), _MOST_FOUND)
+    prior = max(1, min(prior, _MOST_PRIOR))
+    wanted = [
+        min(b, _WHOLE) * _merit(a, f, of, all_, prior)
+        for a, f, b in zip(applied, found, base, strict=True)
     ]
-    total = sum(efficiency)
-    floor = max(1, _WHOLE // (len(efficiency) * _FLOOR)) if efficiency else 0
-    return [max(floor, e * _WHOLE // total) for e in efficiency]
+    total = sum(wanted)
+    floor = max(1, _WHOLE // (len(wanted) * _FLOOR)) if wanted else 0
+    return [max(floor, w * _WHOLE // total if total else 0) for w in wanted]
+
+
+def _merit(applied: int, found: int, of: int, all_: int, prior: int) -> int:
+    """What an arm finds, compared to all of them; _MERIT is as good as all."""
+    if not all_:
+        return _MERIT
+    value = (found * of + prior * all_) * _MERIT // ((applied + prior) * all_)
+    return max(1, min(value, 64 * _MERIT))
 
 
 class Plain:
@@ -150,5 +170,4 @@ class Plain:
         self.why = why
 
     apply = staticmethod(apply)
-    draw = staticmethod(draw)
     weights = staticmethod(weights)

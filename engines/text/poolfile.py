@@ -20,17 +20,15 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.text.fragments import SPAN, Entry, Fragment, Pool
-from fuzztui.engines.text.syntax import Edit
+from fuzztui.engines.text.fragments import SPAN, Fragment, Pool
 
-__all__ = ["MOST_BYTES", "PoolError", "dump", "parse", "write"]
+__all__ = ["dump", "write"]
 
 MAGIC: Final = b"fuzztui pool 1\n\0"
-MOST_BYTES: Final = 64 << 20
 
 _HEADER: Final = struct.Struct("<16sQ8IQ")
 _KIND: Final = struct.Struct("<IIIHH")
@@ -39,13 +37,6 @@ _NAME: Final = struct.Struct("<4H")
 _ENTRY: Final = struct.Struct("<QIHHII")
 _GROUP: Final = struct.Struct("<HHI")
 _EDIT: Final = struct.Struct("<4I")
-
-
-class PoolError(Exception):
-    """A file that is no whole pool, and why."""
-
-
-# ----------------------------------------------------------------------------- writing
 
 
 class _Text:
@@ -120,95 +111,3 @@ def write(path: Path, pool: Pool) -> int:
         file.write(data)
     fresh.replace(path)
     return len(data)
-
-
-# ----------------------------------------------------------------------------- reading
-
-
-def parse(data: bytes) -> Pool:
-    """The pool that a file holds. Raises :class:`PoolError`."""
-    try:
-        return _parse(data)
-    except (struct.error, IndexError, UnicodeDecodeError):
-        raise PoolError("it is not whole") from None
-
-
-def _parse(data: bytes) -> Pool:
-    magic, size, *counts, _, text_size = _HEADER.unpack_from(data)
-    if magic != MAGIC:
-        raise PoolError("it is no pool of this version")
-    starts = [_HEADER.size]
-    for n, each in zip(counts, _SIZES, strict=True):
-        starts.append(starts[-1] + n * each)
-    if size != len(data) or starts[-1] + text_size != size:
-        raise PoolError("it is not whole")
-    kinds_at, fragments_at, names_at, entries_at, groups_at, spans_at, edits_at, text_at = starts
-
-    def text(at: int, n: int) -> bytes:
-        if at + n > text_size:
-            raise PoolError("a text is wrong")
-        return data[text_at + at : text_at + at + n]
-
-    kinds = []
-    for i in range(counts[0]):
-        first, n, at, length, _ = _KIND.unpack_from(data, kinds_at + i * _KIND.size)
-        kinds.append((text(at, length).decode("ascii"), first, n))
-
-    def fragment(i: int) -> Fragment:
-        at, length, n, first, _ = _FRAGMENT.unpack_from(data, fragments_at + i * _FRAGMENT.size)
-        names = []
-        for j in range(first, first + n):
-            begin, size, group, kind = _NAME.unpack_from(data, names_at + j * _NAME.size)
-            names.append((begin, size, group, kinds[kind][0]))
-        return Fragment(text(at, length), tuple(names))
-
-    def group(i: int, length: int) -> tuple[str, bytes]:
-        kind, n, first = _GROUP.unpack_from(data, groups_at + i * _GROUP.size)
-        begin = spans_at + first * SPAN.size
-        spans = data[begin : begin + n * SPAN.size]
-        if not n or begin + len(spans) > edits_at or len(spans) != n * SPAN.size:
-            raise PoolError("a group of spans is wrong")
-        if any(start + size > length for start, size, _ in SPAN.iter_unpack(spans)):
-            raise PoolError("a span is wrong")
-        return kinds[kind][0], spans
-
-    def edit(i: int, length: int) -> Edit:
-        start, end, at, n = _EDIT.unpack_from(data, edits_at + i * _EDIT.size)
-        if not start <= end <= length:
-            raise PoolError("an edit is wrong")
-        return start, end, text(at, n)
-
-    fragments = {
-        kind: tuple(fragment(i) for i in range(first, first + n)) for kind, first, n in kinds if n
-    }
-
-    def entry(i: int) -> Entry:
-        row = _ENTRY.unpack_from(data, entries_at + i * _ENTRY.size)
-        key, first, groups, words, first_edit, edits = row
-        return Entry(
-            tuple(group(j, key >> 32) for j in range(first, first + groups)),
-            tuple(group(first + groups + j, key >> 32) for j in range(words)),
-            tuple(edit(j, key >> 32) for j in range(first_edit, first_edit + edits)),
-        )
-
-    keys = _ENTRY.iter_unpack(data[entries_at:groups_at])
-    return Pool(fragments, _Entries({row[0]: i for i, row in enumerate(keys)}, entry))
-
-
-class _Entries(Mapping[int, Entry]):
-    """Read when they are asked for: most never are. What is wrong is not there."""
-
-    def __init__(self, places: dict[int, int], read: Callable[[int], Entry]) -> None:
-        self._places, self._read = places, read
-
-    def __getitem__(self, key: int) -> Entry:
-        try:
-            return self._read(self._places[key])
-        except (PoolError, struct.error, IndexError):
-            raise KeyError(key) from None
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)

@@ -2,21 +2,28 @@
 
 An entry is parsed once, by tree-sitter as the package ``ast_grep_py`` brings it (45 MB, no
 network); mutations then need no parser. Groce et al. compare their operators with structural
-ones of comby: templates are those, in the syntax of ast-grep.
+ones of comby: templates are those, in the syntax of ast-grep or, without a grammar too, in
+comby's (:mod:`~fuzztui.engines.text.comby`).
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Any, Final, TypeVar
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.engines.text.comby import Comby, is_comby
+from fuzztui.engines.text.edits import MOST_EDITS, MOST_SPAN, Edit, spread, trimmed
 
 __all__ = ["LANGUAGES", "MISSING", "MOST_INPUT", "MOST_NAME", "MOST_SPAN", "Edit", "Name", "Span",
-           "Spans", "Syntax", "SyntaxUnavailable", "Template", "template_problem"]  # fmt: skip
+           "Spans", "Syntax", "SyntaxUnavailable", "Template", "idle",
+           "template_problem"]  # fmt: skip
 
 LANGUAGES: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
@@ -26,27 +33,34 @@ LANGUAGES: Final = (
 """Of ast_grep_py 0.51. It knows some by other names too; one that it does not know makes it
 panic, so it is never asked for any."""
 
-MISSING: Final = "the package ast-grep-py is not installed: pip install ast-grep-py"
+MISSING: Final = (
+    f"the package ast-grep-py is not installed for {sys.executable} (-m pip install ast-grep-py): "
+    "brackets, quotes and lines are spliced instead and templates are left out"
+)
+NO_GRAMMAR: Final = "needs text.language, as ast-grep finds it by a grammar; comby's holes are :[a]"
 
 MOST_INPUT: Final = 256 << 10
 """Bytes: longer inputs are not parsed."""
 
-LEAST_SPAN, MOST_SPAN = 2, 4096
+LEAST_SPAN: Final = 2
 MOST_SPANS: Final = 512
 MOST_NAME: Final = 64
-MOST_EDITS: Final = 64
 MOST_NODES: Final = 200_000
 MOST_SECONDS: Final = 5.0
-"""For walking one tree: it is cut then, on a machine that is that slow. (Parsing cannot be cut.)"""
-
-_Item = TypeVar("_Item")
+"""Of the processor's time, for walking one tree, and as much for filling in its templates: they are
+cut then. (Parsing cannot be cut.)"""
 
 Span = tuple[int, int]
 """Begin and length in bytes."""
 Name = tuple[int, int, str]
 """Begin, length and kind of an identifier."""
-Edit = tuple[int, int, bytes]
-"""What stands from ``begin`` to ``end`` becomes these bytes."""
+
+
+def idle(language: str, *uses: object) -> str:
+    """What to tell of a language that none of these makes use of; "" if one does."""
+    if not language or any(uses):
+        return ""
+    return "text.language has nothing to do: text.splice is 0 and there are no templates"
 
 
 class SyntaxUnavailable(Exception):
@@ -72,6 +86,8 @@ class Spans:
 _HOLE: Final = re.compile(r"\$(\$\$)?([A-Z_][A-Z0-9_]*)")
 _DOLLARS: Final = {"bash", "php"}
 """There ``$a`` is a variable."""
+_MARKS: Final = "µ𐀀_z"
+"""By language, what ast-grep puts in the place of ``$``."""
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
 
@@ -97,6 +113,8 @@ class Template:
         if language not in _DOLLARS and (small := re.findall(r"\$[a-z]\w*", pattern)):
             upper = small[0].upper()
             raise ValueError(f"a hole is called by capital letters: {upper}, not {small[0]}")
+        if pattern == rewrite:
+            raise ValueError("it changes nothing: both sides are the same")
         if wrong := _unbalanced(pattern):
             raise ValueError(f"the pattern is not whole: {wrong}")
         return cls(pattern, rewrite)
@@ -118,6 +136,10 @@ def template_problem(language: str, text: str) -> str:
     Whether it matches anything is seen only where it is used. Without ast-grep-py its form
     alone is looked at.
     """
+    if is_comby(text):
+        return Comby(language, [text]).problems.get(text, "")
+    if not language:
+        return NO_GRAMMAR
     try:
         template = Template.parse(text, language)
         if language in LANGUAGES:
@@ -128,24 +150,34 @@ def template_problem(language: str, text: str) -> str:
 
 
 class Syntax:
-    """A parser of one language, and the templates that its trees are searched for."""
+    """A parser of one language, and the templates that its trees are searched for.
 
-    def __init__(self, language: str, templates: Iterable[str] = ()) -> None:
+    Those of comby's need no parser: ``language`` may be "" where there are templates.
+    """
+
+    def __init__(
+        self, language: str, templates: Sequence[str] = (), kept: Path | None = None
+    ) -> None:
         """Raises :class:`SyntaxUnavailable` without the package, or for another language.
 
-        Templates that are none are left out, see :attr:`problems`.
+        Templates that are none are left out, see :attr:`problems`. ``kept``: a file for comby.
         """
-        if language not in LANGUAGES:
+        if language not in LANGUAGES and (language or not templates):
             raise SyntaxUnavailable(f"no grammar for {language!r}: {', '.join(LANGUAGES)}")
         self.language = language
-        self.problems: dict[str, str] = {}
-        """Templates that are left out, and why."""
-        self.matches: dict[str, int] = {}
+        empty = _parsed("", language) if language else None
+        self._comby = Comby(language, [text for text in templates if is_comby(text)], kept)
+        self.problems = self._comby.problems
+        """Templates that are left out, and why; comby's may come to it at any time."""
+        self.matches = dict.fromkeys(self._comby.templates, 0)
         """How often each of the others has matched."""
         self._templates: dict[str, Template] = {}
-        empty = _parsed("", language)
         for text in templates:
+            if is_comby(text):
+                continue
             try:
+                if not language:
+                    raise ValueError(NO_GRAMMAR)
                 template = Template.parse(text, language)
                 self._matches(empty, template)
             except ValueError as e:
@@ -158,40 +190,55 @@ class Syntax:
         """What is known of ``data``; nothing of what is too long, or defeats the parser."""
         if not data or len(data) > MOST_INPUT:
             return Spans()
+        spans = self._parse(data) if self.language else Spans()
+        found = self._comby.found(data)
+        for text, made in found.items():
+            self.matches[text] += len(made)
+        edits = {*spans.edits}.union(*found.values())
+        return replace(spans, edits=spread(sorted(edits), MOST_EDITS))
+
+    def _parse(self, data: bytes) -> Spans:
         try:
             text, offsets = _decoded(data)
             root = _parsed(text, self.language)
             kinds, names = _walk(root, data, offsets)
-            return Spans(kinds, names, self._edits(root, text, data, offsets))
+            edits = sorted(set(self._edits(root, text, data, offsets)))
+            return Spans(kinds, names, spread(edits, MOST_EDITS))
         except BaseException as e:
             if isinstance(e, (Exception, KeyboardInterrupt, SystemExit)):
                 raise
             return Spans()  # pyo3's PanicException is no Exception
 
-    def _edits(self, root: Any, text: str, data: bytes, offsets: _Offsets) -> tuple[Edit, ...]:
-        edits = dict[Edit, None]()
+    def _edits(self, root: Any, text: str, data: bytes, offsets: _Offsets) -> Iterator[Edit]:
+        over = time.thread_time() + MOST_SECONDS
         for source, template in self._templates.items():
-            for match in self._matches(root, template):
+            matches = self._matches(root, template)
+            self.matches[source] += len(matches)
+            # Chosen before they are filled in: nested ones can each be as long as the input.
+            for match in spread(matches, MOST_EDITS):
+                if time.thread_time() > over:
+                    return
                 start, end = _place(match)
                 made = _filled(template.rewrite, match, text)
-                edit = _trimmed(data, offsets[start], offsets[end], _encoded(made, offsets))
-                if edit is not None and len(edit[2]) <= MOST_SPAN:
-                    edits[edit] = None
-                    self.matches[source] += 1
-        return _spread(sorted(edits), MOST_EDITS)
+                edit = trimmed(data, offsets[start], offsets[end], _encoded(made, offsets))
+                if edit is not None:
+                    yield edit
 
     def _matches(self, root: Any, template: Template) -> list[Any]:
         """Raises ValueError where ast-grep cannot understand the pattern."""
         try:
             return list(root.find_all(pattern=template.pattern))
         except Exception as e:
-            raise ValueError(_reason(e)) from None
+            raise ValueError(_reason(e, template.pattern)) from None
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, pattern: str) -> str:
     """The innermost cause of what ast-grep says, which is followed by a stack."""
     lines = re.findall(r"^\s+\d+: (.*)$", str(error).partition("Stack backtrace")[0], re.MULTILINE)
     words = lines[-1] if lines else str(error).partition("\n")[0]
+    for hole in _HOLE.finditer(pattern):
+        for mark in _MARKS:
+            words = words.replace(hole[0].replace("$", mark), hole[0])
     return f"ast-grep says: {words[:200]}"
 
 
@@ -260,9 +307,9 @@ def _walk(root: Any, data: bytes, offsets: _Offsets) -> tuple[dict[str, tuple[Sp
     found: dict[str, list[Span]] = {}
     names: list[Name] = []
     errors: list[int] = []
-    nodes, over = list(root.children()), time.monotonic() + MOST_SECONDS
+    nodes, over = list(root.children()), time.thread_time() + MOST_SECONDS
     for visited, node in enumerate(nodes):  # which grows
-        if visited % 256 == 0 and (visited > MOST_NODES or time.monotonic() > over):
+        if visited % 256 == 0 and (visited > MOST_NODES or time.thread_time() > over):
             break
         children = node.children()
         nodes += children
@@ -302,14 +349,7 @@ def _sampled(kinds: Mapping[str, Sequence[Span]]) -> dict[str, tuple[Span, ...]]
     for kind in sorted(kinds, key=lambda k: len(kinds[k])):
         most[kind] = min(len(kinds[kind]), room // left)
         room, left = room - most[kind], left - 1
-    return {kind: _spread(spans, most[kind]) for kind, spans in kinds.items() if most[kind]}
-
-
-def _spread(all_: Sequence[_Item], most: int) -> tuple[_Item, ...]:
-    """At most so many of them, evenly spread."""
-    if len(all_) <= most:
-        return tuple(all_)
-    return tuple(all_[i * len(all_) // most] for i in range(most))
+    return {kind: spread(spans, most[kind]) for kind, spans in kinds.items() if most[kind]}
 
 
 # --------------------------------------------------------------------------- templates
@@ -328,18 +368,3 @@ def _filled(rewrite: str, match: Any, text: str) -> str:
         return text[_place(nodes[0])[0] : _place(nodes[-1])[1]]
 
     return _HOLE.sub(stands, rewrite)
-
-
-def _trimmed(data: bytes, start: int, end: int, made: bytes) -> Edit | None:
-    """The edit without what stays the same at both ends; None if nothing changes.
-
-    "if ($A) $B ==> while ($A) $B" then changes a word, wherever else the statement was changed.
-    """
-    old = data[start:end]
-    if old == made:
-        return None
-    most = min(len(old), len(made))
-    head = next((i for i in range(most) if old[i] != made[i]), most)
-    most -= head
-    tail = next((i for i in range(most) if old[-1 - i] != made[-1 - i]), most)
-    return start + head, end - tail, made[head : len(made) - tail]

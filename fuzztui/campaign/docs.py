@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzztui.campaign.schema import (
+    AFL_ORACLE,
     COMMON,
     ENGINES,
     JUDGED,
@@ -27,11 +28,11 @@ def markdown() -> str:
     titles = {"campaign": "`[campaign]`", "stop": "`[stop]`: further reasons to finish"}
     for table, keys in COMMON.items():
         out += _section(titles[table], keys)
-    out += _section("`[mutants]`: fuzz mutants of the target first (afl, zest)", MUTANTS)
+    out += _section("`[mutants]`: fuzz mutants of the target first (afl, zest, text)", MUTANTS)
     out += _section("`[text]`: mutate inputs as text (afl; text always does)", TEXT)
-    out += _section(
-        f"`[oracle]`: what is a bug beside crashes and hangs ({', '.join(JUDGED)})", ORACLE
-    )
+    title = "`[oracle]`: what is a bug beside crashes and hangs"
+    out += _section(f"{title} ({', '.join(k for k in JUDGED if k != 'afl')})", ORACLE)
+    out += _section(f"{title} (afl)", AFL_ORACLE)
     for kind in ENGINES:
         for table in ("target", "engine"):
             out += _section(f'`[{table}]` for `kind = "{kind}"`', tables_for(kind)[table])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,16 @@ from fuzztui.campaign.schema import (
     tables_for,
 )
 from fuzztui.campaign.units import parse_ranges
-from fuzztui.campaign.values import BUILD, absolute, check, in_build, program
+from fuzztui.campaign.values import (
+    BUILD,
+    SOURCE,
+    absolute,
+    check,
+    found_on_path,
+    in_build,
+    nearest,
+    program,
+)
 from fuzztui.wire.text import several
 
 FROZEN = "campaign.toml"
@@ -47,6 +55,7 @@ MOST_DICTIONARIES = 4
 
 _PARTS = ("havoc", "text", "splice")
 _TEXTUAL_PART = 0.75
+"""Of what is not spliced, where neither text nor havoc is given."""
 
 Tables = dict[str, dict[str, Any]]
 
@@ -63,15 +72,20 @@ class Loaded:
         return tomli_w.dumps({name: table for name, table in self.frozen.items() if table})
 
 
-def load(path: Path, overrides: Iterable[str] = (), *, cwd: Path | None = None) -> Loaded:
+def load(
+    path: Path, overrides: Iterable[str] = (), *, cwd: Path | None = None, kind: str = ""
+) -> Loaded:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
+
+    ``kind``: of the engine that it is wanted for, whatever the file says. Tables that this one
+    does not take are left out.
 
     A run's own frozen file, or one that is to be it, means the run that it lies in, wherever
     that was moved to, and may name what only the first start has read and is gone since.
 
     Raises :class:`CampaignError` with every problem that was found at once.
     """
-    return _Loader(path, cwd or Path.cwd()).load(list(overrides))
+    return _Loader(path, cwd or Path.cwd()).load(list(overrides), kind)
 
 
 class _Loader:
@@ -86,7 +100,7 @@ class _Loader:
         self.overridden: dict[str, str] = {}
         self.problems: list[Problem] = []
 
-    def load(self, overrides: list[str]) -> Loaded:
+    def load(self, overrides: list[str], kind: str) -> Loaded:
         tables = self._read()
         for override in overrides:
             self._override(tables, override)
@@ -101,6 +115,9 @@ class _Loader:
             elif not isinstance(table, dict):
                 self._problem(name, f"{table!r} is not a table: write [{name}]")
         self._stop_if_wrong()
+        if kind:
+            tables.setdefault("engine", {})["kind"] = kind
+            tables = {name: table for name, table in tables.items() if name in tables_for(kind)}
         schema = self._schema(tables)
         if "mutants" in tables and "engine" in schema and "mutants" not in schema:
             kind = tables["engine"]["kind"]
@@ -158,10 +175,11 @@ class _Loader:
                 Problem(f"--set {override}", "", "write --set table.key=value: campaign.budget=30m")
             )
             return
-        try:
-            value = tomli.loads(f"v = {text}")["v"]
+        text = text.strip()
+        try:  # .5 is no number of TOML's, but one on every command line
+            value = tomli.loads(f"v = {'0' * text.startswith('.')}{text}")["v"]
         except tomli.TOMLDecodeError:
-            value = text.strip()  # a bare word is a string: --set campaign.budget=15s
+            value = text  # a bare word is a string: --set campaign.budget=15s
         self.overridden[f"{table}.{key}"] = f"--set {override}"
         target = tables.setdefault(table, {})
         if isinstance(target, dict):
@@ -179,7 +197,7 @@ class _Loader:
         try:
             kind, _ = check(key, table["kind"], self.path.parent)
         except ValueError as e:
-            self._problem("engine.kind", f"{e}{_nearest(str(table['kind']), key.choices)}")
+            self._problem("engine.kind", str(e))
             return COMMON
         return tables_for(kind)
 
@@ -189,7 +207,7 @@ class _Loader:
         by_name = {key.name: key for key in keys}
         for found in table:
             if found not in by_name:
-                self._unknown(f"{name}.{found}", found, tuple(by_name))
+                self._unknown(f"{name}.{found}", found, tuple(by_name), _kinds_with(name, found))
         frozen: dict[str, Any] = {}
         resolved: dict[str, Any] = {}
         for key in keys:
@@ -271,6 +289,8 @@ class _Loader:
         )
         if "command" in target:
             self._programs(found, frozen["target"])
+            if found.oracle:
+                self._oracle_commands(found, frozen["oracle"])
         return found
 
     def _programs(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
@@ -306,6 +326,40 @@ class _Loader:
             frozen["command"] = target["command"]
             if target["cmplog"]:
                 frozen["cmplog"] = target["cmplog"]
+
+    def _oracle_commands(self, campaign: Campaign, frozen: dict[str, Any]) -> None:
+        """Find what an AFL++ campaign's oracle runs, as :meth:`_programs` finds the target."""
+        oracle, target = campaign.oracle, campaign.target
+        timeout = oracle.pop("timeout")
+        oracle["timeout_s"] = max(2.0, 5 * target["timeout_s"]) if timeout is None else timeout
+        for key in ("run", "against"):
+            words: list[str] = oracle[key] or []
+            try:
+                used = [self._in_place(word, campaign) for word in words]
+                name = used[0] if used else ""
+                if name and "/" not in name:
+                    where = "target.build makes" if target["build"] else "is beside the file"
+                    used[0] = found_on_path(name, after=f"; what {where} is named ./{name}")
+                elif name and target["build"]:
+                    used[0] = str(absolute(name, campaign.build_directory))
+                elif name:
+                    used[0] = program(name, self._base(f"oracle.{key}"))
+            except ValueError as e:
+                self._problem(f"oracle.{key}", str(e))
+                continue
+            oracle[key] = used
+            if words and not target["build"]:
+                frozen[key] = [used[0], *words[1:]]
+
+    def _in_place(self, word: str, campaign: Campaign) -> str:
+        """A word of a command with what it may begin with replaced. Raises ValueError."""
+        if in_build(word):
+            if not campaign.target["build"]:
+                raise ValueError(f"{word!r}: there is no target.build that makes it")
+            return str(absolute(word.removeprefix(BUILD), campaign.build_directory))
+        if word.startswith(SOURCE):
+            return str(absolute(word.removeprefix(SOURCE), Path(campaign.target["source"])))
+        return word
 
     def _combinations(self, campaign: Campaign) -> None:
         target, engine = campaign.target, campaign.engine
@@ -362,12 +416,13 @@ class _Loader:
             )
 
     def _templates(self, language: str, templates: list[str]) -> None:
-        from fuzztui.engines.text.syntax import template_problem  # much to import: only if wanted
+        # Much to import: only if wanted.
+        from fuzztui.engines.text.comby import is_comby
+        from fuzztui.engines.text.syntax import template_problem
 
-        if not language:
-            self._problem("text.templates", "need text.language: they are found by its grammar")
-            return
         for template in templates:
+            if self.home and is_comby(template):
+                continue  # comby may be gone since: then that is told, and the run goes on
             if problem := template_problem(language, template):
                 self._problem("text.templates", f"{template!r}: {problem}")
 
@@ -377,7 +432,7 @@ class _Loader:
         said = {name: text[name] for name in _PARTS if text[name] is not None}
         splice = splice or 0.0
         if texts is None:
-            texts = min(_TEXTUAL_PART, 1 - splice) if havoc is None else 1 - splice - havoc
+            texts = (1 - splice) * _TEXTUAL_PART if havoc is None else 1 - splice - havoc
         if havoc is None:
             havoc = 1 - splice - texts
         found = {"havoc": havoc, "text": texts, "splice": splice}
@@ -392,9 +447,15 @@ class _Loader:
         oracle = campaign.oracle
         if not oracle["message"] and not oracle["against"]:
             self._problem("oracle", "says nothing: give message or against")
-        if oracle["always"] and not oracle["against"]:
+        if oracle.get("always") and not oracle["against"]:
             self._problem("oracle.always", "is about oracle.against: name that too")
-        if oracle["against"] and campaign.mutants:
+        if oracle.get("timeout_s") == 0:
+            self._problem("oracle.timeout", "is 0: nothing would be asked; say how long")
+        command = campaign.target.get("command")
+        if command and oracle["against"] == (oracle["run"] or command):
+            self._problem("oracle.against", "is what oracle.run is: nothing can be different")
+        # Of programs, mutants' own turns are not judged, only what they bring to the target.
+        if oracle["against"] and campaign.mutants and not command:
             self._problem(
                 "oracle.against",
                 "would find every mutant to differ: remove it, or [mutants]",
@@ -466,11 +527,16 @@ class _Loader:
     def _problem(self, dotted: str, text: str) -> None:
         self.problems.append(Problem(self._origin(dotted), dotted, text))
 
-    def _unknown(self, dotted: str, name: str, allowed: tuple[str, ...]) -> None:
+    def _unknown(
+        self, dotted: str, name: str, allowed: tuple[str, ...], kinds: Sequence[str] = ()
+    ) -> None:
+        """``kinds``: the engines that have such a key."""
         what = "key" if "." in dotted else "table"
         here = f"[{dotted.rpartition('.')[0]}] takes" if "." in dotted else "there are"
-        nearest = _nearest(name, allowed)
-        self._problem(dotted, f"unknown {what}{nearest}; {here}: {', '.join(allowed)}")
+        hint = nearest(name, allowed)
+        if kinds and not hint:
+            hint = f", it is for engine.kind = {' or '.join(kinds)}"
+        self._problem(dotted, f"unknown {what}{hint}; {here}: {', '.join(allowed)}")
 
     def _stop_if_wrong(self) -> None:
         if self.problems:
@@ -478,14 +544,14 @@ class _Loader:
             raise CampaignError(self.problems)
 
 
+def _kinds_with(table: str, key: str) -> list[str]:
+    """The engines whose table of that name has such a key."""
+    return [kind for kind in ENGINES if key in (k.name for k in tables_for(kind).get(table, ()))]
+
+
 def _optional(name: str, tables: dict[str, Any]) -> bool:
     """Whether that table can be left out, and something else is meant than by its defaults."""
     return name in ("mutants", "oracle") or (name == "text" and tables["engine"]["kind"] != "text")
-
-
-def _nearest(name: str, allowed: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name.lower(), list(allowed), n=1)
-    return f', did you mean "{close[0]}"?' if close else ""
 
 
 def _lines_in(path: Path) -> int:

@@ -27,6 +27,8 @@ class Key:
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
+    without: str = ""
+    """What is done without it, for whom none of the choices fits."""
     once: bool = False
     """Only a first start reads it: a run goes on when what it names is gone."""
 
@@ -487,11 +489,20 @@ GRAMMARS = (
 )  # fmt: skip
 """Languages with a grammar, as :data:`fuzztui.engines.text.syntax.LANGUAGES` has them."""
 
+ALIASES = {
+    "c#": "csharp", "c++": "cpp", "cc": "cpp", "cs": "csharp", "cxx": "cpp", "golang": "go",
+    "hs": "haskell", "js": "javascript", "kt": "kotlin", "md": "markdown", "py": "python",
+    "python3": "python", "rb": "ruby", "rs": "rust", "sh": "bash", "terraform": "hcl",
+    "ts": "typescript", "yml": "yaml",
+}  # fmt: skip
+"""What some of them are called, too."""
+
 TEXT = (
     Key(
         "text",
         "part",
-        "The part of all edits that is made by text operators. Default: 0.75.",
+        "The part of all edits that is made by text operators. Default: three quarters of what "
+        "`splice` leaves, or all that `splice` and `havoc` leave.",
     ),
     Key(
         "splice",
@@ -518,18 +529,20 @@ TEXT = (
         "quotes only.",
         default="",
         choices=GRAMMARS,
+        without="leave it out for others: brackets and quotes are spliced then",
     ),
     Key(
         "templates",
         "strings",
-        "Edits of your own in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`; they need "
-        "`language`.",
+        "Edits of your own: in ast-grep's syntax, such as `if ($A) $B ==> while ($A) $B`, which "
+        "needs `language`; or in comby's, such as `if (:[a]) ==> while (:[a])`, which needs comby "
+        "on PATH. What has `:[` in it is comby's.",
         default=[],
     ),
     Key(
         "without",
         "edits",
-        "Text operators to leave out; `fuzztui mutate --help` lists them.",
+        "Text operators to leave out; `fuzztui mutate --list` lists them.",
         default=[],
     ),
 )
@@ -557,23 +570,54 @@ ORACLE = (
         default=False,
     ),
 )
-"""The table that says what is a bug beside crashes and hangs."""
+"""The table that says what is a bug beside crashes and hangs, where functions are fuzzed."""
+
+AFL_ORACLE = (
+    Key(
+        "message",
+        "pattern",
+        "What `run` prints is a finding if this is found in it, whatever its exit status. What was "
+        "found is its cause.",
+        default="",
+    ),
+    Key(
+        "run",
+        "command",
+        "What every queue entry is run through, `@@` as in `target.command`. A program with a "
+        "slash in it is relative to the campaign file or, with `target.build`, to where that is "
+        "run; another is on PATH; words may begin with $BUILD/ or $SOURCE/. It runs in an empty "
+        "directory of the run's. Default: `target.command`, where that runs.",
+    ),
+    Key(
+        "against",
+        "command",
+        "A second command, given as `run` is: that one exits with status 0 and the other does not, "
+        "or that they print different things to stdout, is a finding.",
+    ),
+    Key(
+        "timeout",
+        "duration",
+        "The longest that either may take. Default: five times `target.timeout`, at least 2s.",
+    ),
+)
+"""The same where programs are fuzzed."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSchema:
-    """The tables of one engine: its target's keys and its own."""
+    """The tables of one engine: its target's keys, its own, and those of ``[oracle]``."""
 
     target: tuple[Key, ...]
     engine: tuple[Key, ...]
+    oracle: tuple[Key, ...] = ()
 
 
 ENGINES: dict[str, EngineSchema] = {
-    "zest": EngineSchema(PYTHON_TARGET, (*PYTHON_ENGINE, THIRD_PARTY)),
-    "spoton": EngineSchema(SPOTON_TARGET, SPOTON_ENGINE),
-    "text": EngineSchema(TEXT_TARGET, PYTHON_ENGINE),
+    "zest": EngineSchema(PYTHON_TARGET, (*PYTHON_ENGINE, THIRD_PARTY), ORACLE),
+    "spoton": EngineSchema(SPOTON_TARGET, SPOTON_ENGINE, ORACLE),
+    "text": EngineSchema(TEXT_TARGET, PYTHON_ENGINE, ORACLE),
     "mu2": EngineSchema(MU2_TARGET, MU2_ENGINE),
-    "afl": EngineSchema(AFL_TARGET, AFL_ENGINE),
+    "afl": EngineSchema(AFL_TARGET, AFL_ENGINE, AFL_ORACLE),
 }
 """Engines by kind. A new engine adds its row here and its word to ``kind``."""
 
@@ -582,10 +626,10 @@ TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle")
 TEXTUAL = ("afl", "text")
 """Engines that can mutate inputs as text; ``text`` always does."""
 
-JUDGED = ("zest", "spoton", "text")
+JUDGED = tuple(kind for kind, schema in ENGINES.items() if schema.oracle)
 """Engines that take ``[oracle]``."""
 
-FIRST = ("afl", "zest")
+FIRST = ("afl", "zest", "text")
 """Engines that can fuzz mutants of the target first: those that know nothing of mutants."""
 
 COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP}
@@ -598,4 +642,4 @@ def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
     tables = {**COMMON, "target": schema.target, "engine": ENGINE + schema.engine}
     tables |= {"mutants": MUTANTS} if kind in FIRST else {}
     tables |= {"text": TEXT} if kind in TEXTUAL else {}
-    return tables | ({"oracle": ORACLE} if kind in JUDGED else {})
+    return tables | ({"oracle": schema.oracle} if kind in JUDGED else {})

@@ -12,11 +12,12 @@ import re
 import shlex
 import shutil
 import stat
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from fuzztui.campaign.schema import KIND_HELP, OPERATORS, WEIGHTS, Key
+from fuzztui.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
 
 _LISTS = (
@@ -26,6 +27,8 @@ _LISTS = (
 _MANY = 20
 BUILD = "$BUILD/"
 """How a path begins that ``target.build`` makes, as it would be for a shell."""
+SOURCE = "$SOURCE/"
+"""The same of one that is in ``target.source``."""
 
 _MODULE_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -38,13 +41,21 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     if key.choices:
         if value not in key.choices or not isinstance(value, str):
             allowed = ", ".join(f'"{c}"' for c in key.choices)
-            raise ValueError(f"{value!r} is not one of {allowed}")
+            hint = nearest(ALIASES.get(str(value).lower(), str(value)), key.choices)
+            without = f" ({key.without})" if key.without else ""
+            raise ValueError(f"{value!r} is not one of {allowed}{hint}{without}")
         return value, value
     if unwritable := next((text for text in _texts(value) if not _writable(text)), None):
         raise ValueError(f"{unwritable!r} holds a NUL or what is not UTF-8")
     if key.kind in _LISTS and isinstance(value, str):
         value = [value]
     return _CHECKS[key.kind](key, value, base)
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """The one that may have been meant, as the end of a sentence; "" if none is like it."""
+    close = difflib.get_close_matches(name.lower(), list(allowed), n=1)
+    return f', did you mean "{close[0]}"?' if close else ""
 
 
 def _texts(value: Any) -> list[str]:
@@ -111,10 +122,9 @@ def _operators(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 def _known(names: list[str], operators: tuple[str, ...]) -> None:
     for name in names:
         if name not in operators:
-            close = difflib.get_close_matches(name.lower(), operators, n=1)
-            hint = f', did you mean "{close[0]}"?' if close else ""
             few = len(operators) < _MANY
-            there = ", ".join(operators) if few else "those of fuzztui mutate --help"
+            there = ", ".join(operators) if few else "those of fuzztui mutate --list"
+            hint = nearest(name, operators)
             raise ValueError(f"{name!r} is no operator{hint}; there are: {there}")
 
 
@@ -131,7 +141,12 @@ def _edits(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 def _pattern(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     _string(key, value, base)
     try:
-        found = re.compile(value).search("")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            found = re.compile(value).search("")
+    except FutureWarning as e:
+        advice = "put \\ before what stands for itself; Python has no [:alpha:]"
+        raise ValueError(f"{value!r} is ambiguous: {str(e).lower()}: {advice}") from None
     except (re.error, RecursionError, OverflowError) as e:
         raise ValueError(f"{value!r} is no regular expression: {e}") from None
     if found is not None:
@@ -215,10 +230,25 @@ def _callable(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         path = _path(file, base, "a file", Path.is_file)
         if colon and not function.replace(".", "_").isidentifier():
             raise ValueError(f"{value!r}: {function!r} is not the name of a function")
+        _has_name(Path(path), function.partition(".")[0])
         value = path + colon + function
     elif not _MODULE_FUNCTION.fullmatch(value):
         raise _wrong(key, value)
     return value, value
+
+
+_MAKES_NAMES = re.compile(r"import \*|__getattr__|\b(?:exec|eval|globals|setattr|vars)\b")
+
+
+def _has_name(path: Path, name: str) -> None:
+    """Raise ValueError where a name that is not even written in a module must be missing there."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return
+    if name and not re.search(rf"\b{name}\b", text) and not _MAKES_NAMES.search(text):
+        hint = nearest(name, re.findall(r"^(?:async )?(?:def|class) (\w+)", text, re.MULTILINE))
+        raise ValueError(f"there is no {name!r} in {path}{hint}")
 
 
 def _python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -229,9 +259,7 @@ def _python(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         if not os.access(path, os.X_OK) or path.is_dir():
             raise ValueError(f"{value!r}: {path} is not an executable interpreter")
         return str(path), str(path)
-    found = shutil.which(value)
-    if found is None:
-        raise ValueError(f"{value!r}: there is no such command on PATH")
+    found = found_on_path(value)
     return found, found
 
 
@@ -285,15 +313,20 @@ def program(name: str, base: Path) -> str:
     """The path of a program: as ``base`` sees it, else from PATH. ValueError says what is wrong."""
     path = absolute(name, base)
     if "/" not in name and not path.is_file():
-        found = shutil.which(name)
-        if found is None:
-            raise ValueError(f"{name!r}: there is no {path}, and no such command on PATH")
-        return found
+        return found_on_path(name, f"there is no {path}, and ")
     if not path.exists():
         raise ValueError(f"{name!r}: there is no {path}")
     if path.is_dir() or not os.access(path, os.X_OK):
         raise ValueError(f"{name!r}: {path} is not an executable file")
     return str(path)
+
+
+def found_on_path(name: str, before: str = "there is ", after: str = "") -> str:
+    """The path of a command on PATH. ValueError: there is none, between ``before``, ``after``."""
+    found = shutil.which(name)
+    if found is None:
+        raise ValueError(f"{name!r}: {before}no such command on PATH{after}")
+    return found
 
 
 def _part(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
@@ -307,8 +340,7 @@ def _weights(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
         raise _wrong(key, value)
     for name, weight in value.items():
         if name not in WEIGHTS:
-            close = difflib.get_close_matches(str(name).lower(), WEIGHTS, n=1)
-            hint = f', did you mean "{close[0]}"?' if close else ""
+            hint = nearest(str(name), WEIGHTS)
             raise ValueError(f"{name!r} is no weight{hint}; there are: {', '.join(WEIGHTS)}")
         if not isinstance(weight, (int, float)) or isinstance(weight, bool):
             raise ValueError(f"{name}: {weight!r} is not a number")

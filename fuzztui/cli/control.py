@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import os.path
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import fsum
 from pathlib import Path
 from threading import Timer
 
 from fuzztui.cli.mutants import nobody, selection
-from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
-from fuzztui.model.operators import blend
-from fuzztui.remote.client import ControlClient, NotRunning, RemoteError
-from fuzztui.supervise.processes import EngineProcess
+from fuzztui.cli.runs import find_run, standing, unsupervised
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say, still_run
+from fuzztui.model.operators import Setting, changed, settings
+from fuzztui.remote.client import ControlClient, NotRunning, RemoteError, Result
 from fuzztui.wire.commands import (
     AddSeed,
     Command,
@@ -103,8 +103,11 @@ def _mutants(
     return build
 
 
-def _mixture(options: argparse.Namespace) -> Command:
-    """Parts that are given, the others by what is so now; or only how they are kept."""
+def _mixture(options: argparse.Namespace) -> list[SetMixture]:
+    """Parts that are given, the others by what is so now; or only how they are kept.
+
+    What is so may be another thing for each instance: then each is told its own.
+    """
     given: dict[str, float] = {}
     for text in (part for word in (options.id, *options.more) for part in word.split(",") if part):
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -119,16 +122,31 @@ def _mixture(options: argparse.Namespace) -> Command:
         raise Failure(f"what mixture? {_PARTS}; or --adaptive, or --fixed", USAGE)
     if (whole := fsum(given.values())) > 1 + 1e-6:
         raise Failure(f"{' and '.join(given)} add to {whole:g}: there is no more than 1", USAGE)
-    mixture = Mixture(*(given.get(name, 0.0) for name in CLASSES))
     if len(given) < len(CLASSES):
-        run = find_run(options.run)
-        if (now := blend(standing(run).state, options.instance)) is None:
-            whose = f"{options.instance} has" if options.instance else "no instance has"
-            raise Failure(f"{run}: {whose} told of a mixture of operators")
-        mixture = completed(given, now.mixture)
-    if wrong := mixture.problem:
-        raise Failure(wrong, USAGE)
-    return SetMixture(*mixture, adaptive=options.adaptive, instance=options.instance)
+        commands = changed(
+            _settings(options), lambda now: completed(given, now), adaptive=options.adaptive
+        )
+    else:
+        mixture = Mixture(**given)
+        if wrong := mixture.problem:
+            raise Failure(wrong, USAGE)
+        commands = [SetMixture(*mixture, adaptive=options.adaptive)]
+    if options.instance:
+        commands = [replace(command, instance=options.instance) for command in commands]
+    return commands
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Setting]:
+    """What the instances that are meant mix now. Raises :class:`Failure` if none has told."""
+    run = find_run(options.run)
+    state = standing(run).state
+    if each := settings(state, options.instance):
+        return each
+    if options.instance and options.instance not in state.instances:
+        those = f"but: {', '.join(state.instances)}" if state.instances else "and no other yet"
+        raise Failure(f"{run}: there is no instance {options.instance!r}, {those}")
+    nobody = f"{options.instance} has not" if options.instance else "no instance has"
+    raise Failure(f"{run}: {nobody} told of a mixture of operators")
 
 
 _PARTS = "write havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), which add to 1"
@@ -145,7 +163,7 @@ def _part(name: str, text: str) -> float:
     return part
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], Command]] = {
+ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
     "pause": _whole(Pause),
     "resume": _whole(Resume),
     "stop": _whole(Stop),
@@ -186,16 +204,18 @@ _WAITING = {
     **dict.fromkeys(("skip", "promote", "reset"), _AT_ENTRY),
     "minimise": "minimising: 'fuzztui status' and the screen go on meanwhile",
 }
+_NOT_YET = "waiting for the answer"
 
 
 def ctl(options: argparse.Namespace) -> int:
-    """Send one command, wait for the answer, print it."""
+    """Send a command, or one an instance, wait for the answer, print it."""
     for option, action in _OPTIONS.items():
         if getattr(options, option) and options.action != action:
             raise Failure(f"--{option} goes with {action}, not with {options.action}", USAGE)
     if options.more and options.action != "mixture":
         raise Failure(f"{options.action} takes one ID, not also {options.more[0]!r}", USAGE)
-    command = ACTIONS[options.action](options)
+    asked = ACTIONS[options.action](options)
+    commands = [asked] if isinstance(asked, Command) else asked
     run = find_run(options.run)
     try:
         client = ControlClient(run, "ctl")
@@ -203,38 +223,47 @@ def ctl(options: argparse.Namespace) -> int:
         raise Failure(f"{run}: {_nobody(run)}", NOT_RUNNING) from None
     except RemoteError as e:
         raise Failure(str(e), NOT_RUNNING) from None
-    if isinstance(command, ExactPass) and (engine := standing(run).state.engine) != "mu2":
+    if isinstance(asked, ExactPass) and (engine := standing(run).state.engine) != "mu2":
         client.close()
         raise Failure(f"only mu2 makes an exact pass; the campaign is for {engine}", USAGE)
-    if select := getattr(command, "select", ""):
+    if select := getattr(asked, "select", ""):
         _say_which(run, select)
-    mute = Timer(_MUTE_S, say, [_WAITING.get(options.action, "no answer yet")])
+    mute = Timer(_MUTE_S, say, [_WAITING.get(options.action, _NOT_YET)])
     mute.daemon = True
     mute.start()
     try:
         patience = _PATIENCE_S.get(options.action, _ANSWER_S)
-        result = client.send(command, patience if options.timeout is None else options.timeout)
+        patience = patience if options.timeout is None else options.timeout
+        done = True
+        for command in commands:
+            result = client.send(command, patience)
+            print(_answer(result))
+            done = done and result.ok
     except RemoteError as e:
         raise Failure(str(e)) from None
     finally:
         mute.cancel()
         client.close()
+    return DONE if done else FAILED
+
+
+def _answer(result: Result) -> str:
+    if result.pending:
+        return "pending: nobody has answered yet; the log will tell"
     where = f" by {result.instance}" if result.instance else ""
     where += f" at trial {result.trial}" if result.trial >= 0 else ""
     detail = f": {visible(result.detail)}" if result.detail else ""
-    word = "applied" if result.ok else "pending" if result.pending else "rejected"
-    print(f"{word}{where}{detail}")
-    return DONE if result.ok else FAILED
+    return f"{'applied' if result.ok else 'rejected'}{where}{detail}"
 
 
 def _nobody(run: Path) -> str:
     """Why there is nobody to steer, and what to do about engines that outlived their supervisor."""
-    living = EngineProcess.unsupervised(run)
+    living = unsupervised(run)
     if not living:
         return "no campaign runs there"
     return (
-        f"the supervisor is gone, but {', '.join(living)} still run: "
-        f"fuzztui {run / 'campaign.toml'} takes them over"
+        f"the supervisor is gone, but {still_run(living)}: "
+        f"fuzztui {run / 'campaign.toml'} takes over"
     )
 
 

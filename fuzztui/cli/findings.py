@@ -14,11 +14,12 @@ from pathlib import Path
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
-from fuzztui.supervise.afl.minimise import instance_of, minimised_path
+from fuzztui.supervise.afl.minimise import instance_of, judged_by_oracle, minimised_path
 from fuzztui.supervise.afl.minimise import minimise as minimised
 from fuzztui.supervise.afl.subject import Subject, find_file, repro_command_line
 from fuzztui.supervise.afl.triage import MAX_INPUT, category_of, examine_file
 from fuzztui.supervise.files import read_regular
+from fuzztui.supervise.oracle.judge import Judge
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.text import visible
 
@@ -97,17 +98,31 @@ def _slot_of(home: RunDir, file: Path) -> str:
 def _repro_afl(campaign: Campaign, home: RunDir, file: Path, category: str) -> int:
     shown = _Shown()
     try:
-        subject = Subject.of(campaign, instance_of(home, file))
         data = read_regular(file, MAX_INPUT)
+        if judged_by_oracle(campaign, home, file):
+            return _repro_oracle(Judge.of(campaign), file, data)
+        subject = Subject.of(campaign, instance_of(home, file))
         verdict = asyncio.run(examine_file(subject, category, data, told=shown.take))
     except (SupervisorError, OSError) as e:
         raise Failure(str(e)) from None
     shown.end()
     if verdict.stack:
         print(verdict.stack)
-    print(f"run it yourself: {visible(repro_command_line(campaign, file))}", flush=True)
+    print(f"run it yourself: {visible(repro_command_line(subject, file))}", flush=True)
     say(f"{verdict.title}{f' ({verdict.place})' if verdict.place else ''}")
     return DONE if verdict.ended else FAILED
+
+
+def _repro_oracle(judge: Judge, file: Path, data: bytes) -> int:
+    """The commands of ``[oracle]`` run the input. Raises SupervisorError, OSError."""
+    verdicts = asyncio.run(judge.verdicts(data))
+    answers = verdicts[-1][1] if verdicts else asyncio.run(judge.ask(data))
+    print(judge.report(answers, file), end="", flush=True)
+    for verdict, _ in verdicts:
+        say(f"{verdict.category}: {verdict.title}")
+    if not verdicts:
+        say("the oracle finds nothing wrong with it")
+    return FAILED if verdicts else DONE
 
 
 def _repro_engine(home: RunDir, file: Path) -> int:

@@ -8,14 +8,23 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fuzztui.cli.figures import status_rows
 from fuzztui.cli.operators import mixture_rows
 from fuzztui.cli.queue import folded_slots, stage_rows
-from fuzztui.cli.runs import Standing, find_run, fold_all, is_run, open_session, standing
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed
+from fuzztui.cli.runs import (
+    Standing,
+    find_run,
+    fold_all,
+    is_run,
+    open_session,
+    standing,
+    unsupervised,
+)
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed, still_run
 from fuzztui.model.first import HANDED
+from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
     Totals,
@@ -26,13 +35,13 @@ from fuzztui.model.selectors import (
 )
 from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
-from fuzztui.supervise.addseed import ADDED
-from fuzztui.supervise.foreign.instance import ago
-from fuzztui.supervise.foreign.snapshot import Snapshot, snapshot
 from fuzztui.supervise.foreign.trees import TreeError, Trees
-from fuzztui.supervise.processes import EngineProcess
+from fuzztui.supervise.names import ADDED
 from fuzztui.wire.signals import is_by_signal, signal_name
-from fuzztui.wire.text import several, visible
+from fuzztui.wire.text import ago, several, visible
+
+if TYPE_CHECKING:
+    from fuzztui.supervise.foreign.snapshot import Snapshot
 
 FRESH_S = 3.0
 """Figures of that age are as good as of now."""
@@ -77,6 +86,8 @@ def replay(options: argparse.Namespace) -> int:
 def status(options: argparse.Namespace) -> int:
     """One page of text, or one JSON object: of a run, or of anybody's AFL directory."""
     if (trees := foreign(options.run)) is not None:
+        from fuzztui.supervise.foreign.snapshot import snapshot
+
         seen = snapshot(trees)
         if options.json:
             print(json.dumps(foreign_object(options.run, seen), indent=2))
@@ -219,6 +230,8 @@ def status_text(run: Path, now: Standing) -> str:
             f"{speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus {i.crashes:>4,} crashes"
             + _old(i, now)
         )
+        if i.id == ORACLE and (words := to_look_at(i.pending)):
+            lines.append(f"    {words}")
         if i.reason and i.reason != state.reason:
             lines.append(f"    {visible(i.reason)}")
     lines += [folded] if folded else []
@@ -227,15 +240,17 @@ def status_text(run: Path, now: Standing) -> str:
         place = f" at {finding.place}" if finding.place else ""
         lines.append(visible(f"  {finding.category}: {finding.title}{place}"))
     if now.word == "interrupted":
-        living = EngineProcess.unsupervised(run)
-        still = f"; {', '.join(living)} still run, with nobody to watch them" if living else ""
+        living = unsupervised(run)
+        still = f"; {still_run(living)}, watched by nobody" if living else ""
         lines.append(f"the supervisor is gone, for {duration(now.gone_s)}{still}")
         lines.append(f"fuzztui {run / 'campaign.toml'} goes on with the campaign")
     return "\n".join(lines)
 
 
 def _word(i: Instance) -> str:
-    """Its state; what mutants brought to the target has none: it never fuzzes."""
+    """Its state; what mutants brought to the target has none: it never fuzzes, nor do oracles."""
+    if i.id == ORACLE:
+        return ORACLE
     return "by mutants" if i.id == HANDED else visible(i.state)
 
 

@@ -30,13 +30,12 @@ from fuzztui.model.first import queue
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation import mutants_summary
 from fuzztui.model.state import Mutant, State
-from fuzztui.supervise.ask import ask
 from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.events import MutantsFound, Record
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection
 from fuzztui.wire.text import visible
 
-_AS_MU2 = "engine.kind=mu2"
+_AS = "mu2"
 """A Python target has mutants whatever engine its campaign is for."""
 
 
@@ -137,6 +136,8 @@ def _show(options: argparse.Namespace) -> int:
 
 def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
     """The engine's unified diff; "" when it cannot say (the program was changed, say)."""
+    from fuzztui.supervise.ask import ask  # and all launchers, which few commands need
+
     try:
         campaign = python_campaign(file, overrides)
         for answer in ask(campaign, ["--mutants", f"--diff={mutant.id}"]):
@@ -202,7 +203,7 @@ def _in_order(value: str) -> tuple[int, str]:
 def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
     """A campaign file's campaign, as one for mu2. Raises :class:`Failure`."""
     try:
-        return load(file, [*overrides, _AS_MU2]).campaign
+        return load(file, overrides, kind=_AS).campaign
     except CampaignError as e:
         raise Failure(str(e), USAGE) from None
 
@@ -238,6 +239,8 @@ def _refuse_queue(file: Path, overrides: Iterable[str]) -> None:
 
 def found(campaign: Campaign) -> State:
     """All mutants of a campaign's program, none of them run. Raises :class:`Failure`."""
+    from fuzztui.supervise.ask import ask
+
     say("loading the target to look for mutants")
     try:
         answers = list(ask(campaign, ["--mutants"]))

@@ -88,21 +88,22 @@ def _number(name: str) -> int:
 
 
 def _read(file: Path) -> bytes:
+    name = _path(file)
     try:
         # Opening a FIFO would wait for its writer, and reading a device might never end.
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as opened:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise Failure(f"{file} is no regular file: name a file with text in it", USAGE)
+                raise Failure(f"{name} is no regular file: name a file with text in it", USAGE)
             data = opened.read(_MOST + 1)
     except FileNotFoundError:
-        raise Failure(f"{file}: there is no such file", USAGE) from None
+        raise Failure(f"{name}: there is no such file", USAGE) from None
     except IsADirectoryError:
-        raise Failure(f"{file} is a directory: name the files in it", USAGE) from None
+        raise Failure(f"{name} is a directory: name the files in it", USAGE) from None
     except OSError as e:
-        raise Failure(f"{file}: {e.strerror}", USAGE) from None
+        raise Failure(f"{name}: {e.strerror}", USAGE) from None
     if len(data) > _MOST:
-        raise Failure(f"{file}: more than {_MOST >> 20} MiB; mutate a part of it", USAGE)
+        raise Failure(f"{name}: more than {_MOST >> 20} MiB; mutate a part of it", USAGE)
     return data
 
 
@@ -122,7 +123,7 @@ def _mutants(
         if mutant is None:
             which = " or ".join(NAMES[n] for n in numbers)
             none = f"{which} does not apply" if options.operator else "no operator applies"
-            say(f"{file}: {none} to it")
+            say(f"{_path(file)}: {none} to it")
             files.remove(file)
             continue
         made += 1
@@ -174,6 +175,11 @@ def _lines(data: bytes) -> list[bytes]:
     return [line + b"\n" for line in lines] + ([last] if last else [])
 
 
+def _path(path: Path) -> str:
+    """A path in which bytes that are no UTF-8 are escapes: ``caf\\xe9.c``."""
+    return _text(os.fsencode(path))
+
+
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
@@ -210,7 +216,7 @@ def _window(old: str, new: str, around: int, most: int) -> tuple[str, str]:
 
 def _shown(number: int, mutant: Mutant) -> None:
     """Print the lines that differ, as in a unified diff; for each operator where they are then."""
-    print(f"--- {visible(str(mutant.file))}\n+++ {number:06}")
+    print(f"--- {visible(_path(mutant.file))}\n+++ {number:06}")
     for c in mutant.changes:
         print(f"@@ line {c.line}: {c.operator} @@")
         for sign, text in zip("-+", _window(c.old, c.new, 200, 2000), strict=True):
@@ -219,9 +225,15 @@ def _shown(number: int, mutant: Mutant) -> None:
     print()
 
 
-def _summary(c: Change) -> str:
-    old, new = _window(c.old.removesuffix("\n"), c.new.removesuffix("\n"), 20, 100)
-    return visible(f"{c.operator}  line {c.line}: {old}  ->  {new}")
+def _summary(mutant: Mutant) -> str:
+    """What each operator did; of a single one the name of the file says which it is."""
+    alone = len(mutant.changes) == 1
+    parts = []
+    for c in mutant.changes:
+        old, new = _window(c.old.removesuffix("\n"), c.new.removesuffix("\n"), 20, 100)
+        which = "" if alone else f"{c.operator}  "
+        parts.append(visible(f"{which}line {c.line}: {old}  ->  {new}"))
+    return "; ".join(parts)
 
 
 def _writer(directory: Path) -> Callable[[int, Mutant], None]:
@@ -247,6 +259,6 @@ def _writer(directory: Path) -> Callable[[int, Mutant], None]:
                 opened.write(mutant.data)
         except OSError as e:
             raise Failure(f"{file}: {e.strerror}") from None
-        print(f"{file.name}  {'; '.join(map(_summary, mutant.changes))}")
+        print(f"{file.name}  {_summary(mutant)}")
 
     return write

@@ -9,15 +9,16 @@ from typing import Any
 
 from fuzztui.cli.figures import percent
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.words import DONE, Failure, duration
-from fuzztui.model.operators import FEW, Arm, arms, blend, operators_dict
+from fuzztui.cli.words import DONE, Failure
+from fuzztui.model.operators import FEW, FEW_USES, Arm, arms, blend, operators_dict
 from fuzztui.model.state import State
-from fuzztui.wire.text import several, visible
+from fuzztui.wire.mixture import CLASSES, percentage
+from fuzztui.wire.text import clock, several, visible
 
 __all__ = ["COLUMNS", "mixture_rows", "operators", "table"]
 
 _ORDER: dict[str, Callable[[Arm], Any]] = {
-    "pays": lambda a: (a.found >= FEW, a.pays),
+    "pays": lambda a: a.order,
     "found": lambda a: a.found,
     "crashes": lambda a: a.crashes,
     "applied": lambda a: a.applied,
@@ -45,6 +46,8 @@ def operators(options: argparse.Namespace) -> int:
         raise Failure(f"{run}: no engine of its campaign has told of operators on text")
     for line in table(rows):
         print(line)
+    if any(_doubtful(arm) for arm in rows):
+        print(f"(in brackets: fewer than {FEW} finds or {FEW_USES} uses, which tells little)")
     for name, text in mixture_rows(state):
         print(f"{name:<8} {visible(text)}")
     return DONE
@@ -68,13 +71,16 @@ def table(rows: list[Arm]) -> Iterator[str]:
     )
     for a in rows:
         hits = percent(a.applied / a.tried if a.tried else None)
-        # What was found too seldom to tell anything is in brackets.
         pays = f"{a.pays:,.1f}" if a.pays >= 0 else "-"
-        pays = pays if a.found >= FEW or not a.found else f"({pays})"
+        pays = f"({pays})" if _doubtful(a) else pays
         yield (
             f"{visible(a.name):<{wide}}  {a.cls:<6} {a.tried:>13,}  {a.applied:>13,}  {hits:>6}  "
             f"{a.found:>7,}  {a.crashes:>7,}  {pays:>11}  {percent(a.share):>6}"
         )
+
+
+def _doubtful(arm: Arm) -> bool:
+    return arm.found > 0 and not arm.tells
 
 
 def mixture_rows(state: State) -> Iterator[tuple[str, str]]:
@@ -82,12 +88,18 @@ def mixture_rows(state: State) -> Iterator[tuple[str, str]]:
     now = blend(state)
     if now is None:
         return
-    words = f"{now.mixture}, {'adaptive' if now.adaptive else 'fixed'}"
-    if now.t >= 0:
-        words += f" since {duration(now.t)}" + (f" by {now.by}" if now.by else "")
-    if now.differ:
-        words += f" (the mean of {several(now.instances, 'instance')})"
-    yield "mixture", words
+    parts = zip(CLASSES, now.mixture, strict=True)
+    words = ", ".join(f"{name} {percentage(part)}{now.did(name)}" for name, part in parts)
+    if now.each:
+        yield "mixture", now.each
+        yield "", f"on average {words}"
+    else:
+        words += f", {'adaptive' if now.adaptive else 'fixed'}"
+        if now.t >= 0:
+            words += f" since {clock(now.t)}" + (f" by {now.by}" if now.by else "")
+        if now.differ:
+            words += f" (the mean of {several(now.instances, 'instance')})"
+        yield "mixture", words
     best = [f"{a.name} ({a.found:,} in {a.applied:,} uses)" for a in now.best[:BEST]]
     if best:
-        yield "finds", f"most by {', '.join(best)}"
+        yield "pays", f"best {', '.join(best)}"

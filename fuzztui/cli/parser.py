@@ -11,22 +11,11 @@ from pathlib import Path
 
 from fuzztui import __version__
 from fuzztui.campaign.units import parse_duration
-from fuzztui.cli import (
-    control,
-    findings,
-    look,
-    mutants,
-    mutate,
-    operators,
-    rank,
-    run,
-    score,
-    targets,
-    watch,
-)
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
+
+_RUN_HELP = "a run directory or campaign file"
 
 EPILOG = """\
 fuzztui CAMPAIGN.toml starts a campaign, or rejoins it when it runs already.
@@ -51,7 +40,8 @@ commands:
   samples                  the sample campaigns that come with fuzztui
   themes                   the colour themes
 
-fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME).
+fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME),
+or the campaign file that it is of.
 """
 
 
@@ -62,7 +52,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
         parser = argparse.ArgumentParser(prog=f"fuzztui {name}")
         command = _COMMANDS[name](parser)
         parser.set_defaults(command=command)
-        return parser.parse_intermixed_args(rest)
+        # Mixed with options nothing may begin with a dash, even after two of them.
+        return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
     parser = argparse.ArgumentParser(
         prog="fuzztui",
         description="A terminal monitor and controller for fuzz campaigns.",
@@ -79,6 +70,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _run(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import run
+
     parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
     _set(parser)
     parser.add_argument("--new", action="store_true", help="start afresh in another run directory")
@@ -92,12 +85,16 @@ def _run(parser: argparse.ArgumentParser) -> Run:
 
 
 def _attach(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import look
+
     _optional_run(parser)
     _theme(parser)
     return look.attach
 
 
 def _watch(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import watch
+
     parser.add_argument(
         "directories",
         metavar="DIR",
@@ -113,6 +110,8 @@ def _watch(parser: argparse.ArgumentParser) -> Run:
 
 
 def _status(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import look
+
     parser.add_argument(
         "run",
         metavar="RUN|DIR",
@@ -126,7 +125,9 @@ def _status(parser: argparse.ArgumentParser) -> Run:
 
 
 def _ctl(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
+    from fuzztui.cli import control
+
+    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument(
         "action", metavar="COMMAND", choices=list(control.ACTIONS), help=", ".join(control.ACTIONS)
     )
@@ -151,7 +152,7 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         "--adaptive", action="store_true", help="let mixture go to what pays by itself"
     )
     parser.add_argument(
-        "--fixed", action="store_true", help="hold mixture as it is now, where it is adaptive"
+        "--fixed", action="store_true", help="hold each instance's mixture as it is now"
     )
     parser.add_argument("--instance", default="", help="only this instance")
     parser.add_argument(
@@ -163,6 +164,8 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
 
 
 def _mutants(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import mutants, rank
+
     parser.add_argument(
         "what",
         choices=["list", "show", "rank", "matrix"],
@@ -209,7 +212,9 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
 
 
 def _score(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run of a Python target")
+    from fuzztui.cli import score
+
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of a Python target")
     parser.add_argument(
         "--corpus",
         metavar="DIR",
@@ -232,6 +237,8 @@ def _score(parser: argparse.ArgumentParser) -> Run:
 
 
 def _mutate(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import mutate
+
     parser.add_argument(
         "files", metavar="FILE", nargs="*", type=Path, help="what to mutate: source files, seeds"
     )
@@ -257,18 +264,23 @@ def _mutate(parser: argparse.ArgumentParser) -> Run:
 
 
 def _operators(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import operators
+
     _optional_run(parser)
     parser.add_argument("--json", action="store_true", help="a list of objects")
     parser.add_argument(
         "--sort",
         choices=operators.COLUMNS,
         default="pays",
-        help="by this column, the most first (pays: finds per million applied)",
+        help="by this column, the most first (pays: finds per million applied; fewer than 3 finds "
+        "or 200 uses tell little and come last)",
     )
     return operators.operators
 
 
 def _targets(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import targets
+
     parser.add_argument(
         "path", metavar="CAMPAIGN", type=Path, help="a campaign file, or a run directory"
     )
@@ -284,6 +296,8 @@ def _targets(parser: argparse.ArgumentParser) -> Run:
 
 
 def _replay(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import look
+
     parser.add_argument("path", metavar="RUN|LOG", type=Path, help="a run directory or a log file")
     parser.add_argument("--speed", type=_speed, default=1.0, help="times real time (1)")
     parser.add_argument(
@@ -295,13 +309,17 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
 
 
 def _repro(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory")
+    from fuzztui.cli import findings
+
+    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     return findings.repro
 
 
 def _minimise(parser: argparse.ArgumentParser) -> Run:
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run directory, of AFL++")
+    from fuzztui.cli import findings
+
+    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of AFL++")
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     parser.add_argument(
         "-o",
@@ -314,16 +332,22 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
 
 
 def _check(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import run
+
     parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
     _set(parser)
     return run.check
 
 
 def _samples(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import run
+
     return run.samples
 
 
 def _themes(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import look
+
     return look.themes
 
 
@@ -367,7 +391,7 @@ def _optional_run(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         type=Path,
         nargs="?",
-        help="a run directory or campaign file; default: the only or latest one in ./runs",
+        help=f"{_RUN_HELP}; default: the only or latest one in ./runs",
     )
 
 

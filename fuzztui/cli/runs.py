@@ -16,7 +16,6 @@ from fuzztui.model.state import State
 from fuzztui.remote.client import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
 from fuzztui.supervise.foreign.trees import Trees
-from fuzztui.supervise.processes import EngineProcess
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
@@ -113,8 +112,15 @@ def standing(run: Path) -> Standing:
         return now
     state = now.state
     gone_s = max(0.0, time.time() - wall_time(state, state.t)) if state.wall else 0.0
-    _left_alone(state, EngineProcess.unsupervised(run))
+    _left_alone(state, unsupervised(run))
     return replace(now, gone_s=gone_s)
+
+
+def unsupervised(run: Path) -> list[str]:
+    """The instances whose engines still run, although their supervisor is gone."""
+    from fuzztui.supervise.processes import EngineProcess  # and asyncio, which few commands need
+
+    return EngineProcess.unsupervised(run)
 
 
 def _left_alone(state: State, living: Collection[str]) -> None:

@@ -32,6 +32,11 @@ def speed(per_second: float) -> str:
     return f"{per_second:,.0f}/s" if per_second >= 0 else "-/s"
 
 
+def still_run(names: list[str]) -> str:
+    """``main still runs``; ``main, s1 still run``."""
+    return f"{', '.join(names)} still run{'s' * (len(names) == 1)}"
+
+
 def duration(seconds: float) -> str:
     """``75`` -> ``1m15s``; ``90061`` -> ``1d01h01m``."""
     s = int(seconds)

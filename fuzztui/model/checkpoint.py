@@ -91,7 +91,8 @@ class Mark:
 
 
 _OBJECTS = (
-    "instances", "groups", "commands", "mutation", "operators", "mixed", "recent", "series",
+    "instances", "groups", "commands", "mutation", "operators", "turned", "mixed", "mixture",
+    "recent", "series",
     *_names(Tables),
 )  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
@@ -144,6 +145,8 @@ def to_json(state: State, since: Mark | None = None) -> dict[str, Any]:
     head["mutation"] = {name: _mutation_row(f) for name, f in state.mutation.items()}
     head["operators"] = {name: _operators_row(f) for name, f in state.operators.items()}
     head["mixed"] = {name: _mixed_row(m) for name, m in state.mixed.items()}
+    head["turned"] = state.turned and _operators_row(state.turned)
+    head["mixture"] = state.mixture and _mixed_row(state.mixture)
     head["series"] = {name: s.to_json() for name, s in state.series.items()}
     return {
         "schema": SCHEMA,
@@ -218,6 +221,8 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state.mutation = {name: MutationStats(*row) for name, row in head["mutation"].items()}
     state.operators = {name: OperatorFigures(*row) for name, row in head["operators"].items()}
     state.mixed = {name: MixtureChange(*row) for name, row in head["mixed"].items()}
+    state.turned = head["turned"] and OperatorFigures(*head["turned"])
+    state.mixture = head["mixture"] and MixtureChange(*head["mixture"])
     state.series = {name: Series.from_json(s) for name, s in head["series"].items()}
     for name in _names(Tables):
         setattr(state, name, getattr(rows, name))

@@ -7,9 +7,9 @@ what they found does not add up to the corpus.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import fsum, sqrt
+from math import fsum
 from typing import Any
 
 from fuzztui.model.figures import count, finite
@@ -19,21 +19,27 @@ from fuzztui.model.touched import Touched, instance
 from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.events import OperatorFigures
-from fuzztui.wire.mixture import CLASSES, MOST_ARMS, MOST_NAME, Mixture, class_of
+from fuzztui.wire.mixture import CLASSES, MOST_ARMS, MOST_NAME, STACK, Mixture, class_of
 
 __all__ = [
     "FEW",
     "MILLION",
     "Arm",
     "Blend",
+    "Setting",
     "arms",
     "best",
     "blend",
+    "changed",
+    "mean_of",
     "mixture_dict",
     "mixture_set",
     "operator_figures",
     "operators_dict",
     "pending_mixtures",
+    "settings",
+    "shares",
+    "turn_over",
 ]
 
 MILLION = 1_000_000
@@ -41,10 +47,17 @@ MILLION = 1_000_000
 FEW = 3
 """Finds below which a rate of finds says next to nothing."""
 
+FEW_USES = 200
+"""Applications below which it does: in its first minutes everything finds something."""
+
+MANY_STEPS = 1000
+"""Steps of which it can be told how many were havoc."""
+
 GRACE_S = 3.0
 """So long after an answer figures may still be of before."""
 
-_LISTS = ("tried", "applied", "found", "crashes", "weights")
+_COUNTS = ("tried", "applied", "found", "crashes")
+_LISTS = (*_COUNTS, "weights")
 
 
 # ------------------------------------------------------------------- folding
@@ -68,11 +81,15 @@ def operator_figures(state: State, e: OperatorFigures, touched: Touched) -> None
     touched.campaign = True
     before = state.mixed.get(e.instance)
     mixture = Mixture(now.havoc, now.text, now.splice)
-    if before is None or not (
-        _goes_on(before, mixture, now.adaptive) or 0 <= state.t - before.t < GRACE_S
-    ):
-        t = -1.0 if before is None else state.t
-        state.mixed[e.instance] = MixtureChange(e.instance, *mixture, now.adaptive, t)
+    fresh = before is not None and 0 <= state.t - before.t < GRACE_S
+    if before is None:
+        state.mixed[e.instance] = MixtureChange(e.instance, *mixture, now.adaptive)
+    elif fresh:  # what was counted may be of before
+        state.mixed[e.instance] = replace(before, trials=now.trials, havocs=_havocs(now))
+    elif not _goes_on(before, mixture, now.adaptive):
+        state.mixed[e.instance] = MixtureChange(
+            e.instance, *mixture, now.adaptive, state.t, "", now.trials, _havocs(now)
+        )
 
 
 def _names(names: Iterable[Any]) -> Iterator[tuple[int, str]]:
@@ -90,6 +107,11 @@ def _figure(value: Any) -> int:
     return max(count(value), 0) if type(value) is int else 0
 
 
+def _havocs(figures: OperatorFigures) -> int:
+    """Havoc steps: those that were drawn, and those in the place of steps that could do nothing."""
+    return figures.tried[figures.names.index("havoc")] if "havoc" in figures.names else 0
+
+
 def _goes_on(before: MixtureChange, now: Mixture, adaptive: bool) -> bool:
     """Whether nothing was set anew: what is adaptive moves by itself."""
     if before.adaptive != adaptive:
@@ -98,21 +120,49 @@ def _goes_on(before: MixtureChange, now: Mixture, adaptive: bool) -> bool:
 
 
 def mixture_set(state: State, status: CommandStatus, name: str, touched: Touched) -> None:
-    """``name`` did what a command asked for: if that was another mixture, note when and who."""
+    """``name`` did what a command asked for: if that was another mixture, note when and who.
+
+    "": the supervisor saw to it while there was no instance.
+    """
     if (command := _mixture_of(status)) is None:
         return
-    mixture = command.mixture
-    state.mixed[name] = MixtureChange(name, *mixture, command.adaptive, state.t, status.by)
-    if figures := state.operators.get(name):
-        # The next figures say so too.
-        state.operators[name] = replace(
-            figures,
-            havoc=mixture.havoc,
-            text=mixture.text,
-            splice=mixture.splice,
-            adaptive=command.adaptive,
-        )
+    mixture, wish = command.mixture, state.mixture
+    if not command.instance and (wish is None or status.t >= wish.t):
+        state.mixture = MixtureChange("", *mixture, command.adaptive, status.t, status.by)
+    settings = {**mixture._asdict(), "adaptive": command.adaptive}
     touched.campaign = True
+    if name:
+        change = MixtureChange(name, *mixture, command.adaptive, state.t, status.by)
+        if figures := state.operators.get(name):
+            change = replace(change, trials=figures.trials, havocs=_havocs(figures))
+            # The next figures say so too.
+            state.operators[name] = replace(figures, **settings)
+        state.mixed[name] = change
+    elif state.turned:
+        state.turned = replace(state.turned, **settings)
+
+
+def turn_over(state: State, mutant: str) -> None:
+    """Nobody mutates inputs of that mutant any more: a campaign has thousands of turns."""
+    over = [
+        i.id for i in state.instances.values() if i.mutant == mutant and i.id in state.operators
+    ]
+    for name in over:
+        now, before = state.operators.pop(name), state.turned
+        state.mixed.pop(name, None)
+        both = [now, before] if before else [now]
+        sums = _sums(both)
+        columns = map(list, zip(*sums.values(), strict=True))  # none of no arms
+        counts: dict[str, Any] = dict(zip(_COUNTS, columns, strict=False))
+        weights = dict(zip(now.names, now.weights, strict=True))
+        state.turned = replace(
+            now,
+            instance="",
+            trials=sum(f.trials for f in both),
+            names=list(sums),
+            weights=[weights.get(arm, 0) for arm in sums],
+            **counts,
+        )
 
 
 def _mixture_of(status: CommandStatus) -> SetMixture | None:
@@ -153,36 +203,59 @@ class Arm:
         return MILLION * self.found / self.applied if self.applied else -1.0
 
     @property
-    def surely(self) -> float:
-        """The same, as much of it as is no luck: what found once by chance is nobody's best."""
-        sure = self.found - sqrt(self.found)
-        return MILLION * sure / self.applied if self.applied else 0.0
+    def tells(self) -> bool:
+        """Whether that is no luck: what found once by chance is nobody's best."""
+        return self.found >= FEW and self.applied >= FEW_USES
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """By what it pays; who has done too little to tell comes after all others."""
+        return self.tells, self.pays
+
+
+def _every(state: State) -> list[OperatorFigures]:
+    """All that was ever told, what is over as one."""
+    return [*filter(None, (state.turned,)), *list(state.operators.values())]
 
 
 def _living(state: State, instance: str = "") -> list[OperatorFigures]:
-    """Figures of those that still mutate; of all when none does."""
-    every = [f for f in list(state.operators.values()) if not instance or f.instance == instance]
-    return [f for f in every if state.instances[f.instance].state not in ENDED] or every
+    """Figures of those that still mutate; of the last ones when none does."""
+    told = [f for f in list(state.operators.values()) if not instance or f.instance == instance]
+    first = state.stage == "mutants"  # and who fuzzed the target before waits
+    idle = (*ENDED, "waiting") if first else ENDED
+    living = [f for f in told if state.instances[f.instance].state not in idle]
+    if state.turned and not instance and not living and (first or not told):
+        return [state.turned]  # between two turns it is as it was
+    return living or told
 
 
-def arms(state: State) -> dict[str, Arm]:
-    """All arms by name, in the order in which they were first told."""
+def _sums(every: Iterable[OperatorFigures]) -> dict[str, tuple[int, int, int, int]]:
+    """Tried, applied, found, crashes by arm."""
     sums: dict[str, tuple[int, int, int, int]] = {}
-    for names, alike in _alike(list(state.operators.values())):
+    for names, alike in _alike(every):
         tried, applied, found, crashes = (
             [sum(column) for column in zip(*(getattr(f, name) for f in alike), strict=True)]
-            for name in _LISTS[:4]
+            for name in _COUNTS
         )
         for name, *row in zip(names, tried, applied, found, crashes, strict=True):
             t, a, f, c = sums.get(name, (0, 0, 0, 0))
             sums[name] = (t + row[0], a + row[1], f + row[2], c + row[3])
-    shares = _shares(state)
-    most = {cls: max((s for n, s in shares.items() if class_of(n) == cls), default=0.0)
+    return sums
+
+
+def arms(state: State) -> dict[str, Arm]:
+    """All arms by name, in the order in which they were first told.
+
+    Operators that are never drawn (left out, or templates where there are none) are none.
+    """
+    sums, weights = _sums(_every(state)), shares(_living(state))
+    most = {cls: max((s for n, s in weights.items() if class_of(n) == cls), default=0.0)
             for cls in CLASSES}  # fmt: skip
     rows: dict[str, Arm] = {}
     for name, four in sums.items():
-        share, top = shares.get(name, 0.0), most[class_of(name)]
-        rows[name] = Arm(name, *four, min(1.0, share), share / top if top else 0.0)
+        share, top = weights.get(name, 0.0), most[class_of(name)]
+        if any(four) or share or not top or class_of(name) != "text":
+            rows[name] = Arm(name, *four, share, share / top if top else 0.0)
     return rows
 
 
@@ -196,15 +269,69 @@ def _alike(
     return groups.items()
 
 
-def _shares(state: State) -> dict[str, float]:
+def shares(every: Iterable[OperatorFigures]) -> dict[str, float]:
     """How probable each arm is within its class: the mean over those who draw."""
     weights: dict[str, int] = {}
-    known: dict[str, int] = {}
-    for names, alike in _alike(_living(state)):
+    for names, alike in _alike(every):
         for name, *column in zip(names, *(f.weights for f in alike), strict=True):
             weights[name] = weights.get(name, 0) + sum(column)
-            known[name] = known.get(name, 0) + len(alike)
-    return {name: weight / known[name] / MILLION for name, weight in weights.items()}
+    # Of a class they add to about a million, but to less where arms are left out.
+    whole = dict.fromkeys(CLASSES, 0)
+    for name, weight in weights.items():
+        whole[class_of(name)] += weight
+    return {name: weight / (whole[class_of(name)] or 1) for name, weight in weights.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One instance's mixture, and whether it moves by itself."""
+
+    mixture: Mixture
+    adaptive: bool
+
+    def is_like(self, other: Setting) -> bool:
+        """Whether nobody could tell one from the other."""
+        return self.adaptive == other.adaptive and self.mixture.is_like(other.mixture)
+
+    @property
+    def brief(self) -> str:
+        """In few words: ``adaptive``, ``fixed 25/75/0``."""
+        if self.adaptive:
+            return "adaptive"
+        return f"fixed {'/'.join(f'{round(100 * part, 1):g}' for part in self.mixture)}"
+
+
+def mean_of(each: Iterable[Setting]) -> Mixture:
+    """Their mean."""
+    mixtures = [setting.mixture for setting in each]
+    return Mixture(*(fsum(column) / len(mixtures) for column in zip(*mixtures, strict=True)))
+
+
+def settings(
+    state: State, instance: str = "", wanted: Iterable[SetMixture] = ()
+) -> dict[str, Setting]:
+    """What holds for each instance that mutates, once it has done what is ``wanted``."""
+    place = {name: n for n, name in enumerate(list(state.instances))}
+    each = {
+        f.instance: Setting(Mixture(f.havoc, f.text, f.splice), f.adaptive)
+        for f in sorted(_living(state, instance), key=lambda f: place.get(f.instance, -1))
+    }
+    for command in wanted:
+        for name in [command.instance] if command.instance else list(each):
+            if name in each:
+                each[name] = Setting(command.mixture, command.adaptive)
+    return each
+
+
+def changed(
+    each: dict[str, Setting], to: Callable[[Mixture], Mixture], *, adaptive: bool
+) -> list[SetMixture]:
+    """The commands that make ``to`` of each instance's own mixture: one, if that is the same."""
+    new = {name: to(setting.mixture) for name, setting in each.items()}
+    first = next(iter(new.values()), None)
+    if first is not None and all(mixture.is_like(first) for mixture in new.values()):
+        return [SetMixture(*first, adaptive=adaptive)]
+    return [SetMixture(*mixture, adaptive=adaptive, instance=n) for n, mixture in new.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,21 +344,34 @@ class Blend:
     """Whether any instance's is."""
     differ: bool
     """Whether instances have different ones."""
+    each: str
+    """Who has which, in words, where they differ in more than what adapts; else ""."""
     instances: int
     trials: int
     t: float = -1.0
     """Campaign time of the last change that somebody made, -1 if there was none."""
     by: str = ""
+    havoc: float = -1.0
+    """How many of all steps since then were havoc: all that could do nothing else, too.
+    -1 before that can be told."""
     best: tuple[Arm, ...] = ()
     """The arms that pay best, the best first."""
+
+    def did(self, name: str) -> str:
+        """What is to be said beside a class's part: what havoc really was, if that is not it."""
+        if name != "havoc" or self.havoc < 0 or self.each:
+            return ""
+        if abs(self.havoc - self.mixture.havoc) < 0.02:
+            return ""
+        return f" (did {self.havoc:.0%})"
 
 
 BEST = 5
 
 
 def best(rows: Iterable[Arm]) -> list[Arm]:
-    """Arms that have found anything, those that pay best first."""
-    return sorted((a for a in rows if a.found), key=lambda a: (-a.surely, -a.found, a.name))
+    """Arms of which it can be told what they pay, the best first: as in the tables."""
+    return sorted((a for a in rows if a.tells), key=lambda a: (-a.pays, a.name))
 
 
 def blend(state: State, instance: str = "") -> Blend | None:
@@ -239,23 +379,48 @@ def blend(state: State, instance: str = "") -> Blend | None:
     living = _living(state, instance)
     if not living:
         return None
-    mixtures = [Mixture(f.havoc, f.text, f.splice) for f in living]
-    n = len(living)
-    mean = Mixture(*(fsum(m[i] for m in mixtures) / n for i in range(len(CLASSES))))
+    each = settings(state, instance)
+    mean = mean_of(each.values())
     adaptive = any(f.adaptive for f in living)
+    first = next(iter(each.values()))
+    differ = not all(setting.is_like(first) for setting in each.values())
     changes = [state.mixed[f.instance] for f in living if f.instance in state.mixed]
-    last = max(changes, key=lambda c: c.t, default=None)
+    last = max(changes, key=lambda c: c.t, default=state.mixture)
+    if last is not None and (wish := state.mixture) is not None and last.by != wish.by:
+        # Who begins later is told of it then.
+        mixture = Mixture(last.havoc, last.text, last.splice)
+        last = wish if last.t >= wish.t and _goes_on(wish, mixture, last.adaptive) else last
     return Blend(
         mean,
         adaptive,
-        any(f.adaptive != adaptive for f in living)
-        or any(not m.is_like(mixtures[0]) for m in mixtures),
-        n,
-        sum(f.trials for f in list(state.operators.values())),
+        differ,
+        _by_setting(each) if differ and not all(s.adaptive for s in each.values()) else "",
+        len(living),
+        sum(f.trials for f in _every(state)),
         -1.0 if last is None else last.t,
         "" if last is None else last.by,
+        _havoc_share(state, living),
         tuple(best(arms(state).values())[:BEST]),
     )
+
+
+def _by_setting(each: dict[str, Setting]) -> str:
+    """``main adaptive; s1, s2 fixed 100/0/0``."""
+    groups: dict[str, list[str]] = {}
+    for name, setting in each.items():
+        groups.setdefault(setting.brief, []).append(name)
+    return "; ".join(f"{', '.join(names)} {words}" for words, names in groups.items())
+
+
+def _havoc_share(state: State, living: Iterable[OperatorFigures]) -> float:
+    """How many of the steps since the mixture is what it is were havoc; -1 of too few."""
+    trials = havocs = 0
+    for f in living:
+        before = state.mixed.get(f.instance)
+        trials += f.trials - (before.trials if before else 0)
+        havocs += _havocs(f) - (before.havocs if before else 0)
+    steps = trials * STACK
+    return min(1.0, max(0.0, havocs / steps)) if steps >= MANY_STEPS else -1.0
 
 
 def pending_mixtures(state: State) -> list[tuple[CommandStatus, SetMixture]]:
@@ -295,7 +460,9 @@ def mixture_dict(state: State) -> dict[str, Any] | None:
         return None
     return {
         **_parts(whole.mixture),
+        "havoc_done": round(whole.havoc, 4) if whole.havoc >= 0 else None,
         "adaptive": whole.adaptive,
+        "differ": whole.differ,
         "since_s": whole.t if whole.t >= 0 else None,
         "by": whole.by or None,
         "trials": whole.trials,

@@ -7,6 +7,7 @@ from typing import Any
 
 from fuzztui.model.figures import count, finite
 from fuzztui.model.mutants import bare, changed, put
+from fuzztui.model.operators import turn_over
 from fuzztui.model.stages import together
 from fuzztui.model.state import State
 from fuzztui.model.touched import Touched
@@ -53,6 +54,7 @@ def mutant_stage(state: State, e: MutantStage, touched: Touched) -> None:
     touched.campaign = True
     if e.stage in _OVER:
         _forget_seeds(state, e.id)
+        turn_over(state, e.id)
 
 
 def _forget_seeds(state: State, key: str) -> None:

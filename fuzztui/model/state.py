@@ -234,6 +234,9 @@ class MixtureChange:
     """-1: it was so when the instance was first heard of."""
     by: str = ""
     """"": nobody asked for it (the campaign file, or a file that somebody edited)."""
+    trials: int = 0
+    havocs: int = 0
+    """Inputs made, and havoc steps taken, until then."""
 
 
 @dataclass(slots=True)
@@ -307,8 +310,12 @@ class State:
     """The latest figures of mutation analysis, by instance."""
     operators: dict[str, OperatorFigures] = field(default_factory=dict)
     """The latest figures of operators on text, by instance; each list as long as ``names``."""
+    turned: OperatorFigures | None = None
+    """The same of mutants' turns that are over, as one: their sums, and the last one's mixture."""
     mixed: dict[str, MixtureChange] = field(default_factory=dict)
     """The last change of each instance's mixture."""
+    mixture: MixtureChange | None = None
+    """What was asked for last of all instances: it holds for those that begin later, too."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
     unknown: dict[str, int] = field(default_factory=dict)

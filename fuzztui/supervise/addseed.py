@@ -17,13 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fuzztui.supervise.launcher import Deed, Progress
+from fuzztui.supervise.names import ADDED
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.commands import AddSeed
 
-__all__ = ["ADDED", "MAX_SEED", "add_seed", "seeder"]
-
-ADDED = "added"
-"""The fake sibling's name in the sync directory."""
+__all__ = ["MAX_SEED", "add_seed", "seeder"]
 
 MAX_SEED = 1 << 20
 """Bytes; AFL reads no larger file."""

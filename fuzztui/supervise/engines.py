@@ -14,7 +14,7 @@ from fuzztui.model.first import HANDED
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.launch import AflFuzz
-from fuzztui.supervise.afl.library import operators_library
+from fuzztui.supervise.afl.library import text_library
 from fuzztui.supervise.afl.seeds import gather_seeds
 from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.files import replace_text
@@ -172,7 +172,7 @@ def _text(campaign: Campaign) -> dict[str, Any]:
     """The table for an engine that mutates text, and the library that does it, or why not."""
     if not campaign.text:
         return {}
-    library, why = operators_library()
+    library, why = text_library()
     return {**campaign.text, "library": str(library or ""), "why": why}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import signal
+import threading
 import time
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -17,11 +18,11 @@ from typing import Protocol
 from fuzztui.campaign import Campaign
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
-from fuzztui.supervise.launcher import Launcher, instance_names, trials_share
+from fuzztui.supervise.launcher import Launch, Launcher, instance_names, trials_share
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.relay import end_torn_line
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.events import Event, InstanceState, Stats
+from fuzztui.wire.events import Event, InstanceHello, InstanceState, Stats
 
 __all__ = ["TERM_GRACE_S", "Desk", "Ending", "Life"]
 
@@ -37,6 +38,9 @@ SILENCE_TIMES = 20
 
 HALTED = "stopped by a signal (SIGSTOP)"
 """Why an instance is paused that nobody paused here."""
+
+_READYING = threading.Lock()
+"""Instances get ready in threads, but one after the other: what they share is made once."""
 
 _HOPELESS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTDIR}
 """Trying again does not make an interpreter executable; it may end a shortage."""
@@ -291,7 +295,9 @@ class Life:
                 await self._prepare()
                 if self._ending:
                     continue
-                launch = self.launcher.prepare(self._campaign, self.home, self._index)
+                launch, hello = await asyncio.to_thread(self._ready)
+                if self._ending:
+                    continue
                 self._process = EngineProcess.start(launch, self.home.path, self.directory)
             except OSError as e:
                 what = f"{e.filename or self.directory}: {e.strerror or e}"
@@ -304,16 +310,22 @@ class Life:
             self._progress_at = time.monotonic()
             self._halted, self._halts = False, 0
             self._to("starting")
-            if not self.launcher.says_hello:
-                self._introduce()
+            if hello:
+                self._introduce(hello)
             return True
 
-    def _introduce(self) -> None:
+    def _ready(self) -> tuple[Launch, InstanceHello | None]:
+        """What to start, and the hello of an engine that says none. Compilers may have to run."""
+        with _READYING:
+            where = self._campaign, self.home, self._index
+            hello = None if self.launcher.says_hello else self.launcher.hello(*where)
+            return self.launcher.prepare(*where), hello
+
+    def _introduce(self, hello: InstanceHello) -> None:
         """Say hello for an engine that does not, and knows nothing of an old pause either."""
         if self.paused:
             self.signal(signal.SIGSTOP)
             self._to("paused")
-        hello = self.launcher.hello(self._campaign, self.home, self._index)
         self._desk.record(replace(hello, pid=self.pid))
 
     async def _prepare(self) -> None:

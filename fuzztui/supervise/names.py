@@ -16,7 +16,10 @@ from dataclasses import dataclass, replace
 
 from fuzztui.engines.text.table import ARMS, BALANCED
 
-__all__ = ["Name", "parse_name"]
+__all__ = ["ADDED", "Name", "parse_name"]
+
+ADDED = "added"
+"""The sibling that never fuzzes: seeds that were added while the campaign ran."""
 
 _HEAD = re.compile(r"id:([0-9]{1,10})(?:,(.*))?", re.DOTALL)
 _SIMPLE = re.compile(r"id_([0-9]{1,10})(?:_([0-9]{1,3}))?")

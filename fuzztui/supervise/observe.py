@@ -212,9 +212,8 @@ class _Instance:
                 yield warning
         if synced := self.peers.look(last=last):
             yield synced
-        # After the engine's answers: a mixture that it has set is in its block by then. What
-        # pays on mutants says nothing of the target.
-        if not self.mutant and (operators := self.operators.look(last=last)):
+        # After the engine's answers: a mixture that it has set is in its block by then.
+        if operators := self.operators.look(last=last):
             yield operators
         stats = self.figures.look(last=last)
         yield from self.figures.notes()

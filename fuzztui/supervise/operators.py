@@ -22,7 +22,7 @@ LOOK_S = 0.25
 FINDS_S = 2.0
 """At least between two events because something was found."""
 
-COUNTS_S = 15.0
+COUNTS_S = 5.0
 """And because there is nothing new but counts."""
 
 

@@ -12,6 +12,10 @@ import fuzztui
 __all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "prepare_run"]
 
 
+LATEST = 200
+"""Turns among which those under way are: thousands may be over."""
+
+
 class SupervisorError(Exception):
     """The campaign cannot be supervised; says why and what to do, for the user."""
 
@@ -64,8 +68,11 @@ class RunDir:
 
     @property
     def pool(self) -> Path:
-        """What is spliced into inputs: fragments of all queues (``engines/text/poolfile.py``)."""
-        return self.out / ".pool"
+        """What is spliced into inputs: fragments of all queues (``engines/text/poolfile.py``).
+
+        One for the run: mutants are fuzzed with much the same inputs as the target.
+        """
+        return self.path / "out" / ".pool"
 
     @property
     def targets(self) -> Path:
@@ -81,6 +88,23 @@ class RunDir:
     def turn(self) -> Path:
         """The directory of one mutant's turn."""
         return self.mutants / "slots" / self.slot
+
+    @property
+    def cwd(self) -> Path:
+        """Where the mutant of a turn runs. It is there for as long as the turn is under way."""
+        return self.turn / "cwd"
+
+    def turns(self) -> list[RunDir]:
+        """The same run, for each turn that is under way; those begun last are looked at."""
+        slots = self.mutants / "slots"
+        try:
+            names = os.listdir(slots)  # noqa: PTH208 - names only
+        except OSError:  # there are none yet
+            return []
+        names.sort(key=lambda name: (len(name), name))  # they are numbered
+        # Once a second: a Path for each of them takes ten times as long.
+        there = (n for n in names[-LATEST:] if os.path.isdir(f"{slots}/{n}/cwd"))  # noqa: PTH112
+        return [self.in_slot(name) for name in there]
 
     @property
     def supervisor(self) -> Path:

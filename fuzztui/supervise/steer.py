@@ -54,7 +54,12 @@ _WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, SetMixture, *MUTANT_COMMA
 
 _MAX_CONTROL = 64 << 20
 
-_DONE = {Pause.name: "paused", Resume.name: "resumed", Stop.name: "stopped"}
+_DONE = {
+    Pause.name: "paused",
+    Resume.name: "resumed",
+    Stop.name: "stopped",
+    SetMixture.name: "for the instances that begin next",
+}
 
 
 class Helm(Protocol):
@@ -157,6 +162,20 @@ class Steering:
                 self._held.append((command_id, name))
         if life.paused:  # it started again in the middle of a pause
             self.submit(Pause(life.name), OURSELVES)
+
+    def begins(self, life: Life) -> None:
+        """An engine is there: a mixture that was set for all while it was not is for it, too."""
+        state = self._helm.state
+        wish, had = state.mixture, state.mixed.get(life.name)
+        if wish is None or SetMixture.name not in state.instances[life.name].capabilities:
+            return
+        asked = any(
+            isinstance(entry.command, SetMixture) and life.name in entry.waiting
+            for entry in self._open.values()
+        )
+        if not asked and (had is None or had.t < wish.t):
+            mixture = (wish.havoc, wish.text, wish.splice)
+            self.submit(SetMixture(*mixture, wish.adaptive, life.name), OURSELVES)
 
     def answered(self, event: CommandApplied | CommandRejected) -> None:
         """An end of a command was logged (by an engine, or by :meth:`_refuse` and the like)."""
@@ -299,7 +318,7 @@ class Steering:
             self._refuse(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
         elif number is not None:
             life.signal(number)
-            self._helm.record(CommandApplied(command_id, life.name, detail="by signal"))
+            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
         elif life.launcher.says_hello and not life.greeted:
             self._held.append((command_id, life.name))
         elif command.name in able:
@@ -310,7 +329,7 @@ class Steering:
                 self._refuse(command_id, life.name, reason)
         elif isinstance(command, (Pause, Resume)):
             life.signal(signal.SIGSTOP if isinstance(command, Pause) else signal.SIGCONT)
-            self._helm.record(CommandApplied(command_id, life.name, detail="by signal"))
+            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
         else:
             engine = (instance.engine if instance else "") or "its engine"
             why = instance.unable.get(command.name, "") if instance else ""

@@ -21,6 +21,7 @@ from dataclasses import replace
 import fuzztui
 from fuzztui.campaign import Campaign
 from fuzztui.model.first import HANDED
+from fuzztui.model.oracle import FUZZLESS, ORACLE
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import socket_path
@@ -31,19 +32,21 @@ from fuzztui.supervise.first.desk import Halted
 from fuzztui.supervise.first.plan import spent_on_mutants, wants_mutants
 from fuzztui.supervise.first.stage import MutantsStage
 from fuzztui.supervise.first.steering import queue_deeds
+from fuzztui.supervise.helper import Helper
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.journal import Journal
 from fuzztui.supervise.launcher import Deed, instance_names
 from fuzztui.supervise.life import TERM_GRACE_S, Ending, Life
 from fuzztui.supervise.limits import Limits, spent
 from fuzztui.supervise.observe import Batch, Observer
+from fuzztui.supervise.oracle.keeper import OracleKeeper
 from fuzztui.supervise.orphans import Reaper
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.steer import Steering
 from fuzztui.supervise.text.harvester import Harvester
-from fuzztui.wire.commands import Command, Pause, Resume, Stop
+from fuzztui.wire.commands import Command, Pause, Resume, SetMixture, Stop
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -135,6 +138,7 @@ class Supervisor:
         else:
             self._muster()
         self._triage = launcher.triage(campaign, home, self.record, self.state)
+        self._oracle = OracleKeeper(home, self.record) if OracleKeeper.wanted(campaign) else None
         self.deeds: Mapping[str, Deed] = {
             **launcher.deeds(campaign, home),
             **(queue_deeds(self.state, self.record) if campaign.mutants else {}),
@@ -185,7 +189,10 @@ class Supervisor:
         if self._triage:
             jobs.append(asyncio.ensure_future(self._again_and_again(self._triage.run, RESOURCES_S)))
         if Harvester.wanted(self._campaign):
-            jobs.append(asyncio.ensure_future(self._harvest()))
+            harvester = Harvester(self._campaign, self._home, self.record)
+            jobs.append(asyncio.ensure_future(self._help(harvester)))
+        if self._oracle:
+            jobs.append(asyncio.ensure_future(self._help(self._oracle)))
         await self._stages()
         self._clock.stop()  # no budget pays for what follows, and no rate counts it
         await self._describe_the_last()
@@ -237,23 +244,30 @@ class Supervisor:
 
     async def _describe_the_last(self) -> None:
         """What was found last is often what the campaign ended for."""
-        if self._triage is None or not self._triage.left:
-            return
-        ending = self._ending or self._outcome()
-        self.record(CampaignState("stopping", f"{ending.reason}; {self.unfinished()}".lstrip("; ")))
+        if words := self.unfinished():
+            reason = (self._ending or self._outcome()).reason
+            self.record(CampaignState("stopping", f"{reason}; {words}".lstrip("; ")))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TRIAGE_S):
-                await self._triage.finish()
-        if left := self._triage.left:
-            later = "resuming the campaign goes on with that, fuzztui repro runs one"
-            self.record(
-                Message("info", f"{several(left, 'finding')} could not be looked at: {later}")
-            )
+                await asyncio.gather(
+                    *(one.finish() for one in (self._triage, self._oracle) if one is not None)
+                )
+        for words in self._left():
+            later = "resuming the campaign goes on with that"
+            later += ", fuzztui repro runs one" if "finding" in words else ""
+            self.record(Message("info", f"{words} could not be looked at: {later}"))
 
     def unfinished(self) -> str:
         """What is still to be done once all instances have ended, in words; "" for nothing."""
-        left = self._triage.left if self._triage else 0
-        return f"looking at {several(left, 'finding')}" if left else ""
+        left = " and ".join(self._left())
+        return f"looking at {left}" if left else ""
+
+    def _left(self) -> list[str]:
+        """What is still to be looked at, in words."""
+        findings = self._triage.left if self._triage else 0
+        entries = self._oracle.left if self._oracle else 0
+        left = [several(findings, "finding")] if findings else []
+        return [*left, several(entries, "entry", "entries")] if entries else left
 
     # ------------------------------------------------------------ beginning
 
@@ -276,6 +290,8 @@ class Supervisor:
             raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
         if campaign.mutants:
             notes += self._observer.add(HANDED)
+        if self._oracle:
+            notes += self._observer.add(ORACLE)
         fresh = state.state == "empty"
         # With all instances over, only the campaign's own end was not logged any more.
         ended = state.state in ENDED or (
@@ -340,7 +356,7 @@ class Supervisor:
 
     async def _retire(self) -> None:
         """End the instances of an earlier start that this campaign has no more."""
-        ours = {*instance_names(self._campaign), HANDED}
+        ours = {*instance_names(self._campaign), *FUZZLESS}
         known = self.state.instances
         gone = [name for name in known if name not in ours and not known[name].mutant]
         await asyncio.gather(
@@ -466,7 +482,7 @@ class Supervisor:
             self.record(CampaignState("running"))
 
     def between(self, command: Command, by: str) -> bool:
-        """Pause, resume or stop while a mutant is being built or its finds are handed over."""
+        """What is for all while a mutant is being built or its finds are handed over."""
         one: str = getattr(command, "instance", "")
         if self._first is None or self._ending or one:
             return False
@@ -477,6 +493,8 @@ class Supervisor:
                 self.record(CampaignState("paused"))
             case Resume():
                 self.record(CampaignState("running"))
+            case SetMixture() if self._campaign.text:
+                pass  # those that begin next are told
             case _:
                 return False
         return True
@@ -515,9 +533,11 @@ class Supervisor:
             life.heard_of()
         elif life is not None and isinstance(event, Stats):
             life.note(event)
-        elif life is not None and isinstance(event, InstanceHello) and life.launcher.says_hello:
-            life.hello()
-            self._steering.greeted(life)
+        elif life is not None and isinstance(event, InstanceHello):
+            if life.launcher.says_hello:
+                life.hello()
+                self._steering.greeted(life)
+            self._steering.begins(life)
 
     async def _look_and_decide(self) -> None:
         self._wake.clear()
@@ -558,10 +578,10 @@ class Supervisor:
         for life in list(self.lives.values()):
             life.watch_halts()
 
-    async def _harvest(self) -> None:
-        """Keep the fragments for splicing fresh; a campaign goes on without new ones."""
+    async def _help(self, helper: Helper) -> None:
+        """Have a process beside us; a campaign goes on without what it does."""
         try:
-            await Harvester(self._campaign, self._home, self.record).run()
+            await helper.run()
         except Exception as e:
             self._trouble(e)
 

@@ -46,7 +46,7 @@ _SCREENS = (
         "view.operators",
         ("6",),
         "Operators",
-        "Operators on text: which pay, and the mixture",
+        "Operators on text: which pay, and the mixture; trials are inputs that they made",
         "Screens",
         check=operators,
     ),
@@ -211,7 +211,7 @@ _LOOKING = (
     ),
     Action(
         "operator.copy", ("c",), "Copy name",
-        "Copy the operator's name, as `fuzztui mutate` and campaign files take it", "Operators",
+        "Copy its name; the ones of text are those of `fuzztui mutate --list`", "Operators",
         scope="operators", check=row, footer=23,
     ),
     Action(
@@ -299,10 +299,19 @@ _TABLE = tuple(
         ("left", ("shift+left", "h"), "Scroll left", "Columns further left", 0),
         ("right", ("shift+right", "l"), "Scroll right", "Columns further right", 0),
         ("select", ("enter",), "Open", "Open the row, or move to its details", 0),
-        ("sort", ("s",), "Sort", "Sort by the next column (or click on its title)", 21),
-        ("reverse", ("S",), "Reverse", "Turn the order round", 0),
     )
 )
+
+_SORTING = (
+    # Also from the details beside a table.
+    Action(
+        "table.sort", ("s",), "Sort", "Sort by the next column (or click on its title)", "Tables",
+        scope="sorting", footer=21,
+    ),
+    Action(
+        "table.reverse", ("S",), "Reverse", "Turn the order round", "Tables", scope="sorting",
+    ),
+)  # fmt: skip
 
 _APP = (
     Action(
@@ -339,6 +348,7 @@ ACTIONS: tuple[Action, ...] = (
     *_LOOKING,
     *_REPLAY,
     *_TABLE,
+    *_SORTING,
     *_APP,
 )
 BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}

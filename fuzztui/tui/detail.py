@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.model.first import HANDED
+from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.tui import figures, shell
 from fuzztui.tui.hexview import Preview, hex_rows, text_lines
@@ -179,12 +180,16 @@ def finding_lines(
     by = f"by {finding.instance}"
     if finding.instance == HANDED:
         by = "when a mutant's corpus was run on the target"
+    if finding.instance == ORACLE:
+        by = "by the commands of [oracle]"
     lines.append(pair("found", f"{figures.clock(finding.t)} {by}"))
     if finding.execs:
         lines.append(pair("execs", f"{finding.execs:,}"))
     if finding.sig:
         lines.append(pair("signal", f"{finding.sig} {signal_name(finding.sig)}"))
-    if finding.sync:
+    if finding.instance == ORACLE:
+        lines += [pair("entry", f"#{i} of {finding.sync}") for i in finding.src]
+    elif finding.sync:
         lines.append(pair("made by", _handed(finding)))
     elif finding.op or finding.src:
         parent = kin.parent(finding)

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import math
 
+from fuzztui.wire import text
+
 NONE = "–"
+clock = text.clock
 _SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -76,14 +79,6 @@ def score(share: float | None) -> str:
     if 0 < share < 0.0005:
         return "<0.1%"
     return f"{min(100 * share, 99.9 if share < 1 else 100.0):.1f}%"
-
-
-def clock(seconds: float) -> str:
-    """A point or a span of campaign time, ``h:mm:ss`` or ``3d 04:05:06``."""
-    s = max(0, int(seconds))
-    days, s = divmod(s, 86400)
-    text = f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}"
-    return f"{days}d {text.zfill(8)}" if days else text
 
 
 def span(seconds: float) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fuzztui.model.first import HANDED
+from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
+from fuzztui.tui.signs import DIFFERS, FINDING_SIGNS
 from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.columns import Cell, Column
 
@@ -96,6 +98,9 @@ def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = 
     """State, and why it is no good one. ``lost``: nobody tells any more what becomes of it."""
     if instance.id == HANDED and not instance.pid:
         return "⇄ from mutants", "imported"
+    if instance.id == ORACLE:
+        words = to_look_at(instance.pending) or "up to date"
+        return f"{FINDING_SIGNS[DIFFERS]} {words}", DIFFERS
     if lost and instance.state not in ENDED:
         return f"? was {instance.state}", "muted"
     text = f"{state_sign(instance.state)} {instance.state}"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from fuzztui.model.first import HANDED
+from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui import figures
@@ -53,6 +54,9 @@ def facts(
         found.append(_fact("fuzzes the mutant", words))
     if instance.id == HANDED:
         words = "inputs that mutants brought to the target: it never fuzzes"
+        found.append(_fact("", words, "muted"))
+    if instance.id == ORACLE:
+        words = "runs queue entries through the commands of [oracle]: it never fuzzes"
         found.append(_fact("", words, "muted"))
     if instance.reason:
         found.append(_fact("because", instance.reason, f"bold {state_style(instance.state)}"))

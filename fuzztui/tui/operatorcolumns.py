@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.model.operators import FEW, Arm
+from fuzztui.model.operators import Arm
 from fuzztui.tui import figures
 from fuzztui.tui.mixing import SIGNS
 from fuzztui.tui.operatorwords import words_of
@@ -24,14 +24,15 @@ def columns() -> Sequence[Column[Arm]]:
         Column("operator", "operator", _operator, lambda a: a.name, min=12, max=44, give=20),
         Column("class", "class", lambda a: (a.cls, "muted"), lambda a: a.cls, needs=96),
         _figure("tried", "tried", lambda a: a.tried, needs=88),
-        _figure("applied", "applied", lambda a: a.applied),
+        _figure("applied", "applied", lambda a: a.applied, drop=True),
         Column("hits", "hits", _hits, lambda a: _part(a.applied, a.tried), "right", min=5,
-               descending=True),
+               descending=True, drop=True),
         _figure("found", "found", lambda a: a.found, style="corpus"),
         Column("crashes", "crash", _crashes, lambda a: a.crashes, "right", spare=True,
-               descending=True),
-        Column(PAYS, "finds/M", pays_cell, pays_order, "right", min=7, descending=True),
-        Column("weight", "weight", _weight, lambda a: a.share, min=BAR, descending=True),
+               descending=True, drop=True),
+        Column(PAYS, "finds/M", pays_cell, lambda a: a.order, "right", min=7, descending=True),
+        Column("weight", "weight", _weight, lambda a: a.share, min=BAR, descending=True,
+               drop=True),
         Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,
                descending=True),
         Column("does", "does", lambda a: (words_of(a.name).does, "muted"), None, min=20, max=60,
@@ -63,13 +64,11 @@ def pays_words(arm: Arm) -> str:
 
 
 def pays_cell(arm: Arm) -> Cell:
-    """Muted while it says next to nothing."""
-    return pays_words(arm), "bold valid" if arm.found >= FEW else "muted"
-
-
-def pays_order(arm: Arm) -> tuple[bool, float]:
-    """Who has found too little to tell comes after all who have found enough."""
-    return arm.found >= FEW, arm.pays
+    """Muted and in brackets while it says next to nothing: such rows come after the others."""
+    words = pays_words(arm)
+    if arm.tells:
+        return words, "bold valid"
+    return f"({words})" if arm.found else words, "muted"
 
 
 def _weight(arm: Arm) -> Cell:
@@ -87,10 +86,16 @@ def share_words(share: float) -> str:
 
 
 def _figure(
-    id: str, title: str, of: Callable[[Arm], int], *, needs: int = 0, style: str = ""
+    id: str,
+    title: str,
+    of: Callable[[Arm], int],
+    *,
+    needs: int = 0,
+    style: str = "",
+    drop: bool = False,
 ) -> Column[Arm]:
     def cell(arm: Arm) -> Cell:
         n = of(arm)
         return figures.count(n), style if n else "muted"
 
-    return Column(id, title, cell, of, "right", needs=needs, descending=True)
+    return Column(id, title, cell, of, "right", needs=needs, descending=True, drop=drop)

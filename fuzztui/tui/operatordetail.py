@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.model.operators import FEW, MILLION, Arm
+from fuzztui.model.operators import FEW, FEW_USES, Arm, shares
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.tui import figures
 from fuzztui.tui.detail import pair, title
@@ -21,8 +21,9 @@ FINDS = 12
 
 
 def named_by(op: str) -> list[str]:
-    """The arms that an entry's ``op`` names: ``text-swap-args+havoc``."""
-    return [part.removeprefix("text-") for part in op.split("+") if part]
+    """The arms that an entry's ``op`` names: ``text-swap-args+havoc,rep:4``."""
+    names = op.partition(",rep:")[0].split("+")
+    return [name.removeprefix("text-") for name in names if name]
 
 
 def operator_lines(
@@ -47,43 +48,51 @@ def operator_lines(
 
 def _figures(arm: Arm) -> list[Line]:
     lines = [
-        pair(
-            "drawn",
-            f"{several(arm.tried, 'time')}, now {share_words(arm.share)} of {arm.cls} steps",
-        ),
-        pair("applied", f"{arm.applied:,}, {figures.percent(arm.applied, arm.tried)} of the draws"),
+        pair("drawn", f"{several(arm.tried, 'time')}, now {_drawn_now(arm)}"),
+        pair("applied", f"to {several(arm.applied, 'input')}"),
     ]
     if not arm.found:
         lines.append(pair("found", "nothing yet", "muted"))
     else:
         lines.append(pair("found", several(arm.found, "entry", "entries"), "corpus"))
         words = f"{pays_words(arm)} finds per million applied"
-        if arm.found < FEW:
-            words += ", of too few finds to tell"
-        lines.append(pair("pays", words, "valid" if arm.found >= FEW else "muted"))
+        lines.append(pair("pays", words, "valid" if arm.tells else "muted"))
+        if not arm.tells:
+            few = f"(fewer than {FEW} finds or {FEW_USES} uses tell little: such come last)"
+            lines.append(pair("", few, "muted"))
     if arm.crashes:
         lines.append(pair("crashes", f"{several(arm.crashes, 'input')} saved", "crash"))
     return lines
 
 
+def _drawn_now(arm: Arm) -> str:
+    """When a step is this: one way of splicing is tried where the other can do nothing."""
+    if arm.cls == "splice":
+        if not arm.share:
+            return "where the other way to splice can do nothing"
+        return f"first in {share_words(arm.share)} of splice steps"
+    return f"{share_words(arm.share)} of {arm.cls} steps"
+
+
 def _instances(arm: Arm, state: State) -> list[Line]:
     rows = []
-    for name, f in list(state.operators.items()):
+    over = {"turns over": state.turned} if state.turned else {}
+    for name, f in [*list(state.operators.items()), *over.items()]:
         if arm.name not in f.names:
             continue
         i = f.names.index(arm.name)
-        rows.append((name, f.applied[i], f.found[i], f.crashes[i], f.weights[i]))
+        rows.append((name, f.applied[i], f.found[i], f.crashes[i], shares([f])[arm.name]))
     if len(rows) < 2:
         return []
     wide = max(len(plain(name, 12)) for name, *_ in rows)
     lines: list[Line] = [[], title("instances")]
-    for name, applied, found, crashes, weight in sorted(rows, key=lambda r: -r[2]):
+    for name, applied, found, crashes, share in sorted(rows, key=lambda r: -r[2]):
         crashed = f"  {several(crashes, 'crash', 'crashes')}" if crashes else ""
         lines.append(
             [
                 Span(f"{plain(name, 12):<{wide}} ", "muted"),
                 Span(f"{figures.count(found):>6} of {figures.count(applied):>6}"),
-                Span(f"  weight {share_words(weight / MILLION)}", "muted"),
+                Span(f"  weight {share_words(share)}", "muted"),
                 Span(crashed, "crash"),
             ]
         )

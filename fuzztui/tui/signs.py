@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["FINDING_SIGNS"]
+__all__ = ["DIFFERS", "FINDING_SIGNS"]
 
-FINDING_SIGNS: Final = {"crash": "✗", "hang": "▲", "differs": "≠"}
+DIFFERS: Final = "differs"
+FINDING_SIGNS: Final = {"crash": "✗", "hang": "▲", DIFFERS: "≠"}
 """A category is also the name of its style."""

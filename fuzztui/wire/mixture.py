@@ -13,6 +13,7 @@ __all__ = [
     "CLASSES",
     "MOST_ARMS",
     "MOST_NAME",
+    "STACK",
     "STEPS",
     "Mixture",
     "class_of",
@@ -30,6 +31,9 @@ MOST_ARMS: Final = 200
 
 MOST_NAME: Final = 200
 """Characters of an arm's name."""
+
+STACK: Final = 3.75
+"""Steps of an input, on average: 1, 2, 4 or 8, each as probable."""
 
 TOLERANCE: Final = 1e-6
 """How far from 1 the three may add up to."""

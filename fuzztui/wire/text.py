@@ -1,8 +1,8 @@
-"""Text for people: of targets and files, harmless for a terminal; numbers of things."""
+"""Text for people: of targets and files, harmless for a terminal; numbers of things, ages."""
 
 from __future__ import annotations
 
-__all__ = ["several", "visible", "visible_char"]
+__all__ = ["ago", "clock", "several", "visible", "visible_char"]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
@@ -27,6 +27,22 @@ def visible(text: str, *, lines: bool = False) -> str:
     )
 
 
+def clock(seconds: float) -> str:
+    """A point or a span of campaign time, ``h:mm:ss`` or ``3d 04:05:06``."""
+    s = max(0, int(seconds))
+    days, s = divmod(s, 86400)
+    text = f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}"
+    return f"{days}d {text.zfill(8)}" if days else text
+
+
 def several(n: int, one: str, many: str = "") -> str:
     """An exact number: ``1 hang``, ``3 hangs``; ``many`` if that is not ``one`` and an s."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def ago(seconds: float) -> str:
+    """``12 s``, ``5 min``, ``3 h``, ``4 days``."""
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0, seconds):.0f} s"

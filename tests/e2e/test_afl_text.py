@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -235,6 +236,9 @@ def test_without_a_compiler_the_campaign_is_refused(tmp_path, program, monkeypat
     for name in ("afl-fuzz", "afl-showmap", "sh"):
         (tools / name).symlink_to(shutil.which(name))
     monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # what was made before would do
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert text_library()[0] is None
     with pytest.raises(SupervisorError, match="no C compiler"):
         start(fleet.run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from fuzztui.campaign import load
 from fuzztui.engines.text.arms import PERIOD
 from fuzztui.engines.text.block import BLOCK, Block, read_block
 from fuzztui.engines.text.table import ARMS
-from fuzztui.supervise.afl.library import operators_library
+from fuzztui.supervise.afl.library import text_library
 from fuzztui.supervise.engines import launcher_for, write_spec
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command, SetMixture
@@ -117,7 +118,7 @@ def said(directory: Path) -> list[str]:
 def test_the_same_with_and_without_the_library(lab: Lab, text: dict[str, Any]) -> None:
     if text.get("language"):
         pytest.importorskip("ast_grep_py")
-    library, why = operators_library()
+    library, why = text_library()
     assert library, why
     trials = PERIOD + 500 if text.get("adaptive") else 2_500
     found = []
@@ -261,13 +262,14 @@ class SgRoot:
 
 
 @pytest.mark.parametrize("ends", ["os.kill(os.getpid(), 11)", "os._exit(0)"])
-def test_a_parser_that_dies_does_so_once(lab: Lab, ends: str) -> None:
+def test_a_parser_that_dies_does_so_twice(lab: Lab, ends: str) -> None:
     lab.write("ast_grep_py.py", PARSERS.format(ends=ends))
     (lab.root / "seeds" / "3.py").write_text("while 1: break\n")
     spec = spec_of(lab, text={**SPLICING, "language": "python"}, budget_trials=40)
     assert lab.run(spec) == 0
     deadly = (spec.parent / ".unparsed").read_text().split()
     assert deadly
+    assert sorted(deadly) == sorted(2 * [*set(deadly)])
     again = [text for text in said(spec.parent) if "it is started again" in text]
     assert len(again) == len(deadly)
     assert not names(spec.parent, "crashes")
@@ -283,6 +285,59 @@ def test_a_template_that_is_none(lab: Lab) -> None:
     assert lab.run(spec) == 0
     (words,) = said(spec.parent)
     assert words.startswith("text.templates: 'if ($A ==> x' is left out: ")
+
+
+COMBY = """#!/usr/bin/env python3
+import json, re, sys
+data = sys.stdin.buffer.read().decode("latin-1")
+def row(m):
+    span = {"start": {"offset": m.start()}, "end": {"offset": m.end()}}
+    return {"range": span, "matched": m[0], "environment": [{"variable": "a", "value": m[1]}]}
+print(json.dumps({"matches": [row(m) for m in re.finditer(r"if ([^:]*):", data)]}))
+open(CALLS, "a").write("call\\n")
+"""
+
+
+def test_templates_of_comby_need_no_grammar(lab: Lab) -> None:
+    """With the real one where there is one, and one call for an entry and template."""
+    calls = lab.root / "calls"
+    calls.touch()
+    folder = lab.root / "bin"
+    folder.mkdir()
+    (folder / "comby").write_text(COMBY.replace("CALLS", repr(str(calls))))
+    (folder / "comby").chmod(0o755)
+    path = os.environ["PATH"] if shutil.which("comby") else f"{folder}:{os.environ['PATH']}"
+    text = {**SPLICING, "templates": ["if :[a]: ==> while :[a]:", "if (:[a] ==> :[a]"]}
+    for trials in (400, 800):
+        spec = spec_of(lab, text=text, budget_trials=trials, target={"env": {"PATH": path}})
+        assert lab.run(spec) == 0
+        if trials == 400:
+            before = calls.read_text().count("call")
+            entries = len(list((spec.parent / "queue").iterdir()))
+    block = block_of(spec.parent)
+    assert block.arms[ARMS.index("template")].applied > 5
+    assert not block.arms[ARMS.index("fragment")].applied
+    assert not said(spec.parent)
+    new = len(list((spec.parent / "queue").iterdir())) - entries
+    if before:
+        after = calls.read_text().count("call")
+        assert after - before <= 2 * (new + 1), "what was found before the restart is kept"
+
+
+def test_what_has_nothing_to_do_is_told(lab: Lab) -> None:
+    pytest.importorskip("ast_grep_py")
+    templates = ["import $A ==> pass", "$F($A, $B) ==> $F($B, $A)"]
+    text = {**SPLICING, "language": "python", "templates": templates}
+    spec = spec_of(lab, text=text, budget_trials=50)
+    assert lab.run(spec) == 0
+    (words,) = said(spec.parent)
+    assert words.startswith("text.templates: 'import $A ==> pass' matches nothing in the ")
+    shutil.rmtree(spec.parent)
+    text = {"language": "python", "havoc": 0.25, "text": 0.75, "splice": 0.0}
+    assert lab.run(spec_of(lab, text=text, engine={"seeds": []}, budget_trials=50)) == 0
+    no_seeds, idle = said(spec.parent)
+    assert no_seeds.startswith("engine.seeds: there are none")
+    assert idle.startswith("text.language has nothing to do")
 
 
 def test_a_mixture_that_is_none(lab: Lab) -> None:

@@ -144,9 +144,12 @@ def test_a_run_to_its_budget_and_its_exact_score(mu2):
     assert "prog.py" in text
 
 
-def test_the_score_of_any_corpus_and_of_a_zest_run(home):
+@pytest.mark.parametrize("kind", ["zest", "text"])
+def test_the_score_of_any_corpus_and_of_another_engines_run(home, kind):
     zest = home.file.read_text()
     assert 'kind = "zest"' in zest
+    oracle = '[oracle]\nmessage = "never said"\n'
+    home.file.write_text(zest.replace('kind = "zest"', f'kind = "{kind}"') + oracle)
     home(str(home.file), "--headless", "--set", "campaign.budget=300 trials")
     corpus = home.path / "corpus"
     corpus.mkdir()

@@ -6,13 +6,13 @@ import shutil
 import subprocess
 from contextlib import suppress
 
+import pool_reader
 import psutil
 import pytest
 from homes import eventually
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
-from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.block import BLOCK, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT, TEMPLATE
 from fuzztui.supervise.daemon import prepare_run
@@ -50,6 +50,8 @@ SEEDS = {
 class Fleet(Supervised):
     """A campaign with ``text.language``."""
 
+    text = 'language = "c"\ntemplates = ["if ($A) $B ==> while ($A) $B"]'
+
     def freeze(self, *overrides: str, instances: int = 1) -> None:
         (self.directory / "seeds").mkdir(exist_ok=True)
         for name, text in SEEDS.items():
@@ -73,8 +75,7 @@ seeds = ["seeds"]
 [text]
 text = 0.4
 splice = 0.5
-language = "c"
-templates = ["if ($A) $B ==> while ($A) $B"]
+{self.text}
 """
         )
         prepare_run(self.run)
@@ -91,7 +92,7 @@ templates = ["if ($A) $B ==> while ($A) $B"]
 
     def fragments(self) -> set[bytes]:
         try:
-            pool = poolfile.parse((self.run / "out" / ".pool").read_bytes())
+            pool = pool_reader.parse((self.run / "out" / ".pool").read_bytes())
         except OSError:
             return set()
         return {f.text for kind in pool.fragments.values() for f in kind}
@@ -127,5 +128,16 @@ def test_fragments_are_spliced_and_the_harvest_goes_with_its_supervisor(fleet):
     added.mkdir(parents=True)
     (added / "id:000000,orig:x").write_text("int added(int gamma) { return gamma * 77; }\n")
     eventually(lambda: b"gamma * 77" in fleet.fragments(), 60)
+    assert fleet.send(Stop()).ok
+    eventually(lambda: not fleet.harvests(), 60)
+
+
+@pytest.mark.skipif(not shutil.which("comby"), reason="needs comby on PATH")
+def test_templates_of_comby_are_used_without_a_grammar(fleet):
+    fleet.text = 'templates = ["if (:[a]) ==> while (:[a])"]'
+    fleet.start()
+    eventually(lambda: fleet.applied(TEMPLATE) > 0, 90)
+    assert not fleet.fragments()
+    assert not fleet.applied(FRAGMENT)
     assert fleet.send(Stop()).ok
     eventually(lambda: not fleet.harvests(), 60)

@@ -1,5 +1,6 @@
 """Hypothesis strategies for events: every kind, names from small pools so that they meet."""
 
+import functools
 import math
 from dataclasses import MISSING, fields
 
@@ -139,6 +140,7 @@ def _field(cls, f, floats):
     }[str(f.type)]
 
 
+@functools.cache
 def of_kind(cls, floats=FLOATS):
     """Events of one kind, with any of the optional fields left out."""
     required, optional = {}, {}
@@ -159,6 +161,7 @@ ISSUED = st.builds(CommandIssued, st.sampled_from(["c1", "c2", "c9"]), COMMANDS.
 UNKNOWN = st.builds(Unknown, st.sampled_from(["later_kind", "another"]), FLAT)
 
 
+@functools.cache
 def events(floats=FLOATS):
     """Events of all kinds, unknown ones too."""
     return st.one_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pool_reader
 import pytest
 from compiled_pool import pool_library
 from hypothesis import given
@@ -66,7 +67,7 @@ def readers(tmp_path_factory):
         poolfile.write(path, pool)
         native.refresh()
         assert native.trouble == ""
-        return poolfile.parse(path.read_bytes()), native
+        return pool_reader.parse(path.read_bytes()), native
 
     yield read
     native.close()

@@ -51,16 +51,13 @@ def test_a_stack_of_operators(data: bytes, seed: int, limit: int) -> None:
         assert (data, one.state) == (twin, other.state)
 
 
-@given(st.lists(st.tuples(COUNTS, COUNTS), max_size=70), SEEDS)
-def test_the_bandit(counts: list[tuple[int, int]], seed: int) -> None:
+@given(
+    st.lists(st.tuples(COUNTS, COUNTS, st.integers(0, 2_000_000)), max_size=70),
+    st.integers(0, 2**63),
+)
+def test_the_bandit(counts: list[tuple[int, int, int]], prior: int) -> None:
     native = load(text_library())
-    applied, found = [a for a, _ in counts], [f for _, f in counts]
-    weights = plain.weights(applied, found)
-    assert native.weights(applied, found) == weights
+    applied, found, base = ([row[i] for row in counts] for i in range(3))
+    weights = plain.weights(applied, found, base, prior)
+    assert native.weights(applied, found, base, prior) == weights
     assert all(0 < weight <= 1_000_000 for weight in weights)
-    one, other = Rng(seed), Rng(seed)
-    for some in (weights, [w * (n % 3 == 0) for n, w in enumerate(weights)], [0] * len(weights)):
-        drawn = plain.draw(one, some)
-        assert native.draw(other, some) == drawn
-        assert one.state == other.state
-        assert drawn == -1 if not any(some) else some[drawn] > 0

@@ -11,6 +11,7 @@ from fuzztui.engines.text.table import ARMS
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.mixture import STACK
 
 PAYING = {"swap-args": 41.0, "delete-line": 33.0, "insert-not": 20.0, "duplicate-line": 12.0,
           "fragment": 55.0, "havoc": 6.0, "eq-to-ne": 4.0, "delete-block": 25.0}  # fmt: skip
@@ -33,7 +34,7 @@ def figures(
     n = len(ARMS)
     tried, applied, found, weights = [], [], [], []
     for arm in ARMS:
-        share = {"havoc": 3.0 * havoc, "fragment": 2.0 * splice, "balanced": splice}.get(
+        share = {"havoc": STACK * havoc, "fragment": 2.0 * splice, "balanced": splice}.get(
             arm, 3.0 * text / (n - 3)
         )
         drawn = int(trials * share * rng.uniform(0.9, 1.1))
@@ -87,6 +88,7 @@ def mixed(
             mixture, fixed = (0.2, 0.7, 0.1), not adaptive
         if rng.random() < 30 / (second + 20):
             op = ops[entries % len(ops)]
+            op += f",rep:{1 << op.count('+')}"
             log.add(
                 ev.EntrySaved(ids[0], entries, f"queue/id:{entries:06d},op:{op}",
                               [entries - 1] if entries else [], op if entries else "", "",
@@ -95,9 +97,10 @@ def mixed(
             )  # fmt: skip
             entries += 1
         if second == 100:
-            file = "crashes/id:000000,op:delete-block+havoc"
+            op = "delete-block+havoc,rep:2"
+            file = f"crashes/id:000000,op:{op}"
             log.add(
-                ev.FindingSaved(ids[0], "crash", file, 0, [1], "delete-block+havoc", 11, 100_000),
+                ev.FindingSaved(ids[0], "crash", file, 0, [1], op, 11, 100_000),
                 ev.FindingDescribed(ids[0], "crash", file, "S", "heap-use-after-free", "lcode.c:9"),
             )  # fmt: skip
         if second % 20 == 0 or second == seconds:

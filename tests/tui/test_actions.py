@@ -24,6 +24,7 @@ SCREENS = (OverviewScreen, CorpusScreen, FindingsScreen, MutantsScreen, LogScree
 OWNERS = {
     "app": FuzzApp,
     "table": BigTable,
+    "sorting": BigTable,
     "listing": ListingScreen,
     "fuzzing": CampaignScreen,
     "overview": OverviewScreen,

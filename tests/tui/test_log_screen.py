@@ -1,6 +1,7 @@
 """The log screen: follows, filters, pages through any number of records."""
 
 from fakes import running, started
+from mutated import mutated
 
 from fuzztui.wire import events as ev
 
@@ -29,7 +30,7 @@ async def test_figures_are_left_out_until_asked_for(drive):
         await d.until(lambda: len(d.table.source) > 0)
         assert "stats" not in d.text()
         for kind, word in (
-            ("finds", "entry"), ("mutants", ""), ("steering", ""), ("instances", "hello"),
+            ("finds", "entry"), ("steering", ""), ("instances", "hello"),
             ("messages", "campaign"), ("figures", "stats"), ("everything", "stats"),
         ):  # fmt: skip
             await d.press("f")
@@ -37,6 +38,9 @@ async def test_figures_are_left_out_until_asked_for(drive):
             if word:
                 await d.until(lambda word=word: word in d.text())
         assert len(d.table.source) == len(d.world.log.records)
+    async with drive(mutated(seconds=60)) as d:  # mutants, where there are any
+        await d.press("5", "f", "f")
+        await d.until(lambda: "mutants " in d.lines()[2])
 
 
 async def test_by_instance_and_by_words(drive):

@@ -1,6 +1,7 @@
 """The operators screen: the mixture and who pays, moving probability, live and in replay."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from fakes import Supervisor, running, started
@@ -11,9 +12,10 @@ from mixed import figures, mixed
 from fuzztui.engines.text import plain
 from fuzztui.engines.text.table import ARMS, NAMES
 from fuzztui.model.operators import Arm
+from fuzztui.model.state import Changes
 from fuzztui.tui.describe import FIGURES, command_words, describe
 from fuzztui.tui.mixing import mixture_bar
-from fuzztui.tui.operatorcolumns import columns, pays_cell
+from fuzztui.tui.operatorcolumns import columns, pays_cell, pays_words
 from fuzztui.tui.operatordetail import named_by
 from fuzztui.tui.operatorwords import words_of
 from fuzztui.tui.widgets.canvas import width_of
@@ -53,7 +55,7 @@ async def test_the_mixture_and_who_pays(drive):
         text = d.text()
         for words in (
             " havoc 20% ", " text 70% ", "▒ splice 10%", "fixed since 0:05:00 by ann@box",
-            "1.38M trials", "best fragment 578 of 105k", "swaps the two arguments of a call",
+            "1.38M trials", "pays best fragment 578 of 105k", "swaps the two arguments of a call",
             "- f(a,b)", "+ f(b,a)", "168 entries", "4,089 finds per million", "latest finds",
             "< Havoc→text", "> Text→havoc", "[ Text→splice", "] Splice→text", "A Adaptive",
         ):  # fmt: skip
@@ -89,7 +91,7 @@ async def test_typed_before_the_log_is_read(drive):
         await d.press("6")
         await d.ready()
         assert d.screen.TAB == "operators"
-        await d.until(lambda: "havoc 20%" in d.text())
+        await d.until(lambda: "text 70%" in d.text())
         assert "0:10:00" in d.lines()[1]
 
 
@@ -111,17 +113,103 @@ async def test_in_a_replay_before_the_first_figures(drive):
         assert commands(d) == []
 
 
-async def test_figures_that_come_move_the_rows(drive):
-    async with drive(mixed()) as d:
+def with_finds(name, found):
+    """Figures in which ``name`` has found that much."""
+    new = figures("main", 600, (0.2, 0.7, 0.1), seed=0)
+    new.found[new.names.index(name)] = found
+    return new
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_the_top_stays_the_top_until_somebody_moves(drive, size):
+    async with drive(mixed(), size=size) as d:
         await d.press("6")
-        was = d.table.current
-        new = figures("main", 600, (0.2, 0.7, 0.1), seed=0)
-        at = new.names.index("swap-words")
-        new.found[at] = 40_000
-        d.world.log.add(new, dt=1.0)
+        assert d.table.current.name == "fragment"
+        d.world.log.add(with_finds("swap-words", 40_000), dt=1.0)
         await d.until(lambda: rows(d)[0] == "swap-words")
-        assert d.table.current.name == was.name == "fragment"
-        assert "best swap-words" in d.text()
+        assert d.table.current.name == "swap-words"
+        assert d.table.scroll_offset.y == 0
+        assert "pays best swap-words" in d.text()
+        await d.press("s", "s")  # by another column, from there on too
+        assert (d.table.current.name, d.table.scroll_offset.y) == (rows(d)[0], 0)
+
+
+@pytest.mark.parametrize("keys", [["j", "k", "j"], ["enter"]])
+async def test_who_looks_at_a_row_keeps_it(drive, keys):
+    async with drive(mixed()) as d:
+        await d.press("6", *keys)
+        was = d.table.current.name
+        d.world.log.add(with_finds("swap-words", 40_000), dt=1.0)
+        await d.until(lambda: rows(d)[0] == "swap-words")
+        assert d.table.current.name == was
+
+
+async def test_figures_are_told_from_others_at_the_same_address(drive):
+    log = mixed()
+    async with drive(log) as d:
+        await d.press("6")
+        state, screen = d.app.campaign, d.screen
+        state.operators["main"] = with_finds("swap-words", 1000)
+        screen.show(Changes())
+        assert d.table.rows.row("swap-words").found == 1000
+        was = id(state.operators.pop("main"))
+        others = [with_finds("swap-words", 2000)]
+        while id(others[-1]) != was and len(others) < 1000:
+            others.append(replace(others[0]))
+        state.operators["main"] = others[-1]
+        screen.show(Changes())
+        assert d.table.rows.row("swap-words").found == 2000
+
+
+async def test_what_found_too_little_to_tell_is_in_brackets(drive):
+    log = mixed()
+    log.add(with_finds("swap-words", 2))
+    async with drive(log) as d:
+        await d.press("6")
+        assert d.table.go_to("swap-words")
+        await d.until(lambda: "fewer than 3 finds" in d.text())
+        arm = d.table.current
+        assert pays_cell(arm)[0] == f"({pays_words(arm)})"
+
+
+async def test_the_column_that_is_sorted_by_is_always_whole(drive):
+    for size in ((60, 15), (40, 12), (80, 24)):
+        async with drive(mixed(), size=size) as d:
+            await d.press("6")
+            await d.until(lambda: "finds/M ▼" in d.text())
+            assert any(line.rstrip().endswith("4,089") for line in d.lines()) or size == (80, 24)
+
+
+async def test_in_the_smallest_one_sees_how_it_is_kept(drive):
+    log = mixed()
+    async with drive(log, size=(60, 15), supervisor=Supervisor(log, silent=True)) as d:
+        await d.press("6")
+        assert strip(d)[0].endswith(" fixed")
+        await d.press("A")
+        await d.until(lambda: strip(d)[0].endswith("fixed → adaptive"))
+
+
+async def test_what_sorts_works_from_the_details_too(drive):
+    async with drive(mixed(), size=(80, 24)) as d:
+        await d.press("6", "enter")
+        assert d.app.focused is d.screen.pane
+        await d.press("s")
+        assert d.table.rows.sort_column.id == "weight"
+        before = rows(d)
+        await d.press("S")
+        assert rows(d)[0] == before[-1]
+
+
+async def test_balanced_is_what_is_done_where_no_fragment_fits(drive):
+    log = mixed()
+    new = figures("main", 600, (0.2, 0.7, 0.1), seed=0)
+    new.weights[ARMS.index("fragment")], new.weights[ARMS.index("balanced")] = 10**6, 0
+    log.add(new)
+    async with drive(log) as d:
+        await d.press("6")
+        await d.until(lambda: "in 100% of splice steps" in d.text())
+        assert d.table.go_to("balanced")
+        await d.until(lambda: "the other way to splice" in d.text())
 
 
 async def test_sorting_and_filtering_as_everywhere(drive):
@@ -140,12 +228,12 @@ async def test_sorting_and_filtering_as_everywhere(drive):
 
 async def test_finds_that_name_it_are_listed_the_latest_first(drive):
     log = mixed()
-    log.add(ev.EntrySaved("main", 900, "queue/id:000900", [1], "havoc+text-swap-words"))
+    log.add(ev.EntrySaved("main", 900, "queue/id:000900", [1], "havoc+text-swap-words,rep:4"))
     async with drive(log) as d:
         await d.press("6")
         assert d.table.go_to("swap-words")
         await d.until(lambda: "main/900" in d.text())
-        log.add(ev.EntrySaved("main", 901, "queue/id:000901", [1], "swap-words"), dt=1.0)
+        log.add(ev.EntrySaved("main", 901, "queue/id:000901", [1], "swap-words,rep:1"), dt=1.0)
         await d.until(lambda: "main/901" in d.text())
         text = d.text()
         assert text.index("main/901") < text.index("main/900")
@@ -157,7 +245,7 @@ async def test_to_the_entry_that_it_found(drive):
     async with drive(mixed()) as d:
         await d.press("6", "backspace")
         await d.until(lambda: d.screen.TAB == "corpus" and d.table.current is not None)
-        assert d.table.current.op == "fragment"
+        assert d.table.current.op == "fragment,rep:1"
         await d.press("6")
         assert d.table.go_to("delete-block")
         await d.press("backspace")
@@ -174,7 +262,7 @@ async def test_each_instance_has_its_own_figures(drive):
         await d.press("6", "j")
         assert "adaptive since 0:05:00 by ann@box" in d.text()
         assert "── instances" in d.text()
-        assert d.text().count("weight 8.2%") == 3
+        assert d.text().count("weight 13%") == 3
 
 
 async def test_names_of_hostile_files_are_harmless(drive):
@@ -287,6 +375,48 @@ async def test_adaptive_and_held(drive):
         assert commands(d)[1] == SetMixture(0.05, 0.85, 0.1)
 
 
+def two():
+    """main is adaptive, s1 fixed at something else."""
+    log = mixed(instances=("main", "s1"))
+    log.add(figures("main", 600, (0.2, 0.7, 0.1), adaptive=True), dt=5.0)
+    log.add(figures("s1", 600, (1.0, 0.0, 0.0)))
+    return log
+
+
+async def test_instances_that_differ_are_not_told_as_one(drive):
+    async with drive(two()) as d:
+        assert "havoc 60% · text 35% · splice 5% mean of 2" in d.text()
+        await d.press("6")
+        assert "mean of 2 instances:" in strip(d)[1]
+        assert strip(d)[2].strip() == "main adaptive; s1 fixed 100/0/0"
+
+
+async def test_each_of_them_is_held_where_it_is(drive):
+    log = two()
+    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
+        await d.press("6", "A")
+        await d.until(lambda: len(commands(d)) == 2)
+        assert commands(d) == [
+            SetMixture(0.2, 0.7, 0.1, instance="main"), SetMixture(1.0, 0.0, 0.0, instance="s1"),
+        ]  # fmt: skip
+        await d.until(lambda: len(d.app.campaign.commands) == 3)
+        # From there each goes on by itself.
+        await d.press("less_than_sign")
+        await d.until(lambda: len(commands(d)) == 4)
+        assert [c.mixture for c in commands(d)[2:]] == [(0.15, 0.75, 0.1), (0.95, 0.05, 0.0)]
+
+
+async def test_what_havoc_really_was(drive):
+    log = mixed()
+    new = with_finds("havoc", 9)
+    new.tried[new.names.index("havoc")] = 4_000_000
+    log.add(new, dt=1.0)
+    async with drive(log) as d:
+        await d.until(lambda: "havoc 20% (did " in d.text())
+        await d.press("6")
+        assert "havoc 20% (did " in strip(d)[1]
+
+
 async def test_an_engine_that_cannot_says_why(drive):
     async with drive(mixed(able=False)) as d:
         await d.press("6")
@@ -314,11 +444,13 @@ async def test_at_its_end_a_boundary_does_not_move(drive):
 
 async def test_one_line_on_the_overview(drive):
     async with drive(mixed()) as d:
-        assert "mixture havoc 20% · text 70% · splice 10%   best fragment 578 of 105k" in d.text()
+        assert (
+            "mixture havoc 20% · text 70% · splice 10%   pays best fragment 578 of 105k" in d.text()
+        )
     log = started("t", engine="text")
     log.add(ev.OperatorFigures("main", 0.25, 0.75, 0.0))
     async with drive(log, size=(80, 24)) as d:
-        assert "mixture havoc 25% · text 75% · splice 0%   nothing found yet" in d.text()
+        assert "mixture havoc 25% · text 75% · splice 0%   too little found yet to tell" in d.text()
         await d.press("6")
         assert "no operators" in d.text()
 
@@ -359,6 +491,8 @@ def test_columns_of_an_arm_that_was_never_used():
 
 def test_arms_in_the_name_of_an_entry():
     assert named_by("text-swap-args+havoc") == ["swap-args", "havoc"]
+    assert named_by("swap-args+havoc,rep:4") == ["swap-args", "havoc"]
+    assert named_by("fragment,rep:1") == ["fragment"]
     assert named_by("") == []
 
 

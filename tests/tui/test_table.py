@@ -195,11 +195,12 @@ async def test_following_the_end():
 
 
 async def test_scrolling_sideways_when_it_does_not_fit():
-    items = {f"k{i}": Item(f"k{i}" * 8, i, "n" * 30) for i in range(5)}
+    items = {f"k{i}": Item(f"k{i}" * 8, 12345, "n" * 30) for i in range(5)}
     app = Demo(items)
     async with app.run_test(size=(20, 8)) as pilot:
         await pilot.pause()
         assert app.lines()[0].endswith("›")
+        assert [line[-1] for line in app.lines()[1:6]] == ["…"] * 5  # what ends there goes on
         await pilot.press("l", "l")
         await pilot.pause()
         assert app.lines()[0].startswith("‹")

@@ -65,7 +65,7 @@ def test_it_mutates_beside_the_steering_library(afl, home):
     assert env["FUZZTUI_TEXT_BLOCK"] == f"{main}/.text"
     assert env["FUZZTUI_CONTROL"] == f"{main}/control.jsonl"
     assert env["FUZZTUI_TEXT_POOL"] == ""
-    assert env["FUZZTUI_TEXT_WITHOUT"] == "template", "it has none"
+    assert env["FUZZTUI_TEXT_WITHOUT"] == "template,fragment", "it has none"
     assert env["FUZZTUI_TEXT_TOKENS"] == "/src/mine\n/c", "what afl-fuzz gets, and it alone"
     env = env_of(afl, home, dictionary=["/a b.dict", "/b"])
     assert env["FUZZTUI_TEXT_TOKENS"] == "/a b.dict\n/b"
@@ -87,7 +87,7 @@ def test_a_mutants_turn_mutates_as_text_too(afl, home):
     slot.instance("m7").mkdir(parents=True)
     env = afl.prepare(part, slot, 0).env
     assert env["FUZZTUI_TEXT_BLOCK"] == f"{slot.out}/m7/.text"
-    assert env["FUZZTUI_TEXT_POOL"] == f"{slot.out}/.pool"
+    assert env["FUZZTUI_TEXT_POOL"] == str(home.pool), "one for the run"
 
 
 def test_a_mutator_of_the_users_stays_beside_both(afl, home):
@@ -163,8 +163,9 @@ def parts_of(tmp_path: Path, table: str) -> tuple[float, ...]:
         ("", (0.25, 0.75, 0)),
         ("text = 0.6", (0.4, 0.6, 0)),
         ("text = 1", (0, 1, 0)),
-        ("splice = 0.1", (0.15, 0.75, 0.1)),
-        ("splice = 0.5", (0, 0.5, 0.5)),
+        ("splice = 0.1", (0.225, 0.675, 0.1)),
+        ("splice = 0.5", (0.125, 0.375, 0.5)),
+        ("splice = 1", (0, 0, 1)),
         ("havoc = 0.1", (0.1, 0.9, 0)),
         ("text = 0.6\nsplice = 0.1", (0.3, 0.6, 0.1)),
         ("havoc = 0.6\nsplice = 0.1", (0.6, 0.3, 0.1)),
@@ -184,7 +185,8 @@ def test_what_is_not_said_follows_from_what_is(tmp_path, table, parts):
         (f"{AFL}[text]\ntext = 1.5", "text.text: 1.5 is not a number from 0 to 1"),
         (f"{AFL}[text]\nhavoc = nan", "text.havoc: nan is not a number from 0 to 1"),
         (f'{AFL}[text]\nwithout = ["swap-arg"]', 'is no operator, did you mean "swap-args"?'),
-        (f'{AFL}[text]\ntemplates = ["a ==> b"]', "text.templates: need text.language"),
+        (f'{AFL}[text]\ntemplates = ["a ==> b"]', "text.templates: 'a ==> b': needs text.language"),
+        (f'{AFL}[text]\ntemplates = ["f(:[a]) ==> :[b]"]', "a hole that the pattern has not: b"),
         (f'{AFL}[text]\nlanguage = "c"\ntemplates = ["a"]', "'a': a template is PATTERN ==>"),
         (f'{AFL}[text]\nlanguage = "cobol"', "text.language: 'cobol' is not one of"),
         (f"{AFL}[text]\nhavocs = 1", 'unknown key, did you mean "havoc"?'),

@@ -8,11 +8,14 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from shared import shared
 
 from fuzztui.engines.text.block import SIZE, Arm, Block, Writer, read_block
 from fuzztui.engines.text.fragments import Fragments
@@ -20,7 +23,7 @@ from fuzztui.engines.text.poolfile import write
 from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
 from fuzztui.supervise.afl import library
-from fuzztui.supervise.afl.library import TEXT, operators_library, steering_library, text_library
+from fuzztui.supervise.afl.library import TEXT, steering_library, text_library
 from fuzztui.supervise.steer import _append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import SetMixture, SkipEntry
@@ -34,18 +37,20 @@ VARIABLES = {
     "control": "FUZZTUI_CONTROL", "events": "FUZZTUI_EVENTS", "settings": "FUZZTUI_TEXT",
     "block": "FUZZTUI_TEXT_BLOCK", "pool": "FUZZTUI_TEXT_POOL",
     "without": "FUZZTUI_TEXT_WITHOUT", "tokens": "FUZZTUI_TEXT_TOKENS",
-    "sha1": "AFL_SHA1_FILENAMES",
+    "sha1": "AFL_SHA1_FILENAMES", "only": "AFL_CUSTOM_MUTATOR_ONLY",
 }  # fmt: skip
 
 
 @pytest.fixture(scope="session")
-def lib(tmp_path_factory) -> ctypes.CDLL:
+def lib() -> ctypes.CDLL:
     """The library, which looks at its files whenever it is called; without any warning."""
-    out = tmp_path_factory.mktemp("text") / "text.so"
-    argv = ["cc", *TEXT.options, "-Werror", "-DPOLL=0", "-DLOOK_NS=0", "-o", str(out)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    lib = ctypes.CDLL(str(out))
+
+    def build(out: Path) -> None:
+        argv = ["cc", *TEXT.options, "-Werror", "-DPOLL=0", "-DLOOK_NS=0", "-o", str(out)]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+
+    lib = ctypes.CDLL(str(shared("text.so", build)))
     lib.afl_custom_init.restype = ctypes.c_void_p
     lib.afl_custom_init.argtypes = [ctypes.c_void_p, ctypes.c_uint]
     lib.afl_custom_deinit.argtypes = [ctypes.c_void_p]
@@ -101,7 +106,8 @@ class Mutator:
     def saved(self) -> str:
         """It found something: into the queue."""
         name = self.name()
-        self.lib.afl_custom_queue_new_entry(self.data, b"out/queue/id:000001", b"old")
+        fresh = b"out/queue/id:000001,src:000000," + name.encode()
+        self.lib.afl_custom_queue_new_entry(self.data, fresh, b"old")
         return name
 
     def told(self, *parts: float, adaptive: bool = False) -> str:
@@ -149,16 +155,17 @@ def operators(name: str) -> list[str]:
 
 def test_the_three_classes_by_their_probabilities(mutator):
     m = mutator(settings="0.2,0.5,0.3,0")
-    for _ in range(2000):
+    steps, single = [], []
+    for _ in range(4000):
         m.make()
-    arms = m.block().arms
-    havoc = arms[ARMS.index(HAVOC)].applied
-    text = sum(a.applied for a in arms[: len(NAMES)])
-    splice = sum(a.applied for a in arms[FIRST_TEMPLATE:-1])
-    steps = havoc + text + splice
-    assert steps / 2000 == pytest.approx(3.75, abs=0.3)  # 1, 2, 4 or 8
-    assert havoc / steps == pytest.approx(0.2, abs=0.05)
-    assert text / steps == pytest.approx(0.5, abs=0.05)
+        label = m.name()
+        steps.append(int(label.rpartition("rep:")[2]))
+        if steps[-1] == 1:
+            single += operators(label)
+    assert sum(steps) / 4000 == pytest.approx(3.75, abs=0.2)  # 1, 2, 4 or 8
+    assert single.count(HAVOC) / len(single) == pytest.approx(0.2, abs=0.06)
+    assert single.count("balanced") / len(single) == pytest.approx(0.3, abs=0.06)
+    assert m.arm(HAVOC).applied < 4000 * 0.2 * 3.75, "once an input"
 
 
 @pytest.mark.parametrize(
@@ -211,14 +218,27 @@ def test_operators_that_are_left_out(mutator):
 
 
 def test_tokens_of_dictionaries(mutator, tmp_path):
-    (tmp_path / "a dict").write_text('# x\nkw="volatile"\n"z\\x41\\"\\\\"\nno token\nn@3 = "last"')
-    tokens = f"{tmp_path}/a dict\n{tmp_path}/gone\n/etc"
-    m = mutator(settings="1,0,0,0", tokens=tokens)
-    made = b"|".join(m.make(b"____________") for _ in range(500))
-    for token in (b"volatile", b'zA"\\', b"last"):
-        assert token in made
-    m.start(tokens="")
-    assert b"volatile" not in b"|".join(m.make(b"____________") for _ in range(500))
+    """Whatever afl-fuzz takes as -x."""
+    dictionary = tmp_path / "a dict"
+    dictionary.write_text('# x\nkw="volatile"\n"z\\x41\\"\\\\"\nno token\nn@3 = "last"')
+    (tmp_path / "link").symlink_to(dictionary)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "token").write_bytes(b"\0ab\n")
+    (folder / "long").write_bytes(b"x" * 129)
+    m = mutator(settings="1,0,0,0", tokens="")
+
+    def made(tokens: str) -> bytes:
+        m.start(tokens=tokens)
+        return b"|".join(m.make(b"____________") for _ in range(500))
+
+    both = made(f"{dictionary}\n{tmp_path}/gone")
+    assert b"volatile" in both and b'zA"\\' in both and b"last" not in both
+    assert b"volatile" in made(f"{tmp_path}/link")
+    assert b"last" not in made(f"{dictionary}@2") and b"last" in made(f"{dictionary}@3")
+    files = made(str(folder))
+    assert b"\0ab\n" in files and b"xxxx" not in files
+    assert b"volatile" not in made("")
 
 
 def test_havoc_changes_numbers(mutator):
@@ -293,11 +313,27 @@ def test_what_is_saved_between_two_entries_is_none_of_ours(mutator):
 
 
 def test_names_that_are_hashes_are_asked_for_by_nobody(mutator):
-    m = mutator(sha1="1", settings="0,1,0,0")
+    m = mutator(sha1="1", settings="0,1,0,0", only="1")
     m.make()
     m.lib.afl_custom_queue_new_entry(m.data, b"out/queue/abcdef", b"x")
     m.stop()
-    assert sum(arm.found for arm in m.block().arms) >= 1
+    found = sum(arm.found for arm in m.block().arms)
+    assert found >= 1
+    m.start(only="")
+    m.make()
+    m.lib.afl_custom_queue_new_entry(m.data, b"out/queue/abcdef", b"x")
+    m.stop()
+    assert sum(arm.found for arm in m.block().arms) == found, "it may be afl-fuzz's own"
+
+
+def test_what_another_one_finds_after_our_crash_is_not_ours(mutator):
+    m = mutator(settings="0,1,0,0")
+    m.make()
+    assert m.name()  # it crashed: afl-fuzz asks, and saves it where no entries are
+    m.lib.afl_custom_queue_new_entry(m.data, b"out/queue/id:000001,src:000000,op:havoc,rep:4", b"x")
+    m.stop()
+    arms = m.block().arms
+    assert not any(arm.found for arm in arms) and any(arm.crashes for arm in arms)
 
 
 # ------------------------------------------------------------------- commands
@@ -469,8 +505,7 @@ blocks = st.builds(
 
 @given(blocks)
 @settings(
-    max_examples=30,
-    deadline=None,
+    max_examples=examples(30),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_c_and_python_agree_on_the_block(lib, tmp_path_factory, written):
@@ -484,10 +519,12 @@ def test_c_and_python_agree_on_the_block(lib, tmp_path_factory, written):
         for ours, theirs in zip(written.arms, read.arms, strict=True):
             ours.weight = theirs.weight
         assert sum(a.weight for a in read.arms[:FIRST_TEMPLATE]) == pytest.approx(10**6, abs=99)
-    written.arms[FIRST_TEMPLATE].weight = 0  # there is no pool
+    for arm in written.arms[FIRST_TEMPLATE : FIRST_TEMPLATE + 2]:
+        arm.weight = 0  # there is no pool
+    written.wish = (written.havoc, written.text, written.splice)
     assert read == written
     again = Writer(home / ".text", Block())
-    assert again.resumed and again.block == read
+    assert again.block == read
 
 
 # ------------------------------------------------------------------ adaptive
@@ -501,14 +538,14 @@ def test_what_pays_is_drawn_more_often(mutator):
         m.make()
         name = m.name()
         if payer in operators(name):
-            m.lib.afl_custom_queue_new_entry(m.data, b"x", b"y")
+            m.lib.afl_custom_queue_new_entry(m.data, name.encode(), b"y")
         else:  # not a crash either
             m.lib.afl_custom_queue_get(m.data, b"out/queue/id:000000")
     block = m.block()
     weights = {name: arm.weight for name, arm in zip(ARMS, block.arms, strict=True)}
-    assert weights[payer] > 5 * fixed[payer]
+    assert weights[payer] > 3 * fixed[payer]
     assert weights[payer] > 3 * weights["swap-words"] > 0
-    assert block.text > 0.5
+    assert block.text > 0.42
     assert min(block.havoc, block.splice) >= 0.05
     assert block.havoc + block.text + block.splice == pytest.approx(1)
     m.told(0.25, 0.75, 0.0)
@@ -555,7 +592,7 @@ def test_it_is_compiled_once_and_for_all_uses(tmp_path, monkeypatch):
     told: list[str] = []
     path, why = text_library(told.append)
     assert (path is not None, why, told) == (True, "", ["compiling the library that mutates text"])
-    assert operators_library(told.append) == (path, "")
+    assert text_library(told.append) == (path, "")
     assert steering_library(told.append)[0] != path
     assert len(told) == 2
     symbols = subprocess.check_output(["nm", "-D", path], text=True)
@@ -582,5 +619,10 @@ def test_every_source_and_header_is_a_part_of_the_key(tmp_path, monkeypatch):
 
 
 def test_no_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made, _ = text_library()
     monkeypatch.setenv("PATH", str(tmp_path))
+    assert text_library() == (made, ""), "another compiler's is as good as none"
+    made.unlink()
     assert text_library() == (None, "no C compiler: install gcc or clang")

@@ -269,13 +269,13 @@ def test_the_command_line_can_be_typed(campaign, tmp_path):
     made = campaign(target='memory = "1GiB"\nenv = { A = "x y" }')
     file = tmp_path / "id:0 '$(x)"
     file.write_text("env")
-    line = repro_command_line(made, file)
+    line = repro_command_line(Subject.of(made), file)
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
     assert done.returncode == 9
     assert done.stderr.startswith("x y none")
     assert "ulimit -v 1048576" in line
     made = campaign(command=f'["{made.target["command"][0]}", "-x", "@@"]')
-    assert repro_command_line(made, file).endswith(f" -x {shlex.quote(str(file))})")
+    assert repro_command_line(Subject.of(made), file).endswith(f" -x {shlex.quote(str(file))})")
 
 
 def test_files_that_afl_has_put_away(tmp_path):
@@ -389,7 +389,7 @@ def test_errors_are_descriptions_too(campaign, tmp_path, monkeypatch):
     details = [e.detail for e in office.events]
     assert "is not there any more" in details[0]
     assert "internal error" in details[1]
-    assert "the target is not there any more" in details[2]
+    assert "the program is not there any more" in details[2]
     assert {e.signature for e in office.events} == {""}  # it is tried again by the next supervisor
 
 

@@ -143,7 +143,7 @@ def test_a_wrong_kind_hides_nothing_else(write):
 
 def test_impossible_combinations(write, tmp_path):
     (tmp_path / "d.dict").write_text('"x"\n')
-    (tmp_path / "g.py").write_text("")
+    (tmp_path / "g.py").write_text("gen = None\n")
     text = GOOD.replace("include", 'generator = "g.py:gen"\ninput = "text"\ninclude')
     found = problems(write(text + 'dictionary = ["d.dict"]\n'))
     assert any("target.input" in p and "remove one" in p for p in found)
@@ -177,7 +177,7 @@ def test_what_an_engine_or_a_directory_could_not_take_is_said_before_the_start(
 
 
 def test_a_harness_file_has_to_say_what_the_application_is(write, tmp_path):
-    (tmp_path / "h.py").write_text("")
+    (tmp_path / "h.py").write_text("run = None\n")
     text = GOOD.replace('"tomllib:loads"', '"h.py:run"')
     (found,) = problems(write(text.replace('include = ["tomllib"]\n', "")))
     assert ":7: target.function: " in found
@@ -298,6 +298,53 @@ def test_wrong_values_of_mu2(write, override, words):
     (problem,) = problems(write(GOOD.replace('"zest"', '"mu2"')), override)
     assert words in problem
     assert problem.startswith("--set")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("C", 'did you mean "c"?'),
+        ("js", 'did you mean "javascript"?'),
+        ("c++", 'did you mean "cpp"?'),
+        ("JavaScript", 'did you mean "javascript"?'),
+        ("sql", "(leave it out for others: brackets and quotes are spliced then)"),
+    ],
+)
+def test_a_language_by_another_name(write, name, words):
+    text = GOOD.replace('"zest"', '"text"')
+    (problem,) = problems(write(text), f"text.language={name}")
+    assert words in problem
+
+
+def test_numbers_as_on_every_command_line(write):
+    path = write(GOOD.replace('"zest"', '"text"'))
+    text = load(path, ["text.splice=.9", "campaign.name=.x"]).campaign.text
+    assert text["splice"] == 0.9
+    (problem,) = problems(path, "text.splice=.x")
+    assert "'.x' is not a number from 0 to 1" in problem
+
+
+def test_a_pattern_that_means_something_else_in_another_python(write, recwarn):
+    (problem,) = problems(write(GOOD), "oracle.message=[[:alpha:]]")
+    assert "is ambiguous: possible nested set" in problem
+    assert not recwarn.list
+
+
+def test_a_function_that_a_file_cannot_have(write, tmp_path):
+    old = tmp_path / "old.py"
+    old.write_text("def such(text): pass\n")
+    path = write(GOOD)
+    (problem,) = problems(path, f"oracle.against={old}:nosuch")
+    assert f"there is no 'nosuch' in {old}, did you mean \"such\"?" in problem
+    for text in ("from other import *\n", "nosuch = 1\n", "globals()['no' + 'such'] = 1\n"):
+        old.write_text(text)
+        load(path, [f"oracle.against={old}:nosuch"])
+
+
+def test_a_campaign_for_another_engine(write):
+    text = GOOD.replace('"zest"', '"text"') + '[text]\nsplice = 0.5\n[oracle]\nmessage = "bug"\n'
+    campaign = load(write(text), kind="mu2").campaign
+    assert (campaign.kind, campaign.text, campaign.oracle) == ("mu2", {}, {})
 
 
 def test_the_operators_are_those_of_the_engine():

@@ -58,7 +58,7 @@ def test_what_changed_is_told(run, tmp_path):
     code, out, _ = run(file, "--operator", "swap-args", "--count", 1, "--output", tmp_path / "o")
     assert code == DONE
     # From the first parenthesis on: the text-level approximation knows no nesting.
-    assert re.search(r"swap-args  line [12]: .*  ->  ", out)
+    assert re.search(r"op:swap-args  line [12]: .*  ->  ", out)
     code, out, _ = run(file, "--operator", "insert-break", "--count", 1)
     assert code == DONE
     assert re.search(r"@@ line [234]: insert-break @@\n\+break;\n\n", out)
@@ -127,6 +127,26 @@ def test_long_stacks_and_hostile_names_make_good_file_names(run, tmp_path):
     code, out, _ = run(file, "--count", 3)
     assert all(ch.isprintable() or ch == "\n" for ch in out)
     assert Mutant(Path("-"), b"", (change("a", b"a", b"b"),)).name(7) == "000007,orig:-,op:a"
+
+
+def test_names_that_begin_with_a_dash(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("-dash.c").write_text("a == b\n")
+    code, out, _ = run("--count", 1, "--", "-dash.c")
+    assert (code, out.splitlines()[0]) == (DONE, "--- -dash.c")
+
+
+def test_a_name_that_is_no_utf8_is_shown_as_escapes(run, tmp_path):
+    file = tmp_path / os.fsdecode(b"caf\xe9.c")
+    file.write_text("a == b\n")
+    assert run(file, "--count", 1)[1].startswith(f"--- {tmp_path}/caf\\xe9.c\n")
+    assert f"{tmp_path}/none\\xe9: there is" in run(tmp_path / os.fsdecode(b"none\xe9"))[2]
+
+
+def test_the_operator_is_told_once(run, tmp_path):
+    (tmp_path / "a").write_text("a!=b")
+    alone = ["--operator", "ne-to-eq", "--count", 1, "--output", tmp_path / "o"]
+    assert run(tmp_path / "a", *alone)[1] == ("000001,orig:a,op:ne-to-eq  line 1: a!=b  ->  a==b\n")
 
 
 def test_control_bytes_of_a_file_never_reach_the_terminal(run, tmp_path):

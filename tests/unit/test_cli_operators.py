@@ -1,6 +1,7 @@
 """``ctl RUN mixture``, ``operators`` and what ``status`` says of operators on text."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,11 +10,20 @@ from fuzztui.cli import control, operators
 from fuzztui.cli.look import status_text
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import Standing
-from fuzztui.cli.words import USAGE, Failure
+from fuzztui.cli.words import FAILED, USAGE, Failure
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
+from fuzztui.remote.client import Result
+from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.events import CampaignStarted, OperatorFigures, Record
+from fuzztui.wire.events import (
+    CampaignStarted,
+    CommandApplied,
+    CommandIssued,
+    InstanceState,
+    OperatorFigures,
+    Record,
+)
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 
@@ -26,7 +36,7 @@ def campaign(*events):
 
 
 FIGURES = OperatorFigures(
-    "main", 0.25, 0.5, 0.25, trials=1000,
+    "main", 0.25, 0.5, 0.25, trials=200,
     names=["swap-args", "eq-to-ne", HOSTILE, "fragment", "havoc"],
     tried=[100, 1000, 5, 0, 3000], applied=[50, 900, 5, 0, 3000], found=[5, 1, 0, 0, 30],
     crashes=[0, 2, 0, 0, 0], weights=[500_000, 300_000, 200_000, 0, 1_000_000],
@@ -47,6 +57,12 @@ def stands(monkeypatch, tmp_path):
 
 
 def command(*argv):
+    """The only command that is sent."""
+    (one,) = commands(*argv)
+    return one
+
+
+def commands(*argv):
     options = parse(["ctl", "RUN", *argv])
     return control.ACTIONS[options.action](options)
 
@@ -66,7 +82,6 @@ def command(*argv):
 )
 def test_parts_of_a_mixture(stands, argv, parts):
     got = command("mixture", *argv)
-    assert isinstance(got, SetMixture)
     assert got.mixture == pytest.approx(parts)
     assert (got.adaptive, got.instance) == (False, "")
 
@@ -108,8 +123,55 @@ def test_a_part_needs_somebody_who_has_the_others(stands):
     whole = command("mixture", "havoc=0", "text=1", "splice=0")  # it may be about to tell
     assert whole == SetMixture(0.0, 1.0, 0.0)
     stands(campaign(FIGURES))
-    with pytest.raises(Failure, match="s7 has told"):
+    with pytest.raises(Failure, match="there is no instance 's7', but: main"):
         command("mixture", "--adaptive", "--instance", "s7")
+    stands(campaign(FIGURES, InstanceState("s1", "running", 1)))
+    with pytest.raises(Failure, match="s1 has not told of a mixture"):
+        command("mixture", "--adaptive", "--instance", "s1")
+
+
+TWO = campaign(
+    replace(FIGURES, adaptive=True),
+    replace(FIGURES, instance="s1", havoc=1.0, text=0.0, splice=0.0),
+)
+
+
+def test_instances_that_differ_keep_their_own_mixtures(stands):
+    stands(TWO)
+    assert commands("mixture", "--fixed") == [
+        SetMixture(0.25, 0.5, 0.25, instance="main"), SetMixture(1.0, 0.0, 0.0, instance="s1"),
+    ]  # fmt: skip
+    main, s1 = commands("mixture", "text=.7")
+    assert main.mixture == pytest.approx((0.15, 0.7, 0.15))
+    assert s1.mixture == pytest.approx((0.3, 0.7, 0.0))
+    assert command("mixture", "--fixed", "--instance", "s1") == SetMixture(1, 0, 0, instance="s1")
+    assert command("mixture", "havoc=1", "text=0", "splice=0") == SetMixture(1.0, 0.0, 0.0)
+
+
+def test_each_answer_is_printed(stands, capsys, monkeypatch):
+    stands(TWO)
+    sent = []
+
+    class Client:
+        def __init__(self, run, name):
+            pass
+
+        def send(self, command, timeout):
+            sent.append(command.instance)
+            done = command.instance == "main"
+            return Result(done, str(command.mixture), command.instance, 7, pending=not done)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(control, "ControlClient", Client)
+    options = parse(["ctl", "RUN", "mixture", "--fixed"])
+    assert options.command(options) == FAILED
+    assert sent == ["main", "s1"]
+    assert capsys.readouterr().out.splitlines() == [
+        "applied by main at trial 7: havoc 25%, text 50%, splice 25%",
+        "pending: nobody has answered yet; the log will tell",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -140,14 +202,15 @@ def test_a_table_of_operators_those_that_pay_first(stands, capsys):
     text = listed(capsys)
     lines = text.splitlines()
     first = [line.split()[0] for line in lines[1:6]]
-    assert first[:3] == ["swap-args", "havoc", "eq-to-ne"]
-    assert "100,000.0" in lines[1]
-    assert "(1,111.1)" in lines[3]  # one find says nothing
+    assert first[:3] == ["havoc", "swap-args", "eq-to-ne"]
+    assert "(100,000.0)" in lines[2]  # 5 finds in 50 uses say as little
+    assert "(1,111.1)" in lines[3]  # as one find
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert len({len(line) for line in lines[:6]}) == 1
-    assert lines[6] == "mixture  havoc 25%, text 50%, splice 25%, fixed"
-    assert lines[7].startswith("finds    most by ")
+    assert lines[6] == "(in brackets: fewer than 3 finds or 200 uses, which tells little)"
+    assert lines[7] == "mixture  havoc 25%, text 50%, splice 25%, fixed"
+    assert lines[8] == "pays     best havoc (30 in 3,000 uses)"
 
 
 @pytest.mark.parametrize("column", operators.COLUMNS)
@@ -179,5 +242,15 @@ def test_where_there_are_none_it_says_so(stands):
 def test_the_status_names_the_mixture_and_who_finds_most(tmp_path):
     text = status_text(tmp_path, Standing(campaign(FIGURES), 1))
     assert "mixture   havoc 25%, text 50%, splice 25%, fixed\n" in text
-    assert "finds     most by swap-args (5 in 50 uses), havoc (30 in 3,000 uses)" in text
+    assert "pays      best havoc (30 in 3,000 uses)" in text
+    text = status_text(tmp_path, Standing(TWO, 1))
+    assert "mixture   main adaptive; s1 fixed 100/0/0\n" in text
+    assert "          on average havoc 62.5%, text 25%, splice 12.5%\n" in text
+    later = replace(FIGURES, trials=10_000, tried=[100, 1000, 5, 0, 18_750], havoc=0.5, text=0.25)
+    command = SetMixture(0.5, 0.25, 0.25)
+    told = [CommandIssued("c1", encode_command(command), "ann@box"), CommandApplied("c1", "main")]
+    text = status_text(tmp_path, Standing(campaign(FIGURES, *told, *[later] * 4), 1))
+    assert "havoc 50%, text 25%, splice 25%, fixed since 0:00:04 by ann@box\n" in text
+    text = status_text(tmp_path, Standing(campaign(replace(later, havoc=0.25, text=0.5)), 1))
+    assert "mixture   havoc 25% (did 50%), text 50%, splice 25%, fixed\n" in text
     assert "mixture" not in status_text(tmp_path, Standing(campaign(), 1))

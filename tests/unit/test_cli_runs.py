@@ -1,5 +1,8 @@
 """Which directories are runs, and which one is meant."""
 
+import subprocess
+import sys
+
 import pytest
 
 from fuzztui.cli import main
@@ -36,3 +39,22 @@ def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
         find_run(type(begun)("third"))
     assert main(["status", str(never)]) == NOT_RUNNING
     assert "has never begun; start it: fuzztui" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv", [["status"], ["ctl", "run", "pause"], ["replay", "run"], ["operators"], ["c.toml"]]
+)
+def test_a_command_loads_only_what_it_needs(argv):
+    """Half of what a command costs is loading: Textual, launchers, asyncio are for others."""
+    code = (
+        "import sys; from fuzztui.cli.parser import parse; parse(sys.argv[1:])\n"
+        "print(*sys.modules, sep='\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "fuzztui.cli.runs" in loaded
+    assert not loaded & {"textual", "numpy", "fuzztui.supervise.engines", "fuzztui.engines.core"}
+    if argv[0] != "c.toml":
+        assert not loaded & {"asyncio", "psutil", "fuzztui.supervise.daemon"}

@@ -55,6 +55,32 @@ def test_alarm_is_short() -> None:
     assert len(Alarm("x+").said(ValueError("x" * 5000))) == 80
 
 
+def test_a_pattern_that_is_slow_makes_no_hang(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fail, fail)
+    alarm = bench.executor.alarm = Alarm("(x+)+$")
+    told: list[str] = []
+    alarm.say = lambda level, text: told.append(text)
+    for _ in range(2):
+        execution = bench.executor.call(b"x" * 60)
+        assert (execution.outcome, execution.said) == (Outcome.FAILURE, "")
+    execution = bench.executor.call(b"x" * 3)
+    bench.close()
+    assert execution.outcome is Outcome.FAILURE
+    assert len(told) == 1
+    assert "oracle.message" in told[0]
+
+
+def test_a_refusal_whose_message_is_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, refuse, refuse)
+    bench.executor.alarm = Alarm("no bug")
+    harmless, bug = (bench.executor.call(text) for text in (b"x", b"bug"))
+    bench.close()
+    assert harmless.outcome is Outcome.INVALID
+    assert harmless.error is not None and harmless.error.__traceback__ is None
+    assert (bug.outcome, bug.said) == (Outcome.FAILURE, "no bug")
+    assert bug.error is not None and bug.error.__traceback__ is not None
+
+
 # --------------------------------------------------------------------- a second one
 
 
@@ -106,6 +132,10 @@ def spin(text: str) -> object:
         pass
 
 
+def some(text: str) -> object:
+    yield text
+
+
 def fail(text: str) -> object:
     raise KeyError(text)
 
@@ -127,6 +157,19 @@ def fail(text: str) -> object:
         (lambda t: 1, lambda t: True, "differs @ values int / bool"),
         (lambda t: {"a": 1}, lambda t: {"b": 1}, "differs @ values dict / dict"),
         (lambda t: {1, 2}, lambda t: {1, 3}, "differs @ values set / set"),
+        (lambda t: (c for c in t), some, ""),
+        (lambda t: (c for c in t), str.upper, "differs @ values generator / str"),
+        (lambda t: compile("y=1", "f", "exec"), lambda t: compile("y=1", "g", "exec"), ""),
+        (
+            lambda t: compile("y=1", "f", "exec"),
+            lambda t: compile("y=2", "f", "exec"),
+            "differs @ values int / int",
+        ),
+        (
+            lambda t: compile("def f(): x", "f", "exec"),
+            lambda t: compile("def f(): y", "f", "exec"),
+            "differs @ values str / str",
+        ),
     ],
 )
 def test_what_differs(
@@ -143,6 +186,14 @@ def test_what_differs(
         assert found.failure.category == "differs"
         assert found.detail.startswith("a:f ")
         assert "\nb:g " in found.detail
+
+
+def test_generators_are_told_of_once(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, some, some)
+    assert bench.differs("x") is bench.differs("y") is None
+    bench.close()
+    assert len(bench.said) == 1
+    assert "generators and coroutines are not run" in bench.said[0]
 
 
 def test_the_users_comparison(tmp_path: Path) -> None:

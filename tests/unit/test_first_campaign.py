@@ -153,3 +153,11 @@ def test_engines_that_make_mutants_themselves_take_none(write):
         '[mutants]\nsources = ["tomllib._parser"]\n'
     )
     assert "mu2 has its own mutants" in problems(path)
+
+
+def test_an_engine_that_mutates_text_takes_them(write):
+    path = write(
+        '[campaign]\nbudget = "1h"\n[target]\nfunction = "tomllib:loads"\n'
+        '[engine]\nkind = "text"\n[mutants]\nsources = ["tomllib._parser"]\n'
+    )
+    assert load(path).campaign.mutants["sources"] == [("tomllib._parser", "")]

@@ -14,11 +14,12 @@ from foreign_lab import PLOT, Fuzzer, row, stats
 
 from fuzztui.supervise.foreign import liveness
 from fuzztui.supervise.foreign.figures import ForeignFigures
-from fuzztui.supervise.foreign.instance import Instance, ago
+from fuzztui.supervise.foreign.instance import Instance
 from fuzztui.supervise.foreign.liveness import held, process_is
 from fuzztui.supervise.foreign.snapshot import _NoWatcher
 from fuzztui.supervise.foreign.trees import Place
 from fuzztui.wire.events import Stats
+from fuzztui.wire.text import ago
 
 
 @pytest.fixture

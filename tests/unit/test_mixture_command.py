@@ -92,3 +92,31 @@ def test_who_cannot_says_so(tmp_path):
     answer = sent(helm, SetMixture(0.1, 0.8, 0.1))
     assert answer.result == REJECTED
     assert answer.detail == "text cannot mixture"
+
+
+def begun(helm, *names):
+    """What is asked for when these instances begin."""
+
+    async def go():
+        steering = Steering(helm)
+        helm.answered = steering.answered
+        for name in names:
+            steering.begins(helm.lives[name])
+        steering.begins(helm.lives[names[0]])  # it began anew before it had answered
+
+    asyncio.run(go())
+    asked = [c for c in helm.state.commands.values() if c.state == "pending"]
+    return [(c.by, c.command.get("instance"), c.command["splice"]) for c in asked]
+
+
+def test_what_was_set_for_all_is_for_those_that_begin_later_too(tmp_path):
+    helm = Helm(tmp_path, m1=["mixture"], m2=["mixture"], m3=["pause"])
+    assert begun(helm, "m1", "m2", "m3") == []
+    others = {name: helm.lives.pop(name) for name in ("m2", "m3")}
+    sent(helm, SetMixture(0.1, 0.8, 0.1), "m1")
+    sent(helm, SetMixture(0.0, 1.0, 0.0, instance="m1"), "m1")
+    helm.lives |= others
+    # Who has done it, or had another one since, is not asked; nor who cannot.
+    assert begun(helm, "m2", "m1", "m3") == [("fuzztui", "m2", 0.1)]
+    assert [line["command"]["text"] for line in lines(tmp_path, "m2")] == [0.8]
+    assert lines(tmp_path, "m3") == []

@@ -6,9 +6,21 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fuzztui.engines.text.mixture import STACKS
 from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
-from fuzztui.model.operators import Arm, arms, best, blend, operators_dict, pending_mixtures
+from fuzztui.model.operators import (
+    Arm,
+    Setting,
+    arms,
+    best,
+    blend,
+    changed,
+    mixture_dict,
+    operators_dict,
+    pending_mixtures,
+    settings,
+)
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.wire.codec import encode_command
@@ -17,11 +29,14 @@ from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
     CommandRejected,
+    InstanceHello,
     InstanceState,
+    MutantStage,
     OperatorFigures,
     Record,
+    StageStarted,
 )
-from fuzztui.wire.mixture import STEPS, Mixture, class_of, completed, moved, stuck
+from fuzztui.wire.mixture import STACK, STEPS, Mixture, class_of, completed, moved, stuck
 
 NAMES = ["swap-args", "eq-to-ne", "fragment", "balanced", "havoc"]
 
@@ -78,8 +93,46 @@ def test_who_is_over_draws_no_more_but_has_found_what_it_has():
 
 
 def test_one_lucky_find_is_nobodys_best():
-    rows = [Arm("a", 9, 2, 1), Arm("b", 9, 10_000, 40), Arm("c", 9, 10_000, 0)]
-    assert [a.name for a in best(rows)] == ["b", "a"]
+    rows = [
+        Arm("lucky", 9, 10_000, 1), Arm("b", 9, 10_000, 40), Arm("none", 9, 10_000, 0),
+        Arm("just-begun", 9, 19, 5), Arm("d", 9, 10_000, 90),
+    ]  # fmt: skip
+    assert [a.name for a in best(rows)] == ["d", "b"]
+    in_a_table = sorted(rows, key=lambda a: a.order, reverse=True)
+    assert [a.name for a in in_a_table] == ["d", "b", "just-begun", "lucky", "none"]
+
+
+def test_shares_of_a_class_add_to_1_whatever_its_weights_add_to():
+    weights = [100_000, 300_000, 1_000_000, 0, 1_000_000]  # of text some arms are left out
+    state = fold(told(weights=weights))
+    assert [round(arm.share, 6) for arm in arms(state).values()] == [0.25, 0.75, 1.0, 0.0, 1.0]
+    assert [arm["weight"] for arm in operators_dict(state)] == [0.25, 0.75, 1.0, 0.0, 1.0]
+
+
+def test_what_is_never_drawn_is_no_row():
+    never = told(tried=[0, 50, 0, 0, 0], applied=[0] * 5, found=[0] * 5, crashes=[0] * 5,
+                 weights=[0, 1_000_000, 1_000_000, 0, 1_000_000])  # fmt: skip
+    assert list(arms(fold(never))) == ["eq-to-ne", "fragment", "balanced", "havoc"]
+    fold(told("s1"), state=(state := fold(never)))  # another one has it
+    assert list(arms(state)) == NAMES
+
+
+def test_steps_that_could_do_nothing_were_havoc():
+    assert sum(1 << n for n in range(STACKS)) / STACKS == STACK
+    state = fold(replace(told(), trials=200))
+    assert blend(state).havoc == -1  # of so few inputs nothing can be told
+    more = replace(told(mixture=(0.25, 0.5, 0.25), tried=[0, 0, 0, 0, 3000]), trials=2000)
+    fold(*[more] * 9, state=state)
+    before = blend(state)
+    assert before.havoc == -1  # none since it changed
+    more = replace(more, trials=4000, tried=[0, 0, 0, 0, 3000 + 5250])
+    fold(more, state=state)
+    assert blend(state).havoc == pytest.approx(0.7)
+    assert blend(state).did("havoc") == " (did 70%)"
+    assert blend(state).did("text") == ""
+    assert mixture_dict(state)["havoc_done"] == 0.7
+    again = from_json(to_json(state))
+    assert blend(again).havoc == pytest.approx(0.7)
 
 
 def test_figures_that_are_none_are_nought():
@@ -104,7 +157,7 @@ def test_they_are_in_the_status_and_in_no_event_list():
     assert not state.recent
     mixture = status_dict(state)["mixture"]
     assert (mixture["havoc"], mixture["text"], mixture["adaptive"]) == (0.25, 0.75, False)
-    assert mixture["best"][0] == {"name": "swap-args", "found": 8, "applied": 80}
+    assert mixture["best"] == [{"name": "havoc", "found": 4, "applied": 200}]
     assert status_dict(State())["mixture"] is None
 
 
@@ -173,6 +226,38 @@ def test_instances_that_differ_are_told_as_their_mean():
     assert blend(fold(told()), "s9") is None
 
 
+def test_who_mixes_what_is_told_where_they_differ():
+    begun = [InstanceState(name, "running", 1) for name in ("main", "s1", "s2")]
+    one, other = told("s1", (1.0, 0.0, 0.0)), told("s2", (1.0, 0.0, 0.0))
+    state = fold(*begun, other, told(adaptive=True), one)
+    assert blend(state).each == "main adaptive; s1, s2 fixed 100/0/0"
+    instances = mixture_dict(state)["instances"]
+    assert {n: row["adaptive"] for n, row in instances.items()} == {
+        "main": True, "s1": False, "s2": False,
+    }  # fmt: skip
+    # What adapts differs all the time.
+    state = fold(told(adaptive=True), told("s1", (1.0, 0.0, 0.0), adaptive=True))
+    assert blend(state).differ
+    assert blend(state).each == ""
+
+
+def test_each_instance_is_told_its_own_where_they_differ():
+    state = fold(told(adaptive=True), told("s1", (1.0, 0.0, 0.0)))
+    held = changed(settings(state), lambda now: now, adaptive=False)
+    assert held == [
+        SetMixture(0.25, 0.75, 0.0, instance="main"), SetMixture(1.0, 0.0, 0.0, instance="s1"),
+    ]  # fmt: skip
+    assert changed(settings(state, wanted=held), lambda _: Mixture(0, 1, 0), adaptive=True) == [
+        SetMixture(0, 1, 0, adaptive=True)
+    ]
+    after = settings(state, wanted=[*held, SetMixture(0.0, 1.0, 0.0, instance="s1")])
+    assert after == {
+        "main": Setting(Mixture(0.25, 0.75, 0.0), False),
+        "s1": Setting(Mixture(0.0, 1.0, 0.0), False),
+    }
+    assert changed({}, lambda now: now, adaptive=True) == []
+
+
 def test_a_checkpoint_carries_it():
     state = fold(told(), asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "main", 7))
     again = from_json(to_json(state))
@@ -181,6 +266,77 @@ def test_a_checkpoint_carries_it():
     fold(told(mixture=(0.1, 0.8, 0.1)), state=again)
     fold(told(mixture=(0.1, 0.8, 0.1)), state=state)
     assert again == state
+
+
+# --------------------------------------------------------------------- turns
+
+
+def turn(slot, mutant):
+    return InstanceHello(slot, "afl-fuzz", mutant=mutant), InstanceState(slot, "running")
+
+
+def over(slot, mutant):
+    return InstanceState(slot, "finished"), MutantStage(mutant, "done", slot)
+
+
+def test_sums_are_of_all_turns_and_of_the_target():
+    state = fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
+    # Between two turns it is as the last one left it.
+    assert not state.operators
+    assert not state.mixed
+    assert blend(state).mixture == (0.25, 0.75, 0.0)
+    assert (blend(state).trials, arms(state)["swap-args"].share) == (360, 0.25)
+    half = (0.5, 0.5, 0.0)
+    fold(*turn("m2", "b"), *turn("m2-s1", "b"), told("m2", half), told("m2-s1", half), state=state)
+    assert (blend(state).mixture, blend(state).instances, blend(state).differ) == (half, 2, False)
+    assert (blend(state).trials, arms(state)["swap-args"].found) == (3 * 360, 24)
+    fold(*over("m2", "b"), MutantStage("a", "done", "m1", brought={"edges": 9}), state=state)
+    fold(StageStarted("target"), InstanceState("main", "running"), state=state)
+    assert (blend(state).mixture, blend(state).trials) == (half, 3 * 360)
+    more = OperatorFigures("main", 1.0, names=["new", "havoc"], tried=[1, 2], found=[1, 1])
+    fold(more, state=state)
+    rows = arms(state)
+    assert [*rows] == [*NAMES, "new"]
+    assert (rows["havoc"].tried, rows["havoc"].found, rows["new"].tried) == (602, 13, 1)
+    assert blend(state).mixture == (1.0, 0.0, 0.0)
+    assert from_json(to_json(state)) == state
+
+
+def test_while_mutants_come_first_the_target_that_waits_has_no_say():
+    state = fold(told(mixture=(1.0, 0.0, 0.0)), InstanceState("main", "waiting"))
+    fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"), state=state)
+    assert (blend(state).mixture, blend(state).trials) == ((0.25, 0.75, 0.0), 720)
+
+
+def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
+    state = fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"))
+    fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "m1"), state=state)
+    since = state.mixture.t
+    fold(asked("c2", 0.0, 1.0, 0.0, instance="m1"), CommandApplied("c2", "m1"), state=state)
+    assert blend(state).mixture == (0.0, 1.0, 0.0)
+    fold(*over("m1", "a"), *turn("m2", "b"), told("m2"), state=state)
+    wish = state.mixture
+    assert ((wish.havoc, wish.text, wish.splice), wish.by, wish.t) == (
+        (0.1, 0.8, 0.1),
+        "ann",
+        since,
+    )
+    # The supervisor sees to it: it is still ann's, and as old as it is.
+    fold(asked("c3", 0.1, 0.8, 0.1, instance="m2", by="fuzztui"), state=state)
+    fold(CommandApplied("c3", "m2"), told("m2", (0.1, 0.8, 0.1)), state=state)
+    assert (blend(state).t, blend(state).by) == (since, "ann")
+    assert from_json(to_json(state)) == state
+    # An answer that comes late to an older one changes nothing.
+    fold(asked("c4", 0.2, 0.8, 0.0), asked("c5", 0.3, 0.7, 0.0), state=state)
+    fold(CommandApplied("c5", "m2"), CommandApplied("c4", "m2"), state=state)
+    assert state.mixture.havoc == 0.3
+
+
+def test_what_was_set_between_two_turns_is_shown_at_once():
+    state = fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
+    fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1"), state=state)
+    assert (blend(state).mixture, blend(state).by) == ((0.1, 0.8, 0.1), "ann")
+    assert not state.mixed
 
 
 # ------------------------------------------------------------------- mixture

@@ -108,13 +108,14 @@ def test_the_observer_tells_them_and_a_new_one_goes_on(tmp_path, writer):
     second.close()
 
 
-def test_what_pays_on_a_mutant_is_not_told(tmp_path):
+def test_what_pays_on_a_mutant_is_told_too(tmp_path):
     slot = tmp_path / "m1"
     slot.mkdir()
     Writer(slot / BLOCK, Block())
     one = observer(tmp_path / "out")
     one.add("m1", mutant=slot)
-    assert not [e for e in one.last("m1").events if isinstance(e, OperatorFigures)]
+    told = [e for e in one.last("m1").events if isinstance(e, OperatorFigures)]
+    assert [e.instance for e in told] == ["m1"]
     one.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import threading
 from typing import ClassVar
 
 import psutil
@@ -101,6 +102,25 @@ def make(tmp_path):
 
     yield make
     kill_marked(tmp_path)
+
+
+async def test_a_launcher_that_takes_its_time_stops_nobody_else(make):
+    """It may have to wait for a compiler."""
+    others = threading.Event()
+
+    class Slow(Launcher):
+        def prepare(self, campaign, home, index) -> Launch:
+            assert others.wait(20)
+            return super().prepare(campaign, home, index)
+
+    life, desk = make(Slow())
+    task = asyncio.ensure_future(life.run())
+    await asyncio.sleep(0.05)
+    others.set()
+    await reach(life, desk, "starting")
+    await life.end(Ending("stopped", "enough"))
+    await task
+    assert life.state == "stopped"
 
 
 async def reach(life: Life, desk: Desk, state: str) -> None:
@@ -203,7 +223,9 @@ async def test_an_end_that_nobody_asked_for_is_no_end(make, monkeypatch):
     assert (life.state, life.restarts) == ("finished", 1)
 
 
-READY = "import time; open('ready', 'w'); time.sleep(1000)"
+READY = "import os, time; os.close(os.open('ready', os.O_CREAT))\nwhile True: time.sleep(0.1)"
+"""No file object, no long sleep: a signal that meets the end of the one, or comes just before the
+other, is lost."""
 
 
 async def ready(life: Life) -> None:

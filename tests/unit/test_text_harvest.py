@@ -12,16 +12,19 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import pool_reader
 import psutil
 import pytest
 
 from fuzztui.campaign import Campaign
-from fuzztui.engines.text import poolfile
+from fuzztui.engines.text import fragments, poolfile
 from fuzztui.engines.text.fragments import Pool, key_of
 from fuzztui.engines.text.syntax import Spans, Syntax
+from fuzztui.supervise import helper
+from fuzztui.supervise.died import Journal
 from fuzztui.supervise.rundir import RunDir, prepare_run
-from fuzztui.supervise.text import harvest, harvester
-from fuzztui.supervise.text.harvest import Harvest, Journal
+from fuzztui.supervise.text import harvest
+from fuzztui.supervise.text.harvest import Harvest
 from fuzztui.supervise.text.harvester import Harvester
 
 pytest.importorskip("ast_grep_py")
@@ -51,6 +54,18 @@ def home(tmp_path):
     return RunDir(tmp_path / "run")
 
 
+class Counting(Syntax):
+    """Notes what it parses."""
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*words)
+        self.parsed: list[bytes] = []
+
+    def spans(self, data: bytes) -> Spans:
+        self.parsed.append(data)
+        return super().spans(data)
+
+
 def entry(home: RunDir, name: str, data: bytes, instance: str = "main") -> Path:
     queue = home.out / instance / "queue"
     queue.mkdir(parents=True, exist_ok=True)
@@ -61,7 +76,7 @@ def entry(home: RunDir, name: str, data: bytes, instance: str = "main") -> Path:
 
 
 def known(home: RunDir) -> Pool:
-    return poolfile.parse(home.pool.read_bytes())
+    return pool_reader.parse(home.pool.read_bytes())
 
 
 def test_entries_of_all_queues_are_in_the_pool(home):
@@ -79,27 +94,80 @@ def test_entries_of_all_queues_are_in_the_pool(home):
     assert figures["bytes"] == home.pool.stat().st_size
 
 
-def test_an_entry_is_parsed_once_and_again_when_it_was_trimmed(home, monkeypatch):
-    parsed = []
-
-    class Counting(Syntax):
-        def spans(self, data: bytes) -> Spans:
-            parsed.append(data)
-            return super().spans(data)
-
+def test_an_entry_is_parsed_once_and_again_when_it_was_trimmed(home):
     path = entry(home, "id:000000", ONE)
     now = [0.0]
-    made = Harvest(home, Counting("c"), Words(), lambda: now[0])
+    syntax = Counting("c")
+    made = Harvest(home, syntax, Words(), lambda: now[0])
     for _ in range(3):
         made.look()
-    assert parsed == [ONE]
+    assert syntax.parsed == [ONE]
     path.write_bytes(OTHER)  # as afl-fuzz does it: the name stays
     made.look()
-    assert parsed == [ONE, OTHER]
+    assert syntax.parsed == [ONE, OTHER]
     assert set(known(home).entries) == {key_of(ONE)}, "not written more than every two seconds"
     now[0] += harvest.WRITE_S
     made.look()
     assert set(known(home).entries) == {key_of(ONE), key_of(OTHER)}
+
+
+def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
+    """Several at a time, each under way for as long as it has a directory to run in."""
+    both, mine = ONE + OTHER, OTHER + ONE
+    entry(home, "id:000000", ONE)
+    turns = {name: home.in_slot(name) for name in ("m1", "m2", "m3")}
+    entry(turns["m1"], "id:000000,orig:a", ONE, "m1")
+    entry(turns["m1"], "id:000001", OTHER, "m1")
+    entry(turns["m2"], "id:000000", both, "m2")
+    entry(turns["m3"], "id:000000", OTHER, "m3")
+    entry(turns["m3"], "id:000001", mine, "m3-s1")
+    entry(turns["m3"], "id:000002", b"\0", "m3")
+    for name in ("m1", "m2"):
+        turns[name].cwd.mkdir()
+    now = [0.0]
+    syntax = Counting("c")
+    made = Harvest(home, syntax, Words(), lambda: now[0])
+    assert not made.look()
+    assert sorted(syntax.parsed) == sorted([ONE, OTHER, both])
+    assert set(known(home).entries) == {key_of(ONE), key_of(OTHER), key_of(both)}
+    assert turns["m1"].pool == home.pool
+
+    # Others begin: of what they start from only what is new is parsed.
+    for name in ("m1", "m2"):
+        turns[name].cwd.rmdir()
+    entry(turns["m1"], "id:000009", both + both, "m1")
+    turns["m3"].cwd.mkdir()
+    now[0] += harvest.WRITE_S
+    made.look()
+    assert sorted(syntax.parsed[3:]) == [b"\0", mine]
+    assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, both, mine)}
+    # A harvest of the next supervisor's knows what those under way have.
+    again = Harvest(home, Counting("c"), Words())
+    again.look()
+    assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, mine)}
+
+
+def test_turns_take_no_room_from_the_target_and_what_was_forgotten_is_parsed_again(
+    home, monkeypatch
+):
+    monkeypatch.setattr(fragments, "MOST_PASSING", 1)
+    turn = home.in_slot("m1")
+    turn.cwd.mkdir(parents=True)
+    entry(home, "id:000000", ONE)
+    syntax = Counting("c")
+    made = Harvest(home, syntax, Words())
+    made.look()
+    for n, data in enumerate((OTHER, ONE, ONE + OTHER)):
+        entry(turn, f"id:{n:06}", data, "m1")
+    made.look()
+    assert set(made.fragments.pool.entries) == {key_of(ONE), key_of(ONE + OTHER)}
+    entry(home, "id:000001", OTHER, "handed")  # what was a turn's becomes the target's
+    made.look()
+    assert syntax.parsed == [ONE, OTHER, ONE + OTHER, OTHER]
+    entry(home, "id:000000", ONE + OTHER, "added")
+    entry(turn, "id:000000", OTHER + ONE, "m1-s1")
+    made.look()
+    assert len(made.fragments.pool.entries) == 4
 
 
 def test_what_is_no_file_is_passed_over(home):
@@ -125,7 +193,7 @@ def test_the_pool_of_before_stays_until_what_is_there_has_been_parsed(home, monk
     queues = []
     while made.look():
         queues.append(home.pool.read_bytes())
-        for queue in made._queues.values():
+        for queue in made._queues[""].look():
             queue._listing._due = 0.0
     assert queues == [before, before]
     assert len(known(home).entries) == 3
@@ -149,6 +217,17 @@ def test_a_full_disk_is_told_and_survived(home, monkeypatch):
     assert len(known(home).entries) == 1
 
 
+def test_a_pool_that_was_deleted_is_written_again(home):
+    entry(home, "id:000000", ONE)
+    now = [0.0]
+    made = Harvest(home, Syntax("c"), Words(), lambda: now[0])
+    made.look()
+    home.pool.unlink()
+    now[0] += harvest.WRITE_S
+    made.look()
+    assert set(known(home).entries) == {key_of(ONE)}
+
+
 def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
     monkeypatch.setattr(harvest, "MATCHLESS", 2)
     for n in range(3):
@@ -163,9 +242,9 @@ def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
 def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     code = (
         "import os, sys; from pathlib import Path;"
-        "from fuzztui.supervise.text.harvest import Journal;"
-        "journal = Journal(Path(sys.argv[1]));"
-        "doing = journal.parsing(int(sys.argv[2])); doing.__enter__(); os.abort()"
+        "from fuzztui.supervise.died import Journal;"
+        "journal = Journal(Path(sys.argv[1]), 'harvest', 10);"
+        "doing = journal.at(int(sys.argv[2])); doing.__enter__(); os.abort()"
     )
     for data in (ONE, OTHER, ONE):
         argv = [sys.executable, "-c", code, str(home.supervisor), str(key_of(data))]
@@ -181,22 +260,22 @@ def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
 
 def test_a_parser_that_does_not_come_to_an_end_is_killed(home):
     code = (
-        "import sys, time; from pathlib import Path; from fuzztui.supervise.text import harvest;"
-        "harvest.PARSE_S = 0.1; journal = harvest.Journal(Path(sys.argv[1]));"
-        "doing = journal.parsing(7); doing.__enter__()\nwhile True: pass"
+        "import sys, time; from pathlib import Path; from fuzztui.supervise.died import Journal;"
+        "journal = Journal(Path(sys.argv[1]), 'harvest', 0.1);"
+        "doing = journal.at(7); doing.__enter__()\nwhile True: pass"
     )
     argv = [sys.executable, "-c", code, str(home.supervisor)]
     done = subprocess.run(argv, check=False, capture_output=True, timeout=60)
     assert done.returncode == -signal.SIGPROF
     subprocess.run(argv, check=False, capture_output=True, timeout=60)
-    assert Journal(home.supervisor).refused == {7}
+    assert Journal(home.supervisor, "harvest", 10).refused == {7}
 
 
 @pytest.mark.parametrize("text", [b"\xff\0", b"g" * 16, b"12\n", b"0" * 16 + b" 9\n"])
 def test_a_journal_that_somebody_wrote_to(home, text):
     (home.supervisor / "harvest.died").write_bytes(text)
-    (home.supervisor / "harvest.parsing").write_bytes(text * 9)
-    Journal(home.supervisor)
+    (home.supervisor / "harvest.at").write_bytes(text * 9)
+    Journal(home.supervisor, "harvest", 10)
 
 
 # --------------------------------------------------------------------- the supervisor's side
@@ -204,7 +283,7 @@ def test_a_journal_that_somebody_wrote_to(home, text):
 
 def campaign(language: str, *templates: str) -> Campaign:
     made = Campaign.__new__(Campaign)
-    text = {"language": language, "templates": list(templates)}
+    text = {"language": language, "splice": 0.25, "adaptive": False, "templates": [*templates]}
     for name in Campaign.__slots__:
         object.__setattr__(made, name, None)
     object.__setattr__(made, "kind", "afl")
@@ -237,7 +316,7 @@ def processes(home: RunDir) -> list[psutil.Process]:
 
 
 async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(home, monkeypatch):
-    monkeypatch.setattr(harvester, "FIRST_DELAY_S", 0.05)
+    monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.05)
     entry(home, "id:000000", ONE)
     events = []
     made = Harvester(campaign("c", "return $A; ==> ;", "f("), home, events.append)
@@ -245,7 +324,7 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
     try:
         await until(lambda: made.figures.get("entries") == 1)
         [process] = processes(home)
-        assert process.nice() == harvest.NICE
+        assert process.nice() == min(19, os.nice(0) + harvest.NICE)
         process.kill()
         entry(home, "id:000001", OTHER)
         await until(lambda: made.figures.get("entries") == 2)
@@ -256,6 +335,13 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
     assert not processes(home)
 
 
+async def test_a_language_that_nothing_uses_is_told_of(home):
+    idle, events = campaign("klingon"), []
+    idle.text["splice"] = 0.0
+    await asyncio.wait_for(Harvester(idle, home, events.append).run(), PATIENCE)
+    assert "text.language has nothing to do" in events[0].text
+
+
 async def test_it_says_why_it_cannot_and_is_not_tried_again(home):
     events = []
     await asyncio.wait_for(Harvester(campaign("klingon"), home, events.append).run(), PATIENCE)
@@ -263,8 +349,8 @@ async def test_it_says_why_it_cannot_and_is_not_tried_again(home):
 
 
 async def test_what_always_fails_is_told(home, monkeypatch):
-    monkeypatch.setattr(harvester, "FIRST_DELAY_S", 0.01)
-    (home.supervisor / "harvest.parsing").mkdir()
+    monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.01)
+    (home.supervisor / "harvest.at").mkdir()
     events = []
     task = asyncio.ensure_future(Harvester(campaign("c"), home, events.append).run())
     try:
@@ -273,4 +359,4 @@ async def test_what_always_fails_is_told(home, monkeypatch):
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     assert "fragments are not harvested: exit status 1" in events[0].text
-    assert "harvest.parsing" in events[0].text
+    assert "harvest.at" in events[0].text

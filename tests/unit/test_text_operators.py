@@ -203,43 +203,57 @@ def test_the_generator_is_splitmix64():
 # ------------------------------------------------------------------------------ bandit
 
 
-def test_drawing_is_by_weight(operators):
-    rng = Rng(5)
-    drawn = [operators.draw(rng, [0, 1, 0, 3, 0]) for _ in range(4000)]
-    assert set(drawn) == {1, 3}
-    assert 850 < drawn.count(1) < 1150
-    assert operators.draw(rng, []) == operators.draw(rng, [0, 0]) == -1
+EVEN = [1] * 64
 
 
 def test_who_finds_more_is_drawn_more(operators):
-    weights = operators.weights([900] * 64, [20, 3, *[0] * 62])
+    weights = operators.weights([900] * 64, [20, 3, *[0] * 62], EVEN, 1000)
     assert weights[0] > 3 * weights[1] > 6 * weights[2]
     assert sum(weights) == pytest.approx(1_000_000, rel=0.2)
     assert min(weights) >= 1_000_000 // 64 // 5
 
 
 def test_nobody_is_given_up(operators):
-    weights = operators.weights([10**6] * 64, [10**5, *[0] * 63])
+    weights = operators.weights([10**6] * 64, [10**5, *[0] * 63], EVEN, 1000)
     assert weights[0] > 900_000
     assert set(weights[1:]) == {1_000_000 // 64 // 5}
 
 
-def test_who_was_hardly_tried_is_worth_a_try(operators):
-    untried, barren, lucky = operators.weights([0, 900, 900], [0, 0, 1])
-    assert barren < untried < lucky * 1.1
+def test_what_is_not_known_is_as_it_was_wished(operators):
+    wish = [250_000, 500_000, 250_000]
+    assert operators.weights([0, 0, 0], [0, 0, 0], wish, 20_000) == wish
+    assert operators.weights([90_000, 30_000, 0], [0, 0, 0], wish, 20_000) == wish, "no finds"
+    # An arm that can do nothing does not win by that.
+    none = operators.weights([10_000, 30_000, 0], [10, 30, 0], wish, 20_000)
+    assert none == pytest.approx(wish, rel=0.01)
+
+
+def test_who_finds_as_much_as_the_others_keeps_what_was_wished(operators):
+    wish = [700_000, 200_000, 100_000]
+    weights = operators.weights([70_000, 20_000, 10_000], [700, 200, 100], wish, 20_000)
+    assert weights == pytest.approx(wish, rel=0.01)
+
+
+def test_a_find_that_may_be_luck_does_not_move_much(operators):
+    untried, barren, lucky = operators.weights([0, 900, 900], [0, 0, 1], [1, 1, 1], 1000)
+    assert barren < untried < lucky < 3 * barren
 
 
 def test_three_classes_keep_a_twentieth_each(operators):
-    weights = operators.weights([30_000, 30_000, 30_000], [5000, 0, 0])
-    assert min(weights) / sum(weights) > 0.05
+    for wish in ([1, 1, 1], [1_000_000, 0, 0], [0, 0, 0]):
+        weights = operators.weights([30_000] * 3, [5000, 0, 0], wish, 20_000)
+        assert min(weights) / sum(weights) > 0.05
 
 
 def test_windows_beyond_all_bounds(operators):
     most = 2**64 - 1
-    assert operators.weights([most, 0], [0, most]) == [100_000, 999_999]
-    assert operators.weights([], []) == []
+    for row in ([most, 0], [0, most], [most, most]):
+        for prior in (0, 1, most):
+            weights = operators.weights(row, row[::-1], [most, most], prior)
+            assert 100_000 <= min(weights) <= max(weights) <= 1_000_000
+    assert operators.weights([], [], [], 1) == []
     with pytest.raises(ValueError):
-        operators.weights([1], [])
+        operators.weights([1], [], [1], 1)
 
 
 # ----------------------------------------------------------------------------- loading

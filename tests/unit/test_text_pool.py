@@ -7,6 +7,7 @@ import random
 import subprocess
 from pathlib import Path
 
+import pool_reader
 import pytest
 from compiled_pool import pool_harness, pool_library
 from native_pool import NativePool
@@ -120,6 +121,24 @@ def test_the_oldest_entries_are_forgotten_first(monkeypatch):
     assert made.find(inputs[-1]) is not None
 
 
+def test_what_is_passing_has_room_of_its_own(monkeypatch):
+    monkeypatch.setattr(fragments, "MOST_ENTRIES", 200)
+    monkeypatch.setattr(fragments, "MOST_PASSING", 200)
+    made = Fragments()
+    inputs = [b"%04d" % n for n in range(100)]
+    first, kept, *others = map(key_of, inputs)
+    for n, data in enumerate(inputs):
+        made.add(data, Spans({"number": ((0, 4),)}), passing=n > 0)
+        if kept in made:
+            made.keep(kept, passing=True)
+    assert {first, kept, others[-1]} <= made.pool.entries.keys()
+    assert others[0] not in made
+    made.keep(kept)  # wanted for good, it takes no room from those that pass
+    for data in inputs[2:]:
+        made.add(data, Spans({"number": ((0, 4),)}), passing=True)
+    assert {first, kept} <= made.pool.entries.keys()
+
+
 def test_a_fragment_with_too_many_names_keeps_them():
     data = b"a " * 100
     names = tuple((2 * i, 1, "identifier") for i in range(100))
@@ -134,7 +153,7 @@ def test_what_is_written_is_what_is_read(tmp_path):
     assert (tmp_path / "pool").stat().st_size == size
     assert (tmp_path / "pool").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["pool"]
-    read = poolfile.parse((tmp_path / "pool").read_bytes())
+    read = pool_reader.parse((tmp_path / "pool").read_bytes())
     assert {k: list(v) for k, v in read.fragments.items()} == made.pool.fragments
     assert {key: read.entries[key] for key in read.entries} == made.pool.entries
     assert outcomes(read) == outcomes(made)
@@ -196,8 +215,8 @@ def test_what_is_no_file_is_passed_over(native, tmp_path, kind):
             path.write_bytes(b"")
     assert not native.refresh()
     assert native.find(HOST) is None
-    with pytest.raises(poolfile.PoolError):
-        poolfile.parse(read_regular(path, poolfile.MOST_BYTES) or b"")
+    with pytest.raises(pool_reader.PoolError):
+        pool_reader.parse(read_regular(path, pool_reader.MOST_BYTES) or b"")
 
 
 def test_each_wrong_number_is_refused_or_harmless(native, tmp_path):
@@ -215,10 +234,10 @@ def test_each_wrong_number_is_refused_or_harmless(native, tmp_path):
                     native.splice(host, HOST, 1000, Rng(seed))
                     native.template(host, HOST, 1000, Rng(seed))
             try:
-                read = poolfile.parse(path.read_bytes())
+                read = pool_reader.parse(path.read_bytes())
                 if found := read.find(HOST):
                     read.splice(found, HOST, 1000, Rng(at))
-            except poolfile.PoolError:
+            except pool_reader.PoolError:
                 pass
 
 

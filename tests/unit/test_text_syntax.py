@@ -109,8 +109,10 @@ def test_another_language_never_reaches_the_parser():
 
 def test_without_the_package_it_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "ast_grep_py", None)
-    with pytest.raises(SyntaxUnavailable, match="ast-grep-py is not installed"):
+    with pytest.raises(SyntaxUnavailable, match="ast-grep-py is not installed") as error:
         Syntax("c")
+    assert f"for {sys.executable} " in str(error.value)
+    assert "brackets, quotes and lines are spliced instead" in str(error.value)
     assert template_problem("c", "f($A) ==> g($A)") == "", "its form is right"
     assert "PATTERN ==> REWRITE" in template_problem("c", "f($A)")
 
@@ -171,6 +173,9 @@ def test_holes_take_what_stands_there_whatever_bytes():
         ("$$$A ==> x", "ast-grep says: "),
         ("a; b ==> x", "ast-grep says: Multiple AST nodes are detected"),
         ("f(\0) ==> x", "NUL"),
+        ("$$$A ==> x", "multi meta variable `$$$A` is invalid"),
+        ("$A; f($B) ==> x", "`$A; f($B)`"),
+        ("f($A) ==> f($A)", "it changes nothing"),
     ],
 )
 def test_bad_templates_are_told_and_left_out(template, words):
@@ -178,6 +183,19 @@ def test_bad_templates_are_told_and_left_out(template, words):
     assert words in parser.problems[template]
     assert words in template_problem("c", template)
     assert list(parser.matches) == ["return $A; ==> ;"]
+
+
+def test_no_more_are_filled_in_than_are_kept(monkeypatch):
+    """Nested ones can each be as long as the input."""
+    filled, fill = [], syntax._filled
+    monkeypatch.setattr(syntax, "_filled", lambda *args: filled.append(1) or fill(*args))
+    parser = Syntax("c", ["if ($A) $B ==> while ($A) $B"])
+    spans = parser.spans(b"void f(void) {" + b"if (a) { x();" * 500 + b"}" * 501)
+    assert len(filled) == len(spans.edits) == syntax.MOST_EDITS
+    assert {end - start for start, end, _ in spans.edits} == {2}
+    assert list(parser.matches.values()) == [500]
+    monkeypatch.setattr(syntax, "MOST_SECONDS", 0.0)
+    assert not parser.spans(C).edits, "they have a time limit, too"
 
 
 def test_matches_are_counted():

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.afl.subject import Subject
 
@@ -57,17 +59,25 @@ class Bench:
         return self.directory / "quiet"
 
     async def run(
-        self, limit: float, *, stdout: bool = False, told: Callable[[bytes], None] | None = None
+        self,
+        limit: float,
+        *,
+        stdout: bool = False,
+        told: Callable[[bytes], None] | None = None,
+        errors: Callable[[bytes], None] | None = None,
+        nice: bool = True,
     ) -> Outcome:
-        """Run the target once, plainly."""
+        """Run the target once, plainly; ``nice``: after others."""
+        after = ("nice", "-n", "10") if nice else ()
         return await execute(
-            ["nice", "-n", "10", "/bin/sh", str(self.directory / "launch"), *self.argv],
+            [*after, "/bin/sh", str(self.directory / "launch"), *self.argv],
             self.mark,
             cwd=self.cwd,
             limit=limit,
             stdin=self.stdin,
             stdout=stdout,
             told=told,
+            errors=errors,
         )
 
 
@@ -97,10 +107,10 @@ def bench(subject: Subject, data: bytes, mark: Mark | None = None) -> Iterator[B
 
 
 def sweep_benches(run: Path) -> None:
-    """Remove the benches that an earlier supervisor of a run was killed at."""
-    ours = f"fuzztui-{os.getpid()}-"
-    for left in _benches(run).glob("fuzztui-*"):
-        if not left.name.startswith(ours):
+    """Remove the benches of a run whose makers were killed at them."""
+    for left in _benches(run).glob("fuzztui-*-*"):
+        maker = left.name.split("-")[1]
+        if not (maker.isdigit() and psutil.pid_exists(int(maker))):
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -114,6 +124,8 @@ def _launcher(subject: Subject) -> str:
     Not before: what is preloaded into the target has no business in a debugger.
     """
     lines = ["ulimit -c 0", "unset LINES COLUMNS"]
+    if subject.unaided:
+        lines += [f"unset {n}" for n in os.environ if n.startswith("AFL_") and _NAME.fullmatch(n)]
     if subject.memory:
         lines.append(f"ulimit -v {max(1, subject.memory // 1024)}")
     for name, value in subject.environment().items():

@@ -103,19 +103,26 @@ async def execute(
     stdout: bool = False,
     terminal: bool = False,
     told: Callable[[bytes], None] | None = None,
+    errors: Callable[[bytes], None] | None = None,
     meanwhile: Callable[[int], None] | None = None,
 ) -> Outcome:
     """Run a program to its end or its limit, then kill whatever it left behind.
 
     Its stderr is kept, and its ``stdout`` with it if that is wanted; to a ``terminal`` it prints
     lines as they come, which into a pipe wait for 4 KiB more. ``told`` gets the
-    output as it comes, ``meanwhile`` the process id, about every 50 ms. To be called in
+    output as it comes; ``errors`` gets the stderr, which is then no part of the output;
+    ``meanwhile`` the process id, about every 50 ms. To be called in
     an event loop; cancelling kills the program, and so does our death. Raises OSError where
     it cannot be started.
     """
     loop = asyncio.get_running_loop()
     reading, writing = os.openpty() if terminal else os.pipe2(os.O_CLOEXEC)
     output = _Output(told)
+    streams = {reading: output}
+    complaints = writing
+    if errors:
+        aside, complaints = os.pipe2(os.O_CLOEXEC)
+        streams[aside] = _Output(errors)
     started = time.monotonic()
     try:
         with (stdin or Path(os.devnull)).open("rb") as source:
@@ -124,33 +131,38 @@ async def execute(
                 [*_tied(), *argv],
                 stdin=source,
                 stdout=writing if stdout else subprocess.DEVNULL,
-                stderr=writing,
+                stderr=complaints,
                 cwd=cwd,
                 env={**os.environ, **(env or {}), **mark.env},
                 start_new_session=True,
             )
         _children.add(child.pid)
     except BaseException:
-        os.close(reading)
+        for fd in streams:
+            os.close(fd)
         raise
     finally:
-        os.close(writing)
-    os.set_blocking(reading, False)
-    loop.add_reader(reading, _take, reading, output, loop)
+        for fd in {writing, complaints}:
+            os.close(fd)
+    for fd, stream in streams.items():
+        os.set_blocking(fd, False)
+        loop.add_reader(fd, _take, fd, stream, loop)
     try:
         in_time = await _ended(child, limit, meanwhile)
         seconds = time.monotonic() - started
         # As long as nobody has waited for it, its id is nobody else's.
         _kill_group(child.pid)
         await _ended(child, 5.0, None)
-        for _ in range(DRAINED // 65536):
-            if not _take(reading, output, loop):
-                break
+        for fd, stream in streams.items():
+            for _ in range(DRAINED // 65536):
+                if not _take(fd, stream, loop):
+                    break
         status = child.poll() if in_time else None
         return Outcome(status, seconds, output.bytes())
     finally:
-        loop.remove_reader(reading)
-        os.close(reading)
+        for fd in streams:
+            loop.remove_reader(fd)
+            os.close(fd)
         if child.returncode is None:
             _kill_group(child.pid)
         try:

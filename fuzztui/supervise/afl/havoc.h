@@ -1,9 +1,14 @@
 /* Plain havoc: one edit of bytes or of what looks like a number, by the weights of our engines'
    own Havoc (engines/core/mutate.py). Tokens come from AFL's dictionary files. */
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "mutate.h"
 
@@ -27,16 +32,27 @@ static int hex(uint8_t c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A line such as name@1="a\x00b". What is no such line is left out: afl-fuzz complains of it. */
-static void take_token(tokens *t, text line) {
-  const char *p = line.at, *end = p + line.n;
-  while (end > p && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
-  while (p < end && *p != '"' && *p != '#') p++;
-  if (end - p < 3 || *p != '"' || end[-1] != '"' || t->count == MAX_TOKENS) return;
-  if (!grow((void **)&t->bytes, &t->room, t->n + MAX_TOKEN, 1)) return;
+/* One more; what does not fit is left out. */
+static void add_token(tokens *t, const uint8_t *bytes, size_t n) {
+  if (!n || n > MAX_TOKEN || t->count == MAX_TOKENS) return;
+  if (!grow((void **)&t->bytes, &t->room, t->n + n, 1)) return;
   if (!grow((void **)&t->at, &t->at_room, t->count + 1, sizeof *t->at)) return;
-  uint8_t *to = t->bytes + t->n;
+  memcpy(t->bytes + t->n, bytes, n);
+  t->at[t->count++] = (uint32_t)t->n;
+  t->n += n;
+}
+
+/* A line such as name@1="a\x00b": not taken if its level is above `level`. What is no such line
+   is left out: afl-fuzz complains of it. */
+static void take_token(tokens *t, text line, int level) {
+  const char *p = line.at, *end = p + line.n;
+  uint8_t token[MAX_TOKEN];
   size_t n = 0;
+  while (end > p && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
+  int own = 0;
+  for (; p < end && *p != '"' && *p != '#'; p++)
+    if (*p == '@') own = atoi(p + 1); /* ends at the quote */
+  if (end - p < 3 || *p != '"' || end[-1] != '"' || own > level) return;
   for (p++, end--; p < end && n < MAX_TOKEN; p++) {
     uint8_t c = (uint8_t)*p;
     if (c == '\\' && end - p > 1) {
@@ -46,23 +62,51 @@ static void take_token(tokens *t, text line) {
         p += 2;
       }
     }
-    to[n++] = c;
+    token[n++] = c;
   }
-  t->at[t->count++] = (uint32_t)t->n;
-  t->n += n;
+  add_token(t, token, n);
 }
 
-static void read_dictionary(tokens *t, const char *path) {
-  int fd = open_regular(path, O_RDONLY);
-  char *all = fd >= 0 ? malloc(MAX_DICTIONARY) : NULL;
-  ssize_t n = all ? read(fd, all, MAX_DICTIONARY) : 0;
-  for (const char *p = all, *end = p + (n > 0 ? n : 0), *next; p < end; p = next + 1) {
+/* All of a file of the user's, which may lie behind a link: bytes that the caller frees, or NULL. */
+static char *slurp(int fd, size_t most, size_t *n) {
+  struct stat st;
+  char *all = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) ? malloc(most + 1) : NULL;
+  ssize_t got = all ? read(fd, all, most) : 0;
+  *n = got > 0 ? (size_t)got : 0;
+  if (all) all[*n] = 0;
+  if (fd >= 0) close(fd);
+  return all;
+}
+
+#define READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+/* Each file in a directory is a token, as afl-fuzz has it. */
+static void read_token_files(tokens *t, const char *path) {
+  DIR *all = opendir(path);
+  if (!all) return;
+  for (struct dirent *file; (file = readdir(all));) {
+    size_t n;
+    char *token = slurp(openat(dirfd(all), file->d_name, READING), MAX_TOKEN + 1, &n);
+    if (token) add_token(t, (const uint8_t *)token, n);
+    free(token);
+  }
+  closedir(all);
+}
+
+/* What afl-fuzz takes as -x: a file, perhaps with @LEVEL behind it, or a directory. */
+static void read_dictionary(tokens *t, char *path) {
+  size_t before = t->count, n;
+  char *level = strchr(path, '@');
+  if (level) *level++ = 0;
+  char *all = slurp(open(path, READING), MAX_DICTIONARY, &n);
+  if (!all) read_token_files(t, path);
+  for (const char *p = all, *end = p + n, *next; p && p < end; p = next + 1) {
     next = memchr(p, '\n', (size_t)(end - p));
     if (!next) next = end;
-    take_token(t, (text){p, (size_t)(next - p)});
+    take_token(t, (text){p, (size_t)(next - p)}, level ? atoi(level) : 0);
   }
   free(all);
-  if (fd >= 0) close(fd);
+  if (t->count == before) fprintf(stderr, "fuzztui: no tokens in %s\n", path);
 }
 
 /* The dictionaries of a list of paths, one a line. */
@@ -91,9 +135,15 @@ static int insert(ft_buffer *b, size_t at, const uint8_t *with, size_t n, size_t
   return 1;
 }
 
-static void overwrite(ft_buffer *b, size_t at, const uint8_t *with, size_t n) {
-  memcpy(b->at + at, with, n < b->n - at ? n : b->n - at);
+/* 0: it is there already. */
+static int overwrite(ft_buffer *b, size_t at, const uint8_t *with, size_t n) {
+  if (n > b->n - at) n = b->n - at;
+  if (!memcmp(b->at + at, with, n)) return 0;
+  memcpy(b->at + at, with, n);
+  return 1;
 }
+
+static int change(ft_buffer *b, size_t at, uint8_t to) { return overwrite(b, at, &to, 1); }
 
 /* Where a block begins, and how long it is: short more often than long. */
 static size_t block(const ft_buffer *b, ft_rng *r, size_t *n) {
@@ -114,21 +164,26 @@ static int clone(ft_buffer *b, size_t limit, ft_rng *r) {
   return 1;
 }
 
-static void copy(ft_buffer *b, ft_rng *r) {
-  size_t n, from = block(b, r, &n);
-  memmove(b->at + ft_position(r, b->n - n + 1), b->at + from, n);
+/* A block is written over another place; 0: that looks the same. */
+static int copy(ft_buffer *b, ft_rng *r) {
+  size_t n, from = block(b, r, &n), to = ft_position(r, b->n - n + 1);
+  if (!memcmp(b->at + to, b->at + from, n)) return 0;
+  memmove(b->at + to, b->at + from, n);
+  return 1;
 }
 
-/* Two blocks of one length that do not overlap change places. */
-static void exchange(ft_buffer *b, ft_rng *r) {
+/* Two blocks of one length that do not overlap change places; 0: they are the same. */
+static int exchange(ft_buffer *b, ft_rng *r) {
   size_t n, from = block(b, r, &n), to = ft_position(r, b->n - n + 1);
   size_t apart = from < to ? to - from : from - to;
   if (n > apart) n = apart;
+  if (!memcmp(b->at + from, b->at + to, n)) return 0;
   for (size_t i = 0; i < n; i++) {
     uint8_t byte = b->at[from + i];
     b->at[from + i] = b->at[to + i];
     b->at[to + i] = byte;
   }
+  return 1;
 }
 
 /* ------------------------------------------------------------------- numbers */
@@ -168,12 +223,12 @@ static void arithmetic(ft_buffer *b, ft_rng *r) {
   put(b->at + at, less ? value - by : value + by, width, big);
 }
 
-static void interest(ft_buffer *b, ft_rng *r) {
+static int interest(ft_buffer *b, ft_rng *r) {
   uint32_t i = ft_below(r, COUNT(interesting));
   size_t width = i < 9 ? 1 : i < 19 ? 2 : 4, at = ft_position(r, b->n);
   uint8_t value[4];
   put(value, (uint64_t)interesting[i], width, (int)ft_below(r, 2));
-  overwrite(b, at, value, width);
+  return overwrite(b, at, value, width);
 }
 
 static int is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
@@ -191,11 +246,13 @@ static int renumber(ft_buffer *b, size_t limit, ft_rng *r) {
   for (end = at; end < b->n && is_digit(b->at[end]);) end++;
   uint32_t how = ft_below(r, 3);
   if (how == 0 || (how == 1 && end - at > MOST_DIGITS)) {
-    b->at[at + ft_position(r, end - at)] = (uint8_t)('0' + ft_below(r, 10));
-    return 1;
+    at += ft_position(r, end - at);
+    return change(b, at, (uint8_t)('0' + ft_below(r, 10)));
   }
-  if (how == 2)
-    return ft_replace(b, at, end - at, (const uint8_t *)known, strlen(known), limit);
+  if (how == 2) {
+    int same = strlen(known) == end - at && !memcmp(b->at + at, known, end - at);
+    return !same && ft_replace(b, at, end - at, (const uint8_t *)known, strlen(known), limit);
+  }
   int64_t value = 0;
   for (size_t i = at; i < end; i++) value = 10 * value + (b->at[i] - '0');
   int64_t by = 1 + (int64_t)ft_below(r, 35);
@@ -231,7 +288,7 @@ static const uint8_t *token(const tokens *t, ft_rng *r, size_t *n) {
   return t->bytes + t->at[i];
 }
 
-/* 0: not this one, as the input would be too long. */
+/* 0: not this one: the input would be too long, or the same. */
 static int make_edit(ft_buffer *b, size_t limit, ft_rng *r, const tokens *t, edit what) {
   uint8_t bytes[4];
   const uint8_t *with;
@@ -241,17 +298,14 @@ static int make_edit(ft_buffer *b, size_t limit, ft_rng *r, const tokens *t, edi
       b->at[at] ^= (uint8_t)(1 << ft_below(r, 8));
       return 1;
     case RANDOM:
-      b->at[at] = (uint8_t)ft_next(r);
-      return 1;
+      return change(b, at, (uint8_t)ft_next(r));
     case PRINTABLE:
-      b->at[at] = printable(r);
-      return 1;
+      return change(b, at, printable(r));
     case ARITHMETIC:
       arithmetic(b, r);
       return 1;
     case INTERESTING:
-      interest(b, r);
-      return 1;
+      return interest(b, r);
     case NUMBER:
       return renumber(b, limit, r);
     case DELETE:
@@ -260,11 +314,9 @@ static int make_edit(ft_buffer *b, size_t limit, ft_rng *r, const tokens *t, edi
     case CLONE:
       return clone(b, limit, r);
     case COPY:
-      copy(b, r);
-      return 1;
+      return copy(b, r);
     case EXCHANGE:
-      exchange(b, r);
-      return 1;
+      return exchange(b, r);
     case INSERT_RANDOM:
       put(bytes, ft_next(r), sizeof bytes, 0);
       return insert(b, ft_position(r, b->n + 1), bytes, 1 + ft_below(r, sizeof bytes), limit);
@@ -276,18 +328,17 @@ static int make_edit(ft_buffer *b, size_t limit, ft_rng *r, const tokens *t, edi
       return insert(b, ft_position(r, b->n + 1), with, n, limit);
     case OVERWRITE_TOKEN:
       with = token(t, r, &n);
-      overwrite(b, at, with, n);
-      return 1;
+      return overwrite(b, at, with, n);
   }
   return 0;
 }
 
-/* One edit. The input is not empty afterwards. 0: no memory. */
+/* One edit. The input is not empty afterwards. 0: it is what it was. */
 static int havoc(ft_buffer *b, size_t limit, ft_rng *r, const tokens *t) {
   uint32_t there = COUNT(edits) - (t->count ? 0 : WITH_TOKENS);
   uint8_t first = printable(r);
   if (!b->n) return ft_set(b, &first, 1);
   for (int tries = 0; tries < 4; tries++)
     if (make_edit(b, limit, r, t, edits[ft_below(r, there)])) return 1;
-  return make_edit(b, limit, r, t, PRINTABLE);
+  return make_edit(b, limit, r, t, FLIP);
 }

@@ -18,7 +18,7 @@ import psutil
 
 from fuzztui.campaign import Campaign
 from fuzztui.engines.text.block import BLOCK
-from fuzztui.engines.text.table import TEMPLATE
+from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.build import build_target
@@ -113,9 +113,12 @@ class AflFuzz:
             raise SupervisorError(_no_afl(campaign))
         build_target(campaign, home.path, progress)
         cmplog = campaign.target["cmplog"]
-        _check_program("command", campaign.target["command"][0], campaign)
+        _check_program("target.command", campaign.target["command"][0], campaign)
         if cmplog not in ("", "0"):
-            _check_program("cmplog", cmplog, campaign)
+            _check_program("target.cmplog", cmplog, campaign)
+        for key in ("run", "against"):
+            if words := campaign.oracle.get(key):
+                _check_program(f"oracle.{key}", words[0], campaign)
         gather_seeds(campaign.engine["seeds"], home.seeds, progress)
         self._library = steering_library(progress)
         if reason := self._library[1]:
@@ -328,12 +331,14 @@ def _textual(
     parts = (f"{text[name]:.9g}" for name in ("havoc", "text", "splice"))
     flags = split_options(options).args
     tokens = (arg[1] if len(arg) > 1 else arg[0][2:] for arg in flags if arg[0].startswith("-x"))
-    without = [*text["without"], *([] if text["templates"] else [TEMPLATE])]
+    without = [*text["without"]]
+    without += [] if text["templates"] else [TEMPLATE]
+    without += [] if text["language"] else [FRAGMENT]
     return {
         "AFL_CUSTOM_MUTATOR_ONLY": "1",
         "FUZZTUI_TEXT": ",".join([*parts, str(int(text["adaptive"]))]),
         "FUZZTUI_TEXT_BLOCK": str(directory / BLOCK),
-        "FUZZTUI_TEXT_POOL": str(home.pool) if text["language"] else "",
+        "FUZZTUI_TEXT_POOL": str(home.pool) if text["language"] or text["templates"] else "",
         "FUZZTUI_TEXT_WITHOUT": ",".join(without),
         "FUZZTUI_TEXT_TOKENS": "\n".join(str(Path(campaign.target["cwd"]) / t) for t in tokens),
     }
@@ -383,7 +388,7 @@ def _check_program(key: str, path: str, campaign: Campaign) -> None:
         why = "is not an executable file"
     else:
         return
-    raise SupervisorError(f"target.{key}: {program}: {why}")
+    raise SupervisorError(f"{key}: {program}: {why}")
 
 
 @functools.cache

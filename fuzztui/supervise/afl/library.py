@@ -17,9 +17,12 @@ from pathlib import Path
 
 from fuzztui.engines import text
 
-__all__ = ["STEER", "TEXT", "Library", "operators_library", "steering_library", "text_library"]
+__all__ = ["STEER", "TEXT", "Library", "steering_library", "text_library"]
 
 FLAGS = ("-std=gnu11", "-O2", "-fno-semantic-interposition", "-Wall", "-Wextra", "-shared", "-fPIC")
+
+_FOR = (*FLAGS, os.uname().machine)
+"""What a library is made with, and the kind of machine it is made for."""
 
 _HERE = Path(__file__).parent
 _CORE = Path(text.__file__).parent
@@ -78,36 +81,38 @@ def steering_library(progress: Progress = _silent) -> tuple[Path | None, str]:
 
 
 def text_library(progress: Progress = _silent) -> tuple[Path | None, str]:
-    """The custom mutator for text (``text.c``), as :func:`steering_library` gives its own."""
-    return _library(TEXT, progress)
+    """The custom mutator for text (``text.c``), as :func:`steering_library` gives its own.
 
-
-def operators_library(progress: Progress = _silent) -> tuple[Path | None, str]:
-    """The text operators and the splicing for ctypes: they are in the same library."""
+    The text operators and the splicing are in it, for ctypes.
+    """
     return _library(TEXT, progress)
 
 
 def _library(library: Library, progress: Progress) -> tuple[Path | None, str]:
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-    if compiler is None:
-        return None, "no C compiler: install gcc or clang"
     try:
-        version = _run([compiler, "--version"]).stdout
-        parts = [path.read_bytes() for path in library.files]
-        parts += [version, *map(os.fsencode, FLAGS)]
-        key = hashlib.sha256(b"\0".join(parts)).hexdigest()
+        sources = _key(*(path.read_bytes() for path in library.files), *map(os.fsencode, _FOR))
+        # What another compiler has made of the same is as good where there is none (any more).
+        by = _key(_run([compiler, "--version"]).stdout) if compiler else "*"
         reason = "there is no directory to keep it in: set XDG_CACHE_HOME"
         for cache in _caches():
-            path = cache / f"{library.name}-{key[:16]}.so"
-            if _safe(path, stat.S_ISREG):
-                return path, ""
-            progress(f"compiling the library that {library.purpose}")
-            reason = _compile(compiler, library, path)
-            if not reason:
-                return path, ""
+            name = f"{library.name}-{sources}-{by}.so"
+            if made := [path for path in sorted(cache.glob(name)) if _safe(path, stat.S_ISREG)]:
+                return made[0], ""
+            if compiler:
+                progress(f"compiling the library that {library.purpose}")
+                reason = _compile(compiler, library, cache / name)
+                if not reason:
+                    return cache / name, ""
     except (OSError, subprocess.SubprocessError) as e:
         reason = str(e)
+    if compiler is None:
+        return None, "no C compiler: install gcc or clang"
     return None, f"cannot be compiled: {reason}"
+
+
+def _key(*parts: bytes) -> str:
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def _caches() -> Iterator[Path]:

@@ -14,16 +14,19 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
+from fuzztui.model.oracle import ORACLE
 from fuzztui.supervise.afl.bench import Bench, bench
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.afl.subject import Subject, find_file
 from fuzztui.supervise.afl.triage import MAX_INPUT, category_of, examine_file
 from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.supervise.oracle.judge import Judge
+from fuzztui.supervise.oracle.smaller import smaller
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.commands import Command, Minimise
 from fuzztui.wire.text import visible
 
-__all__ = ["instance_of", "minimise", "minimised_path", "minimiser"]
+__all__ = ["instance_of", "judged_by_oracle", "minimise", "minimised_path", "minimiser"]
 
 Progress = Callable[[str, float], None]
 
@@ -93,33 +96,44 @@ async def minimise(
     ``mark``: by which its processes are found, if its maker should die.
     Raises :class:`SupervisorError` with the reason where that cannot be done.
     """
-    subject = Subject.of(campaign, instance_of(home, file))
+    try:
+        data = read_regular(file, MAX_INPUT)
+        if judged_by_oracle(campaign, home, file):
+            judge = Judge.of(campaign, mark)
+            shorter, note = await smaller(judge, data, progress, LONGEST_S)
+        else:
+            subject = Subject.of(campaign, instance_of(home, file))
+            shorter, note = await _minimised(subject, category_of(file), data, progress, mark)
+        _write(output, shorter)
+    except OSError as e:
+        raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
+    return f"{len(data)} -> {len(shorter)} bytes: {output}{note}"
+
+
+async def _minimised(
+    subject: Subject, category: str, data: bytes, progress: Progress, mark: Mark | None
+) -> tuple[bytes, str]:
+    """By afl-tmin: the smaller input, and what is to be said about it."""
     tool = subject.tool("afl-tmin")
     if tool is None:
         raise SupervisorError(
             "afl-tmin is not found: install afl++, or name its directory in engine.afl_path"
         )
-    category = category_of(file)
-    try:
-        data = read_regular(file, MAX_INPUT)
-        before = ""
-        if category:
-            progress("running it again", -1.0)
-            verdict = await examine_file(subject, category, data, mark=mark)
-            if verdict.ended:
-                raise SupervisorError(f"there is nothing to keep: {verdict.title}")
-            before = verdict.signature
-        with bench(subject, data, mark) as place:
-            smaller, note = await _shrink(place, tool, category, progress)
-        if before:
-            progress("comparing the outcome", -1.0)
-            after = await examine_file(subject, category, smaller, mark=mark)
-            if after.signature != before:
-                note += f"; its outcome is another: {after.title}"
-        _write(output, smaller)
-    except OSError as e:
-        raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
-    return f"{len(data)} -> {len(smaller)} bytes: {output}{note}"
+    before = ""
+    if category:
+        progress("running it again", -1.0)
+        verdict = await examine_file(subject, category, data, mark=mark)
+        if verdict.ended:
+            raise SupervisorError(f"there is nothing to keep: {verdict.title}")
+        before = verdict.signature
+    with bench(subject, data, mark) as place:
+        shorter, note = await _shrink(place, tool, category, progress)
+    if before:
+        progress("comparing the outcome", -1.0)
+        after = await examine_file(subject, category, shorter, mark=mark)
+        if after.signature != before:
+            note += f"; its outcome is another: {after.title}"
+    return shorter, note
 
 
 async def _shrink(place: Bench, tool: str, category: str, progress: Progress) -> tuple[bytes, str]:
@@ -231,6 +245,16 @@ def _write(output: Path, data: bytes) -> None:
     with os.fdopen(open_regular(fresh, _NEW), "wb") as file:
         file.write(data)
     fresh.replace(output)
+
+
+def judged_by_oracle(campaign: Campaign, home: RunDir, file: Path) -> bool:
+    """Whether the oracle found it. Raises :class:`SupervisorError` where there is none any more."""
+    where = instance_of(home, file)
+    if where is None or where.name != ORACLE:
+        return False
+    if not campaign.oracle:
+        raise SupervisorError(f"{file.name}: the campaign has no [oracle] any more that found it")
+    return True
 
 
 def instance_of(home: RunDir, file: Path) -> Path | None:

@@ -76,6 +76,8 @@ class Subject:
     afl_path: str
     driver: bool = False
     """The target is a libFuzzer harness, which takes a file's name when no fuzzer is there."""
+    unaided: bool = False
+    """What is set for AFL++ is none of its business."""
 
     @classmethod
     def of(cls, campaign: Campaign, directory: Path | None = None) -> Subject:
@@ -145,9 +147,9 @@ class Subject:
         """Why the program cannot be run at all, in words; "" where it can."""
         program = Path(self.command[0])
         if not program.is_file():
-            return f"{program}: the target is not there any more"
+            return f"{program}: the program is not there any more"
         if not os.access(program, os.X_OK):
-            return f"{program}: the target is not executable"
+            return f"{program}: the program is not executable"
         return ""
 
     def tool(self, name: str) -> str | None:
@@ -186,9 +188,8 @@ def find_file(directory: Path, file: str) -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def repro_command_line(campaign: Campaign, file: Path) -> str:
+def repro_command_line(subject: Subject, file: Path) -> str:
     """A line for a shell that runs the target on a file as the campaign does."""
-    subject = Subject.of(campaign)
     words = [shlex.quote(word) for word in subject.argv(file)]
     if subject.env:
         env = dict(subject.env)

@@ -37,6 +37,11 @@
 #define PERIOD 10000       /* trials between two looks at what pays */
 #endif
 #define WHOLE 1000000      /* of weights */
+/* Of the adaptive mode: arms.py says why they are as they are. */
+#define PRIOR 1000
+#define CLASS_PRIOR 20000
+#define LEAST 0.05
+#define VAIN 200
 #define ONE (1ULL << 53)   /* of probabilities */
 #define MOST_COUNTED (1ULL << 53) /* of a counter in a block that somebody left to us */
 
@@ -56,9 +61,11 @@ typedef struct {
   tokens tokens;
   ft_buffer input;
   ft_pool *pool;
+  const char *trouble; /* with the pool, as it was told */
   ft_host host;   /* what the pool knows of the entry */
   int known;      /* `host` is about the entry that is being fuzzed */
   int sha1_names; /* no names that tell of operators */
+  int alone;      /* nobody else makes inputs */
 
   int stack[MOST_STEPS]; /* distinct arms that changed the input that was made last */
   int stacked;
@@ -87,6 +94,8 @@ static void set_weights(mutator *m, int alike) {
     for (int i = 0; i <= FT_TEMPLATE; i++) arm[i].weight = there ? WHOLE / there : 0;
     arm[FT_FRAGMENT].weight = arm[FT_BALANCED].weight = WHOLE / 2;
     arm[FT_HAVOC].weight = WHOLE;
+    /* Whatever a fragment fits is spliced with one; the other way is for the rest. */
+    if (alike && !m->without[FT_FRAGMENT]) arm[FT_FRAGMENT].weight = WHOLE, arm[FT_BALANCED].weight = 0;
   }
   for (int i = 0; i < FT_ARMS; i++)
     if (m->without[i]) arm[i].weight = 0;
@@ -99,10 +108,15 @@ static void set_weights(mutator *m, int alike) {
       m->slots[slot++] = (uint8_t)i;
 }
 
+static int is_mixture(mixture x) {
+  return x.havoc >= 0 && x.text >= 0 && x.splice >= 0 &&
+         fabs(x.havoc + x.text + x.splice - 1) <= 1e-6;
+}
+
 /* 0: that is no mixture, and nothing has changed. */
 static int set_mixture(mutator *m, mixture x) {
+  if (!is_mixture(x)) return 0;
   double sum = x.havoc + x.text + x.splice;
-  if (!(x.havoc >= 0 && x.text >= 0 && x.splice >= 0 && fabs(sum - 1) <= 1e-6)) return 0;
   ft_block *b = &m->block;
   b->havoc = x.havoc;
   b->text = x.text;
@@ -114,29 +128,40 @@ static int set_mixture(mutator *m, mixture x) {
   return 1;
 }
 
+/* The same by somebody's wish. */
+static int wish_mixture(mutator *m, mixture x) {
+  if (!set_mixture(m, x)) return 0;
+  memcpy(m->block.wish, (double[]){x.havoc, x.text, x.splice}, sizeof m->block.wish);
+  return 1;
+}
+
+static uint64_t wished(double part) { return (uint64_t)((part > LEAST ? part : LEAST) * WHOLE); }
+
 /* What pays is done more often: operators within their class, and the classes. */
 static void adapt(mutator *m) {
   ft_block *b = &m->block;
   static const int begin[] = {0, FT_FRAGMENT, FT_HAVOC, FT_ARMS}; /* of each class */
-  uint64_t applied[FT_ARMS], found[FT_ARMS], weights[FT_ARMS];
+  uint64_t applied[FT_ARMS], found[FT_ARMS], worth[FT_ARMS], weights[FT_ARMS];
   uint64_t applied_by[3] = {0}, found_by[3] = {0}, parts[3];
   for (int i = 0; i < FT_ARMS; i++) {
     applied[i] = b->arm[i].window_applied;
     found[i] = b->arm[i].window_found;
+    worth[i] = !m->without[i] && (b->arm[i].tried < VAIN || b->arm[i].applied);
     b->arm[i].window_applied /= 2;
     b->arm[i].window_found /= 2;
   }
   if (!(b->flags & FT_BLOCK_ADAPTIVE)) return;
   for (int c = 0; c < 3; c++) {
     int from = begin[c], n = begin[c + 1] - from;
-    ft_weights(applied + from, found + from, n, weights + from);
+    ft_weights(applied + from, found + from, worth + from, PRIOR, n, weights + from);
     for (int i = from; i < from + n; i++) {
       b->arm[i].weight = weights[i];
       applied_by[c] += applied[i];
       found_by[c] += found[i];
     }
   }
-  ft_weights(applied_by, found_by, 3, parts);
+  uint64_t wish[] = {wished(b->wish[1]), wished(b->wish[2]), wished(b->wish[0])};
+  ft_weights(applied_by, found_by, wish, CLASS_PRIOR, 3, parts);
   double sum = (double)(parts[0] + parts[1] + parts[2]);
   mixture x = {.text = (double)parts[0] / sum, .splice = (double)parts[1] / sum, .adaptive = 1};
   x.havoc = 1 - x.text - x.splice;
@@ -192,8 +217,10 @@ static int take_over(mutator *m) {
   }
   /* Cut off while settings were changed: they may be half of each. */
   if (old.sequence & 1) return 0;
-  return set_mixture(
-      m, (mixture){old.havoc, old.text, old.splice, (int)(old.flags & FT_BLOCK_ADAPTIVE)});
+  int adaptive = (int)(old.flags & FT_BLOCK_ADAPTIVE);
+  mixture now = {old.havoc, old.text, old.splice, adaptive};
+  mixture wish = {old.wish[0], old.wish[1], old.wish[2], adaptive};
+  return is_mixture(wish) ? wish_mixture(m, wish) && set_mixture(m, now) : wish_mixture(m, now);
 }
 
 /* ----------------------------------------------------------------- commands */
@@ -225,7 +252,7 @@ static void obey(void *whom, text line) {
   mixture x = {real(member(what, "havoc")), real(member(what, "text")),
                real(member(what, "splice")), is(member(what, "adaptive"), "true")};
   char words[120];
-  if (set_mixture(m, x)) {
+  if (wish_mixture(m, x)) {
     publish(m, 1);
     percents(m, words, sizeof words);
     say(&m->events,
@@ -260,6 +287,17 @@ static void poll_control(mutator *m) {
   pay(&m->events);
 }
 
+/* A pool that is refused must not be missed in silence. */
+static void complain(mutator *m) {
+  m->trouble = ft_pool_trouble(m->pool);
+  if (!*m->trouble) return;
+  fprintf(stderr, "fuzztui: the pool of fragments is not used: %s\n", m->trouble);
+  if (!m->events.path) return;
+  say(&m->events,
+      "{\"k\":\"message\",\"level\":\"warning\",\"text\":\"the pool of fragments is not used: %s\"}",
+      m->trouble);
+}
+
 /* Now and then: is there a command, a new pool, something to tell? */
 static void tick(mutator *m) {
   struct timespec t;
@@ -268,6 +306,7 @@ static void tick(mutator *m) {
   if (m->polled && now - m->polled < POLL) return;
   m->polled = now;
   if (m->pool && ft_pool_refresh(m->pool)) m->known = 0;
+  if (m->pool && strcmp(m->trouble, ft_pool_trouble(m->pool))) complain(m);
   poll_control(m);
   if (m->changed) publish(m, 0);
 }
@@ -291,12 +330,13 @@ static int text_step(mutator *m, size_t limit) {
 static int splice_step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
   int first = 0;
   if (m->block.flags & FT_BLOCK_ADAPTIVE) {
-    uint64_t weights[] = {m->block.arm[FT_FRAGMENT].weight, m->block.arm[FT_BALANCED].weight};
-    first = ft_draw(&m->rng, weights, 2);
+    uint64_t fragment = m->block.arm[FT_FRAGMENT].weight, all = m->block.arm[FT_BALANCED].weight;
+    all += fragment;
+    first = all && ft_next(&m->rng) % all >= fragment;
   }
   for (int i = 0; i < 2; i++) {
     int arm = (i == 0) == (first != 1) ? FT_FRAGMENT : FT_BALANCED;
-    if (arm == FT_FRAGMENT ? !m->host.entry : !other || !n) continue;
+    if (m->without[arm] || (arm == FT_FRAGMENT ? !m->host.entry : !other || !n)) continue;
     m->block.arm[arm].tried++;
     if (arm == FT_FRAGMENT ? ft_pool_splice(m->pool, &m->host, &m->input, limit, &m->rng)
                            : ft_balanced(&m->input, limit, &m->rng, other, n))
@@ -321,12 +361,12 @@ static void step(mutator *m, size_t limit, const uint8_t *other, size_t n) {
     m->block.arm[arm].tried++;
     if (!havoc(&m->input, limit, &m->rng, &m->tokens)) return;
   }
-  m->block.arm[arm].applied++;
-  m->block.arm[arm].window_applied++;
   m->steps++;
   for (int i = 0; i < m->stacked; i++)
     if (m->stack[i] == arm) return;
-  m->stack[m->stacked++] = arm;
+  m->stack[m->stacked++] = arm; /* told once an input, as finds are */
+  m->block.arm[arm].applied++;
+  m->block.arm[arm].window_applied++;
 }
 
 /* The input that was made last is none of our business any more. */
@@ -343,8 +383,6 @@ static void settle(mutator *m) {
 
 _Static_assert(FT_ARMS < 256, "a slot is a byte");
 
-static mutator spare; /* for an afl-fuzz without memory */
-
 static const char *name_of(int arm) {
   static const char *const others[] = {"template", "fragment", "balanced", "havoc"};
   return arm < FT_OPERATORS ? ft_names[arm] : others[arm - FT_TEMPLATE];
@@ -359,7 +397,7 @@ static char *path_of(const char *name) {
 static void leave_out(mutator *m, const char *names) {
   for (size_t n; *names; names += n + (names[n] == ',')) {
     n = strcspn(names, ",");
-    for (int i = 0; i <= FT_TEMPLATE; i++)
+    for (int i = 0; i < FT_HAVOC; i++)
       if (strlen(name_of(i)) == n && !memcmp(name_of(i), names, n)) m->without[i] = 1;
   }
 }
@@ -370,17 +408,21 @@ static void begin(mutator *m) {
   const char *said = getenv("FUZZTUI_TEXT");
   if (!said || !*said) said = NULL;
   if (said && sscanf(said, "%lf,%lf,%lf,%d", &x.havoc, &x.text, &x.splice, &x.adaptive) == 4 &&
-      set_mixture(m, x))
+      wish_mixture(m, x))
     return;
   if (said) fprintf(stderr, "FUZZTUI_TEXT=%s is not understood\n", said);
-  set_mixture(m, usual);
+  wish_mixture(m, usual);
 }
 
 void *afl_custom_init(void *afl, unsigned seed) {
   (void)afl;
   mutator *m = calloc(1, sizeof *m);
-  if (!m) m = &spare;
+  if (!m) {
+    fputs("fuzztui: no memory for a mutator\n", stderr);
+    _exit(1);
+  }
   m->rng.state = seed;
+  m->trouble = "";
   memcpy(m->block.magic, FT_BLOCK_MAGIC, sizeof m->block.magic);
   m->block.arms = FT_ARMS;
   m->block_path = path_of("FUZZTUI_TEXT_BLOCK");
@@ -390,11 +432,12 @@ void *afl_custom_init(void *afl, unsigned seed) {
     free(m->control.path);
     m->control.path = NULL;
   }
-  const char *sha1 = getenv("AFL_SHA1_FILENAMES"), *names = getenv("FUZZTUI_TEXT_WITHOUT");
+  const char *only, *sha1 = getenv("AFL_SHA1_FILENAMES"), *names = getenv("FUZZTUI_TEXT_WITHOUT");
   const char *dictionaries = getenv("FUZZTUI_TEXT_TOKENS"), *pool = getenv("FUZZTUI_TEXT_POOL");
   m->sha1_names = sha1 && *sha1;
+  m->alone = (only = getenv("AFL_CUSTOM_MUTATOR_ONLY")) && *only;
   if (pool && *pool) m->pool = ft_pool_open(pool);
-  m->without[FT_TEMPLATE] = !m->pool;
+  m->without[FT_TEMPLATE] = m->without[FT_FRAGMENT] = !m->pool;
   if (names) leave_out(m, names);
   if (dictionaries) read_tokens(&m->tokens, dictionaries);
   if (!take_over(m)) begin(m);
@@ -420,7 +463,7 @@ void afl_custom_deinit(void *data) {
   free(m->tokens.bytes);
   free(m->tokens.at);
   free(m->input.at);
-  if (m != &spare) free(m);
+  free(m);
 }
 
 /* Afl-fuzz turns to another entry. Before it mutates that it may trim it, or compare it with
@@ -429,6 +472,7 @@ uint8_t afl_custom_queue_get(void *data, const uint8_t *filename) {
   (void)filename;
   mutator *m = data;
   settle(m);
+  tick(m); /* also while it trims and compares, for minutes perhaps */
   m->known = 0;
   return 1;
 }
@@ -486,12 +530,15 @@ const char *afl_custom_describe(void *data, size_t most) {
   return m->words;
 }
 
-/* Into the queue comes what was described just now, if it is ours; with names that are hashes
-   nobody asks for a description. */
+/* Into the queue comes what was described just now, if it is ours: another mutator, or afl-fuzz
+   itself, may have made it meanwhile. With names that are hashes nobody asks for a description. */
 uint8_t afl_custom_queue_new_entry(void *data, const uint8_t *fresh, const uint8_t *old) {
-  (void)fresh, (void)old;
+  (void)old;
   mutator *m = data;
-  if (!m->described && !m->sha1_names) return 0;
+  if (m->sha1_names ? !m->alone : !m->described || !strstr((const char *)fresh, m->words)) {
+    settle(m);
+    return 0;
+  }
   for (int i = 0; i < m->stacked; i++) {
     m->block.arm[m->stack[i]].found++;
     m->block.arm[m->stack[i]].window_found++;

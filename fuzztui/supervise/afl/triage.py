@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
+from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import State
 from fuzztui.supervise.afl.bench import bench, sweep_benches
 from fuzztui.supervise.afl.examine import (
@@ -68,7 +69,9 @@ class Triage:
         self._subjects: dict[str, Subject] = {}
 
     def saw(self, event: FindingSaved) -> None:
-        """A finding was saved: it will be described."""
+        """A finding was saved: it will be described, unless the oracle does that."""
+        if event.instance == ORACLE:
+            return
         key = (event.instance, event.file)
         if key not in self._known:
             self._known.add(key)

@@ -15,7 +15,6 @@ from pathlib import Path
 from fuzztui.campaign import Campaign
 from fuzztui.model.first import AT_WORK
 from fuzztui.model.state import State
-from fuzztui.supervise.addseed import ADDED
 from fuzztui.supervise.first.batch import Batch, Unrunnable
 from fuzztui.supervise.first.ground import Ground
 from fuzztui.supervise.first.handover import Handed, Handover, handed_by
@@ -30,6 +29,7 @@ from fuzztui.supervise.first.prune import (
     prune,
     put_aside,
 )
+from fuzztui.supervise.names import ADDED
 from fuzztui.supervise.rundir import RunDir
 
 __all__ = ["Corpora", "Harvest", "slot_number", "slots_of"]

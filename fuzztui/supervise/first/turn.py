@@ -131,7 +131,7 @@ class Turn:
 
     def tidy(self, built: Path) -> None:
         """Remove what the turn needs no more; blocking. What it found stays."""
-        for directory in (built, self._cwd):
+        for directory in (built, self._home.cwd):
             shutil.rmtree(directory, ignore_errors=True)
         for name in self._names:
             with contextlib.suppress(OSError):
@@ -235,15 +235,11 @@ class Turn:
     def _dwelling(self) -> list[tuple[str, Path]]:
         return dwelling(self._home, self._slot)
 
-    @property
-    def _cwd(self) -> Path:
-        return self._home.turn / "cwd"
-
     def _lives(self) -> list[Life]:
         """The instances of the turn: the campaign's options, on the mutant."""
         target = self._ground.target(self._command) if self._command else self._part.target
         if self._campaign.mutants["cwd"] == "private":
-            target = {**target, "cwd": str(self._cwd)}
+            target = {**target, "cwd": str(self._home.cwd)}
         trials = int(self._allowance.share()) if self._allowance.in_trials else 0
         part = replace(self._part, target=target, budget_trials=trials)
         known = self._desk.state.instances
@@ -268,7 +264,7 @@ class Turn:
         while True:
             ends = asyncio.ensure_future(self._end_in_time(lives))
             try:
-                await asyncio.to_thread(self._cwd.mkdir, 0o700, parents=True, exist_ok=True)
+                await asyncio.to_thread(self._home.cwd.mkdir, 0o700, parents=True, exist_ok=True)
                 await self._desk.live(lives, self._home, self._key)
                 return
             except OSError as e:  # a full disk

@@ -28,8 +28,9 @@ from fuzztui.wire.events import (
     Stats,
 )
 from fuzztui.wire.signals import signal_signature, signal_title
+from fuzztui.wire.text import ago
 
-__all__ = ["STOPPED", "Instance", "ago", "with_signal"]
+__all__ = ["STOPPED", "Instance", "with_signal"]
 
 STALE_S = 180.0
 """AFL rewrites a file every minute at least: figures of a living one are not older."""
@@ -302,11 +303,3 @@ def _size(path: str) -> int:
         return os.lstat(path).st_size
     except (OSError, ValueError):
         return -1
-
-
-def ago(seconds: float) -> str:
-    """``12 s``, ``5 min``, ``3 h``, ``4 days``."""
-    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{max(0, seconds):.0f} s"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from fuzztui.supervise.addseed import ADDED
-from fuzztui.supervise.names import parse_name
+from fuzztui.supervise.names import ADDED, parse_name
 
 __all__ = ["Place", "TreeError", "Trees", "is_instance"]
 

@@ -16,10 +16,11 @@ import fuzztui
 from fuzztui.log.writer import LogWriter
 from fuzztui.supervise.foreign.entries import Queue
 from fuzztui.supervise.foreign.history import Times, began, ended, history
-from fuzztui.supervise.foreign.instance import STOPPED, Instance, ago
+from fuzztui.supervise.foreign.instance import STOPPED, Instance
 from fuzztui.supervise.foreign.trees import Place, Trees
 from fuzztui.supervise.watch import Watcher
 from fuzztui.wire.events import CampaignEnded, CampaignStarted, CampaignState, Event, Message, Stats
+from fuzztui.wire.text import ago
 
 __all__ = ["ForeignWatch", "campaign_started", "campaign_state"]
 

@@ -1,9 +1,13 @@
 """Parsing what the queues get, in a process of its own: it keeps the pool of fragments fresh.
 
-``python -P -m fuzztui.supervise.text.harvest RUN LANGUAGE [TEMPLATE...]`` looks into
-``RUN/out/*/queue`` once a second, parses each new entry once, and writes the pool file
-(:mod:`fuzztui.engines.text.poolfile`) when there is something new. It has the lowest claim to the
+``python -P -m fuzztui.supervise.text.harvest RUN LANGUAGE [TEMPLATE...]`` looks into the queues
+once a second, those of the target (``RUN/out/*/queue``) and of the mutants' turns that are under
+way. It parses each new content once, and writes the pool file
+(:mod:`fuzztui.engines.text.poolfile`) when there is something new. LANGUAGE is "" where there are
+templates of comby's only. It has the lowest claim to the
 processor, prints JSON lines (``{"figures"}``, ``{"problem"}``) and ends with its parent.
+
+A mutant's turn begins with what others have found: the one pool knows most of it already.
 
 A grammar is foreign code that meets hostile text: an entry that kills it, or that it does not
 come to an end with, is written down before and left out by the next process.
@@ -13,31 +17,24 @@ from __future__ import annotations
 
 import contextlib
 import json
-import mmap
 import os
-import re
 import resource
 import signal
-import stat
-import struct
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.core.regular import read_regular
 from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, key_of
 from fuzztui.engines.text.syntax import MOST_INPUT, Syntax, SyntaxUnavailable
-from fuzztui.supervise.files import replace_text
+from fuzztui.supervise.died import Journal
+from fuzztui.supervise.helper import CANNOT
+from fuzztui.supervise.queues import Queues
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.supervise.scan import Listing
 
-__all__ = ["CANNOT", "Harvest", "Journal"]
-
-CANNOT: Final = 3
-"""Exit status where another try would not help."""
+__all__ = ["Harvest"]
 
 EVERY_S: Final = 1.0
 WRITE_S: Final = 2.0
@@ -48,8 +45,6 @@ WRITE_SHARE: Final = 0.05
 
 AT_ONCE: Final = 200
 """Entries of one queue between two looks at all of them."""
-AGAIN: Final = 1000
-"""Known files of a queue that are looked at again each time: AFL++ trims entries in place."""
 
 PARSE_S: Final = 10.0
 """Of the processor's time, for one entry of at most 256 KiB."""
@@ -57,93 +52,6 @@ MEMORY: Final = 2 << 30
 NICE: Final = 10
 MATCHLESS: Final = 200
 """Entries without a match, after which a template is told of."""
-
-_MOST_DEATHS: Final = 10_000
-_KEY: Final = struct.Struct("<Q")
-_DEATHS: Final = re.compile(rb"^([0-9a-f]{16}) ([1-9])$", re.MULTILINE)
-
-
-class Journal:
-    """Which entry is being parsed, and which ones this has not survived, by their keys.
-
-    One that was under way twice when the process died is refused; once may be chance, as when the
-    campaign is ended.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        """Raises OSError."""
-        self._file = directory / "harvest.died"
-        text = read_regular(self._file, 19 * _MOST_DEATHS) or b""
-        self._deaths = {int(key, 16): int(n) for key, n in _DEATHS.findall(text)}
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(directory / "harvest.parsing", flags, 0o600)
-        try:
-            os.ftruncate(fd, _KEY.size)
-            self._now = mmap.mmap(fd, _KEY.size)
-        finally:
-            os.close(fd)
-        if killer := _KEY.unpack_from(self._now)[0]:
-            self._deaths[killer] = min(9, self._deaths.get(killer, 0) + 1)
-            lines = [f"{key:016x} {n}\n" for key, n in self._deaths.items()]
-            with contextlib.suppress(OSError):
-                replace_text(self._file, "".join(lines[-_MOST_DEATHS:]))
-            _KEY.pack_into(self._now, 0, 0)
-
-    @property
-    def refused(self) -> set[int]:
-        """Not to be parsed any more."""
-        return {key for key, n in self._deaths.items() if n > 1}
-
-    @contextlib.contextmanager
-    def parsing(self, key: int) -> Iterator[None]:
-        """It is done in here, and SIGPROF kills us if that takes too long."""
-        _KEY.pack_into(self._now, 0, key)
-        signal.setitimer(signal.ITIMER_PROF, PARSE_S)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            _KEY.pack_into(self._now, 0, 0)
-
-
-class _Queue:
-    """One queue directory: its entries, each told once and again when its file is another one."""
-
-    def __init__(self, path: Path) -> None:
-        self._files: dict[str, tuple[int, int]] = {}
-        self._known = set[str]()
-        self._listing = Listing(path, self._known)
-        self._path = path
-        self._names: list[str] = []
-
-    @property
-    def behind(self) -> bool:
-        return self._listing.behind
-
-    def entries(self) -> Iterator[bytes]:
-        self._listing.check()
-        for find in self._listing.look(AT_ONCE):
-            yield from self._entry(find.name)
-        if not self._names:
-            self._names = list(self._files)
-        for name in self._names[-AGAIN:]:
-            yield from self._entry(name)
-        del self._names[-AGAIN:]
-
-    def _entry(self, name: str) -> Iterator[bytes]:
-        path = self._path / name
-        try:
-            status = path.lstat()
-        except OSError:
-            return  # trimming unlinks and makes it again
-        seen = status.st_mtime_ns, status.st_size
-        if self._files.get(name) == seen:
-            return
-        self._files[name] = seen
-        if not stat.S_ISREG(status.st_mode):
-            return
-        if status.st_size <= MOST_INPUT and (data := read_regular(path, MOST_INPUT + 1)):
-            yield data
 
 
 class Harvest:
@@ -158,60 +66,73 @@ class Harvest:
     ) -> None:
         """Makes the pool anew, as language and templates may be others now. Raises OSError."""
         self._home, self._syntax, self._say, self._monotonic = home, syntax, say, monotonic
-        self._journal = Journal(home.supervisor)
+        self._journal = Journal(home.supervisor, "harvest", PARSE_S)
         self._refused = self._journal.refused
-        self._queues: dict[str, _Queue] = {}
+        self._queues: dict[str, Queues] = {}
+        """Of the target, and of each turn by its slot: what those find is wanted for a while."""
         self.fragments = Fragments()
-        self._done = set[int]()
+        self._barren = set[int]()
+        """Contents in which there is nothing to splice."""
         self._parsed = 0
         self._written = False
         self._dirty = False
         self._write_at = monotonic() + CATCH_UP_S
         """The pool of before is better than the beginning of this one."""
-        for template, why in syntax.problems.items():
-            say("problem", f"text.templates: {template!r} is left out: {why}")
+        self._problems = 0
+        self._tell()
         if n := len(self._refused):
             say("problem", f"entries that the parser did not survive are left out: {n}")
 
     def look(self) -> bool:
         """Parse what is new, and write the pool if it is time to. True: there is more to do now."""
-        with contextlib.suppress(OSError):
-            names = os.listdir(self._home.out)  # noqa: PTH208 - names only
-            for name in names:
-                path = self._home.out / name / "queue"
-                if not name.startswith(".") and name not in self._queues and path.is_dir():
-                    self._queues[name] = _Queue(path)
-        for queue in self._queues.values():
-            for data in queue.entries():
-                self.take(data)
-            self._write()
-        behind = any(queue.behind for queue in self._queues.values())
+        self._queues = {
+            home.slot: self._queues.get(home.slot) or Queues(home.out, MOST_INPUT)
+            for home in (self._home, *self._home.turns())
+        }
+        for slot, queues in self._queues.items():
+            for queue in queues.look():
+                for found in queue.entries(AT_ONCE):
+                    self.take(found.data, passing=bool(slot))
+                self._write()
+        behind = any(queues.behind for queues in self._queues.values())
         if not behind and not self._written:
             self._write_at = 0.0
             self._write()
         return behind
 
-    def take(self, data: bytes) -> None:
-        """An entry, parsed if its content is new."""
+    def take(self, data: bytes, *, passing: bool = False) -> None:
+        """An entry, parsed if its content is new. ``passing``: of a turn, not of the target."""
         key = key_of(data)
-        if key in self._done or key in self._refused:
+        if key in self._barren or key in self._refused:
             return
-        self._done.add(key)
-        with self._journal.parsing(key):
+        if key in self.fragments:
+            self.fragments.keep(key, passing=passing)
+            return
+        with self._journal.at(key):
             spans = self._syntax.spans(data)
         self._parsed += 1
         if spans:
-            self.fragments.add(data, spans)
+            self.fragments.add(data, spans, passing=passing)
             self._dirty = True
+        else:
+            self._barren.add(key)
+        self._tell()
         if self._parsed == MATCHLESS:
             for template, n in self._syntax.matches.items():
                 if not n:
                     words = f"matches nothing in {MATCHLESS} entries"
                     self._say("problem", f"text.templates: {template!r} {words}")
 
+    def _tell(self) -> None:
+        """Which templates are left out since it was asked last."""
+        for template, why in [*self._syntax.problems.items()][self._problems :]:
+            self._say("problem", f"text.templates: {template!r} is left out: {why}")
+        self._problems = len(self._syntax.problems)
+
     def _write(self) -> None:
         begun = self._monotonic()
-        if not self._dirty or begun < self._write_at:
+        lost = self._written and not self._home.pool.exists()
+        if not (self._dirty or lost) or begun < self._write_at:
             return
         pool = self.fragments.pool
         try:

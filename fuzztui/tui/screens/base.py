@@ -39,13 +39,13 @@ class CampaignScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        cls.BINDINGS = [b for scope in (cls.TAB, *cls.SCOPES) for b in bindings(scope)]
+        cls.BINDINGS = [b for scope in (cls.TAB, *cls.SCOPES, "sorting") for b in bindings(scope)]
         super().__init_subclass__(**kwargs)
 
     @classmethod
     def scopes(cls) -> tuple[str, ...]:
         """All scopes whose keys work on this screen."""
-        return (cls.TAB, *cls.SCOPES, "table", "app")
+        return (cls.TAB, *cls.SCOPES, "table", "sorting", "app")
 
     @property
     def host(self) -> Host:
@@ -69,12 +69,14 @@ class CampaignScreen(Screen[None]):
     def on_mount(self) -> None:
         """Lay out for the terminal's size at once: Textual would do it after the first paint."""
         width, height = self.app.size
+        wanted: list[str] = []
         for size, breakpoints in (
             (width, self.app.HORIZONTAL_BREAKPOINTS or []),
             (height, self.app.VERTICAL_BREAKPOINTS or []),
         ):
             reached = [name for least, name in sorted(breakpoints) if size >= least]
-            self.add_class(*reached[-1:])
+            wanted += reached[-1:]
+        self.add_class(*wanted)  # at once: each change of classes has all widgets styled again
 
     def body(self) -> Iterable[Widget]:
         """The widgets between header and footer."""

@@ -14,7 +14,7 @@ from fuzztui.model.state import Changes
 from fuzztui.tui import detail, figures
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.background import in_thread
-from fuzztui.tui.describe import KINDS, describe
+from fuzztui.tui.describe import KINDS, MUTANTS, describe
 from fuzztui.tui.logsource import LogSource, Query
 from fuzztui.tui.screens.listing import ListingScreen
 from fuzztui.tui.widgets.canvas import Line
@@ -24,7 +24,7 @@ from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.events import Record
 
 GROUPS = ("events", *KINDS, "")
-"""What ``f`` goes through: all but figures, each class, everything."""
+"""What ``f`` goes through: all but figures, each class, everything; mutants where there are any."""
 
 BREATH_S = 0.01
 """Pause between two chunks of a scan: the screen comes first."""
@@ -130,7 +130,10 @@ class LogScreen(ListingScreen[Record, None]):
     def do_log_kind(self) -> None:
         """The next class of events."""
         query = self.source.query
-        group = GROUPS[(GROUPS.index(query.group) + 1) % len(GROUPS)]
+        state = self.campaign
+        groups = [g for g in GROUPS if g != MUTANTS or state.mutants or state.stage]
+        at = groups.index(query.group) + 1 if query.group in groups else 0
+        group = groups[at % len(groups)]
         self._ask(replace(query, group=group))
 
     def do_log_instance(self) -> None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from operator import is_
 
 from textual.geometry import Size
 from textual.timer import Timer
 from textual.widget import Widget
 
-from fuzztui.model.operators import Arm, arms, pending_mixtures
+from fuzztui.model.operators import (
+    Arm,
+    Setting,
+    arms,
+    changed,
+    mean_of,
+    pending_mixtures,
+    settings,
+)
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Entry, Finding
 from fuzztui.tui import shell
@@ -23,6 +32,7 @@ from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.mixturestrip import MixtureStrip
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.events import OperatorFigures
 from fuzztui.wire.mixture import Mixture, moved
 
 SETTLE_S = 0.4
@@ -56,11 +66,11 @@ class OperatorsScreen(ListingScreen[Arm, None]):
     def __init__(self) -> None:
         super().__init__()
         self._arms: dict[str, Arm] = {}
-        self._figures: tuple[int, ...] = ()
+        self._figures: list[OperatorFigures] = []
         """Which figures the rows are of."""
         self._finds: dict[str, deque[str]] = {}
         """The keys of the latest finds by arm."""
-        self._wish: SetMixture | None = None
+        self._wish: list[SetMixture] = []
         """What was asked for here, until the log says so."""
         self._known: frozenset[str] | None = None
         """The commands that there were when the wish was sent; None before it is."""
@@ -76,6 +86,7 @@ class OperatorsScreen(ListingScreen[Arm, None]):
         every = columns()
         table: BigTable[Arm] = BigTable(every, empty="no operators")
         table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
+        table.rests = True  # on what pays best, whatever that is
         return table
 
     # -------------------------------------------------------------- changes
@@ -86,8 +97,9 @@ class OperatorsScreen(ListingScreen[Arm, None]):
         self._note_finds(changes)
         if changes.reset or changes.commands:
             self._heard()
-        figures = tuple(map(id, state.operators.values()))
-        if changes.reset or figures != self._figures:
+        figures = list(state.operators.values())
+        same = len(figures) == len(self._figures) and all(map(is_, figures, self._figures))
+        if changes.reset or not same:
             self._figures = figures
             before, now = dict(self._arms), arms(state)
             self._arms.clear()
@@ -166,41 +178,40 @@ class OperatorsScreen(ListingScreen[Arm, None]):
             if instance.state not in ENDED and (instance.capabilities or instance.engine):
                 able = (able or set()) | set(instance.capabilities)
                 unable |= instance.unable
-        mixture, adaptive = self._wanted()
+        wanted = self._wanted()
         return Situation(
             row=self.table.current is not None,
             capabilities=None if able is None else frozenset(able),
             unable={name: why for name, why in unable.items() if name not in (able or ())},
-            mixture=mixture,
-            adaptive=adaptive,
+            mixture=mean_of(wanted.values()) if wanted else None,
+            adaptive=_adaptive(wanted),
         )
 
-    def _asked(self) -> tuple[SetMixture | None, str]:
-        """What is asked for and not answered yet, and by whom."""
-        if self._wish is not None:
-            return self._wish, "" if self._known is None else "sent…"
+    def _asked(self) -> str:
+        """What becomes of what is asked for and not answered yet; "" if nothing is."""
+        if self._wish:
+            return "to be sent" if self._known is None else "sent…"
         waiting = pending_mixtures(self.campaign)
         if not waiting:
-            return None, ""
+            return ""
         status, command = waiting[-1]
         whom = command.instance or "the engines"
-        return command, f"asked by {status.by or 'somebody'}, {whom} will answer…"
+        return f"asked by {status.by or 'somebody'}, {whom} will answer…"
 
-    def _wanted(self) -> tuple[Mixture | None, bool]:
-        """The mixture when all that was asked for is done."""
-        asked, _ = self._asked()
-        if asked is not None:
-            return asked.mixture, asked.adaptive
-        blend = self.host.status.blend
-        return (None, False) if blend is None else (blend.mixture, blend.adaptive)
+    def _wanted(self) -> dict[str, Setting]:
+        """What each instance mixes when all that was asked for is done."""
+        waiting = [command for _, command in pending_mixtures(self.campaign)]
+        return settings(self.campaign, wanted=[*waiting, *self._wish])
 
     def _show_asked(self) -> None:
-        self.query_one(MixtureStrip).ask(*self._asked())
+        who, wanted = self._asked(), self._wanted()
+        asked = SetMixture(*mean_of(wanted.values()), _adaptive(wanted)) if who and wanted else None
+        self.query_one(MixtureStrip).ask(asked, who)
 
     def _heard(self) -> None:
         """The log may have what was sent: from there on it says what becomes of it."""
         known = self._known
-        if known is not None and any(
+        if known is not None and len(self._wish) <= sum(
             status.command.get("c") == SetMixture.name
             for id, status in list(self.campaign.commands.items())
             if id not in known
@@ -211,9 +222,12 @@ class OperatorsScreen(ListingScreen[Arm, None]):
     def _forget(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._wish = self._known = self._timer = None
+        self._wish, self._known, self._timer = [], None, None
 
-    def _ask(self, wish: SetMixture, after: float = SETTLE_S) -> None:
+    def _ask(
+        self, to: Callable[[Mixture], Mixture], *, adaptive: bool = False, after: float = SETTLE_S
+    ) -> None:
+        wish = changed(self._wanted(), to, adaptive=adaptive)
         self._forget()
         self._wish = wish
         self._timer = self.set_timer(after, self._send)
@@ -221,11 +235,13 @@ class OperatorsScreen(ListingScreen[Arm, None]):
         self.host.refresh_footer()
 
     def _send(self) -> None:
-        if (wish := self._wish) is None:
+        if not self._wish:
             return
         self._known = frozenset(list(self.campaign.commands))
         self._timer = self.set_timer(ECHO_S, self._not_heard)
-        self.host.steer(wish, "mixture adaptive" if wish.adaptive else "mixture")
+        for wish in self._wish:
+            whose = f" of {wish.instance}" if wish.instance else ""
+            self.host.steer(wish, f"mixture{' adaptive' * wish.adaptive}{whose}")
         self._show_asked()
 
     def _not_heard(self) -> None:
@@ -234,9 +250,7 @@ class OperatorsScreen(ListingScreen[Arm, None]):
         self.host.refresh_footer()
 
     def _move(self, boundary: int, by: int) -> None:
-        mixture, _ = self._wanted()
-        if mixture is not None:
-            self._ask(SetMixture(*moved(mixture, boundary, by)))
+        self._ask(lambda now: moved(now, boundary, by))
 
     def do_mixture_text(self) -> None:
         """From havoc to text."""
@@ -256,6 +270,10 @@ class OperatorsScreen(ListingScreen[Arm, None]):
 
     def do_mixture_adaptive(self) -> None:
         """Let it adapt, or hold it where it is."""
-        mixture, adaptive = self._wanted()
-        if mixture is not None:
-            self._ask(SetMixture(*mixture, adaptive=not adaptive), 0.01)
+        adaptive = not _adaptive(self._wanted())
+        self._ask(lambda now: now, adaptive=adaptive, after=0.01)
+
+
+def _adaptive(each: dict[str, Setting]) -> bool:
+    """Whether any of them is."""
+    return any(setting.adaptive for setting in each.values())

@@ -8,7 +8,7 @@ from textual import on
 from textual.containers import Grid
 from textual.widget import Widget
 
-from fuzztui.model.first import HANDED
+from fuzztui.model.oracle import FUZZLESS
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Changes, Instance, State
 from fuzztui.tui import figures
@@ -190,17 +190,20 @@ class OverviewScreen(CampaignScreen):
 
     def _lay_out(self, state: State) -> None:
         """Where there are mutants, kills take the place of the chart that says least."""
-        self.set_class(state.engine == AFL, "-afl")
+        before = self.classes
+        self.set_class(state.engine == AFL, "-afl", update=False)
         first = bool(state.stage)  # there the target's own curves say more
-        self.set_class(first, "-first")
+        self.set_class(first, "-first", update=False)
         laid_out = self.has_class("-mutants"), self.has_class("-stage1")
         # While only mutants are fuzzed nobody tells what the target covers.
         wanted = bool(state.mutants) and not first, state.stage == "mutants"
         if laid_out != wanted:
-            self.set_class(wanted[0], "-mutants")
-            self.set_class(wanted[1], "-stage1")
+            self.set_class(wanted[0], "-mutants", update=False)
+            self.set_class(wanted[1], "-stage1", update=False)
             # The charts that come into view have no data yet.
             self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
+        if self.classes != before:
+            self.update_node_styles()  # of all widgets: once
 
     def _fit_instances(self, state: State) -> None:
         many = len(self.instances.rows)
@@ -240,7 +243,7 @@ class OverviewScreen(CampaignScreen):
     def describe_row(self) -> Situation:
         """The instance under the cursor."""
         instance = self.instances.current
-        if instance is not None and instance.id == HANDED:
+        if instance is not None and instance.id in FUZZLESS:
             return Situation(row=True)  # there is nobody to steer
         return over(instance)
 

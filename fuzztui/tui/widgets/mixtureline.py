@@ -30,5 +30,7 @@ class MixtureLine(StatusCanvas):
             line.append(Span(" · " if i else "", "muted"))
             line.append(Span(f"{name} ", SIGNS[name][1]))
             line.append(Span(percentage(part), "bold"))
-        line += [Span(" "), mode_word(blend), Span("  ")] if blend.adaptive else [Span("   ")]
+            line.append(Span(blend.did(name), "pending"))
+        told = blend.adaptive or blend.each
+        line += [Span(" "), mode_word(blend), Span("  ")] if told else [Span("   ")]
         return [[*line, *best_spans(blend.best, width - width_of(line) - 1)]]

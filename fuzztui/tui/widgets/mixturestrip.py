@@ -17,6 +17,12 @@ from fuzztui.wire.text import several
 KEYS = (" < > ", " [ ] ")
 """What moves the boundaries, between the names of what is beside them."""
 
+LEGEND = "  ( ) too little to tell "
+"""Of the rates in brackets in the table below."""
+
+WIDE = 100
+"""Cells from which on there is room for that."""
+
 
 class MixtureStrip(StatusCanvas):
     """Three lines; in one there is room for the bar only. Nothing without operators."""
@@ -39,13 +45,25 @@ class MixtureStrip(StatusCanvas):
         blend = self._status.blend
         if blend is None:
             return []
+        if height == 1:
+            return [_only(blend, self._asked, width)]
         bar: Line = [Span(" "), *mixture_bar(blend.mixture, width - 2)]
         status = self._status
         keys = status.mode == "live" and not (status.over or status.watched or blend.adaptive)
         legend = _legend(blend, width, KEYS if keys else ("   ", "   "))
         if self._asked is not None:
             return [bar, legend, _asked(self._asked, self._who, width)]
+        if blend.each:
+            return [bar, legend, [Span(f" {plain(blend.each, max(0, width - 2))}", "pending")]]
         return [bar, legend, pays_line(blend, width)]
+
+
+def _only(blend: Blend, asked: SetMixture | None, width: int) -> Line:
+    """All in one line: the bar, and how it is kept."""
+    words = [Span(" "), mode_word(blend)]
+    if asked is not None:
+        words.append(Span(" → adaptive" if asked.adaptive else " → fixed", "bold pending"))
+    return [Span(" "), *mixture_bar(blend.mixture, width - 2 - width_of(words)), *words]
 
 
 def _legend(blend: Blend, width: int, between: Sequence[str]) -> Line:
@@ -54,6 +72,7 @@ def _legend(blend: Blend, width: int, between: Sequence[str]) -> Line:
     for i, (name, part) in enumerate(zip(CLASSES, blend.mixture, strict=True)):
         fill, style = SIGNS[name]
         left += [Span(f"{fill} ", style), Span(f"{name} {percentage(part)}", "bold")]
+        left.append(Span(blend.did(name), "pending"))
         if i < len(between):
             left.append(Span(between[i], "primary"))
     for right in (mode_words(blend), [mode_word(blend)]):
@@ -63,12 +82,16 @@ def _legend(blend: Blend, width: int, between: Sequence[str]) -> Line:
 
 
 def mode_word(blend: Blend) -> Span:
-    """Adaptive, or fixed."""
+    """Adaptive, or fixed, or not the same everywhere."""
+    if blend.each:
+        return Span(f"mean of {blend.instances}", "bold pending")
     return Span("adaptive", "bold promoted") if blend.adaptive else Span("fixed", "bold")
 
 
 def mode_words(blend: Blend) -> list[Span]:
     """Fixed or adaptive, since when, and who wanted that."""
+    if blend.each:
+        return [Span(f" mean of {several(blend.instances, 'instance')}:", "bold pending")]
     spans = [Span(" "), mode_word(blend)]
     if blend.t >= 0:
         by = f" by {plain(blend.by, 40)}" if blend.by else ""
@@ -92,15 +115,17 @@ def _asked(asked: SetMixture, who: str, width: int) -> Line:
 def pays_line(blend: Blend, width: int) -> Line:
     """How many trials, and which arms pay best."""
     line = [Span(f" {figures.count(blend.trials)} trials   ", "muted")]
-    return [*line, *best_spans(blend.best, width - width_of(line))]
+    legend = [Span(LEGEND if width >= WIDE else "", "muted")]
+    line += best_spans(blend.best, width - width_of(line) - width_of(legend))
+    return spread(line, legend, width)
 
 
 def best_spans(best: Sequence[Arm], room: int) -> list[Span]:
     """The arms that pay best, as many as there is room for: finds of applications."""
     if not best:
-        return [Span("nothing found yet", "muted")]
+        return [Span("too little found yet to tell what pays", "muted")]
     for of in (True, False):
-        spans = [Span("best ", "muted")]
+        spans = [Span("pays best ", "muted")]
         for n, arm in enumerate(best):
             words = [
                 Span(", " if n else "", "muted"),

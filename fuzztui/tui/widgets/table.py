@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -44,7 +45,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     """
 
     ALLOW_SELECT = False
-    BINDINGS = bindings("table")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("table"), *bindings("sorting")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "bigtable--header",
         "bigtable--cursor",
@@ -328,7 +329,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         key = self.source.key(index)
         if key == self.cursor:
             base = self.get_component_rich_style("bigtable--cursor")
-            return self._row_strip(key, base).crop_extend(x, x + width, base)
+            return self._cut(self._row_strip(key, base), x, width, base)
         strip = self._strips.get(key)
         if strip is None:
             strip = self._row_strip(key, self.rich_style)
@@ -337,8 +338,16 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             if self.source.row(key) is not None:
                 self._strips[key] = strip
         if x or strip.cell_length != width:
-            return strip.crop_extend(x, x + width, self.rich_style)
+            return self._cut(strip, x, width, self.rich_style)
         return strip
+
+    def _cut(self, strip: Strip, x: int, width: int, base: Style) -> Strip:
+        """What is in view; a text that ends at the edge must not be taken for the whole of it."""
+        seen = strip.crop_extend(x, x + width, base)
+        edge = strip.crop(x + width - 1, x + width + 1).text
+        if len(edge) == 2 and not any(map(str.isspace, edge)):
+            return Strip([*seen.crop(0, width - 1), Segment("…", base)])
+        return seen
 
     def _row_strip(self, key: str, base: Style) -> Strip:
         row = self.source.row(key)
@@ -453,6 +462,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.scroll_to(x=self.scroll_offset.x + 8, animate=False)
 
     def do_table_select(self) -> None:  # noqa: D102
+        self._moved = True  # somebody looks at that row
         if self.cursor is not None:
             self.post_message(self.Selected(self, self.cursor))
 

@@ -1,0 +1,40 @@
+"""Edits of an input: what a template changes in it, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from fuzztui.engines.text.alike import common_head, common_tail
+
+__all__ = ["MOST_EDITS", "MOST_SPAN", "Edit", "spread", "trimmed"]
+
+MOST_SPAN: Final = 4096
+MOST_EDITS: Final = 64
+
+_Item = TypeVar("_Item")
+
+Edit = tuple[int, int, bytes]
+"""What stands from ``begin`` to ``end`` becomes these bytes."""
+
+
+def trimmed(data: bytes, start: int, end: int, made: bytes) -> Edit | None:
+    """The edit without what stays the same at both ends; None if nothing changes, or too much.
+
+    "if ($A) $B ==> while ($A) $B" then changes a word, wherever else the statement was changed.
+    """
+    old = data[start:end]
+    if old == made:
+        return None
+    most = min(len(old), len(made))
+    head = common_head(old, 0, made, 0, most)
+    tail = common_tail(old, len(old), made, len(made), most - head)
+    new = made[head : len(made) - tail]
+    return (start + head, end - tail, new) if len(new) <= MOST_SPAN else None
+
+
+def spread(all_: Sequence[_Item], most: int) -> tuple[_Item, ...]:
+    """At most so many of them, evenly spread."""
+    if len(all_) <= most:
+        return tuple(all_)
+    return tuple(all_[i * len(all_) // most] for i in range(most))

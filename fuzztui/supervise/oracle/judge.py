@@ -1,0 +1,187 @@
+"""What the answers of commands mean: whether they are a bug, its cause, and words for people.
+
+A cause is what findings that are so for the same reason have in common: numbers, names of files and
+what is quoted are the input's and are left out of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final
+
+from fuzztui.campaign import Campaign
+from fuzztui.engines.core.alarm import without_numbers
+from fuzztui.engines.core.contrast import cut, from_difference
+from fuzztui.engines.core.rival import DIFFERS
+from fuzztui.supervise.afl.execute import Mark
+from fuzztui.supervise.oracle.ask import PATIENCE, Answer, Asked, asked_by
+from fuzztui.wire.text import visible
+
+__all__ = ["Judge", "Verdict", "differing", "suspicious"]
+
+_SHOWN: Final = 60
+_TITLE: Final = 150
+_REPORTED: Final = 2000
+_LONGEST_LINE: Final = 4096
+
+_COMPLAINT: Final = re.compile(r"error|fatal|assert|panic|fail|abort", re.IGNORECASE)
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`']*['`]|‘[^’]*’|“[^”]*”")
+_SIGN: Final = re.compile(r"(?<!\w)-(?=[0-9])")
+_FILE: Final = re.compile(r"[^\s:\"'()]*/[^\s:\"'()]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """That an input shows a bug. ``category`` and ``signature``: as of a finding."""
+
+    category: str
+    signature: str
+    title: str
+    same: object = None
+    """Equal for those that are the same difference, seen again."""
+
+
+def suspicious(pattern: re.Pattern[str], answer: Answer) -> Verdict | None:
+    """Whether a command printed what only a bug makes it print."""
+    for stream in (answer.err, answer.out):
+        text = stream.decode(errors="replace")
+        if found := pattern.search(text):
+            start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
+            line = " ".join(text[start : end if end >= 0 else None][:_LONGEST_LINE].split())
+            cause = without_numbers(found[0])
+            return Verdict("crash", f"message @ {visible(cause)}", cut(visible(line), _TITLE))
+    return None
+
+
+def differing(names: Sequence[str], ours: Answer, theirs: Answer) -> Verdict | None:
+    """Whether two commands do different things: one accepts, or both do and print other things."""
+    pair = ours, theirs
+    if ours.accepts != theirs.accepts:
+        parts = [f"{n} {cut(_words(a), _TITLE)}" for n, a in zip(names, pair, strict=True)]
+        cause = " / ".join(map(_cause, pair))
+        return _difference(cause, ", ".join(parts), (ours.how, theirs.how))
+    if not ours.accepts or ours.digest == theirs.digest:
+        return None
+    lines = _first_other_lines(ours.out, theirs.out)
+    a, b = from_difference(visible(lines[0]), visible(lines[1]), _SHOWN)
+    title = f"{names[0]} printed {a or 'nothing'}, {names[1]} {b or 'nothing'}"
+    if a == b:
+        title = f"{' and '.join(names)} printed what looks alike"
+    cause = " / ".join(_telling(line) or "nothing" for line in lines)
+    return _difference(f"output {cause}", title, (ours.digest, theirs.digest))
+
+
+def _words(answer: Answer) -> str:
+    """What an outcome is, in a line."""
+    if answer.accepts:
+        return "accepted it"
+    if answer.status is None:
+        return "did not come to an end"
+    if answer.status < 0:
+        how = answer.how
+    else:
+        how = f"refused it (exit status {answer.status})"
+    complaint = visible(_complaint(answer))
+    return f"{how}: {complaint}" if complaint else how
+
+
+def _report(name: str, line: str, answer: Answer) -> str:
+    """All that there is to say of one command; ``line``: what to type to have it run."""
+    lines = [f"{name} {cut(_words(answer), _TITLE)}", f"  {visible(line)}"]
+    for word, stream in (("stdout", answer.out), ("stderr", answer.err)):
+        if text := stream[: 2 * _REPORTED].decode(errors="replace").strip():
+            lines += [f"{word}:", cut(visible(text, lines=True), _REPORTED)]
+    return "\n".join(lines) + "\n"
+
+
+class Judge:
+    """The two commands and what is made of their answers."""
+
+    def __init__(self, asked: Sequence[Asked], message: str, mark: Mark | None = None) -> None:
+        """``message``: a regular expression, "" for none; ``mark``: as :func:`bench` has it."""
+        self.asked = asked
+        self.names = [command.name for command in asked]
+        self._message = re.compile(message) if message else None
+        self._mark = mark
+
+    @classmethod
+    def of(cls, campaign: Campaign, mark: Mark | None = None) -> Judge:
+        """That of a campaign. Raises :class:`SupervisorError`."""
+        return cls(asked_by(campaign), campaign.oracle["message"], mark)
+
+    @property
+    def question(self) -> str:
+        """What is asked: for another question all inputs are to be looked at again."""
+        message = self._message.pattern if self._message else ""
+        return json.dumps([message, *([*one.subject.command] for one in self.asked)])
+
+    async def ask(self, data: bytes, patience: float = 1) -> list[Answer]:
+        """The commands' answers. Raises :class:`SupervisorError`, OSError."""
+        return [await one.ask(data, self._mark, patience=patience) for one in self.asked]
+
+    def differing(self, answers: Sequence[Answer]) -> Verdict | None:
+        """Whether they do different things, if there are two."""
+        return differing(self.names, *answers) if len(answers) == 2 else None
+
+    async def verdicts(self, data: bytes) -> list[tuple[Verdict, list[Answer]]]:
+        """What bugs an input shows, with the answers that tell. A difference has held twice.
+
+        Raises :class:`SupervisorError`, OSError as :meth:`ask` does.
+        """
+        found: list[tuple[Verdict, list[Answer]]] = []
+        answers = await self.ask(data)
+        if self._message and (verdict := suspicious(self._message, answers[0])):
+            found.append((verdict, answers))
+        before = self.differing(answers)
+        for _ in range(2):  # with more time than before it may be another difference
+            if before is None:
+                break
+            answers = await self.ask(data, PATIENCE)
+            after = self.differing(answers)
+            if after and after.same == before.same:
+                found.append((after, answers))
+                break
+            before = after
+        return found
+
+    def report(self, answers: Sequence[Answer], file: Path) -> str:
+        """All that there is to say of answers for an input that is in ``file``."""
+        pairs = zip(self.asked, answers, strict=True)
+        return "\n".join(_report(one.name, one.line(file), answer) for one, answer in pairs)
+
+
+def _difference(cause: str, title: str, same: object) -> Verdict:
+    return Verdict(DIFFERS, f"{DIFFERS} @ {visible(cause)}", visible(title), same)
+
+
+def _cause(answer: Answer) -> str:
+    if answer.how != "refused":
+        return answer.how
+    return f"refused: {_telling(_complaint(answer))}"
+
+
+def _complaint(answer: Answer) -> str:
+    """The line that says what is wrong; a compiler may begin with where it is."""
+    for stream in (answer.err, answer.out):
+        lines = [line.strip() for line in stream.decode(errors="replace").splitlines()]
+        if said := [line[:_LONGEST_LINE] for line in lines if line]:
+            return next((line for line in said if _COMPLAINT.search(line)), said[0])
+    return ""
+
+
+def _telling(line: str) -> str:
+    return without_numbers(_SIGN.sub("", _FILE.sub("FILE", _QUOTED.sub("''", line))))
+
+
+def _first_other_lines(ours: bytes, theirs: bytes) -> tuple[str, str]:
+    """The first lines that are not the same; empty where only what was not kept is other."""
+    for pair in zip_longest(ours.split(b"\n"), theirs.split(b"\n")):
+        if pair[0] != pair[1]:
+            a, b = ((line or b"").decode(errors="backslashreplace") for line in pair)
+            return a[:_LONGEST_LINE], b[:_LONGEST_LINE]
+    return "", ""

@@ -1,0 +1,124 @@
+"""The oracle of a program, beside the real AFL++: a compiler of ours with two bugs in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from homes import eventually
+from supervised import Supervised
+
+from fuzztui.campaign import load, write_frozen
+from fuzztui.cli.findings import minimise, repro
+from fuzztui.cli.parser import parse
+from fuzztui.model.oracle import ORACLE
+from fuzztui.model.state import Finding, State
+from fuzztui.supervise.daemon import prepare_run, start
+from fuzztui.supervise.identity import marked
+from fuzztui.wire.commands import Minimise, Stop
+from fuzztui.wire.events import CampaignEnded, FindingSaved, Message
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
+]
+
+SAMPLE = Path(__file__).parents[2] / "sample_campaigns" / "oracle_calc.toml"
+
+
+class Calc(Supervised):
+    """The sample campaign."""
+
+    def freeze(self, *overrides: str, instances: int = 1) -> None:
+        output = f'campaign.output="{self.run}"'
+        prepare_run(self.run)
+        write_frozen(load(SAMPLE, [output, "campaign.budget=10m", *overrides]), self.run)
+
+
+@pytest.fixture
+def calc(tmp_path):
+    made = Calc(tmp_path, "afl")
+    yield made
+    made.clean_up()
+    assert not made.marked()
+
+
+def found(state: State) -> dict[str, Finding]:
+    return {row.category: row for row in state.findings.values() if row.signature and row.saved}
+
+
+@pytest.mark.timeout(500)
+def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
+    calc.start()
+    state = calc.until(lambda s: {"crash", "differs"} <= set(found(s)), 240)
+    bugs = found(state)
+    assert {row.instance for row in bugs.values()} == {ORACLE}
+    assert "internal error: cannot fold" in bugs["crash"].title
+    assert "calc -O1 printed" in bugs["differs"].title
+    assert "calc -O0" in bugs["differs"].detail
+    entry = state.entries[f"{bugs['crash'].sync}/{bugs['crash'].src[0]}"]
+    file = calc.run / "out" / ORACLE / bugs["crash"].file
+    assert file.read_bytes() == (calc.run / "out" / "main" / entry.file).read_bytes()
+    assert not list((calc.run / "out" / "main" / "crashes").glob("id:*")), "nothing crashes"
+
+    # Run again from a shell, while the campaign goes on; and made smaller by it.
+    for row in bugs.values():
+        options = parse(["repro", str(calc.run), f"{ORACLE}/{row.file}"])
+        assert repro(options) == 1
+        printed = capsys.readouterr()
+        assert "calc -O1" in printed.out and str(calc.run / "out" / ORACLE) in printed.out
+        assert row.category in printed.err
+    assert repro(parse(["repro", str(calc.run), "main/queue/" + next(iter(seeds(calc)))])) == 0
+    result = calc.send(Minimise(bugs["differs"].file, ORACLE), 300)
+    assert result.ok, result.detail
+    small = calc.run / "minimised" / ORACLE / Path(bugs["differs"].file).name
+    text = small.read_bytes()
+    assert b"-" in text
+    assert len(text) <= (calc.run / "out" / ORACLE / bugs["differs"].file).stat().st_size
+
+    # Killed, it goes on; ended, resumed, nothing is found again.
+    [process] = marked(calc.run, ORACLE)
+    os.kill(process.pid, signal.SIGKILL)
+    eventually(lambda: [p.pid for p in marked(calc.run, ORACLE)] not in ([], [process.pid]), 60)
+    assert calc.send(Stop(), 60).ok
+    calc.over()
+    before = [e for e in calc.events(FindingSaved) if e.instance == ORACLE]
+    start(calc.run)
+    calc.until(lambda s: s.state == "running" and s.instances["main"].pid, 60)
+    calc.send(Stop(), 60)
+    calc.over()
+    after = [e for e in calc.events(FindingSaved) if e.instance == ORACLE]
+    assert [e.file for e in after[: len(before)]] == [e.file for e in before]
+    signatures = [r.signature for r in calc.state().findings.values() if r.instance == ORACLE]
+    assert len(signatures) == len(set(signatures)), "one file a cause"
+    assert not [e for e in calc.events(Message) if e.level != "info"]
+    assert len(calc.events(CampaignEnded)) == 2
+
+
+def seeds(calc: Calc) -> list[str]:
+    return sorted(path.name for path in (calc.run / "out/main/queue").glob("id:000000,*"))
+
+
+def test_the_command_line_makes_it_smaller_too(calc, tmp_path, capsys):
+    calc.freeze()
+    (calc.run / "build").mkdir()
+    source = SAMPLE.parent / "calc" / "calc.c"
+    subprocess.run(["cc", "-o", calc.run / "build" / "calc", source], check=True, timeout=60)
+    crashes = calc.run / "out" / ORACLE / "crashes"
+    crashes.mkdir(parents=True)
+    (crashes / "id:000000").write_bytes(b"1 + 2 * (3 + 4);\n(17 - 38) * 2;\n")
+    argv = [
+        "minimise",
+        str(calc.run),
+        f"{ORACLE}/crashes/id:000000",
+        "--output",
+        str(tmp_path / "m"),
+    ]
+    assert minimise(parse(argv)) == 0
+    small = (tmp_path / "m").read_bytes()
+    assert len(small) <= 16
+    assert f"32 -> {len(small)} bytes" in capsys.readouterr().out
