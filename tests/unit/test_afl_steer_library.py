@@ -644,6 +644,8 @@ def test_a_cache_that_cannot_be_trusted_or_used(tmp_path, monkeypatch, spoil):
 
 def test_no_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(library.tempfile, "gettempdir", lambda: str(tmp_path))
     assert steering_library() == (None, "no C compiler: install gcc or clang")
 
 
