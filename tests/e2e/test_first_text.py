@@ -186,8 +186,10 @@ def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first
     rows, blocks = arms(state), first.blocks()
     assert {one, other, "main"} <= blocks.keys()
     for at, name in enumerate(ARMS):
-        assert rows[name].applied == sum(b.arms[at].applied for b in blocks.values()), name
-        assert rows[name].found == sum(b.arms[at].found for b in blocks.values()), name
+        applied = sum(b.arms[at].applied for b in blocks.values())
+        found = sum(b.arms[at].found for b in blocks.values())
+        row = rows.get(name)  # what is never drawn has none
+        assert (row.applied, row.found) == (applied, found) if row else not applied, name
 
 
 @pytest.mark.parametrize("first", ["afl"], indirect=True)

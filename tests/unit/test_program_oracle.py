@@ -579,7 +579,11 @@ def test_what_is_built_and_what_is_in_the_source(lab):
     [
         ("", "oracle", "says nothing"),
         ('run = ["./target"]', "oracle", "says nothing"),
-        ('message = "x"\nalways = true', "oracle.always", "for engine.kind = zest or spoton or text"),
+        (
+            'message = "x"\nalways = true',
+            "oracle.always",
+            "for engine.kind = zest or spoton or text",
+        ),
         ('against = "x:y"', "oracle.against", "on PATH; what is beside the file is named ./x:y"),
         ('against = ["./none"]', "oracle.against", "there is no"),
         ('against = ["$BUILD/x"]', "oracle.against", "no target.build"),

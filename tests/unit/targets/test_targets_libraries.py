@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
     ("function", "include", "exclude", "least"),
     [
         ("pyflakes.api:check", ("pyflakes",), ("pyflakes.test",), 400),
-        ("sqlglot:parse_one", ("sqlglot.tokens", "sqlglot.parser"), (), 2000),
+        ("pycparser.c_parser:CParser", ("pycparser",), (), 1000),
     ],
 )
 def test_most_branches_have_a_type(lab, function, include, exclude, least):
