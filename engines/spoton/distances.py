@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
@@ -34,15 +34,15 @@ def label_of(name: str) -> str:
     return _NO_NAME.sub("_", name)[-80:]
 
 
-def unify(targets: Iterable[CodeTarget]) -> dict[str, int]:
-    """One distance a type: the one in the target with the most influencing types.
+def unify(targets: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """One distance a type, of the distances in each target: where the most types influence it.
 
     The SpotOn paper, III-B, type unification pass; of two that are as large, the smaller distance.
     """
     best: dict[str, tuple[int, int]] = {}
     for target in targets:
-        size = len(target.types)
-        for name, distance in target.types.items():
+        size = len(target)
+        for name, distance in target.items():
             now = (-size, distance)
             if name not in best or now < best[name]:
                 best[name] = now
@@ -81,7 +81,7 @@ class Distances:
 
     def aim(self, targets: Iterable[CodeTarget]) -> None:
         """These are what is to be covered now."""
-        self.now = unify(targets)
+        self.now = unify(target.types for target in targets)
         for name in self.now:
             self.standings.setdefault(name, Standing())
         self._stale = True

@@ -268,26 +268,24 @@ int ft_apply_to(ft_buffer *b, const uint8_t *data, size_t n, size_t limit, ft_rn
 #define MERIT 4096            /* as good as all */
 #define MOST_MERIT (64 * MERIT)
 
-static uint64_t at_most(uint64_t value, uint64_t most) { return value < most ? value : most; }
-
 static uint64_t merit(uint64_t applied, uint64_t found, uint64_t of, uint64_t all, uint64_t prior) {
   if (!all) return MERIT;
   uint64_t value = (found * of + prior * all) * MERIT / ((applied + prior) * all);
-  return value < 1 ? 1 : at_most(value, MOST_MERIT);
+  return value < 1 ? 1 : ft_at_most(value, MOST_MERIT);
 }
 
 void ft_weights(const uint64_t *applied, const uint64_t *found, const uint64_t *base,
                 uint64_t prior, int n, uint64_t *weights) {
   uint64_t sum = 0, of = 0, all = 0;
   for (int i = 0; i < n; i++) {
-    of = at_most(of + at_most(applied[i], MOST_APPLIED), MOST_APPLIED);
-    all = at_most(all + at_most(found[i], MOST_FOUND), MOST_FOUND);
+    of = ft_at_most(of + ft_at_most(applied[i], MOST_APPLIED), MOST_APPLIED);
+    all = ft_at_most(all + ft_at_most(found[i], MOST_FOUND), MOST_FOUND);
   }
-  prior = prior ? at_most(prior, MOST_PRIOR) : 1;
+  prior = prior ? ft_at_most(prior, MOST_PRIOR) : 1;
   for (int i = 0; i < n; i++) {
-    uint64_t good = merit(at_most(applied[i], MOST_APPLIED), at_most(found[i], MOST_FOUND), of, all,
+    uint64_t good = merit(ft_at_most(applied[i], MOST_APPLIED), ft_at_most(found[i], MOST_FOUND), of, all,
                           prior);
-    sum += weights[i] = at_most(base[i], WHOLE) * good;
+    sum += weights[i] = ft_at_most(base[i], WHOLE) * good;
   }
   for (int i = 0; i < n; i++) {
     uint64_t floor = WHOLE / ((uint64_t)n * FLOOR);

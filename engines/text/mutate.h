@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+static inline uint64_t ft_at_most(uint64_t value, uint64_t most) {
+  return value < most ? value : most;
+}
+
 typedef struct { /* splitmix64 */
   uint64_t state;
 } ft_rng;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fuzztui.engines.spoton.distances import unify as distances_of
 from fuzztui.targets.document import Influence
 
 __all__ = ["unify"]
@@ -14,9 +15,6 @@ def unify(targets: Iterable[Sequence[Influence]]) -> tuple[Influence, ...]:
 
     Of targets with as many, the nearest counts (III-B, "Type Unification Pass").
     """
-    best: dict[str, tuple[int, int]] = {}
-    for types in targets:
-        for t in types:
-            best[t.name] = min(best.get(t.name, (0, 0)), (-len(types), t.distance))
-    found = [Influence(name, distance) for name, (_, distance) in best.items()]
+    distances = distances_of({t.name: t.distance for t in types} for types in targets)
+    found = [Influence(name, distance) for name, distance in distances.items()]
     return tuple(sorted(found, key=lambda t: (t.distance, t.name)))

@@ -192,8 +192,6 @@ static void publish(mutator *m, int settings) {
   close(fd);
 }
 
-static uint64_t at_most(uint64_t value, uint64_t most) { return value < most ? value : most; }
-
 /* Go on with the block of the one before us, if there is one: 0 if not. */
 static int take_over(mutator *m) {
   ft_block old;
@@ -204,16 +202,16 @@ static int take_over(mutator *m) {
   if (old.arms != FT_ARMS) return 0;
   ft_block *b = &m->block;
   b->sequence = old.sequence & ~1ULL;
-  b->trials = at_most(old.trials, MOST_COUNTED);
+  b->trials = ft_at_most(old.trials, MOST_COUNTED);
   for (int i = 0; i < FT_ARMS; i++) {
     ft_arm *a = &old.arm[i];
-    b->arm[i] = (ft_arm){.tried = at_most(a->tried, MOST_COUNTED),
-                         .applied = at_most(a->applied, MOST_COUNTED),
-                         .found = at_most(a->found, MOST_COUNTED),
-                         .crashes = at_most(a->crashes, MOST_COUNTED),
-                         .weight = at_most(a->weight, WHOLE),
-                         .window_applied = at_most(a->window_applied, 1 << 30),
-                         .window_found = at_most(a->window_found, 1 << 20)};
+    b->arm[i] = (ft_arm){.tried = ft_at_most(a->tried, MOST_COUNTED),
+                         .applied = ft_at_most(a->applied, MOST_COUNTED),
+                         .found = ft_at_most(a->found, MOST_COUNTED),
+                         .crashes = ft_at_most(a->crashes, MOST_COUNTED),
+                         .weight = ft_at_most(a->weight, WHOLE),
+                         .window_applied = ft_at_most(a->window_applied, 1 << 30),
+                         .window_found = ft_at_most(a->window_found, 1 << 20)};
   }
   /* Cut off while settings were changed: they may be half of each. */
   if (old.sequence & 1) return 0;
