@@ -15,25 +15,33 @@ from .mixture import Mixture
 
 __all__ = [
     "COMMAND_NAMES",
+    "MOST_WEIGHT",
     "MUTANT_COMMANDS",
     "AddSeed",
     "Command",
+    "DemoteEntry",
     "ExactPass",
     "MarkEquivalent",
     "Minimise",
     "MoveMutants",
     "Pause",
+    "PinTarget",
     "PromoteEntry",
     "PromoteMutants",
     "RequeueMutants",
     "ResetEntry",
     "Resume",
     "SetMixture",
+    "SetTargeted",
     "SkipCurrent",
     "SkipEntry",
     "SkipMutants",
     "Stop",
+    "WeighType",
 ]
+
+MOST_WEIGHT = 1_000_000
+"""Of a type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +94,17 @@ class PromoteEntry(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class DemoteEntry(Command):
+    """Pick this queue entry as seldom as the engine can, with the least energy; undoes a skip."""
+
+    name: ClassVar[str] = "demote"
+    entry: int
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ResetEntry(Command):
-    """Forget a skip or a promotion of this entry."""
+    """Forget a skip, a promotion or a demotion of this entry."""
 
     name: ClassVar[str] = "reset"
     entry: int
@@ -142,6 +159,54 @@ class SetMixture(Command):
     def mixture(self) -> Mixture:
         """The three as one, which knows what is wrong with it."""
         return Mixture(self.havoc, self.text, self.splice)
+
+
+@dataclass(frozen=True, slots=True)
+class WeighType(Command):
+    """Make mutations aim at this type ``weight`` times as often as its distance says; 0 bans it.
+
+    ``type`` is a name that the static phase has told of. ``instance`` "" means all.
+    """
+
+    name: ClassVar[str] = "weigh-type"
+    type: str
+    weight: float
+    instance: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Why nothing can be weighed so, in words for people; "" if it can."""
+        if not 0 <= self.weight <= MOST_WEIGHT:  # nor is no number
+            return f"a weight is from 0 to {MOST_WEIGHT:,}, not {str(self.weight)[:20]}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class PinTarget(Command):
+    """Aim at this code target alone until it is covered; ``location`` "" ends that.
+
+    ``location`` as in ``targets.json``: ``package/module.py:12:then``. ``instance`` "" means all.
+    """
+
+    name: ClassVar[str] = "pin-target"
+    location: str
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetTargeted(Command):
+    """Let this part of the mutations (0 to 1) aim at types. ``instance`` "" means all."""
+
+    name: ClassVar[str] = "targeted"
+    share: float
+    instance: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Why there is no such part, in words for people; "" if there is."""
+        if not 0 <= self.share <= 1:
+            return f"targeted is {str(self.share)[:20]}, not a part from 0 to 1"
+        return ""
 
 
 # Mutants are named by a selection (see :mod:`fuzztui.wire.selection`): one id, or all of a

@@ -44,6 +44,8 @@ __all__ = [
     "Stats",
     "SupervisorStarted",
     "Synced",
+    "TargetsLeft",
+    "TypeFigures",
     "Unknown",
 ]
 
@@ -217,6 +219,8 @@ class Stats(Event):
     edges: int = -1
     edges_total: int = -1
     edges_valid: int = -1
+    edges_third_party: int = -1
+    """Lines (or functions) of libraries that were executed; they save no input."""
     valid: int = -1
     invalid: int = -1
     cycles: int = -1
@@ -287,7 +291,7 @@ class EntryDescribed(Event):
 
     ``reasons``: why it was kept (seed, edge, valid-edge, kill, ...). ``edges``: how
     many it covers. ``outcome``: success, invalid, failure, timeout.
-    ``steer``: empty, "skipped" or "promoted".
+    ``steer``: empty, "skipped", "promoted" or "demoted".
     """
 
     kind: ClassVar[str] = "entry_described"
@@ -513,6 +517,59 @@ class OperatorFigures(Event):
     found: list[int] = field(default_factory=list)
     crashes: list[int] = field(default_factory=list)
     weights: list[int] = field(default_factory=list)
+
+
+# --------------------------------------------------------------------- types
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFigures(Event):
+    """How a spoton engine's types fare: cumulative, over all starts of the instance.
+
+    ``targeted``: the part of mutations, 0 to 1, that aim. ``pinned``: the location of the one
+    code target that is aimed at, or "". Counts of code targets: ``targets`` in all modules that
+    are loaded, ``uncovered`` of them, on the ``frontier`` of those. ``names`` are types, those
+    most likely to be picked first; the lists after it have a figure for each: ``distances``
+    (steps; -1: nothing that is left to cover now depends on it), ``weights`` (a person's, 0:
+    banned), ``factors`` (1 to 8, what misses divide its chance by), ``probabilities`` (of being
+    picked next, in millionths), ``picks``, ``matches``, ``misses``, ``new_arms`` (cells first
+    covered by a child that aimed at it).
+    """
+
+    kind: ClassVar[str] = "type_figures"
+    instance: str
+    targeted: float = 0.0
+    pinned: str = ""
+    targets: int = 0
+    uncovered: int = 0
+    frontier: int = 0
+    names: list[str] = field(default_factory=list)
+    distances: list[int] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    factors: list[float] = field(default_factory=list)
+    probabilities: list[int] = field(default_factory=list)
+    picks: list[int] = field(default_factory=list)
+    matches: list[int] = field(default_factory=list)
+    misses: list[int] = field(default_factory=list)
+    new_arms: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetsLeft(Event):
+    """Code targets that are not covered, the frontier first, some hundreds at most; changes only.
+
+    ``left``: ``{location: {"frontier": bool, "reached": n, "types": [[name, distance], ...]}}``,
+    new ones and such as have changed, types nearest first (none: it cannot be aimed at).
+    ``reached`` of ``asked`` trials came to its decision; told again when it has about doubled.
+    ``gone``: locations that are covered now. ``anew``: what was told before is void.
+    """
+
+    kind: ClassVar[str] = "targets_left"
+    instance: str
+    asked: int = 0
+    left: dict[str, Any] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+    anew: bool = False
 
 
 # ------------------------------------------------------------------ steering

@@ -136,6 +136,7 @@ def _field(cls, f, floats):
         "bool": st.booleans(),
         "list[str]": st.lists(st.one_of(POOLS["instance"], TEXTS), max_size=3),
         "list[int]": st.lists(INTS, max_size=3),
+        "list[float]": st.lists(floats, max_size=3),
         "dict[str, Any]": FLAT,
     }[str(f.type)]
 
