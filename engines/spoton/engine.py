@@ -130,7 +130,10 @@ class _Settings:
         aliases = options.get("aliases") or {}
         if not isinstance(aliases, dict):
             raise Refusal(f"engine.aliases must be a table of type names, not {aliases!r:.60}")
-        self.aliases = {str(k): str(v) for k, v in aliases.items()}
+        self.aliases = {
+            str(name): tuple(map(str, made if isinstance(made, list) else [made]))
+            for name, made in aliases.items()
+        }
         file = options.get("targets")
         self.document = read_document(Path(file)) if file else Document({})
 

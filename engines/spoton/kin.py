@@ -2,13 +2,13 @@
 
 A generator says what it makes (``@generator``), the application what it takes: the same class,
 one that is derived from the other, or, where a library stands between them, one that the user
-calls an alias of it (``[spoton] aliases``).
+calls an alias of it (``[engine] aliases``).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fuzztui.engines.spoton.source import TypeStacks
 
@@ -18,8 +18,8 @@ __all__ = ["Kin"]
 class Kin:
     """Type stacks by the types that they hold, one way or another."""
 
-    def __init__(self, stacks: TypeStacks, aliases: Mapping[str, str]) -> None:
-        """``aliases``: a type of the application, and the type that generators make for it."""
+    def __init__(self, stacks: TypeStacks, aliases: Mapping[str, Sequence[str]]) -> None:
+        """``aliases``: a type of the application, and the types that generators make for it."""
         self._stacks, self._aliases = stacks, aliases
         self._holding: dict[str, set[int]] = {}
         self._looked_at: dict[str, int] = {}
@@ -35,7 +35,7 @@ class Kin:
         known = self._holding.setdefault(name, set())
         done, there = self._looked_at.get(name, 0), len(self._stacks)
         if done < there:
-            wanted = (name, self._aliases[name]) if name in self._aliases else (name,)
+            wanted = (name, *self._aliases.get(name, ()))
             for stack in range(done, there):
                 made = self._stacks.types(stack)
                 if any(self._is(w, m) for w in wanted for m in made):
@@ -48,16 +48,16 @@ class Kin:
             return True
         pair = wanted, made
         if pair not in self._same:
-            a, b = _class(wanted), _class(made)
+            a, b = _named(wanted), _named(made)
             if a is None or b is None:
                 return False  # its module may be imported yet
-            self._same[pair] = _related(a, b)
+            self._same[pair] = a is b or _related(a, b)
         return self._same[pair]
 
 
-def _related(a: type, b: type) -> bool:
-    """Is one derived from the other? Everything is an object: that is no relation."""
-    if object in (a, b):
+def _related(a: object, b: object) -> bool:
+    """Is one class derived from the other? Everything is an object: that is no relation."""
+    if not (isinstance(a, type) and isinstance(b, type)) or object in (a, b):
         return False
     try:
         return issubclass(a, b) or issubclass(b, a)
@@ -65,8 +65,11 @@ def _related(a: type, b: type) -> bool:
         return False
 
 
-def _class(name: str) -> type | None:
-    """The class of that name, if its module is loaded: nothing is imported for it."""
+def _named(name: str) -> object | None:
+    """What has that name (a class, a ``NewType``), if its module is loaded: nothing is imported.
+
+    One thing may have several names: where it is defined, and where it is made public.
+    """
     parts = name.split(".")
     for split in range(len(parts) - 1, 0, -1):
         found: object = sys.modules.get(".".join(parts[:split]))
@@ -74,5 +77,5 @@ def _class(name: str) -> type | None:
             continue
         for part in parts[split:]:
             found = vars(found).get(part) if hasattr(found, "__dict__") else None
-        return found if isinstance(found, type) else None
+        return found
     return None

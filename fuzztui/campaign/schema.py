@@ -9,9 +9,9 @@ from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
 
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
-    "directory", "file", "paths", "files", "directories", "callable", "python", "output", "choice",
-    "command", "program", "arguments", "options", "part", "weights", "sources", "templates",
-    "edits", "pattern", "seeds",
+    "aliases", "directory", "file", "paths", "files", "directories", "callable", "python", "output",
+    "choice", "command", "program", "arguments", "options", "part", "weights", "sources",
+    "templates", "edits", "pattern", "seeds",
 ]  # fmt: skip
 
 
@@ -42,6 +42,7 @@ KIND_HELP: dict[str, str] = {
     "budget": BUDGET_HELP,
     "strings": "a list of strings",
     "table": 'a table of strings such as { NAME = "value" }',
+    "aliases": 'a table of names, or lists of names, such as { "a.A" = ["b.B", "c.C"] }',
     "directory": "a directory that exists",
     "file": "a file that exists",
     "operators": "a list of mutation operators",
@@ -237,9 +238,10 @@ SPOTON_ENGINE = (
     ),
     Key(
         "aliases",
-        "table",
-        "What a generator makes for a type of the application's, where neither is derived from "
-        'the other: { "botocore.response.StreamingBody" = "fuzztui.generators.S3Object" }.',
+        "aliases",
+        "What generators make for a type of the application's, where neither is derived from "
+        'the other: { "botocore.response.StreamingBody" = "fuzztui.generators.S3Object" }; '
+        "of several, in a list, any will do.",
         default={},
     ),
 )

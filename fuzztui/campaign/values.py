@@ -162,6 +162,15 @@ def _table(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
     return value, value
 
 
+def _aliases(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(key, value)
+    for names in value.values():
+        if not isinstance(names, str):
+            _strings(key, names, base)
+    return value, value
+
+
 def _path(value: Any, base: Path, what: str, good: Callable[[Path], bool]) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{value!r} is not a path")
@@ -390,6 +399,7 @@ _CHECKS: dict[str, Callable[[Key, Any, Path], tuple[Any, Any]]] = {
     "strings": _strings,
     "operators": _operators,
     "table": _table,
+    "aliases": _aliases,
     "file": _one_path,
     "directory": _one_path,
     "paths": _many_paths,

@@ -48,6 +48,7 @@ def test_keys(tmp_path: Path) -> None:
     [
         ('generator = "gens:gen_files"\n', "", "target.generator: is missing"),
         ("aliases", "targeted = 1.5\naliases", "engine.targeted"),
+        ("aliases", 'aliases = { "a.A" = [1] }\n#', "engine.aliases"),
         ("aliases", 'distances = "near"\naliases', "engine.distances"),
         ("aliases", 'dictionary = ["d"]\naliases', "engine.dictionary: unknown key"),
         ("[engine]", '[text]\ntext = 0.5\n[engine]', "text: is for engine.kind = afl or text"),

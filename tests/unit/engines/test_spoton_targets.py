@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from spoton_lab import Bench, File, document, gen_file, write_document
 
+import fuzztui.generators  # noqa: F401 - what is named in the tests must be there
 from fuzztui.engines.core.candidate import Candidate
 from fuzztui.engines.core.corpus import Entry
 from fuzztui.engines.core.edges import CoverageMap
@@ -316,11 +317,17 @@ def test_who_counts_as_a_type() -> None:
             "app.Thing",
             "io.BytesIO",
             "io.IOBase",
+            "fuzztui.engines.generators.aws.Item",
         )
     }
-    kin = Kin(stacks, {"lib.Body": "app.Thing"})
+    aliases = {"lib.Body": ["app.Thing", "datetime.date"], "lib.Row": ["fuzztui.generators.Item"]}
+    kin = Kin(stacks, aliases)
     assert kin.holding("datetime.date") == {there["datetime.date"], there["datetime.datetime"]}
-    assert kin.holding("lib.Body") == {there["app.Thing"]}
+    assert kin.holding("lib.Body") == {
+        there["app.Thing"], there["datetime.date"], there["datetime.datetime"]
+    }  # fmt: skip
+    # A NewType is no class; it has two names, one of them public.
+    assert kin.holding("lib.Row") == {there["fuzztui.engines.generators.aws.Item"]}
     # The same class, and one that it is derived from.
     assert kin.holding("_io.BytesIO") == {there["io.BytesIO"], there["io.IOBase"]}
     assert kin.holding("no.Such") == set()
