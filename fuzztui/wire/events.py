@@ -219,8 +219,6 @@ class Stats(Event):
     edges: int = -1
     edges_total: int = -1
     edges_valid: int = -1
-    edges_third_party: int = -1
-    """Lines (or functions) of libraries that were executed; they save no input."""
     valid: int = -1
     invalid: int = -1
     cycles: int = -1
@@ -230,6 +228,8 @@ class Stats(Event):
     age: float = 0.0
     slow_age: float = -1.0
     find_age: float = -1.0
+    edges_third_party: int = -1
+    """Lines (or functions) of libraries that were executed; they save no input."""
 
 
 @dataclass(frozen=True, slots=True)

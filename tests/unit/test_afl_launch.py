@@ -175,9 +175,10 @@ def test_shared_memory_of_a_dead_process_is_removed(afl, home):
         for other, is_left in ((another_boot, True), (later, True), (maker_id, False)):
             (home.instance("main") / "process.json").write_text(json.dumps(other.to_json()))
             started(afl, home)
-            left = Path("/proc/sysvipc/shm").read_text().split()
-            assert (str(free) in left) == is_left
-            assert str(used) in left
+            rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+            left = {int(row.split()[1]) for row in rows}
+            assert (free in left) == is_left
+            assert used in left
     finally:
         libc.shmdt(ctypes.c_void_p(address))
     assert remove_segments(maker_id) == 1
