@@ -38,6 +38,9 @@ STACK: Final = 3.75
 TOLERANCE: Final = 1e-6
 """How far from 1 the three may add up to."""
 
+A_BIT: Final = 1e-4
+"""A smaller difference nobody can tell, nor see."""
+
 _CLASS_OF: Final = {"havoc": "havoc", "fragment": "splice", "balanced": "splice"}
 
 
@@ -66,7 +69,7 @@ class Mixture(NamedTuple):
 
     def is_like(self, other: Mixture) -> bool:
         """Whether nobody could tell one from the other."""
-        return all(abs(a - b) < 1e-4 for a, b in zip(self, other, strict=True))
+        return all(abs(a - b) < A_BIT for a, b in zip(self, other, strict=True))
 
     def __str__(self) -> str:
         """In words, as engines and the supervisor say it: ``havoc 10%, text 80%, splice 10%``."""
@@ -102,8 +105,6 @@ def completed(given: dict[str, float], present: Mixture) -> Mixture:
 STEPS: Final = 20
 """A boundary is moved in so many steps: 5% each."""
 
-_A_BIT: Final = 1e-6
-
 
 def moved(now: Mixture, boundary: int, by: int) -> Mixture:
     """One boundary (0: havoc and text, 1: text and splice) a step to the left (-1) or right (1).
@@ -113,7 +114,8 @@ def moved(now: Mixture, boundary: int, by: int) -> Mixture:
     """
     cuts = [now.havoc * STEPS, (now.havoc + now.text) * STEPS]
     at = cuts[boundary]
-    to = floor(at + _A_BIT) + 1 if by > 0 else ceil(at - _A_BIT) - 1
+    slack = A_BIT * STEPS
+    to = floor(at + slack) + 1 if by > 0 else ceil(at - slack) - 1
     cuts[boundary] = to = min(STEPS, max(0, to))
     if boundary == 0:
         cuts[1] = max(cuts[1], to)
@@ -130,5 +132,5 @@ def stuck(now: Mixture, boundary: int, by: int) -> str:
     part = now.havoc if boundary == 0 else now.splice
     grows = by > 0 if boundary == 0 else by < 0
     if grows:
-        return f"all is {end} already" if part > 1 - _A_BIT else ""
-    return f"{end} is at 0% already" if part < _A_BIT else ""
+        return f"all is {end} already" if part > 1 - A_BIT else ""
+    return f"{end} is at 0% already" if part < A_BIT else ""
