@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--score", type=Path, nargs="+", metavar="DIR", help="score these inputs")
     parser.add_argument("--jobs", type=int, default=1, help="with --score: processes at once")
     parser.add_argument("--batch", type=Path, metavar="FILE", help="run the inputs named in it")
+    parser.add_argument("--observe", type=Path, metavar="FILE", help="watch types as it asks")
     parser.add_argument("--locate", nargs="+", metavar="MODULE", help="print where they lie")
     parser.add_argument("--code", type=Path, metavar="FILE", help="print a digest of its code")
     parser.add_argument("--worker", type=int, metavar="PARENT", help=argparse.SUPPRESS)
@@ -52,6 +53,10 @@ def main() -> int:
             from fuzztui.engines.batch import batch
 
             return batch(spec, args.batch.absolute())
+        if args.observe is not None:
+            from fuzztui.engines.observe.run import observe
+
+            return observe(spec, args.observe.absolute())
         if args.locate:
             from fuzztui.engines.origin import locate
 

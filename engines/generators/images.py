@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -18,6 +18,10 @@ __all__ = ["Pixels", "Png", "Ppm", "gen_image", "gen_pixels", "gen_png", "gen_pp
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _COLOURS: Final = {1: 0, 2: 4, 3: 2, 4: 6}
 """PNG's colour type by the number of bytes of a pixel: grey, with alpha, RGB, with alpha."""
+
+
+_MODES: Final = ("L", "LA", "RGB", "RGBA")
+"""Pillow's, of a byte a letter."""
 
 
 class Png(bytes):
@@ -88,13 +92,22 @@ def _damaged(r: Source, data: bytes, erroneous: float) -> bytes:
 
 
 def gen_image(r: Source, *, most: int = 16, each: bool = False) -> Any:
-    """A Pillow image (``PIL.Image.Image``). Raises ImportError where Pillow is not installed."""
+    """A Pillow image (``PIL.Image.Image``) of at most ``most`` x ``most`` pixels, not of a file.
+
+    Raises ImportError where Pillow is not installed.
+    """
+    return _image_generator()(r, most, each)
+
+
+@cache
+def _image_generator() -> Callable[[Source, int, bool], Any]:
     pillow = import_module("PIL.Image")  # of the target's interpreter
 
     @generator(pillow.Image)
-    def image(r: Source) -> Any:
-        found = pillow.open(io.BytesIO(gen_ppm(r, most=most, each=each, erroneous=0)))
-        found.load()
-        return found
+    def image(r: Source, most: int, each: bool) -> Any:
+        width, height, mode = r.integer(1, most), r.integer(1, most), r.choose(_MODES)
+        pixels = gen_pixels(r, width * height * len(mode), each=each)
+        return pillow.frombytes(mode, (width, height), bytes(pixels))
 
-    return image(r)
+    made: Callable[[Source, int, bool], Any] = image
+    return made

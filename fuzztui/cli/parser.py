@@ -291,6 +291,12 @@ def _targets(parser: argparse.ArgumentParser) -> Run:
         type=Path,
         help="types that parameters were seen to have, by function, as JSON (docs/spoton.md)",
     )
+    parser.add_argument(
+        "--no-run",
+        dest="run",
+        action="store_false",
+        help="do not run the target to see the types of parameters that have no annotation",
+    )
     _set(parser)
     return targets.targets
 

@@ -37,7 +37,8 @@ def targets(options: argparse.Namespace) -> int:
     counter = Counter()
     try:
         observed = str(options.observed.absolute()) if options.observed else ""
-        request = Request.of_target(campaign.target, observed=observed)
+        engine = campaign.engine if options.run else None
+        request = Request.of_target(campaign.target, observed=observed, engine=engine)
         document = find_targets(request, counter.words)
     except TargetsError as e:
         counter.clear()

@@ -136,7 +136,8 @@ class Spoton(InProcess):
             return
         progress("finding the types that decide about branches")
         try:
-            found = find_targets(Request.of_target(campaign.target), progress)
+            request = Request.of_target(campaign.target, engine=campaign.engine)
+            found = find_targets(request, progress)
         except TargetsError as e:
             found = Document((), "", notes=(f"the analysis failed: {e}",))
         try:

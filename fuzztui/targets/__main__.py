@@ -20,6 +20,7 @@ from pathlib import Path
 from fuzztui import __version__
 from fuzztui.targets.application import Application, gather
 from fuzztui.targets.document import VERSION
+from fuzztui.targets.observe import observe, unannotated
 from fuzztui.targets.request import Request, TargetsError
 
 _DEEPEST = 5000
@@ -39,6 +40,8 @@ def main(arguments: list[str]) -> int:
         file = directory / "targets" / f"{_key(request, application)}.json"
         if not file.is_file():
             with _alone(directory):
+                if not _observe(request, application):
+                    file = file.with_suffix(".again.json")  # the next time it is tried again
                 _write(file, request, application, directory)
         _say(document=str(file))
     except TargetsError as e:
@@ -74,11 +77,38 @@ def _key(request: Request, application: Application) -> str:
         request.dumps(),
         application.interpreter.version,
     ]
-    about += [installed, application.observed, [(s.name, str(s.file), s.sha) for s in sources]]
+    about += [
+        installed,
+        application.observed,
+        _seeds(request),
+        [(s.name, str(s.file), s.sha) for s in sources],
+    ]
     found.update(json.dumps(about, sort_keys=True).encode())
     for file in ours:
         found.update(file.read_bytes())
     return found.hexdigest()[:32]
+
+
+def _seeds(request: Request) -> list[tuple[str, int, int]]:
+    """Names, sizes and times of the seeds that the target may be run with."""
+    found = []
+    for path in map(Path, request.run.get("engine", {}).get("seeds", ())):
+        for file in [path, *sorted(path.rglob("*"))]:
+            if file.is_file():
+                status = file.stat()
+                found.append((str(file), status.st_size, status.st_mtime_ns))
+    return found
+
+
+def _observe(request: Request, application: Application) -> bool:
+    """Learn types that the sources do not tell, if it is wanted; False if that fails."""
+    wanted = unannotated(application) if request.run else {}
+    if not wanted:
+        return True
+    application.observed, words = observe(request, wanted, _progress)
+    if words:
+        application.notes.append(f"observing the types of parameters: {words}")
+    return bool(application.observed) or not words
 
 
 @contextmanager

@@ -52,9 +52,13 @@ def analyse(
         progress=progress,
     )
     _put_back(types, trees, overlays)
+
+    def unread(name: str) -> bool:
+        return name.rpartition(".")[0] not in types.read  # else the places where it is used tell
+
     progress("following values through the application")
     given = {
-        (f"{module}.{function}", parameter): tuple(_telling(words))
+        (f"{module}.{function}", parameter): tuple(n for n in _telling(words) if unread(n))
         for module, functions in known.items()
         for function, words_of in functions.items()
         for parameter, words in words_of.items()
@@ -72,6 +76,7 @@ def analyse(
         targets=targets.all,
         types=unify(t.types for t in targets.all),
         constants=_constants(application, reachable),
+        observed=application.observed,
         notes=(*notes, *targets.notes),
     )
 
@@ -160,7 +165,7 @@ def _put_back(
     """Name places as they are in the sources, where annotations moved them."""
     for name, overlay in overlays.items():
         if overlay.moved:
-            for table in (types.names, types.referents):
+            for table in (types.names, types.referents, types.instances):
                 table[name] = overlay.back(table.get(name, {}))
 
 

@@ -165,7 +165,7 @@ def _observed(file: Path) -> dict[str, dict[str, list[str]]]:
         raise TargetsError(f"{file}: it must hold an object, not {data!r:.60}")
     for function, parameters in data.items():
         named = isinstance(parameters, dict) and all(
-            isinstance(types, list) and all(map(_is_name, types)) for types in parameters.values()
+            isinstance(types, list) and all(map(_is_type, types)) for types in parameters.values()
         )
         if not named:
             raise TargetsError(
@@ -175,5 +175,19 @@ def _observed(file: Path) -> dict[str, dict[str, list[str]]]:
     return data
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and all(part.isidentifier() for part in value.split("."))
+_TYPE = (ast.Attribute, ast.Name, ast.Load, ast.Subscript, ast.Tuple, ast.BinOp, ast.BitOr)
+
+
+def _is_type(value: object) -> bool:
+    """``module.Type``, also with arguments: ``builtins.list[datetime.date | None]``."""
+    if not isinstance(value, str):
+        return False
+    try:
+        tree = ast.parse(value.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return all(
+        isinstance(node, _TYPE)
+        or (isinstance(node, ast.Constant) and node.value in (None, Ellipsis))
+        for node in ast.walk(tree)
+    )

@@ -28,7 +28,10 @@ class Arm:
     cells: list[int]
     """Any of them covered: so is the arm. Several where the arm has no probe of its own."""
     within: list[int]
-    """Any of them covered: the block was entered that the branch is in."""
+    """Any of them covered: the block was entered that the branch is in.
+
+    Behind an ``if`` one arm of which always leaves, that is its other arm.
+    """
 
 
 @dataclass(slots=True)
@@ -50,6 +53,14 @@ def decisions(tree: ast.Module) -> list[Decision]:
     return [d for d in notes.found if d.arms]
 
 
+def _leaves(block: list[ast.stmt]) -> bool:
+    """Is what follows the block never come to from it?"""
+    last = block[-1] if block else None
+    if isinstance(last, ast.If):
+        return _leaves(last.body) and _leaves(last.orelse)
+    return isinstance(last, ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
 class _Notes(Instrumenter):
     """Instruments, and notes for which arm of which branch each probe is."""
 
@@ -61,6 +72,8 @@ class _Notes(Instrumenter):
         self._places: dict[int, ast.AST] = {}
         """What decides about a block, by the identity of its list of statements."""
         self._within: list[list[int]] = [[]]
+        self._behind: dict[int, list[int]] = {}
+        """Cells that tell that a block's end was come to, by the identity of its statements."""
         self._unprobed: Arm | None = None
 
     def _arm_at(self, kind: str, at: ast.AST, decision: Decision, cells: list[int]) -> Arm:
@@ -110,7 +123,7 @@ class _Notes(Instrumenter):
         self._unprobed = arm
         self._within.append(arm.cells)
         opened = super()._opened(kind, body, extra)
-        self._within.pop()
+        self._behind[id(body)] = self._within.pop()
         if not arm.cells:
             arm.cells += self._cells_of(body[0])
         return opened
@@ -140,9 +153,17 @@ class _Notes(Instrumenter):
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Decides by its test."""
-        self._places |= {id(node.body): node.test, id(node.orelse): node.test}
+        body, other = node.body, node.orelse
+        self._places |= {id(body): node.test, id(other): node.test}
+        leaves = [_leaves(block) for block in (body, other)]
         with self._decides(node):
-            return super().visit_If(node)
+            super().visit_If(node)
+        arms = self._of[node].arms
+        if arms and leaves == [True, False]:
+            self._within[-1] = self._behind[id(other)] if other else arms[-1].cells
+        elif arms and leaves == [False, True]:
+            self._within[-1] = self._behind[id(body)]
+        return node
 
     def _loop(
         self, node: ast.While | ast.For | ast.AsyncFor, at: ast.AST, *, endless: bool, exits: bool
@@ -153,8 +174,25 @@ class _Notes(Instrumenter):
 
     def _try(self, node: ast.Try | ast.TryStar) -> ast.AST:
         self._places |= {id(handler.body): handler for handler in node.handlers}
+        around = self._within[-1]
         with self._decides(node):
-            return super()._try(node)
+            super()._try(node)
+        self._within[-1] = around  # a handler may go on with what was left
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        """What is raised in it may end there."""
+        return self._with(node)
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
+        """As a plain ``with``."""
+        return self._with(node)
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> ast.AST:
+        around = self._within[-1]
+        self.generic_visit(node)
+        self._within[-1] = around
+        return node
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
         """Decides by its subject."""

@@ -35,6 +35,8 @@ class Function:
     """Is its first parameter the object, or the class, that it is looked up in?"""
     is_class_method: bool = False
     is_property: bool = False
+    is_stub: bool = False
+    """Has it no body of its own: of a protocol, abstract?"""
 
     @property
     def formals(self) -> list[int]:
@@ -139,7 +141,17 @@ def define(
         bound=in_class and "staticmethod" not in decorators and bool(args.posonlyargs or args.args),
         is_class_method="classmethod" in decorators or name.endswith(".__new__"),
         is_property=bool(decorators & _PROPERTIES),
+        is_stub=isinstance(node.body, list) and all(map(_says_nothing, node.body)),
     )
+
+
+def _says_nothing(node: ast.stmt) -> bool:
+    """``...``, a docstring, or ``raise NotImplementedError``."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Raise) and node.exc is not None:
+        return _last_name(node.exc) == "NotImplementedError"
+    return False
 
 
 def _last_name(node: ast.expr) -> str:

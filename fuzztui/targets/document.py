@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +77,8 @@ class Document:
     types: tuple[Influence, ...] = ()
     """One distance for each type: the paper's D."""
     constants: tuple[Constant, ...] = ()
+    observed: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """Types that un-annotated parameters were seen to have, by function."""
     notes: tuple[str, ...] = field(default=())
     """What should be known of it, in words."""
 
@@ -94,6 +96,7 @@ class Document:
             "targets": [_target_to_json(t) for t in self.targets],
             "types": _influences_to_json(self.types),
             "constants": by_kind,
+            "observed": self.observed,
             "notes": list(self.notes),
         }
 
@@ -124,6 +127,7 @@ class Document:
                 for kind in ("str", "bytes", "int")
                 for constant in _list(data.get("constants"), kind, _constant)
             ),
+            observed=data.get("observed", {}),
             notes=_list(data, "notes", str),
         )
 

@@ -25,6 +25,7 @@ from fuzztui.targets.definitions import (
 )
 from fuzztui.targets.follow import ModuleFlow
 from fuzztui.targets.graph import Graph
+from fuzztui.targets.overlay import RETURN
 from fuzztui.targets.places import Key
 from fuzztui.targets.types import Types
 
@@ -87,8 +88,8 @@ class Flow:
             self.conditions[name] = flow.conditions
         for (function, parameter), names in sorted((given or {}).items()):
             for f in self.functions.get(function, []):
-                if parameter in f.named:
-                    at = f.named[parameter]
+                at = f.result if parameter == RETURN else f.named.get(parameter)
+                if at is not None:
                     self.graph.types[at] = tuple(sorted({*self.graph.types[at], *names}))
         for f in self.of_node.values():
             by_value = f.number in self.values or (self.dynamic and f.bound)
@@ -170,6 +171,13 @@ class Flow:
     def meant(self, name: str) -> list[Function]:
         """The functions of a full name, and those that override it."""
         return [*self.functions.get(name, []), *self._overriding.get(name, [])]
+
+    def special(self, name: str, method: str) -> list[Function]:
+        """A method of a class, looked up as an operator does, and those that override it."""
+        for ancestor in self.types.ancestors.get(name, ()):
+            if found := self.meant(f"{ancestor}.{method}"):
+                return found
+        return []
 
     def namesakes(self, name: str) -> list[Function]:
         """The methods of a name, if they are few."""

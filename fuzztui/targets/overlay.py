@@ -7,6 +7,7 @@ below the last line: so the lines stay, and columns move by a known width.
 from __future__ import annotations
 
 import ast
+import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -14,7 +15,10 @@ from typing import TypeVar
 from fuzztui.targets.definitions import parameters
 from fuzztui.targets.places import Span
 
-__all__ = ["Overlay", "annotate", "annotated", "returned_type"]
+__all__ = ["RETURN", "Overlay", "annotate", "annotated", "functions_of", "returned_type"]
+
+RETURN = "return"
+"""What a function returns, among the names of its parameters."""
 
 _T = TypeVar("_T")
 
@@ -42,7 +46,7 @@ class Overlay:
 
 
 def annotate(text: str, tree: ast.Module, known: Mapping[str, Mapping[str, str]]) -> Overlay:
-    """Annotate parameters that have no annotation.
+    """Annotate parameters, and what is returned, where there is no annotation.
 
     ``known``: types as full names (``datetime.date | None``) by parameter, by the function's name
     within the module (``Class.method``).
@@ -50,7 +54,11 @@ def annotate(text: str, tree: ast.Module, known: Mapping[str, Mapping[str, str]]
     overlay = Overlay(text)
     modules: dict[str, str] = {}
     inserts: list[tuple[int, int, bytes]] = []
-    for name, function in _functions(tree, ""):
+    for name, function, _ in functions_of(tree):
+        words = known.get(name, {}).get(RETURN)
+        if words and function.returns is None:
+            line, column = _head_ends(text, function)
+            inserts.append((line, column, f" -> {_local(words, modules)!r}".encode()))
         for parameter in parameters(function.args):
             words = known.get(name, {}).get(parameter.arg)
             if words and parameter.annotation is None:
@@ -68,17 +76,35 @@ def annotate(text: str, tree: ast.Module, known: Mapping[str, Mapping[str, str]]
     return overlay
 
 
-def _functions(
-    node: ast.AST, prefix: str
-) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+def functions_of(
+    node: ast.AST, prefix: str = ""
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
+    """Functions of a module and of its classes: name there, node, is its first parameter bound?"""
     for child in ast.iter_child_nodes(node):
         name = f"{prefix}{getattr(child, 'name', '')}"
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield name, child
+            static = any(getattr(d, "id", "") == "staticmethod" for d in child.decorator_list)
+            yield name, child, bool(prefix) and not static
         elif isinstance(child, ast.ClassDef):
-            yield from _functions(child, f"{name}.")
+            yield from functions_of(child, f"{name}.")
         else:
-            yield from _functions(child, prefix)
+            yield from functions_of(child, prefix)
+
+
+def _head_ends(text: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
+    """Line and column (in bytes) behind the parenthesis that closes a function's parameters."""
+    lines = text.split("\n")[function.lineno - 1 :]
+    lines[0] = " " * function.col_offset + lines[0].encode()[function.col_offset :].decode()
+    depth = 0
+    for token in tokenize.generate_tokens(iter(f"{line}\n" for line in lines).__next__):
+        if token.type == tokenize.OP and token.string in "([{":
+            depth += 1
+        elif token.type == tokenize.OP and token.string in ")]}":
+            depth -= 1
+            if not depth and token.string == ")":
+                row, column = token.end
+                return function.lineno + row - 1, len(lines[row - 1][:column].encode())
+    raise AssertionError("a function has parameters")
 
 
 def _local(words: str, modules: dict[str, str]) -> str:
@@ -95,7 +121,7 @@ def _local(words: str, modules: dict[str, str]) -> str:
 
 def returned_type(tree: ast.Module, module: str, function: str) -> str:
     """The annotated result of a function (a generator of inputs), by full names; "" for none."""
-    for name, node in _functions(tree, ""):
+    for name, node, _ in functions_of(tree):
         if name == function and node.returns is not None:
             return _by_full_names(node.returns, _imported(tree, module))
     return ""
@@ -104,7 +130,7 @@ def returned_type(tree: ast.Module, module: str, function: str) -> str:
 def annotated(tree: ast.Module, module: str) -> Iterator[tuple[str, str, str]]:
     """Functions, their annotated parameters and the types of these, by full names."""
     imported = _imported(tree, module)
-    for name, node in _functions(tree, ""):
+    for name, node, _ in functions_of(tree):
         for parameter in parameters(node.args):
             if parameter.annotation is not None:
                 yield name, parameter.arg, _by_full_names(parameter.annotation, imported)

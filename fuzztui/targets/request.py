@@ -27,12 +27,23 @@ class Request:
     env: Mapping[str, str] = field(default_factory=dict)
     observed: str = ""
     """A file of types that parameters were seen to have (docs/spoton.md)."""
+    run: Mapping[str, Any] = field(default_factory=dict)
+    """``engine`` and ``target`` of a ``spec.json`` to observe types by; {}: nothing is run."""
     control: bool = True
     """Does what is returned depend on the conditions around?"""
 
     @classmethod
-    def of_target(cls, target: Mapping[str, Any], *, observed: str = "") -> Request:
-        """From a campaign's ``[target]`` table. Raises :class:`TargetsError`."""
+    def of_target(
+        cls,
+        target: Mapping[str, Any],
+        *,
+        observed: str = "",
+        engine: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """From a campaign's ``[target]`` table. Raises :class:`TargetsError`.
+
+        ``engine``: its ``[engine]`` table, if types may be observed in runs of the target.
+        """
         if not target.get("function"):
             raise TargetsError(
                 "target.function is missing: code targets are found in Python applications only"
@@ -46,6 +57,7 @@ class Request:
             exclude=tuple(target.get("exclude", ())),
             env=dict(target.get("env", {})),
             observed=observed,
+            run=_run(target, engine) if engine and not observed else {},
         )
 
     def dumps(self) -> str:
@@ -59,3 +71,9 @@ class Request:
         for name in ("path", "include", "exclude"):
             data[name] = tuple(data[name])
         return cls(**data)
+
+
+def _run(target: Mapping[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides which inputs are run, and how; nothing else, as what is found is kept by it."""
+    keys = {key: engine[key] for key in ("seeds", "max_size") if key in engine}
+    return {"engine": {"kind": "zest", **keys}, "target": {**target, "output": "discard"}}

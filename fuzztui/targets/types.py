@@ -42,6 +42,8 @@ _MOST_LEFT_OUT = 20
 def is_telling(name: str) -> bool:
     """Is a type of that name one that inputs could be told apart by?"""
     module, _, last = name.rpartition(".")
+    if module.partition(".")[0] == "fuzztui" and (last == "Source" or ".generators" not in module):
+        return False  # of ours only what ready generators make
     return bool(module) and module not in _COMMON and "@" not in last
 
 
@@ -62,6 +64,8 @@ class Types:
     """Names of the telling types that an expression may have."""
     referents: dict[str, dict[Span, tuple[str, ...]]] = field(default_factory=dict)
     """Full names of the functions, classes, variables and attributes that it may mean."""
+    instances: dict[str, dict[Span, tuple[str, ...]]] = field(default_factory=dict)
+    """Names of the classes whose special methods an expression's value may have."""
     classes: set[str] = field(default_factory=set)
     """Referents that are classes."""
     ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -112,7 +116,7 @@ def find_types(
     for module in left:
         tree = result.files.get(module.name)
         if tree is not None:
-            _read(tree, result.types, found)
+            _read(tree, result.types, frozenset(m.name for m in left), found)
     return found
 
 
@@ -143,10 +147,16 @@ def _options(path: Sequence[str], python: str, version: tuple[int, int], cache: 
 # ----------------------------------------------------------------- mypy's tree
 
 
-def _read(tree: nodes.MypyFile, types: Mapping[nodes.Expression, Any], into: Types) -> None:
-    """Note all that is asked of one module later."""
+def _read(
+    tree: nodes.MypyFile,
+    types: Mapping[nodes.Expression, Any],
+    modules: frozenset[str],
+    into: Types,
+) -> None:
+    """Note all that is asked of one module later; ``modules``: names of all that are analysed."""
     names: dict[Span, dict[str, None]] = {}
     referents: dict[Span, dict[str, None]] = {}
+    instances: dict[Span, dict[str, None]] = {}
     for node in _walk(tree):
         if isinstance(node, nodes.ClassDef):
             info = node.info
@@ -157,11 +167,14 @@ def _read(tree: nodes.MypyFile, types: Mapping[nodes.Expression, Any], into: Typ
         kind = types.get(node)
         if kind is not None:
             names.setdefault(place, {}).update(dict.fromkeys(_type_names(kind)))
+            own = (info.fullname for info in _instances(kind) if info.module_name in modules)
+            instances.setdefault(place, {}).update(dict.fromkeys(own))
         if isinstance(node, nodes.RefExpr | nodes.SuperExpr):
             referents.setdefault(place, {}).update(dict.fromkeys(_meant(node, types)))
             if isinstance(node, nodes.RefExpr) and isinstance(node.node, nodes.TypeInfo):
                 into.classes.add(node.node.fullname)
     into.names[tree.fullname] = {p: tuple(sorted(n)) for p, n in names.items() if n}
+    into.instances[tree.fullname] = {p: tuple(sorted(n)) for p, n in instances.items() if n}
     into.referents[tree.fullname] = {p: tuple(sorted(n)) for p, n in referents.items() if n}
 
 
@@ -239,6 +252,16 @@ def _classes(kind: mypy_types.Type | None) -> Iterator[nodes.TypeInfo]:
         yield from _classes(kind.item)
     elif isinstance(kind, mypy_types.FunctionLike) and kind.is_type_obj():
         yield kind.type_object()
+
+
+def _instances(kind: mypy_types.Type) -> Iterator[nodes.TypeInfo]:
+    """The classes that a value of that type is an object of; a class itself is none of its own."""
+    kind = mypy_types.get_proper_type(kind)
+    if isinstance(kind, mypy_types.UnionType):
+        for item in kind.items:
+            yield from _instances(item)
+    elif not isinstance(kind, mypy_types.TypeType | mypy_types.FunctionLike):
+        yield from _classes(kind)
 
 
 def _meant(

@@ -152,6 +152,32 @@ def test_types_that_can_be_aimed_at() -> None:
     assert makes["gen_text"] == makes["gen_value"] == ()
 
 
+@pytest.mark.skipif(importlib.util.find_spec("PIL") is None, reason="Pillow is not installed")
+def test_pillows_images() -> None:
+    from PIL import Image
+
+    images = some(lambda r: ready.gen_image(r, most=5), 200)
+    assert {type(image) for image in images} == {Image.Image}
+    assert {image.mode for image in images} == {"L", "LA", "RGB", "RGBA"}
+    assert {image.size for image in images} == {(w, h) for w in range(1, 6) for h in range(1, 6)}
+    for image in images[:20]:  # as whole as any
+        file = io.BytesIO()
+        image.save(file, "PNG")
+        file.seek(0)
+        again = Image.open(file)
+        assert (again.mode, again.size, again.tobytes()) == (
+            image.mode, image.size, image.tobytes(),
+        )  # fmt: skip
+    bench = Bench(partial(ready.gen_image, each=True))
+    data, image = bench.fresh()
+    made = bench.form.annotate(data)
+    held = [bench.form.stacks.types(stack) for stack in made.stack]
+    assert all("PIL.Image.Image" in types for types in held)
+    pixels = "fuzztui.engines.generators.images.Pixels"
+    assert sum(pixels in types for types in held) == len(image.tobytes())
+    assert bench.child(data, made)[1].tobytes() == image.tobytes()
+
+
 @pytest.mark.skipif(importlib.util.find_spec("PIL") is not None, reason="Pillow is installed")
 def test_pillows_images_need_pillow() -> None:
     with pytest.raises(ImportError):

@@ -36,6 +36,55 @@ def test_a_block_that_begins_with_an_if_has_the_cells_of_its_arms():
     assert found[3, 11, "else"] == ([1], [0, 1])
 
 
+def test_behind_an_arm_that_leaves_is_the_other_arm():
+    found = arms("""
+        def f(x, y):
+            x()
+            if x == 1:
+                return 1
+            elif x == 2:
+                raise KeyError
+            if y:
+                x()
+            else:
+                return 3
+            return [z for z in y if z]
+    """)
+    first, second = found[3, 7, "else"][0], found[5, 9, "else"][0]
+    assert first == found[5, 9, "then"][0] + second
+    assert found[5, 9, "then"][1] == first
+    assert found[7, 7, "then"][1] == found[7, 7, "else"][1] == second
+    assert found[11, 28, "kept"][1] == found[7, 7, "then"][0]
+
+
+def test_what_leaves_may_be_caught():
+    found = arms("""
+        def f(x, y):
+            try:
+                x()
+                if x:
+                    raise KeyError
+                if y:
+                    x()
+            except KeyError:
+                pass
+            with x:
+                if y:
+                    raise KeyError
+            for z in y:
+                if z:
+                    continue
+                if x:
+                    return 2
+            if y:
+                x()
+    """)
+    entry = found[4, 11, "then"][1]
+    assert found[6, 11, "then"][1] == found[4, 11, "else"][0]
+    assert found[11, 11, "then"][1] == found[18, 7, "then"][1] == entry
+    assert found[16, 11, "then"][1] == found[14, 11, "else"][0]
+
+
 def test_elif_is_the_else():
     found = arms("""
         def f(x, y):
