@@ -44,7 +44,7 @@ from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import Store
-from fuzztui.engines.core.thirdparty import Watch, library_files, third_party
+from fuzztui.engines.core.thirdparty import KEPT, Watch, library_files, third_party
 
 __all__ = ["KINDS", "TRACE", "limit_resources", "work"]
 
@@ -231,7 +231,8 @@ def _rival(context: Context) -> Rival | None:
 def _watch_libraries(context: Context) -> Watch:
     target = context.target
     users = (target.function, target.generator, target.against)
-    watch = third_party(library_files(context.application.table.files, users))
+    is_library = library_files(context.application.table.files, users)
+    watch = third_party(is_library, context.spec.dir / KEPT)
     context.executor.observers.append(watch)
     return watch
 

@@ -135,12 +135,14 @@ class Steerable:
 
     A skipped entry is not picked. Promoted ones come next, the last promoted first,
     each once and with a favoured entry's energy; then the base goes on where it was.
+    A demoted one has its turn in each round, but for one child only.
     """
 
     def __init__(self, base: Scheduler, corpus: Corpus, favored: int = 1000) -> None:
         """``favored`` is the least number of children that a promoted entry gets."""
         self._base, self._corpus, self._favored = base, corpus, favored
         self.skipped: set[int] = set()
+        self.demoted: set[int] = set()
         self.promoted: deque[int] = deque()
         self._promoted_left = 0
         self.on_change: Callable[[int], None] = lambda entry: None
@@ -165,6 +167,8 @@ class Steerable:
             while entry is not None and entry.id in self.skipped:
                 self._base.leave()
                 entry = self._base.pick()
+        if entry is not None and entry.id in self.demoted:
+            self._base.leave()
         return entry
 
     def _pick_promoted(self) -> Entry:
@@ -186,8 +190,8 @@ class Steerable:
             self._base.leave()
 
     def energy(self, entry: Entry) -> int:
-        """The base's."""
-        return self._base.energy(entry)
+        """The base's; of a demoted entry the least."""
+        return 1 if entry.id in self.demoted else self._base.energy(entry)
 
     # ---------------------------------------------------------------- steering
 
@@ -195,7 +199,9 @@ class Steerable:
         if entry not in self._corpus.by_id:
             raise SteerError(f"there is no queue entry {entry}")
 
-    def _unpromote(self, entry: int) -> None:
+    def _forget(self, entry: int) -> None:
+        self.skipped.discard(entry)
+        self.demoted.discard(entry)
         if entry in self.promoted:
             if self.promoted[0] == entry:
                 self._promoted_left = 0
@@ -206,29 +212,37 @@ class Steerable:
         self._known(entry)
         if len(self.skipped | {entry}) >= len(self._corpus):
             raise SteerError(f"entry {entry} is the last that is not skipped")
-        self._unpromote(entry)
+        self._forget(entry)
         self.skipped.add(entry)
         self.on_change(entry)
         return f"entry {entry} is skipped from now on"
 
     def promote(self, entry: int) -> str:
-        """Pick the entry next; undoes a skip."""
+        """Pick the entry next; undoes a skip or a demotion."""
         self._known(entry)
-        self.skipped.discard(entry)
-        self._unpromote(entry)
+        self._forget(entry)
         self.promoted.appendleft(entry)
         self._promoted_left = 0
         self.on_change(entry)
         return f"entry {entry} is next"
 
-    def reset(self, entry: int) -> str:
-        """Forget a skip or a promotion."""
+    def demote(self, entry: int) -> str:
+        """Pick the entry once a round, for one child; undoes a skip or a promotion."""
         self._known(entry)
-        self.skipped.discard(entry)
-        self._unpromote(entry)
+        self._forget(entry)
+        self.demoted.add(entry)
+        self.on_change(entry)
+        return f"entry {entry} gets one child a round from now on"
+
+    def reset(self, entry: int) -> str:
+        """Forget a skip, a promotion or a demotion."""
+        self._known(entry)
+        self._forget(entry)
         self.on_change(entry)
         return f"entry {entry} takes its usual turn"
 
     def steer_of(self, entry: int) -> str:
-        """ "skipped", "promoted" or nothing."""
-        return "skipped" if entry in self.skipped else "promoted" if entry in self.promoted else ""
+        """ "skipped", "promoted", "demoted" or nothing."""
+        if entry in self.skipped:
+            return "skipped"
+        return "promoted" if entry in self.promoted else "demoted" * (entry in self.demoted)

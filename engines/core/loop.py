@@ -417,8 +417,7 @@ class Loop:
         words[j.CYCLES] = parts.scheduler.cycles
         words[j.CYCLES_WITHOUT_FINDS] = parts.scheduler.cycles - self._cycle_of_find
         words[j.EDGES_TOTAL] = table.reachable
-        # Not less than a worker before this one had covered; the two are not compared.
-        words[j.EDGES_THIRD_PARTY] = max(words[j.EDGES_THIRD_PARTY], self._third_party())
+        words[j.EDGES_THIRD_PARTY] = self._third_party()
 
     def _imported_late(self) -> None:
         self._modules = len(self.edges.modules)

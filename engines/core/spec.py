@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -191,6 +192,10 @@ def _engine(table: _Table) -> EngineSpec:
     max_size = table.get("max_size", int, 10240)
     if max_size < 1:
         raise Refusal(f"{table.file}: engine.max_size = {max_size}: an input needs at least 1 byte")
+    options = dict(table.data)
+    if targets := table.get("targets", str, ""):
+        # Relative to the spec: a run may be moved. By its words: its parts may be symlinks.
+        options["targets"] = os.path.normpath(table.file.parent / targets)
     return EngineSpec(
         kind=table.get("kind", str),
         seeds=table.strings("seeds"),
@@ -199,5 +204,5 @@ def _engine(table: _Table) -> EngineSpec:
         constants=table.get("constants", bool, True),
         coverage=table.choice("coverage", ("edges", "counts"), "edges"),
         third_party=table.get("third_party", bool, False),
-        options=table.data,
+        options=options,
     )

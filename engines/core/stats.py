@@ -109,6 +109,8 @@ class Reporter:
         w = self._words
         execs, run_s = w[j.TRIAL], w[j.RUN_MS] / 1000
         edges, varying = w[j.EDGES], w[j.EDGES_VARIABLE]
+        watched = self._spec.engine.third_party
+        third_party = {"edges_third_party": w[j.EDGES_THIRD_PARTY]} if watched else {}
         figures: dict[str, object] = {
             "start_time": w[j.START_TIME],
             "last_update": int(time.time()),
@@ -149,7 +151,7 @@ class Reporter:
             "testcache_count": 0,
             "testcache_evict": 0,
             "edges_valid": w[j.EDGES_VALID],
-            "edges_third_party": w[j.EDGES_THIRD_PARTY],
+            **third_party,
             "valid_inputs": w[j.VALID],
             "invalid_inputs": w[j.INVALID],
             "failed_inputs": w[j.FAILURES],

@@ -15,6 +15,7 @@ from fuzztui.engines.core.report import EventLog
 from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import (
     Command,
+    DemoteEntry,
     Pause,
     PromoteEntry,
     ResetEntry,
@@ -26,10 +27,10 @@ from fuzztui.wire.events import CommandApplied, CommandRejected
 
 __all__ = ["CAPABILITIES", "Steering"]
 
-_BASE: Final = ["pause", "resume", "stop", "skip", "promote", "reset", "add-seed"]
+_BASE: Final = ["pause", "resume", "stop", "skip", "promote", "demote", "reset", "add-seed"]
 CAPABILITIES: Final = {
     "zest": _BASE,
-    "spoton": _BASE,
+    "spoton": [*_BASE, "weigh-type", "pin-target", "targeted"],
     "text": [*_BASE, "mixture"],
     "mu2": [
         *_BASE,
@@ -49,7 +50,7 @@ _READ_LIMIT: Final = 1 << 20
 class Steering:
     """Applies commands between trials and answers each once, also over restarts.
 
-    What was answered before is applied again silently, so that skips and promotions
+    What was answered before is applied again silently, so that skips and demotions
     survive a restart; pausing lives in the journal, stopping in the past.
     """
 
@@ -125,6 +126,8 @@ class Steering:
                 return self._scheduler.reset(entry)
             case PromoteEntry():
                 return self._scheduler.promote(entry)
+            case DemoteEntry():
+                return self._scheduler.demote(entry)
             case ResetEntry():
                 return self._scheduler.reset(entry)
             case Pause() | Resume() if not again:

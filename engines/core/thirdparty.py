@@ -4,11 +4,17 @@ Only a number, for people (the SpotOn paper, Table III): what is hit there for t
 no input. From Python 3.12 on ``sys.monitoring`` tells each line once and is then silent. Before,
 only a profile function tells anything; it slows a trial down, so every 128th is watched, and what
 is counted is functions that were entered in one of those.
+
+What was seen is kept in ``.third_party``: a JSON object a line, ``{file: [line, ...]}``, each with
+what came since the one before. So it is counted once over all workers of an instance.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import json
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable
@@ -19,7 +25,10 @@ from typing import Any, Final, TypeAlias
 import fuzztui
 from fuzztui.engines.core.executor import Execution
 
-__all__ = ["Functions", "Lines", "library_files", "third_party"]
+__all__ = ["KEPT", "Functions", "Lines", "library_files", "third_party"]
+
+KEPT: Final = ".third_party"
+"""The file in the instance's directory."""
 
 _EVERY: Final = 128
 """Of so many trials the first is watched (3.11)."""
@@ -29,11 +38,14 @@ _MOST: Final = 1_000_000
 
 
 class _Places:
-    """What was seen, of files that count."""
+    """What was seen, of files that count; goes on from what ``kept`` has."""
 
-    def __init__(self, counts: Callable[[str], bool]) -> None:
+    def __init__(self, counts: Callable[[str], bool], kept: Path | None) -> None:
         self._counts, self._known = counts, dict[str, bool]()
-        self.seen: set[tuple[str, int]] = set()
+        self._kept = kept
+        self.seen = _read(kept) if kept is not None else set()
+        self._new: list[tuple[str, int]] = []
+        """What is not in the file yet."""
 
     def see(self, code: CodeType, line: int) -> None:
         """A line (or a function's first one) was executed."""
@@ -41,16 +53,49 @@ class _Places:
         counts = self._known.get(file)
         if counts is None:
             counts = self._known[file] = self._counts(file)
-        if counts and len(self.seen) < _MOST:
-            self.seen.add((file, line))
+        place = file, line
+        if counts and place not in self.seen and len(self.seen) < _MOST:
+            self.seen.add(place)
+            self._new.append(place)
+
+    def count(self) -> int:
+        """How many there are by now; those that are new are kept. A full disk: later."""
+        if self._new and self._kept is not None:
+            with contextlib.suppress(OSError):
+                self._keep(self._kept)
+        return len(self.seen)
+
+    def _keep(self, file: Path) -> None:
+        new: dict[str, list[int]] = {}
+        for name, line in self._new:
+            new.setdefault(name, []).append(line)
+        # Between two newlines: a line that was torn before this one does not spoil it.
+        data = b"\n%s\n" % json.dumps(new).encode()
+        fd = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if os.write(fd, data) == len(data):
+                self._new.clear()
+        finally:
+            os.close(fd)
+
+
+def _read(kept: Path) -> set[tuple[str, int]]:
+    """What such a file has; whatever is no place is passed over."""
+    seen: set[tuple[str, int]] = set()
+    with contextlib.suppress(OSError), kept.open("rb") as lines:
+        for line in lines:
+            with contextlib.suppress(ValueError, AttributeError, TypeError, RecursionError):
+                for file, numbers in json.loads(line).items():
+                    seen.update((file, number) for number in numbers if type(number) is int)
+    return seen
 
 
 class Lines:
     """All lines, told once each by ``sys.monitoring`` (3.12 and newer)."""
 
-    def __init__(self, counts: Callable[[str], bool]) -> None:
+    def __init__(self, counts: Callable[[str], bool], kept: Path | None = None) -> None:
         """Watches files that count, from now on."""
-        self._places = _Places(counts)
+        self._places = _Places(counts, kept)
         if sys.version_info >= (3, 12):
             monitoring = sys.monitoring
             tool = monitoring.COVERAGE_ID
@@ -66,7 +111,7 @@ class Lines:
 
     def count(self) -> int:
         """How many were executed so far."""
-        return len(self._places.seen)
+        return self._places.count()
 
     def clear(self) -> None:
         """An execution begins: nothing to do."""
@@ -78,14 +123,14 @@ class Lines:
 class Functions:
     """Functions entered in every 128th trial, told by a profile function."""
 
-    def __init__(self, counts: Callable[[str], bool]) -> None:
+    def __init__(self, counts: Callable[[str], bool], kept: Path | None = None) -> None:
         """Watches files that count, when the executor tells of trials."""
-        self._places = _Places(counts)
+        self._places = _Places(counts, kept)
         self._trials = 0
 
     def count(self) -> int:
         """How many were entered so far."""
-        return len(self._places.seen)
+        return self._places.count()
 
     def clear(self) -> None:
         """An execution begins; is it one that is watched?"""
@@ -105,9 +150,12 @@ class Functions:
 Watch: TypeAlias = Lines | Functions
 
 
-def third_party(counts: Callable[[str], bool]) -> Watch:
-    """Begin to watch what can be watched in this Python; the executor must observe it."""
-    return Lines(counts) if sys.version_info >= (3, 12) else Functions(counts)
+def third_party(counts: Callable[[str], bool], kept: Path | None = None) -> Watch:
+    """Begin to watch what can be watched in this Python; the executor must observe it.
+
+    ``kept``: the file that has what was seen before.
+    """
+    return Lines(counts, kept) if sys.version_info >= (3, 12) else Functions(counts, kept)
 
 
 def library_files(

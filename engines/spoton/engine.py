@@ -29,6 +29,7 @@ from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.source import Annotated
+from fuzztui.engines.spoton.steering import Steers
 from fuzztui.engines.spoton.targets import Document, Targets, read_document
 from fuzztui.engines.zest import engine as zest
 
@@ -75,7 +76,7 @@ def build(context: Context) -> Parts:
         kin,
         targeted=settings.targeted,
     )
-    figures = Figures(spec.dir / TYPES, feedback, lambda: mutator.targeted, context.store.replace)
+    figures = Figures(spec.dir / TYPES, feedback, mutator, context.store.replace)
     fresh = Sometimes(Fresh(rng, choices=True), base.corpus, rng, settings.fresh)
     stages: list[Stage] = []
     for stage in base.stages:
@@ -92,12 +93,20 @@ def build(context: Context) -> Parts:
                 f"module {name} is not what it was when its types were analysed: its branches"
                 " are no code targets; start a new run to have it analysed again",
             )
+        if (pinned := feedback.pinned) and feedback.targets.lost(pinned):
+            feedback.pin("")
+            context.log.say("warning", f"{pinned} is pinned no more: it is no code target now")
+
+    def on_covered(location: str) -> None:
+        context.log.say("info", f"{location} was pinned and is covered: all that is left counts")
+        figures.write()
 
     def tick() -> None:
         if context.journal.words[j.STOP]:
             figures.write()
         figures.tick()
 
+    feedback.on_covered = on_covered
     on_modules()
     if not context.journal.words[j.TRIAL] and not any(t.types for t in settings.document.targets):
         why = "; ".join(settings.document.notes[:3]) or "it has found no branch that a type decides"
@@ -114,6 +123,7 @@ def build(context: Context) -> Parts:
         on_modules=on_modules,
         tick=tick,
         finish=figures.write,
+        obey=Steers(feedback, mutator, kin, figures).obey,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Literal
 
 from fuzztui.engines.core.candidate import Candidate
@@ -41,6 +42,8 @@ class TargetFeedback:
         """How many of them came to the decision of a target; by location."""
         self.pinned = ""
         """The location of the one target that is aimed at until it is covered."""
+        self.on_covered: Callable[[str], None] = lambda location: None
+        """Told when the pinned target is covered, and so pinned no more."""
 
     def begin(self, candidate: Candidate) -> None:
         """A trial begins."""
@@ -48,14 +51,16 @@ class TargetFeedback:
         self._aimed = op[len(TYPED) :].rpartition(",rep:")[0] if op.startswith(TYPED) else ""
 
     def renew(self) -> list[str]:
-        """Modules were loaded, or a person has said something: aim anew.
-
-        Returns modules that are not what was analysed.
-        """
+        """Modules were loaded: aim anew. Returns those that are not what was analysed."""
         changed = self.targets.place()
-        self.targets.cover(self._coverage.seen)
+        self._cover(self._coverage.seen)
         self.distances.aim(self.wanted())
         return changed
+
+    def pin(self, location: str) -> None:
+        """Aim at this target, which is uncovered, alone until it is covered; "": at all again."""
+        self.pinned = location
+        self.distances.aim(self.wanted())
 
     def wanted(self) -> list[CodeTarget]:
         """The targets that are aimed at now: pinned, or on the frontier, or any that is left."""
@@ -97,8 +102,15 @@ class TargetFeedback:
         return False
 
     def _cover(self, seen: int) -> None:
-        if self.targets.cover(seen):
-            self.distances.aim(self.wanted())
+        if not self.targets.cover(seen):
+            return
+        pinned = self.pinned
+        covered = pinned and self.targets.find(pinned) not in (None, *self.targets.uncovered)
+        if covered:
+            self.pinned = ""
+        self.distances.aim(self.wanted())
+        if covered:
+            self.on_covered(pinned)
 
 
 def _cells(observed: int) -> int:

@@ -1,11 +1,14 @@
 """``.types``: what is known of types and of code targets that are left, for people and restarts.
 
-A JSON object: ``targeted`` (the share of children that aim), ``pinned`` (a location or ""),
-``asked`` (trials that were asked what they reached), ``targets`` and ``uncovered`` (how many there
-are), ``types`` (by name: ``weight factor picks matches misses new_arms``, and of those that matter
-now ``distance probability``), ``left`` (targets that are not covered, those on the frontier first:
-``location frontier reached types``; ``reached`` of ``asked`` trials came to its decision,
+A JSON object: ``targeted`` (the share of children that aim), ``steered`` (whether that is what a
+person has set), ``pinned`` (a location or ""), ``asked`` (trials that were asked what they
+reached), ``targets``, ``uncovered`` and ``frontier`` (how many there are), ``types`` (by name:
+``weight factor picks matches misses new_arms``, and of those that matter now ``distance
+probability``), ``left`` (targets that are not covered, the pinned one and those on the frontier
+first: ``location frontier reached types``; ``reached`` of ``asked`` trials came to its decision,
 ``types`` are ``name distance``, the nearest first).
+
+What a person has set outlives whatever may be killed by being here before it is answered.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import Any, Final
 
 from fuzztui.engines.spoton.distances import Standing
 from fuzztui.engines.spoton.feedback import TargetFeedback
+from fuzztui.engines.spoton.mutator import TypedMutator
 
 __all__ = ["TYPES", "Figures"]
 
@@ -41,12 +45,14 @@ class Figures:
         self,
         file: Path,
         feedback: TargetFeedback,
-        targeted: Callable[[], float],
+        mutator: TypedMutator,
         replace: Callable[[Path, bytes], None],
     ) -> None:
         """``replace`` writes a file, or raises OSError. What the file has is taken over."""
         self._file, self._replace = file, replace
-        self._feedback, self._targeted = feedback, targeted
+        self._feedback, self._mutator = feedback, mutator
+        self.steered = False
+        """Has a person set the share? Else the campaign's counts, also if that has changed."""
         self._due = 0.0
         self._written: dict[str, Any] = {}
         # There may be none yet, or a torn one: then all is counted afresh.
@@ -61,8 +67,11 @@ class Figures:
         reached = {
             str(row["location"]): int(row["reached"]) for row in data["left"] if row["reached"]
         }
+        steered = data.get("steered") is True
+        share = float(_number(data["targeted"], most=1)) if steered else self._mutator.targeted
         feedback = self._feedback
         feedback.asked, feedback.pinned = int(data["asked"]), str(data["pinned"])
+        self.steered, self._mutator.targeted = steered, share
         feedback.reached.update(reached)
         feedback.distances.standings.update(standings)
 
@@ -74,12 +83,14 @@ class Figures:
     def write(self) -> None:
         """Write it, if there is anything new; a full disk costs this state of it only."""
         self._due = time.monotonic() + _EVERY_S
+        with contextlib.suppress(OSError):
+            self.keep()
+
+    def keep(self) -> None:
+        """The same for what must not be lost: raises OSError."""
         data = self.data()
         if data != self._written:
-            try:
-                self._replace(self._file, json.dumps(data).encode())
-            except OSError:
-                return
+            self._replace(self._file, json.dumps(data).encode())
             self._written = data
 
     def data(self) -> dict[str, Any]:
@@ -92,13 +103,16 @@ class Figures:
             if name in distances.now:
                 types[name]["distance"] = distances.now[name]
                 types[name]["probability"] = round(distances.probability(name), 6)
-        first = sorted(targets.uncovered, key=lambda n: (n not in targets.frontier, n))
+        pinned = targets.find(feedback.pinned)
+        first = sorted(targets.uncovered, key=lambda n: (n != pinned, n not in targets.frontier, n))
         return {
-            "targeted": self._targeted(),
+            "targeted": self._mutator.targeted,
+            "steered": self.steered,
             "pinned": feedback.pinned,
             "asked": feedback.asked,
             "targets": len(targets.all),
             "uncovered": len(targets.uncovered),
+            "frontier": len(targets.frontier),
             "types": types,
             "left": [self._left(number) for number in first[:_MOST]],
         }
@@ -114,7 +128,7 @@ class Figures:
         }
 
 
-def _number(value: Any) -> Any:
-    if type(value) not in (int, float) or not 0 <= value < 1e18:
+def _number(value: Any, most: float = 1e18) -> Any:
+    if type(value) not in (int, float) or not 0 <= value <= most:
         raise ValueError(f"{value!r:.40} is no number")
     return value

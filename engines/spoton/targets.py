@@ -57,6 +57,8 @@ class Document:
     modules: Mapping[str, str]
     """The hash of each module's source when it was analysed."""
     targets: tuple[CodeTarget, ...] = ()
+    types: frozenset[str] = frozenset()
+    """All that were found, those of the targets among them."""
     notes: tuple[str, ...] = ()
     """What should be known of it, in words."""
 
@@ -79,12 +81,13 @@ def read_document(file: Path) -> Document:
             )
             for t in data["targets"]
         )
+        types = {str(x["name"]) for x in data.get("types", ())}
         notes = tuple(map(str, data.get("notes", ())))
     except OSError as e:
         raise Refusal(f"{file}: {e.strerror or e}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise Refusal(f"{file} is not a targets.json: {type(e).__name__}: {e}") from None
-    return Document(modules, targets, notes)
+    return Document(modules, targets, frozenset(types.union(*(t.types for t in targets))), notes)
 
 
 class Targets:
@@ -92,7 +95,7 @@ class Targets:
 
     def __init__(self, document: Document, loaded: Callable[[str], tuple[str, int] | None]) -> None:
         """``loaded(module)``: hash of its source and its first cell; None: it is not there."""
-        self._document, self._loaded = document, loaded
+        self.document, self._loaded = document, loaded
         self._waiting = set(document.modules)
         self.all: list[CodeTarget] = []
         self._beside: list[list[int]] = []
@@ -113,11 +116,11 @@ class Targets:
                 continue
             self._waiting.discard(name)
             sha, base = at
-            if sha == self._document.modules[name]:
+            if sha == self.document.modules[name]:
                 placed[name] = base
             else:
                 changed.append(name)
-        new = [t.placed(placed[t.module]) for t in self._document.targets if t.module in placed]
+        new = [t.placed(placed[t.module]) for t in self.document.targets if t.module in placed]
         arms: dict[tuple[str, int], list[int]] = {}
         for target in new:
             arms.setdefault((target.module, target.decision), []).extend(target.cells)
@@ -150,6 +153,15 @@ class Targets:
     def find(self, location: str) -> int | None:
         """The number of the target there, if there is one."""
         return next((n for n, t in enumerate(self.all) if t.location == location), None)
+
+    def waits(self, target: CodeTarget) -> bool:
+        """Is its module not loaded yet?"""
+        return target.module in self._waiting
+
+    def lost(self, location: str) -> bool:
+        """Is there no target, nor can there be one later?"""
+        there = (t for t in self.document.targets if t.location == location)
+        return self.find(location) is None and not any(map(self.waits, there))
 
 
 def _bytes(cells: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -146,8 +147,9 @@ class Spoton(InProcess):
             raise SupervisorError(f"{e.filename or home.targets}: {e.strerror or e}") from None
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
-        """Name the document in the spec."""
-        engine = {**campaign.engine, "targets": str(home.targets)}
+        """Name the document in the spec, by where it lies from there: runs are moved."""
+        directory = home.instance(instance_names(campaign)[index])
+        engine = {**campaign.engine, "targets": os.path.relpath(home.targets, directory)}
         return super().prepare(replace(campaign, engine=engine), home, index)
 
 

@@ -23,6 +23,7 @@ from fuzztui.supervise.finds import Finds, origin_of
 from fuzztui.supervise.operators import OperatorBlock
 from fuzztui.supervise.peers import Peers
 from fuzztui.supervise.relay import Offsets, Relay
+from fuzztui.supervise.types import TypesFile
 from fuzztui.supervise.watch import Watcher
 from fuzztui.wire.events import (
     EntriesSeeded,
@@ -115,6 +116,7 @@ class Observer:
             figures or FileFigures(path, name),
             Peers(str(path), name),
             OperatorBlock(str(path), name, self._operators.pop(name, None)),
+            TypesFile(str(path), name),
             mutant is not None,
         )
         finds.check()
@@ -194,6 +196,7 @@ class _Instance:
     figures: FiguresSource
     peers: Peers
     operators: OperatorBlock
+    types: TypesFile
     mutant: bool
     warn_due: float = 0.0
     said: bool = False
@@ -212,9 +215,10 @@ class _Instance:
                 yield warning
         if synced := self.peers.look(last=last):
             yield synced
-        # After the engine's answers: a mixture that it has set is in its block by then.
+        # After the engine's answers: what it has set is in its block, or file, by then.
         if operators := self.operators.look(last=last):
             yield operators
+        yield from self.types.look(last=last)
         stats = self.figures.look(last=last)
         yield from self.figures.notes()
         if stats:

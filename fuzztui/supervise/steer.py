@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,20 +19,23 @@ from typing import Protocol
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED, Answer
 from fuzztui.remote.server import Ticket
-from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.supervise.control import append, missed, was_handed
 from fuzztui.supervise.launcher import Deed
 from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
 from fuzztui.wire.commands import (
     MUTANT_COMMANDS,
+    TYPE_COMMANDS,
     Command,
     ExactPass,
     Pause,
     Resume,
     SetMixture,
+    SetTargeted,
     SkipCurrent,
     Stop,
+    WeighType,
 )
 from fuzztui.wire.events import (
     CommandApplied,
@@ -49,10 +50,11 @@ __all__ = ["Steering"]
 OURSELVES = "fuzztui"
 """``by`` of what the supervisor itself asks of an engine."""
 
-_WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, SetMixture, *MUTANT_COMMANDS)
-"""Commands that mean all instances when they name none."""
+_BY_ANY = (*MUTANT_COMMANDS, *TYPE_COMMANDS)
+"""Commands that were applied if any instance did it."""
 
-_MAX_CONTROL = 64 << 20
+_WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, SetMixture, *_BY_ANY)
+"""Commands that mean all instances when they name none."""
 
 _DONE = {
     Pause.name: "paused",
@@ -164,7 +166,18 @@ class Steering:
             self.submit(Pause(life.name), OURSELVES)
 
     def begins(self, life: Life) -> None:
-        """An engine is there: a mixture that was set for all while it was not is for it, too."""
+        """An engine is there: what was set for all while it was not is for it, too."""
+        self._mix(life)
+        able = self._helm.state.instances[life.name].capabilities
+        if not all(command.name in able for command in TYPE_COMMANDS):
+            return
+        controls = {other.name: self._control(other) for other in self._helm.lives.values()}
+        for command_id, command in missed(life.name, controls):
+            status = self._helm.state.commands.get(command_id)
+            if status is None or status.state != "rejected":
+                self.submit(command, OURSELVES)
+
+    def _mix(self, life: Life) -> None:
         state = self._helm.state
         wish, had = state.mixture, state.mixed.get(life.name)
         if wish is None or SetMixture.name not in state.instances[life.name].capabilities:
@@ -243,7 +256,7 @@ class Steering:
             self._jobs.add(job)
             job.add_done_callback(self._jobs.discard)
             return
-        if isinstance(entry.command, SetMixture) and (wrong := entry.command.mixture.problem):
+        if wrong := _problem(entry.command):
             self._refuse(command_id, "", wrong)
             return
         targets = self._targets(entry.command)
@@ -263,7 +276,7 @@ class Steering:
                 self._helm.end(ending)
             return
         for life in targets:
-            if not (again and _was_handed(self._control(life), command_id)):
+            if not (again and was_handed(self._control(life), command_id)):
                 self._hand(life, command_id, entry.command)
         if isinstance(entry.command, MUTANT_COMMANDS) and not entry.command.instance:
             self._leave(command_id, entry.command)
@@ -289,9 +302,9 @@ class Steering:
             if not life.over or instance is None or command.name not in instance.capabilities:
                 continue
             control = self._control(life)
-            if not _was_handed(control, command_id):
+            if not was_handed(control, command_id):
                 with contextlib.suppress(OSError):
-                    _append(control, command_id, command)
+                    append(control, command_id, command)
 
     def _targets(self, command: Command) -> list[Life] | str:
         """The instances a command is for, or why there are none."""
@@ -323,7 +336,7 @@ class Steering:
             self._held.append((command_id, life.name))
         elif command.name in able:
             try:
-                _append(self._control(life), command_id, command)
+                append(self._control(life), command_id, command)
             except OSError as e:
                 reason = f"control.jsonl cannot be written: {e.strerror or e}"
                 self._refuse(command_id, life.name, reason)
@@ -351,42 +364,26 @@ class Steering:
             return None
 
 
+def _problem(command: Command) -> str:
+    """What is wrong with it, whoever were to do it; in words, "" for nothing."""
+    if isinstance(command, SetMixture):
+        return command.mixture.problem
+    return command.problem if isinstance(command, (WeighType, SetTargeted)) else ""
+
+
 def _stops_all(command: Command) -> bool:
     return isinstance(command, Stop) and not command.instance
-
-
-def _append(path: Path, command_id: str, command: Command) -> None:
-    """One line of ``control.jsonl``, whole or not at all. Raises OSError."""
-    message = {"id": command_id, "command": encode_command(command)}
-    line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
-    fd = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-    try:
-        size = os.fstat(fd).st_size
-        if size and os.pread(fd, 1, size - 1) != b"\n":
-            line = b"\n" + line  # someone else's torn line must not swallow ours
-        if os.write(fd, line) != len(line):
-            os.ftruncate(fd, size)
-            raise OSError("no space left")
-    finally:
-        os.close(fd)
-
-
-def _was_handed(path: Path, command_id: str) -> bool:
-    try:
-        return f'"id":"{command_id}"'.encode() in read_regular(path, _MAX_CONTROL)
-    except OSError:
-        return False
 
 
 def _together(answers: list[Answer], command: Command) -> Answer:
     """One answer for all instances that a command was for.
 
-    Applied if all did it; of what is done to mutants, if any did.
+    Applied if all did it; of some, if any did.
     """
     if len(answers) == 1:
         return answers[0]
     applied = [a for a in answers if a.result == APPLIED]
-    if applied and (len(applied) == len(answers) or isinstance(command, MUTANT_COMMANDS)):
+    if applied and (len(applied) == len(answers) or isinstance(command, _BY_ANY)):
         return Answer(APPLIED, _in_words(answers))
     return Answer(REJECTED, _in_words([a for a in answers if a.result != APPLIED]))
 

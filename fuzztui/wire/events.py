@@ -561,7 +561,8 @@ class TargetsLeft(Event):
     ``left``: ``{location: {"frontier": bool, "reached": n, "types": [[name, distance], ...]}}``,
     new ones and such as have changed, types nearest first (none: it cannot be aimed at).
     ``reached`` of ``asked`` trials came to its decision; told again when it has about doubled.
-    ``gone``: locations that are covered now. ``anew``: what was told before is void.
+    ``gone``: locations that are covered now, or that others have come before. ``anew``: what was
+    told before is void.
     """
 
     kind: ClassVar[str] = "targets_left"

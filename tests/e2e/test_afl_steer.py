@@ -14,7 +14,7 @@ import pytest
 
 from fuzztui.supervise.addseed import add_seed
 from fuzztui.supervise.afl.library import steering_library
-from fuzztui.supervise.steer import _append
+from fuzztui.supervise.control import append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import Command, PromoteEntry, SkipEntry
 from fuzztui.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message
@@ -117,7 +117,7 @@ class Afl:
 
     def told(self, command: Command) -> str:
         self.issued += 1
-        _append(self.dir / "control.jsonl", f"c{self.issued}", command)
+        append(self.dir / "control.jsonl", f"c{self.issued}", command)
         return f"c{self.issued}"
 
     def said(self) -> list:

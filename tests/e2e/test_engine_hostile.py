@@ -519,7 +519,7 @@ def test_stop_signal_and_capabilities(lab: Lab) -> None:
     assert nanny.wait(20) == 0
     (hello,) = events(spec.parent, "instance_hello")
     assert set(hello["capabilities"]) == {
-        "pause", "resume", "stop", "skip", "promote", "reset", "add-seed",
+        "pause", "resume", "stop", "skip", "promote", "demote", "reset", "add-seed",
     }  # fmt: skip
     assert hello["python"] == ".".join(map(str, sys.version_info[:3]))
     json.loads((spec.parent / "edges.json").read_text())

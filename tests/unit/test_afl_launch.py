@@ -251,6 +251,17 @@ def test_a_processor_of_the_users_choice(afl, home):
 # -------------------------------------------------------------------------- steering
 
 
+STEERED = {"skip", "promote", "reset"}
+
+
+def test_what_afl_cannot_do_is_said_with_the_reason(afl, home):
+    hello = afl.hello(campaign(home), home, 0)
+    assert set(hello.capabilities) >= STEERED
+    assert hello.unable["demote"] == "afl-fuzz can skip or promote an entry, nothing between"
+    assert hello.unable["pin-target"] == "afl-fuzz knows no types: spoton does"
+    assert not set(hello.unable) & set(hello.capabilities)
+
+
 def test_a_mutator_of_the_users_stays_beside_ours(afl, home):
     mine = {"AFL_CUSTOM_MUTATOR_LIBRARY": "/mine.so"}
     start = started(afl, home, index=3, instances=4, env=mine)
@@ -268,9 +279,9 @@ def test_mopt_takes_no_steering_and_says_so(afl, home, index, changes):
     assert "AFL_CUSTOM_MUTATOR_LIBRARY" not in start.env
     assert "FUZZTUI_CONTROL" not in start.env
     hello = afl.hello(campaign(home, instances=4, **changes), home, index)
-    assert set(hello.unable) == {"skip", "promote", "reset"}
-    assert "-L" in hello.unable["skip"]
-    assert not {"skip", "promote", "reset"} & set(hello.capabilities)
+    assert set(hello.unable) == {*STEERED, "demote", "weigh-type", "pin-target", "targeted"}
+    assert {name for name, why in hello.unable.items() if "-L" in why} == STEERED
+    assert not STEERED & set(hello.capabilities)
 
 
 def test_without_a_library_the_reason_is_given(afl, home, monkeypatch):

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from fuzztui.supervise.afl import library
 from fuzztui.supervise.afl.library import STEER, steering_library
+from fuzztui.supervise.control import append
 from fuzztui.supervise.relay import Relay
-from fuzztui.supervise.steer import _append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import AddSeed, Pause, PromoteEntry, ResetEntry, SkipEntry
 from fuzztui.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message
@@ -126,7 +126,7 @@ class Fuzzer:
     def told(self, verb: str, entry: int) -> str:
         """A command is handed over as the supervisor does."""
         self.issued += 1
-        _append(self.control, f"c{self.issued}", VERBS[verb](entry, "main"))
+        append(self.control, f"c{self.issued}", VERBS[verb](entry, "main"))
         return f"c{self.issued}"
 
     def said(self) -> list:
@@ -253,8 +253,8 @@ def test_absurd_numbers(fuzzer, entry):
 
 def test_what_is_not_for_it(fuzzer):
     f = fuzzer()
-    _append(f.control, "p", Pause("main"))
-    _append(f.control, "a", AddSeed('{"c":"skip","entry":3}'))
+    append(f.control, "p", Pause("main"))
+    append(f.control, "a", AddSeed('{"c":"skip","entry":3}'))
     hand(
         f,
         b"\n\0\xff\n[]\nnull\n{}\n3\n" + b"{" * 5000 + b"\n" + b"]" * 9 + b'\n"\\\n',

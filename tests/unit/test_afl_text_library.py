@@ -24,7 +24,7 @@ from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
 from fuzztui.supervise.afl import library
 from fuzztui.supervise.afl.library import TEXT, steering_library, text_library
-from fuzztui.supervise.steer import _append
+from fuzztui.supervise.control import append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import SetMixture, SkipEntry
 from fuzztui.wire.events import CommandApplied, CommandRejected
@@ -112,7 +112,7 @@ class Mutator:
 
     def told(self, *parts: float, adaptive: bool = False) -> str:
         self.issued += 1
-        _append(self.control, f"c{self.issued}", SetMixture(*parts, adaptive))
+        append(self.control, f"c{self.issued}", SetMixture(*parts, adaptive))
         return f"c{self.issued}"
 
     def answers(self) -> dict[str, CommandApplied | CommandRejected]:
@@ -385,7 +385,7 @@ def test_what_is_no_mixture_changes_nothing(mutator, havoc, text, splice, why):
 
 def test_other_commands_are_left_to_others(mutator):
     m = mutator()
-    _append(m.control, "s", SkipEntry(1, "main"))
+    append(m.control, "s", SkipEntry(1, "main"))
     m.make()
     assert not m.events.exists()
 

@@ -86,6 +86,8 @@ def test_names_of_afl_2():
 def test_keys_of_our_own():
     stats = read(AFL_4 + b"edges_valid : 300\nvalid_inputs : 10\ninvalid_inputs : 90\n")
     assert (stats.edges_valid, stats.valid, stats.invalid) == (300, 10, 90)
+    assert stats.edges_third_party == -1  # nobody has counted
+    assert read(AFL_4 + b"edges_third_party : 0\n").edges_third_party == 0
 
 
 def test_what_is_not_all_there_is_refused():

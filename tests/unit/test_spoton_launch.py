@@ -9,6 +9,7 @@ import pytest
 
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.model import Campaign
+from fuzztui.engines.core.spec import read_spec
 from fuzztui.supervise import engines
 from fuzztui.supervise.engines import launcher_for
 from fuzztui.supervise.rundir import RunDir, prepare_run
@@ -77,7 +78,12 @@ def test_targets_are_found_once_in_a_run(tmp_path: Path, monkeypatch: pytest.Mon
     home.instance("main").mkdir()
     launcher.prepare(made, home, 0)
     spec = json.loads((home.instance("main") / "spec.json").read_text())
-    assert spec["engine"]["targets"] == str(home.targets)
+    assert spec["engine"]["targets"] == "../../targets.json"
+    moved = made.output.rename(tmp_path / "elsewhere")
+    (tmp_path / "link").symlink_to(moved)
+    for run in (moved, tmp_path / "link"):
+        targets = read_spec(run / "out/main/spec.json").engine.options["targets"]
+        assert targets == str(run / "targets.json")
 
 
 def test_an_analysis_that_fails_stops_nobody(

@@ -47,7 +47,7 @@ from fuzztui.supervise.launcher import (
     trials_share,
 )
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.wire.commands import AddSeed, Minimise
+from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, Minimise
 from fuzztui.wire.events import Event, InstanceHello
 
 __all__ = ["AflFuzz", "has_work"]
@@ -71,6 +71,10 @@ _ALWAYS = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1"}
 _MUTATORS = "AFL_CUSTOM_MUTATOR_LIBRARY"
 _STEERED = ("skip", "promote", "reset")
 _MIXTURE = "mixture"
+_UNABLE = {
+    "demote": "afl-fuzz can skip or promote an entry, nothing between",
+    **dict.fromkeys((c.name for c in TYPE_COMMANDS), "afl-fuzz knows no types: spoton does"),
+}
 _SIGNALLED = {
     "pause": signal.SIGSTOP,
     "resume": signal.SIGCONT,
@@ -167,7 +171,8 @@ class AflFuzz:
         """What it can be told while it runs."""
         plan = self._plan(campaign, index)
         able = [*_SIGNALLED, "stop", "add-seed", "minimise"]
-        unable = dict.fromkeys(_STEERED, plan.unsteered) if plan.unsteered else {}
+        unable = dict(_UNABLE)
+        unable |= dict.fromkeys(_STEERED, plan.unsteered) if plan.unsteered else {}
         able += () if plan.unsteered else _STEERED
         if plan.textual:
             able.append(_MIXTURE)

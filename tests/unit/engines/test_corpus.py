@@ -63,10 +63,8 @@ def test_entry_that_arrives_is_met_in_its_round() -> None:
     assert picked.id == 1
 
 
-COMMANDS = st.lists(
-    st.tuples(st.sampled_from(["skip", "promote", "reset", "pick", "add"]), st.integers(0, 7)),
-    max_size=60,
-)
+WORDS_OF = ["skip", "promote", "demote", "reset", "pick", "add"]
+COMMANDS = st.lists(st.tuples(st.sampled_from(WORDS_OF), st.integers(0, 7)), max_size=60)
 
 
 @given(COMMANDS)
@@ -81,10 +79,14 @@ def test_steering_invariants(commands: list[tuple[str, int]]) -> None:
         changed.clear()
         if what == "pick":
             first = scheduler.promoted[0] if scheduler.promoted else None
+            previous = -1
             for _ in range(number + 1):
                 picked = scheduler.pick()
                 assert picked is not None
                 assert picked.id not in scheduler.skipped
+                others = len(corpus) - len(scheduler.skipped) > 1
+                assert picked.id != previous or picked.id not in scheduler.demoted or not others
+                previous = picked.id
                 if first is not None:
                     assert picked.id == first
                     first = None
@@ -99,6 +101,8 @@ def test_steering_invariants(commands: list[tuple[str, int]]) -> None:
         after = {i: scheduler.steer_of(i) for i in corpus.by_id}
         assert {i for i in after if before[i] != after[i]} <= changed
         assert len(scheduler.skipped) < len(corpus)
+        assert len(scheduler.skipped & scheduler.demoted) == 0
+        assert not scheduler.demoted & set(scheduler.promoted)
 
 
 def test_promoted_gets_a_favoured_entrys_energy_once() -> None:
@@ -108,6 +112,33 @@ def test_promoted_gets_a_favoured_entrys_energy_once() -> None:
     scheduler.promote(2)
     picks = [e.id for e in (scheduler.pick() for _ in range(61)) if e]
     assert picks == [2] * 60 + [0]
+
+
+def test_a_demoted_entry_gets_one_child_a_round() -> None:
+    corpus = corpus_of(100, 100, 100, favored=False)
+    scheduler = Steerable(ZestScheduler(corpus), corpus, favored=60)
+    scheduler.skip(1)
+    scheduler.demote(1)
+    assert scheduler.steer_of(1) == "demoted"
+    assert scheduler.energy(corpus.by_id[1]) == 1
+    picks = [e.id for e in (scheduler.pick() for _ in range(202)) if e]
+    assert picks == 2 * ([0] * 50 + [1] + [2] * 50)
+    scheduler.promote(1)
+    assert [e.id for e in (scheduler.pick() for _ in range(61)) if e] == [1] * 60 + [0]
+    for undo in (scheduler.skip, scheduler.reset, scheduler.promote):
+        scheduler.demote(1)
+        undo(1)
+        assert not scheduler.demoted
+
+
+def test_a_corpus_of_demoted_entries_is_gone_round() -> None:
+    corpus = corpus_of(5, 5)
+    scheduler = Steerable(ZestScheduler(corpus), corpus)
+    scheduler.demote(0)
+    scheduler.demote(1)
+    assert [e.id for e in (scheduler.pick() for _ in range(5)) if e] == [0, 1, 0, 1, 0]
+    with pytest.raises(SteerError, match="there is no queue entry 7"):
+        scheduler.demote(7)
 
 
 # ------------------------------------------------------------------------------- feedback

@@ -227,6 +227,13 @@ def feedback(tmp_path: Path, mode: Any = "frontier") -> TargetFeedback:
     return made
 
 
+def mutator(targeted: float = 0.5) -> TypedMutator:
+    return TypedMutator(
+        random.Random(3), Choices(lambda entry: None), lambda child, parent: None,
+        distances(), Kin(TypeStacks(), {}), targeted=targeted,
+    )  # fmt: skip
+
+
 def entry() -> Entry:
     return Entry(0, "id:000000", b"", 0)
 
@@ -241,8 +248,7 @@ def test_types_of_the_frontier_are_aimed_at(tmp_path: Path) -> None:
     made.recall(Execution(Outcome.SUCCESS, b"", more), entry())
     assert made.distances.now == {"datetime.date": 2, "File": 3}
     made._coverage.seen = more
-    made.pinned = "m.py:4:then"
-    made.renew()
+    made.pin("m.py:4:then")
     assert made.distances.now == {"File": 1}
 
 
@@ -272,9 +278,8 @@ def test_figures_go_on_after_a_restart(tmp_path: Path) -> None:
         first.judge(Execution(Outcome.SUCCESS, b"", first._coverage.seen))
     first.distances.weigh("File", 2)
     first.distances.missed("File")
-    first.pinned = "m.py:2:then"
-    first.renew()
-    figures = Figures(file, first, lambda: 0.5, lambda path, data: path.write_bytes(data))
+    first.pin("m.py:2:then")
+    figures = Figures(file, first, mutator(), lambda path, data: path.write_bytes(data))
     figures.tick()
     written = json.loads(file.read_text())
     assert written["left"][0]["location"] == "m.py:2:then"
@@ -284,7 +289,7 @@ def test_figures_go_on_after_a_restart(tmp_path: Path) -> None:
     assert (written["targets"], written["uncovered"]) == (6, 5)
 
     second = feedback(tmp_path)
-    Figures(file, second, lambda: 0.5, lambda path, data: None)
+    Figures(file, second, mutator(), lambda path, data: None)
     assert second.distances.standings == first.distances.standings
     assert second.pinned == first.pinned
     assert (second.asked, second.reached) == (2, {"m.py:2:then": 2})
@@ -292,7 +297,7 @@ def test_figures_go_on_after_a_restart(tmp_path: Path) -> None:
     for torn in (b"", b"{", b'{"types": {"File": {"weight": -1}}}', b'{"types": 7}', b"\xff"):
         file.write_bytes(torn)
         third = feedback(tmp_path)
-        Figures(file, third, lambda: 0.5, lambda path, data: None)
+        Figures(file, third, mutator(), lambda path, data: None)
         assert third.distances.standings["File"].misses == 0
         assert third.pinned == ""
 
@@ -301,7 +306,7 @@ def test_a_full_disk_costs_a_state_of_the_figures_only(tmp_path: Path) -> None:
     def full(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    Figures(tmp_path / ".types", feedback(tmp_path), lambda: 0.5, full).write()
+    Figures(tmp_path / ".types", feedback(tmp_path), mutator(), full).write()
 
 
 # ------------------------------------------------------------------- kin and mutator

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,43 @@ def test_what_is_executed_is_counted_once(tmp_path: Path, python: str) -> None:
     assert json.loads(done.stdout) == ([1, 1, 2, 2] if lines else [1, 1, 1, 1])
 
 
+def test_what_was_seen_is_counted_once_over_all_workers(tmp_path: Path) -> None:
+    file = tmp_path / ".third_party"
+
+    def worker() -> Functions:
+        return Functions(lambda name: name == __file__, file)
+
+    def trial(watch: Functions, call: Callable[[], None]) -> int:
+        watch.clear()
+        call()
+        watch.finish(None)  # type: ignore[arg-type]
+        return watch.count()
+
+    assert trial(worker(), _entered) == 1
+    second = worker()
+    assert second.count() == 1
+    assert trial(second, _entered) == 1
+    size = file.stat().st_size
+    assert second.count() == 1
+    assert file.stat().st_size == size
+    with file.open("ab") as torn:
+        torn.write(b'{"/x/y.py": [1, "2", 3.5, true], "/z.py": 7}\n[4]\n\xff\n{"/torn.py": [1')
+    assert trial(worker(), _entered_too) == 3  # /x/y.py:1 is a place
+    assert worker().count() == 3
+
+
+def test_a_full_disk_only_puts_it_off(tmp_path: Path) -> None:
+    file = tmp_path / "there is no such folder" / ".third_party"
+    watch = Functions(lambda name: name == __file__, file)
+    watch.clear()
+    _entered()
+    watch.finish(None)  # type: ignore[arg-type]
+    assert watch.count() == 1
+    file.parent.mkdir()
+    assert watch.count() == 1
+    assert Functions(lambda name: False, file).count() == 1
+
+
 def test_trials_that_are_watched_are_few() -> None:
     watch = Functions(lambda file: file == __file__)
     watched = []
@@ -83,4 +121,8 @@ def test_trials_that_are_watched_are_few() -> None:
 
 
 def _entered() -> None:
+    pass
+
+
+def _entered_too() -> None:
     pass

@@ -1,0 +1,87 @@
+"""An instance's ``control.jsonl``: writing a command into it, and what it was given so far."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.wire.codec import decode_command, encode_command
+from fuzztui.wire.commands import TYPE_COMMANDS, Command, PinTarget, SetTargeted, WeighType
+
+__all__ = ["append", "missed", "was_handed"]
+
+_MAX_CONTROL = 64 << 20
+"""Bytes of a file that are looked at."""
+
+_OfTypes = WeighType | PinTarget | SetTargeted
+_Thing = tuple[str, str]
+
+
+def append(path: Path, command_id: str, command: Command) -> None:
+    """One line of ``control.jsonl``, whole or not at all. Raises OSError."""
+    message = {"id": command_id, "command": encode_command(command)}
+    line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    fd = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    try:
+        size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            line = b"\n" + line  # someone else's torn line must not swallow ours
+        if os.write(fd, line) != len(line):
+            os.ftruncate(fd, size)
+            raise OSError("no space left")
+    finally:
+        os.close(fd)
+
+
+def was_handed(path: Path, command_id: str) -> bool:
+    """Has it that command?"""
+    try:
+        return f'"id":"{command_id}"'.encode() in read_regular(path, _MAX_CONTROL)
+    except OSError:
+        return False
+
+
+def missed(name: str, controls: Mapping[str, Path]) -> list[tuple[str, Command]]:
+    """What all were asked about types while instance ``name`` was not there, for it alone.
+
+    The other instances' files tell: what they were given as a command for all, and this one was
+    not; of commands about the same thing the last. Gives the ids of those, too, oldest first.
+    ``controls``: the file of each instance, by name.
+    """
+    theirs: dict[_Thing, tuple[int, str, _OfTypes]] = {}
+    for other, file in controls.items():
+        for given in _given(file) if other != name else ():
+            number, _, command = given
+            if not command.instance and number > theirs.get(_about(command), (0,))[0]:
+                theirs[_about(command)] = given
+    had: dict[_Thing, int] = {}
+    for number, _, command in _given(controls[name]):
+        had[_about(command)] = max(number, had.get(_about(command), 0))
+    left = [given for thing, given in theirs.items() if had.get(thing, 0) < given[0]]
+    left.sort(key=lambda given: given[0])
+    return [(id_, replace(command, instance=name)) for _, id_, command in left]
+
+
+def _about(command: _OfTypes) -> _Thing:
+    return command.name, command.type if isinstance(command, WeighType) else ""
+
+
+def _given(file: Path) -> Iterator[tuple[int, str, _OfTypes]]:
+    """The number of each command about types, its id, and itself; what else there is is left."""
+    try:
+        lines = read_regular(file, _MAX_CONTROL).split(b"\n")
+    except OSError:
+        return
+    for line in lines:
+        try:
+            data = json.loads(line)
+            id_, command = data["id"], decode_command(data["command"])
+            number = int(id_[1:])  # the supervisor's ids: c, and a number that grows
+        except (ValueError, LookupError, TypeError, RecursionError):  # CodecError is a ValueError
+            continue
+        if isinstance(command, TYPE_COMMANDS):
+            yield number, id_, command

@@ -1,0 +1,371 @@
+"""Steering the spoton engine: by trials it repeats, and what was set outlives what is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from engine_lab import Lab, events, timeless, wait_for, worker_of
+from spoton_lab import document, write_document
+from supervised import Supervised
+
+from fuzztui.campaign import load, write_frozen
+from fuzztui.cli import main as fuzztui
+from fuzztui.remote.client import running
+from fuzztui.supervise.daemon import prepare_run
+from fuzztui.wire.commands import (
+    Command,
+    DemoteEntry,
+    PinTarget,
+    SetTargeted,
+    SkipEntry,
+    Stop,
+    WeighType,
+)
+from fuzztui.wire.events import EntryDescribed, Message, Stats, TargetsLeft, TypeFigures
+
+APP = """\
+import datetime
+import os
+import time
+from dataclasses import dataclass
+
+
+@dataclass
+class Size:
+    n: int
+
+
+@dataclass
+class File:
+    name: str
+    size: Size
+    created: datetime.date
+
+
+def limit() -> int:
+    return 256 if os.path.exists({flag!r}) else 0
+
+
+def run(file: File) -> str:
+    time.sleep({sleep})
+    if file.size.n < limit():
+        return "small"
+    if file.created.year == 2008:
+        return "then"
+    if file.name:
+        return "named"
+    return ""
+"""
+GENERATORS = """\
+import datetime
+from app import File, Size
+from fuzztui.generators import Source, generator
+
+
+@generator
+def gen_date(r: Source) -> datetime.date:
+    return datetime.date(1900 + r.below(256), 1 + r.below(12), 1 + r.below(28))
+
+
+@generator
+def gen_size(r: Source) -> Size:
+    return Size(r.below(256))
+
+
+@generator
+def gen_file(r: Source) -> File:
+    return File(r.text("abcdef", 1, 8), gen_size(r), gen_date(r))
+"""
+
+
+def line_of(text: str) -> int:
+    return APP[: APP.index(text)].count("\n") + 1
+
+
+SMALL, YEAR = line_of("if file.size.n"), line_of("if file.created.year")
+
+
+# --------------------------------------------------------------- the engine alone
+
+SCRIPTED = """\
+import json, os, sys, time
+from pathlib import Path
+from fuzztui.engines import worker
+from fuzztui.engines.core import journal as j
+from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.core.report import EventLog
+from fuzztui.engines.core.spec import read_spec
+from fuzztui.engines.core.store import Store
+
+spec = read_spec(Path(sys.argv[1]))
+commands = json.loads(sys.argv[2])
+log = EventLog(spec.dir / "events.jsonl", spec.instance)
+Store(spec.dir, log, time.sleep).create()
+journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
+loop = worker._build(spec, journal, log)
+while journal.words[j.TRIAL] < spec.budget_trials:
+    for number, (at, command) in enumerate(commands):
+        if at == journal.words[j.TRIAL]:
+            with (spec.dir / "control.jsonl").open("a") as control:
+                control.write(json.dumps({"id": f"c{number}", "command": command}) + "\\n")
+    loop.steering.poll()
+    if journal.words[j.TRIAL] % int(sys.argv[3]) == 0:
+        loop.parts.tick()
+    loop.trial(loop._propose(), time.monotonic_ns())
+loop.parts.finish()
+os._exit(0)
+"""
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    made = Lab(tmp_path)
+    yield made
+    made.close()
+
+
+def write(lab: Lab) -> Path:
+    app = APP.format(flag="/no/such/flag", sleep=0)
+    lab.write("app.py", app)
+    lab.write("gens.py", GENERATORS)
+    branches = {SMALL: {"app.Size": 1, "app.File": 2}, YEAR: {"datetime.date": 1, "app.File": 2}}
+    return write_document(lab.root / "targets.json", document("app", app, branches))
+
+
+def test_the_same_commands_at_the_same_trials_give_the_same_queue(lab: Lab) -> None:
+    file = write(lab)
+    (lab.root / "scripted.py").write_text(SCRIPTED)
+    steered = [
+        (200, {"c": "weigh-type", "type": "datetime.date", "weight": 0}),
+        (300, {"c": "pin-target", "location": f"app.py:{SMALL}:then"}),
+        (300, {"c": "demote", "entry": 0}),
+        (500, {"c": "targeted", "share": 0.9}),
+        (700, {"c": "pin-target", "location": ""}),
+        (700, {"c": "weigh-type", "type": "date", "weight": 50}),
+    ]
+
+    def run(name: str, commands: list[Any], hash_seed: str, tick: int) -> dict[str, Any]:
+        directory = lab.root / name / "main"
+        directory.mkdir(parents=True)
+        spec = lab.spec(
+            "app:run", dir=str(directory), sync_dir=str(lab.root / name), budget_trials=2500,
+            engine={"kind": "spoton", "targets": str(file), "constants": False},
+            target={"generator": "gens:gen_file"},
+        )  # fmt: skip
+        argv = [lab.python, "-P", str(lab.root / "scripted.py"), str(spec), json.dumps(commands)]
+        env = {**lab.env, "PYTHONHASHSEED": hash_seed}
+        subprocess.run([*argv, str(tick)], env=env, check=True, timeout=120)
+        answers = [(e["id"], e["trial"]) for e in events(directory, "command_applied")]
+        assert answers == [(f"c{number}", at) for number, (at, _) in enumerate(commands)]
+        kept = json.loads((directory / ".types").read_text())
+        return {"queue": timeless(directory), "types": kept["types"], "left": kept["left"]}
+
+    first = run("a", steered, "1", 1)
+    second = run("b", steered, "2", 37)
+    assert first == second
+    assert len(first["queue"]) > 1
+    other = run("c", [], "1", 1)
+    assert other["types"]["app.Size"]["picks"] != first["types"]["app.Size"]["picks"]
+
+
+# ------------------------------------------------------------ under a supervisor
+
+
+class Spoton(Supervised):
+    """A campaign of the real engine, its targets analysed by mypy."""
+
+    def freeze(self, *overrides: str, instances: int = 1) -> None:
+        source = self.directory / "src"
+        self.flag = self.directory / "flag"
+        if not source.exists():
+            source.mkdir()
+            (source / "app.py").write_text(APP.format(flag=str(self.flag), sleep=0.002))
+            (source / "gens.py").write_text(GENERATORS)
+        self.file.write_text(
+            f"""
+[campaign]
+name = "spoton"
+output = "{self.run}"
+[target]
+function = "app:run"
+generator = "gens:gen_file"
+path = ["{source}"]
+[engine]
+kind = "spoton"
+instances = {instances}
+constants = false
+third_party = true
+"""
+        )
+        prepare_run(self.run)
+        write_frozen(load(self.file, overrides), self.run)
+
+    def figures(self) -> dict[str, TypeFigures]:
+        """The last of each instance."""
+        found = self.events(TypeFigures)
+        return {e.instance: e for e in found if isinstance(e, TypeFigures)}
+
+    def rows(self, name: str) -> dict[str, Any]:
+        rows: dict[str, Any] = {}
+        for e in self.events(TargetsLeft):
+            if isinstance(e, TargetsLeft) and e.instance == name:
+                rows = {} if e.anew else rows
+                for location in e.gone:
+                    rows.pop(location)
+                rows |= e.left
+        return rows
+
+    def kept(self, name: str = "main") -> dict[str, Any]:
+        found = json.loads((self.run / "out" / name / ".types").read_text())
+        assert isinstance(found, dict)
+        return found
+
+    def nanny(self, name: str = "main") -> int:
+        return int(json.loads((self.run / "out" / name / "process.json").read_text())["pid"])
+
+    def says(self, words: str) -> int:
+        found = self.events(Message)
+        return sum(isinstance(e, Message) and words in e.text for e in found)
+
+    def done(self, command: Command) -> str:
+        result = self.send(command)
+        assert result.ok, result.detail
+        return result.detail
+
+    def refused(self, command: Command) -> str:
+        result = self.send(command)
+        assert not result.ok
+        return result.detail
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Iterator[Spoton]:
+    made = Spoton(tmp_path)
+    yield made
+    made.clean_up()
+
+
+def weights(figures: TypeFigures) -> dict[str, float]:
+    return dict(zip(figures.names, figures.weights, strict=True))
+
+
+@pytest.mark.slow
+def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
+    s = campaign
+    small = f"app.py:{SMALL}:then"
+    s.start(instances=2)
+    wait_for(lambda: s.figures().keys() == {"main", "s1"})
+    wait_for(lambda: s.rows("main").get(small, {}).get("frontier"))
+    assert ["app.Size", s.rows("main")[small]["types"][0][1]] == s.rows("main")[small]["types"][0]
+
+    assert "app.Size weighs 4" in s.done(WeighType("Size", 4))
+    assert "app.File is banned" in s.done(WeighType("app.File", 0))
+    assert "80% of the mutations" in s.done(SetTargeted(0.8))
+    assert f"{small} is pinned: app.Size" in s.done(PinTarget(small))
+    assert "one child a round" in s.done(DemoteEntry(0, "main"))
+    assert "is it app.Size" in s.refused(WeighType("app.Sizes", 1))
+    assert f"is it {small}" in s.refused(PinTarget(f"app.py:{SMALL}:them"))
+    assert "is covered already" in s.refused(PinTarget(small.replace("then", "else")))
+    assert s.refused(SetTargeted(2)).startswith("targeted is 2")
+
+    def in_force() -> bool:
+        told = s.figures()
+        return all(
+            (f.targeted, f.pinned, f.weights[f.names.index("app.Size")]) == (0.8, small, 4.0)
+            and weights(f)["app.File"] == 0.0
+            and (k["targeted"], k["pinned"], k["types"]["app.Size"]["weight"]) == (0.8, small, 4)
+            and k["types"]["app.File"]["weight"] == 0
+            for f, k in ((told[name], s.kept(name)) for name in ("main", "s1"))
+        )
+
+    def demoted() -> int:
+        found = s.events(EntryDescribed)
+        return sum(isinstance(e, EntryDescribed) and e.steer == "demoted" for e in found)
+
+    wait_for(in_force)
+    assert demoted() == 1
+
+    def works(after: int) -> None:
+        """It goes on, all is in force, and it aims at what was pinned."""
+        wait_for(lambda: s.state().instances["main"].execs > after + 100)
+        before = s.kept()["types"]
+        wait_for(lambda: s.kept()["types"]["app.Size"]["picks"] > before["app.Size"]["picks"] + 20)
+        assert in_force()
+        assert s.kept()["types"]["app.File"]["picks"] == before["app.File"]["picks"]
+
+    nanny = s.nanny()
+    worker = worker_of(SimpleNamespace(pid=nanny))  # type: ignore[arg-type]
+    os.kill(worker, signal.SIGKILL)
+    wait_for(lambda: s.says("it is started again"))
+    wait_for(lambda: demoted() == 2)
+    works(s.state().instances["main"].execs)
+
+    os.kill(nanny, signal.SIGKILL)
+    wait_for(lambda: s.nanny() != nanny)
+    wait_for(lambda: demoted() == 3)
+    works(s.state().instances["main"].execs)
+
+    s.kill_supervisor()
+    s.start(instances=2)
+    works(s.state().instances["main"].execs)
+    assert s.rows("main").keys() == {row["location"] for row in s.kept()["left"]}
+
+    s.done(Stop("s1"))
+    wait_for(lambda: s.state().instances["s1"].state == "stopped")
+    s.done(SetTargeted(0.9))
+    s.done(Stop())
+    wait_for(lambda: running(s.run) is None)
+    s.start(instances=2)
+    # It was told to s1, too, when that began again.
+    wait_for(lambda: [s.kept(n)["targeted"] for n in ("main", "s1")] == [0.9, 0.9])
+    wait_for(lambda: demoted() == 4)
+    assert s.kept("s1")["pinned"] == small
+
+    s.flag.touch()
+    wait_for(lambda: s.says(f"{small} was pinned and is covered") == 2)
+    wait_for(lambda: {f.pinned for f in s.figures().values()} == {""})
+    wait_for(lambda: small not in s.rows("main"))
+    assert s.done(PinTarget("")) == "nothing was pinned (2 instances)"
+    s.done(Stop())
+    wait_for(lambda: running(s.run) is None)
+    last = s.figures()["main"]
+    assert dict(zip(last.names, last.picks, strict=True)) == {
+        name: row["picks"] for name, row in s.kept()["types"].items()
+    }
+    found = [e for e in s.events(Stats) if isinstance(e, Stats)]
+    assert {e.edges_third_party for e in found} == {0}
+
+
+@pytest.mark.slow
+def test_unpinning_what_undoes_a_demotion_and_a_run_that_was_moved(
+    campaign: Spoton, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    s = campaign
+    small = f"app.py:{SMALL}:then"
+    s.start("engine.constants=true")
+    wait_for(lambda: s.rows("main").get(small, {}).get("frontier"))
+    s.done(PinTarget(small, "main"))
+    wait_for(lambda: s.figures()["main"].pinned == small)
+    assert s.done(PinTarget("")) == f"{small} is not pinned any more"
+    wait_for(lambda: s.figures()["main"].pinned == "")
+    wait_for(lambda: len(s.state().entries) > 1)
+    s.done(DemoteEntry(1))
+    s.done(SkipEntry(1))
+    s.until(lambda state: [e.steer for e in state.entries.values() if e.id == 1] == ["skipped"])
+    s.done(DemoteEntry(1))
+    s.until(lambda state: [e.steer for e in state.entries.values() if e.id == 1] == ["demoted"])
+    assert "there is no queue entry 999999" in s.refused(DemoteEntry(999_999))
+    s.done(Stop())
+    wait_for(lambda: running(s.run) is None)
+    moved = s.run.rename(tmp_path / "moved")
+    entry = sorted((moved / "out/main/queue").glob("id:*"))[0]
+    assert fuzztui(["repro", str(moved), str(entry)]) == 0
+    assert "input: File(name=" in capfd.readouterr().out

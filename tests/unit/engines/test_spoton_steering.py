@@ -1,0 +1,326 @@
+"""What a person says about types and code targets: effects, refusals, and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spoton_lab import document, write_document
+
+from fuzztui.engines.core.corpus import Entry, SteerError
+from fuzztui.engines.core.edges import CoverageMap
+from fuzztui.engines.core.executor import Execution, Outcome
+from fuzztui.engines.core.feedback import CoverageFeedback
+from fuzztui.engines.spoton.distances import Distances, Standing
+from fuzztui.engines.spoton.feedback import TargetFeedback
+from fuzztui.engines.spoton.figures import TYPES, Figures
+from fuzztui.engines.spoton.kin import Kin
+from fuzztui.engines.spoton.mutator import Choices, TypedMutator
+from fuzztui.engines.spoton.source import TypeStacks
+from fuzztui.engines.spoton.steering import Steers
+from fuzztui.engines.spoton.targets import Targets, read_document
+from fuzztui.wire.commands import Command, Pause, PinTarget, SetTargeted, WeighType
+
+SOURCE = """\
+def f(x):
+    if x.day.year == 2008:
+        name = x.name
+        if name:
+            return 1
+    if x.image:
+        return 2
+    if x:
+        return 3
+"""
+BRANCHES: dict[int, dict[str, int]] = {
+    2: {"datetime.date": 2, "app.File": 3}, 4: {"app.File": 1}, 6: {"app.Image": 0}, 8: {},
+}  # fmt: skip
+SEEN = ("2:else", "6:then")
+"""Arms that are covered: all decisions but that of line 4 are met."""
+
+
+class Lab:
+    """Parts of an engine in a directory; another one there goes on from what it has kept."""
+
+    def __init__(self, root: Path, loaded: str = "m", sha: str = "", targeted: float = 0.5) -> None:
+        self.file = root / TYPES
+        data = document("m", SOURCE, BRANCHES)
+        data["types"] = [{"name": name, "distance": 9} for name in ("lib.date", "lib.Far")]
+        data["modules"].append({"name": "late", "file": "/late.py", "sha": "0"})
+        late = {**data["targets"][0], "location": "late.py:1:then", "module": "late"}
+        data["targets"].append(late)
+        read = read_document(write_document(root / "targets.json", data))
+        self.targets = Targets(
+            read, lambda name: (sha or read.modules[name], 10) if name == loaded else None
+        )
+        self.stacks = TypeStacks()
+        coverage = CoverageMap()
+        coverage.grow(64)
+        self.coverage = CoverageFeedback(coverage)
+        self.distances = Distances(random.Random(1))
+        self.feedback = TargetFeedback(self.targets, self.distances, self.coverage, "frontier")
+        kin = Kin(self.stacks, {})
+        self.mutator = TypedMutator(
+            random.Random(2), Choices(lambda entry: None), lambda child, parent: None,
+            self.distances, kin, targeted=targeted,
+        )  # fmt: skip
+        self.full = False
+        self.figures = Figures(self.file, self.feedback, self.mutator, self.replace)
+        self.told: list[str] = []
+        self.feedback.on_covered = self.told.append
+        self.feedback.renew()
+        self.steers = Steers(self.feedback, self.mutator, kin, self.figures)
+        if loaded == "m" and not sha:
+            self.cover(*SEEN)
+
+    def replace(self, file: Path, data: bytes) -> None:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        file.write_bytes(data)
+
+    def cover(self, *where: str) -> None:
+        numbers = [self.targets.find(f"m.py:{w}") for w in where]
+        cells = sum(1 << 8 * self.targets.all[n].cells[0] for n in numbers if n is not None)
+        seen = self.coverage.seen | cells
+        self.feedback.learn(Execution(Outcome.SUCCESS, b"", seen), Entry(0, "id:000000", b"", 0))
+        self.coverage.seen = seen
+
+    def obey(self, command: Command) -> str:
+        return self.steers.obey(command)
+
+    def refusal(self, command: Command) -> str:
+        before = self.figures.data()
+        with pytest.raises(SteerError) as caught:
+            self.obey(command)
+        assert self.figures.data() == before
+        return str(caught.value)
+
+    def kept(self) -> Any:
+        return json.loads(self.file.read_bytes())
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+# ------------------------------------------------------------------------------- types
+
+
+def test_a_type_is_weighed_and_the_answer_tells_what_that_does(lab: Lab) -> None:
+    # Chances: date 1/3, File 1/4, Image 1.
+    assert lab.obey(WeighType("datetime.date", 4)) == (
+        "datetime.date weighs 4: 21% -> 52% of picks"
+    )
+    assert lab.distances.probability("datetime.date") == pytest.approx(16 / 31)
+    assert lab.kept()["types"]["datetime.date"]["weight"] == 4
+    assert lab.obey(WeighType("File", 0)) == "app.File is banned: 10% -> 0% of picks"
+    assert "app.File" not in {lab.distances.pick() for _ in range(500)}
+
+
+def test_a_type_that_does_not_matter_now(lab: Lab) -> None:
+    assert lab.obey(WeighType("Far", 2.5)) == (
+        "lib.Far weighs 2.5; nothing that is aimed at now depends on it"
+    )
+    assert lab.kept()["types"]["lib.Far"]["weight"] == 2.5
+
+
+def test_when_all_types_are_banned_it_says_so(lab: Lab) -> None:
+    for name in ("datetime.date", "app.File"):
+        assert "no type is left" not in lab.obey(WeighType(name, 0))
+    assert lab.obey(WeighType("Image", 0)).endswith("of picks; no type is left: none is aimed at")
+    assert lab.distances.pick() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("datetime.dat", "no type 'datetime.dat' decides about any branch: is it datetime.date"),
+        ("fille", "no type 'fille' decides about any branch: is it app.File?"),
+        ("qqqq", "no type 'qqqq' decides about any branch"),
+        ("", "no type '' decides about any branch"),
+        ("ate", "no type 'ate' decides about any branch: is it "),
+        ("date", "'date' may be datetime.date or lib.date: say which"),
+        ("x" * 5000, f"no type '{'x' * 80}...' decides about any branch"),
+    ],
+)
+def test_types_that_are_refused(lab: Lab, name: str, words: str) -> None:
+    assert lab.refusal(WeighType(name, 1)).startswith(words)
+
+
+@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf"), 1e7])
+def test_weights_that_are_none(lab: Lab, weight: float) -> None:
+    assert "a weight is from 0 to 1,000,000, not" in lab.refusal(WeighType("File", weight))
+
+
+# ----------------------------------------------------------------------------- the share
+
+
+def test_the_share_that_aims(lab: Lab) -> None:
+    assert lab.obey(SetTargeted(1)) == "50% -> 100% of the mutations aim at types"
+    assert lab.mutator.targeted == 1.0
+    assert (lab.kept()["targeted"], lab.kept()["steered"]) == (1.0, True)
+    assert "targeted is 1.5" in lab.refusal(SetTargeted(1.5))
+    assert "targeted is nan" in lab.refusal(SetTargeted(float("nan")))
+
+
+def test_the_campaigns_share_counts_until_a_person_sets_it(tmp_path: Path) -> None:
+    Lab(tmp_path, targeted=0.5).figures.keep()
+    second = Lab(tmp_path, targeted=0.7)
+    assert second.mutator.targeted == 0.7
+    second.obey(SetTargeted(0.2))
+    assert Lab(tmp_path, targeted=0.5).mutator.targeted == 0.2
+
+
+# ------------------------------------------------------------------------------ the pin
+
+
+def test_a_target_is_pinned_and_unpinned(lab: Lab) -> None:
+    lab.distances.matched("datetime.date")
+    words = lab.obey(PinTarget("m.py:2:then"))
+    assert words == "m.py:2:then is pinned: datetime.date 2, app.File 3"
+    assert lab.distances.now == {"datetime.date": 2, "app.File": 3}
+    assert lab.kept()["pinned"] == "m.py:2:then"
+    assert lab.obey(PinTarget("")) == "m.py:2:then is not pinned any more"
+    assert "app.Image" in lab.distances.now
+    assert lab.kept()["pinned"] == ""
+    assert lab.obey(PinTarget("")) == "nothing was pinned"
+
+
+def test_a_pin_that_may_come_to_nothing(lab: Lab) -> None:
+    lab.obey(WeighType("app.File", 0))
+    lab.obey(SetTargeted(0))
+    words = lab.obey(PinTarget("m.py:4:then"))  # not on the frontier: a person may know better
+    lab.figures.write()
+    assert [row["location"] for row in lab.kept()["left"][:2]] == ["m.py:4:then", "m.py:2:then"]
+    assert words.split("; but ") == [
+        "m.py:4:then is pinned: app.File 1",
+        "all its types are banned",
+        "no input so far has a part of such a type",
+        "no mutation aims: targeted is 0",
+    ]
+    lab.stacks.push(0, "app.File")
+    assert "no input so far" not in lab.obey(PinTarget("m.py:4:then"))
+
+
+def test_a_pin_ends_when_its_target_is_covered(lab: Lab) -> None:
+    lab.obey(PinTarget("m.py:2:then"))
+    lab.cover("6:else")
+    assert (lab.feedback.pinned, lab.told) == ("m.py:2:then", [])
+    lab.cover("2:then")
+    assert (lab.feedback.pinned, lab.told) == ("", ["m.py:2:then"])
+    assert lab.distances.now == {"app.File": 1}  # what is behind it
+    lab.figures.write()
+    assert lab.kept()["pinned"] == ""
+
+
+def test_a_pin_that_is_covered_by_what_is_run_again_after_a_restart(tmp_path: Path) -> None:
+    """Killed when the entry was saved, and before its target was known to be covered."""
+    Lab(tmp_path).obey(PinTarget("m.py:6:else"))
+    second = Lab(tmp_path)
+    assert second.feedback.pinned == "m.py:6:else"
+    second.cover("6:else")
+    assert second.told == ["m.py:6:else"]
+
+
+@pytest.mark.parametrize(
+    ("location", "words"),
+    [
+        ("m.py:2:thn", "there is no code target 'm.py:2:thn': is it m.py:2:then"),
+        ("m.py:9:loop", "there is no code target 'm.py:9:loop'"),
+        ("n.py:2:then", "there is no code target 'n.py:2:then': is it m.py:2:then"),
+        ("zzz", "there is no code target 'zzz'"),
+        ("m.py:2:else", "m.py:2:else is covered already"),
+        ("m.py:8:then", "no type is known to decide about it: no mutation can be aimed at m.py"),
+        ("late.py:1:then", "cannot be aimed at: its module late is not loaded yet"),
+    ],
+)
+def test_targets_that_are_refused(lab: Lab, location: str, words: str) -> None:
+    lab.obey(PinTarget("m.py:4:then"))
+    assert words in lab.refusal(PinTarget(location))
+    assert lab.feedback.pinned == "m.py:4:then"
+
+
+def test_a_target_of_a_module_that_has_changed(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, sha="another")
+    words = "its module m is not what it was when its types were analysed"
+    assert words in lab.refusal(PinTarget("m.py:2:then"))
+    assert lab.targets.lost("m.py:2:then")
+    assert lab.targets.lost("no.py:1:then")
+    assert not lab.targets.lost("late.py:1:then")
+    assert not Lab(tmp_path).targets.lost("m.py:2:then")
+
+
+# ------------------------------------------------------------------------ what is kept
+
+
+def test_all_of_it_outlives_a_restart(tmp_path: Path) -> None:
+    commands = [
+        WeighType("datetime.date", 3),
+        WeighType("Far", 0),
+        PinTarget("m.py:2:then"),
+        SetTargeted(0.25),
+    ]
+    for command in commands:
+        Lab(tmp_path).obey(command)
+    second = Lab(tmp_path)
+    assert second.distances.standings["datetime.date"].weight == 3
+    assert second.distances.standings["lib.Far"].weight == 0
+    assert second.feedback.pinned == "m.py:2:then"
+    assert second.distances.now == {"datetime.date": 2, "app.File": 3}
+    assert second.mutator.targeted == 0.25
+    before = second.kept()
+    for command in commands:  # killed before it was answered: it is done again
+        second.obey(command)
+    assert second.kept() == before
+
+
+@pytest.mark.parametrize(
+    "command", [WeighType("Far", 4), PinTarget("m.py:2:then"), PinTarget(""), SetTargeted(0.9)]
+)
+def test_a_full_disk_is_a_refusal(lab: Lab, command: Command) -> None:
+    """Whatever was done would be forgotten with the next kill: so it is not done."""
+
+    lab.obey(PinTarget("m.py:4:then"))
+    lab.obey(WeighType("Image", 7))
+    lab.full = True
+    with pytest.raises(SteerError, match=r"would be forgotten: \.types \(No space left on device"):
+        lab.obey(command)
+    assert lab.distances.standings.get("lib.Far", Standing()).weight == 1
+    assert (lab.mutator.targeted, lab.figures.steered) == (0.5, False)
+    assert lab.distances.now == {"app.File": 1}
+    assert lab.distances.standings["app.Image"].weight == 7
+    lab.full = False
+    assert lab.obey(command)
+
+
+def test_what_it_does_not_know(lab: Lab) -> None:
+    assert lab.refusal(Pause()) == "this engine does not know how to pause"
+
+
+def test_a_damaged_share_is_not_taken_over(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.obey(SetTargeted(0.9))
+    for share in (7, "0.9", None, -1):
+        data = {**lab.kept(), "targeted": share}
+        lab.file.write_text(json.dumps(data))
+        assert Lab(tmp_path).mutator.targeted == 0.5
+
+
+def test_trials_do_not_depend_on_when_the_figures_are_written(lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = Lab(tmp_path / "other")
+    one, two = [], []
+    for trial in range(300):
+        if trial == 100:
+            lab.obey(WeighType("Image", 0.1))
+            other.obey(WeighType("Image", 0.1))
+        if trial % 7 == 0:
+            other.figures.keep()
+        one.append(lab.distances.pick())
+        two.append(other.distances.pick())
+    assert one == two
+    assert len(set(one)) == 3
