@@ -14,7 +14,9 @@ from typing import TypeVar
 from fuzztui.targets.definitions import parameters
 from fuzztui.targets.places import Span
 
-__all__ = ["Overlay", "annotate", "annotated", "returned_type"]
+__all__ = [
+    "Overlay", "annotate", "annotated", "by_full_names", "functions", "imported", "returned_type",
+]  # fmt: skip
 
 _T = TypeVar("_T")
 
@@ -50,7 +52,7 @@ def annotate(text: str, tree: ast.Module, known: Mapping[str, Mapping[str, str]]
     overlay = Overlay(text)
     modules: dict[str, str] = {}
     inserts: list[tuple[int, int, bytes]] = []
-    for name, function in _functions(tree, ""):
+    for name, function in functions(tree, ""):
         for parameter in parameters(function.args):
             words = known.get(name, {}).get(parameter.arg)
             if words and parameter.annotation is None:
@@ -68,17 +70,18 @@ def annotate(text: str, tree: ast.Module, known: Mapping[str, Mapping[str, str]]
     return overlay
 
 
-def _functions(
+def functions(
     node: ast.AST, prefix: str
 ) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """All functions below a node, by names within the module; ``prefix``: that of the node."""
     for child in ast.iter_child_nodes(node):
         name = f"{prefix}{getattr(child, 'name', '')}"
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield name, child
         elif isinstance(child, ast.ClassDef):
-            yield from _functions(child, f"{name}.")
+            yield from functions(child, f"{name}.")
         else:
-            yield from _functions(child, prefix)
+            yield from functions(child, prefix)
 
 
 def _local(words: str, modules: dict[str, str]) -> str:
@@ -95,31 +98,32 @@ def _local(words: str, modules: dict[str, str]) -> str:
 
 def returned_type(tree: ast.Module, module: str, function: str) -> str:
     """The annotated result of a function (a generator of inputs), by full names; "" for none."""
-    for name, node in _functions(tree, ""):
+    for name, node in functions(tree, ""):
         if name == function and node.returns is not None:
-            return _by_full_names(node.returns, _imported(tree, module))
+            return by_full_names(node.returns, imported(tree, module))
     return ""
 
 
 def annotated(tree: ast.Module, module: str) -> Iterator[tuple[str, str, str]]:
     """Functions, their annotated parameters and the types of these, by full names."""
-    imported = _imported(tree, module)
-    for name, node in _functions(tree, ""):
+    known = imported(tree, module)
+    for name, node in functions(tree, ""):
         for parameter in parameters(node.args):
             if parameter.annotation is not None:
-                yield name, parameter.arg, _by_full_names(parameter.annotation, imported)
+                yield name, parameter.arg, by_full_names(parameter.annotation, known)
 
 
-def _by_full_names(annotation: ast.expr, imported: Mapping[str, str]) -> str:
+def by_full_names(annotation: ast.expr, known: Mapping[str, str]) -> str:
+    """An annotation with all names as they are in full; "" if it is none."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:
             annotation = ast.parse(annotation.value, mode="eval").body
         except SyntaxError:
             return ""
-    return ast.unparse(_FullNames(imported).visit(ast.parse(ast.unparse(annotation))))
+    return ast.unparse(_FullNames(known).visit(ast.parse(ast.unparse(annotation))))
 
 
-def _imported(tree: ast.Module, module: str) -> dict[str, str]:
+def imported(tree: ast.Module, module: str) -> dict[str, str]:
     """What names at the top of a module mean, by full names."""
     names: dict[str, str] = {}
     package = module.split(".")

@@ -46,7 +46,6 @@ def test_keys(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('generator = "gens:gen_files"\n', "", "target.generator: is missing"),
         ("aliases", "targeted = 1.5\naliases", "engine.targeted"),
         ("aliases", 'distances = "near"\naliases', "engine.distances"),
         ("aliases", 'dictionary = ["d"]\naliases', "engine.dictionary: unknown key"),
