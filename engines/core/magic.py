@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,9 +33,9 @@ class Magic:
         self._texts = sorted(set(texts))
         self._integers = sorted(set(integers))
         self._blocks: dict[int, list[bytes]] = {}
-        for block in sorted(set(blocks)):
+        for block in sorted(set(blocks), key=lambda block: (len(block), block)):
             self._blocks.setdefault(len(block), []).append(block)
-        self._fitting: dict[tuple[str, int, int], list[str]] = {}
+        self._fitting: dict[tuple[Container[str], int, int], list[str]] = {}
 
     @classmethod
     def read(cls, file: Path) -> Magic:
@@ -52,26 +52,31 @@ class Magic:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
             raise Refusal(f"{file}: constants: {type(e).__name__}: {e}") from None
 
-    def texts(self, alphabet: Sequence[str], low: int, high: int) -> list[str]:
-        """Those of ``low`` to ``high`` characters, all of which are in the alphabet."""
-        if not isinstance(alphabet, str):
+    def texts(self, alphabet: Container[str], low: int, high: int) -> list[str]:
+        """Those of ``low`` to ``high`` characters, all of which are in the alphabet.
+
+        The alphabet is a text, or a hashable set that stays the same.
+        """
+        if isinstance(alphabet, list | tuple):
             return []  # a sequence of words, say: it will do, but constants are none of them
         key = (alphabet, low, high)
         found = self._fitting.get(key)
         if found is None:
             if len(self._fitting) >= _REMEMBERED:
                 self._fitting.clear()
-            allowed = set(alphabet)
+            allowed = frozenset(alphabet) if isinstance(alphabet, str) else alphabet
             found = self._fitting[key] = [
                 text
                 for text in self._texts
-                if low <= len(text) <= high and allowed.issuperset(text)
+                if low <= len(text) <= high and all(c in allowed for c in text)
             ]
         return found
 
-    def blocks(self, n: int) -> list[bytes]:
-        """Those of exactly ``n`` bytes."""
-        return self._blocks.get(n, [])
+    def blocks(self, low: int, high: int) -> list[bytes]:
+        """Those of ``low`` to ``high`` bytes."""
+        if low == high:
+            return self._blocks.get(low, [])
+        return [block for n, same in self._blocks.items() if low <= n <= high for block in same]
 
     def integers(self, low: int, high: int) -> list[int]:
         """Those from ``low`` to ``high``."""

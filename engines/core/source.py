@@ -8,9 +8,12 @@ generator did not draw is not part of the input.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from fuzztui.engines.core.magic import Magic
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 __all__ = ["Rejected", "Source"]
 
@@ -119,11 +122,11 @@ class Source:
         so that a large payload does not get nearly all mutations.
         """
         if self._magic is not None and n > 1:
-            constant = self._constant(self._magic.blocks(n))
+            constant = self._constant(self._magic.blocks(n, n))
             if constant is not None:
                 return constant
         if each:
-            return bytes(self._many(n, 256))
+            return bytes(self.row(n, 256))
         at = self._advance(n) if n > 0 else self._pos
         return bytes(self._data[at : at + n])
 
@@ -134,11 +137,15 @@ class Source:
             if constant is not None:
                 return constant
         length = low + self.below(high - low + 1)  # a constant is no length
-        return "".join(alphabet[at] for at in self._many(length, len(alphabet)))
+        return "".join(alphabet[at] for at in self.row(length, len(alphabet)))
 
-    def _many(self, n: int, below: int) -> list[int]:
+    def row(self, n: int, below: int) -> list[int]:
         """``n`` integers that belong together, and may be more or fewer next time."""
         return [self.below(below) for _ in range(n)]
+
+    def constant(self, fitting: Callable[[Magic], Sequence[_T]]) -> _T | None:
+        """One of the application's constants that fit, half of the time; else None."""
+        return None if self._magic is None else self._constant(fitting(self._magic))
 
     def _constant(self, fitting: Sequence[_T]) -> _T | None:
         """One of these, half of the time; None: a value of one's own is to be made."""
@@ -150,6 +157,12 @@ class Source:
         Each turn costs one choice, so that a mutation can add or drop an element.
         """
         return Repeat(self, low, high, continues)
+
+    def draw(self, strategy: SearchStrategy[_T]) -> _T:
+        """What a Hypothesis strategy makes, of our choices (``engines/strategies``)."""
+        from fuzztui.engines.strategies import draw
+
+        return draw(self, strategy)
 
     def assume(self, condition: object) -> None:
         """Give this input up unless the condition holds."""

@@ -6,6 +6,8 @@ import builtins
 import importlib
 import importlib.util
 import inspect
+import os
+import re
 import sys
 import time
 import traceback
@@ -84,15 +86,20 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
     """
     began = time.monotonic()
     sys.path[:0] = [p for p in search_path(spec) if p not in sys.path]
+    # Else Hypothesis keeps its caches in the user's project, from the import of a test on.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(_caches() / "hypothesis"))
     importlib.invalidate_caches()
     if application is not None:
         application.install()
     modules: dict[str, ModuleType] = {}
     function = _resolve("target.function", spec.function, DEFAULT_FUNCTION, spec, modules)
-    _check_callable("target.function", spec.function, function)
     generator = None
-    if spec.generator:
-        generator = _resolve("target.generator", spec.generator, "generate", spec, modules)
+    if getattr(function, "is_hypothesis_test", False):
+        function, generator = _of_test(function, spec, modules)
+    else:
+        _check_callable("target.function", spec.function, function)
+        if spec.generator:
+            generator = _generator(spec, modules)
     compare = _compare(function, spec, modules)
     against = None
     if spec.oracle.against:
@@ -111,10 +118,28 @@ def load_target(spec: TargetSpec, application: Application | None) -> Target:
     )
 
 
+def _caches() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "fuzztui"
+
+
 def _resolve(
     key: str, reference: str, default: str, spec: TargetSpec, modules: dict[str, ModuleType]
 ) -> Callable[..., Any]:
     """The callable. ``modules``: what was imported for other keys; a file is loaded once."""
+    found, module = _look_up(key, reference, default, spec, modules)
+    if not callable(found):
+        what = "no" if found is None else "an attribute, but no"
+        raise Refusal(
+            f'{key} = "{reference}": module {module.__name__} has {what} function'
+            f" {_split(reference, default)[1]!r}; {_functions(module)}"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def _look_up(
+    key: str, reference: str, default: str, spec: TargetSpec, modules: dict[str, ModuleType]
+) -> tuple[Any, ModuleType]:
+    """What is there, or None, and its module."""
     where = f'{key} = "{reference}"'
     name, attribute = _split(reference, default)
     if not name or not attribute:
@@ -125,13 +150,42 @@ def _resolve(
     found: Any = module
     for part in attribute.split("."):
         found = getattr(found, part, None)
-    if not callable(found):
-        what = "no" if found is None else "an attribute, but no"
+    return found, module
+
+
+def _generator(spec: TargetSpec, modules: dict[str, ModuleType]) -> Callable[[Source], object]:
+    """A function, or what one can be made of: a strategy, a type."""
+    from fuzztui.engines.strategies import generator_of
+
+    found, _ = _look_up("target.generator", spec.generator, "generate", spec, modules)
+    made = generator_of(f'target.generator = "{spec.generator}"', found)
+    return made or _resolve("target.generator", spec.generator, "generate", spec, modules)
+
+
+def _of_test(
+    test: Any, spec: TargetSpec, modules: dict[str, ModuleType]
+) -> tuple[Callable[..., Any], Callable[[Source], object]]:
+    """The function and the generator of a Hypothesis test."""
+    from fuzztui.engines.strategies.given import GivenTest
+
+    where = f'target.function = "{spec.function}"'
+    if spec.generator:
         raise Refusal(
-            f"{where}: module {module.__name__} has {what} function {attribute!r};"
-            f" {_functions(module)}"
+            f'target.generator = "{spec.generator}": {where} is a Hypothesis test, whose strategies'
+            " make its inputs: remove target.generator"
         )
-    return found  # type: ignore[no-any-return]
+    module, name = _split(spec.function, DEFAULT_FUNCTION)
+    if not spec.include and re.match("tests?(_|$|[.])", module):
+        raise Refusal(
+            f"target.include is missing: {where} is a test, so name the packages under test,"
+            ' for example include = ["mypackage"]'
+        )
+    owner = None
+    if "." in name:
+        of = f"{module}:{name.rpartition('.')[0]}"
+        owner, _ = _look_up("target.function", of, DEFAULT_FUNCTION, spec, modules)
+    given = GivenTest(where, test, owner)
+    return given.target(), given.make
 
 
 def _functions(module: ModuleType) -> str:

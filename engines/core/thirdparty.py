@@ -171,6 +171,9 @@ def library_files(
     package = Path(fuzztui.__file__).parent
     # The engines may be a symlink in it; whatever ran there first decides how it is called.
     ours = tuple(f"{p}/" for p in (package, package.resolve(), Path(__file__).resolve().parents[1]))
+    hypothesis = getattr(sys.modules.get("hypothesis"), "__file__", None)
+    if hypothesis is not None:  # it makes the inputs, as our generators do
+        ours = (*ours, f"{Path(hypothesis).parent}/")
     python = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 
     def is_library(file: str) -> bool:

@@ -59,7 +59,8 @@ def build(context: Context) -> Parts:
     if not isinstance(form, TypedInput):
         raise Refusal(
             'target.generator is missing: engine.kind = "spoton" mutates the choices of a'
-            ' generator; name one, or use engine.kind = "zest"'
+            " generator; name one, let target.function be a Hypothesis test, or use"
+            ' engine.kind = "zest"'
         )
     form.on_drawn = context.journal.rewrite
     settings = _Settings(spec.engine.options)

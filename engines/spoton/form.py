@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from fuzztui.engines.core.inputs import GeneratedInput
 from fuzztui.engines.spoton.source import Annotated, Typed, TypeStacks
+from fuzztui.engines.strategies.given import Pending
 
 __all__ = ["TypedInput"]
 
@@ -37,10 +39,16 @@ class TypedInput(GeneratedInput):
             return super().build(data)
         self._source = source = self._typed(data, self._fresh, expected[1])
         try:
-            return self._made(source)
+            made = self._made(source)
+            if isinstance(made, Pending):
+                made.on_draw = self._tell
+            return made
         finally:
-            if self.on_drawn is not None:
-                self.on_drawn(source.drawn())
+            self._tell()
+
+    def _tell(self) -> None:
+        if self.on_drawn is not None and self._source is not None:
+            self.on_drawn(self._source.drawn())
 
     def detach(self) -> None:
         """The journal belongs to another process."""
@@ -53,7 +61,10 @@ class TypedInput(GeneratedInput):
         Nothing random is drawn for it: choices that are missing are zeros.
         """
         source = self._typed(data, bytes)
-        self._made(source)
+        made = self._made(source)
+        if isinstance(made, Pending) and made.more:
+            with contextlib.suppress(Exception):
+                made.run()  # it draws the rest
         return source.annotated()
 
     def _made(self, source: Typed) -> object:

@@ -89,7 +89,8 @@ class Typed(Source):
     """
 
     __slots__ = (
-        "_choice", "_counts", "_from", "_notes", "_prefix", "_row", "_stack", "_stacks", "_starts",
+        "_choice", "_counts", "_from", "_made", "_notes", "_prefix", "_row", "_stack", "_stacks",
+        "_starts",
     )  # fmt: skip
 
     typed: ClassVar[bool] = True
@@ -115,15 +116,21 @@ class Typed(Source):
         self._counts: dict[int, int] = {}
         """The index that the next choice at each site has; of this invocation of a generator."""
         self._row = 0
-        """The index of the next choice of a row (:meth:`Source._many`); 0: there is none."""
+        """The index of the next choice of a row (:meth:`Source.row`); 0: there is none."""
         self._notes: list[tuple[int, int, int]] = []
+        self._made: list[tuple[int, int, str]] = []
+        """Types of what was made of choices (from, to), as it was known afterwards."""
 
     def annotated(self) -> Annotated:
         """What was drawn without a parent."""
         data, notes = self.drawn(), self._notes
+        stacks = [stack for _, _, stack in notes]
+        for begin, end, name in reversed(self._made):  # the outer ones were made last
+            for choice in range(begin, end):
+                stacks[choice] = self._stacks.push(stacks[choice], name)
         return Annotated(
             data,
-            [stack for _, _, stack in notes],
+            stacks,
             [*(start for _, start, _ in notes), len(data)],
             {index: choice for choice, (index, _, _) in enumerate(notes)},
         )
@@ -161,11 +168,12 @@ class Typed(Source):
         self._pos = at + n
         return at
 
-    def _many(self, n: int, below: int) -> list[int]:
+    def row(self, n: int, below: int) -> list[int]:
+        """As a plain source's."""
         # A scope of its own, in small: what is drawn after it must not shift with its length.
-        self._row = hash((self._next(_frame(2)), 2)) or 1
+        self._row = hash((self._next(_frame(1)), 2)) or 1
         try:
-            return super()._many(n, below)
+            return super().row(n, below)
         finally:
             self._row = 0
 
@@ -174,7 +182,9 @@ class Typed(Source):
         while frame.f_globals is _OWN:
             frame = frame.f_back  # type: ignore[assignment]  # a generator called us
         # A code object holds its instructions: no two sites share this number.
-        site = id(frame.f_code) + frame.f_lasti
+        return self._index(id(frame.f_code) + frame.f_lasti)
+
+    def _index(self, site: int) -> int:
         index = self._counts.get(site)
         if index is None:
             index = hash((self._prefix, site))
@@ -190,6 +200,25 @@ class Typed(Source):
         for name in types:
             stack = self._stacks.push(stack, name)
         return Scope(self, hash((self._next(_frame(depth)), 1)), stack)
+
+    def span(self, label: int) -> Scope:
+        """For one invocation of a part of a strategy, which has a label and no place of its own."""
+        return Scope(self, hash((self._index(label), 3)), self._stack)
+
+    @property
+    def position(self) -> int:
+        """How many choices were noted so far: none where there is a parent."""
+        return len(self._notes)
+
+    def made(self, since: int, name: str) -> None:
+        """All choices from that position on were drawn for a thing of this type."""
+        if since < len(self._notes):
+            self._made.append((since, len(self._notes), name))
+
+    def unmade(self, since: int) -> None:
+        """What was made of choices from that position on was thrown away."""
+        while self._made and self._made[-1][0] >= since:
+            self._made.pop()
 
 
 class Scope:

@@ -115,7 +115,9 @@ PYTHON_TARGET = (
     Key(
         "generator",
         "callable",
-        "A function from a Source of choices to the input: fuzzing then mutates its choices.",
+        "A function from a Source of choices to the input, a Hypothesis strategy or a type (a "
+        "dataclass, a pydantic model, ...): fuzzing then mutates its choices. None for a function "
+        "that is a Hypothesis test: its strategies make the input.",
         default="",
     ),
     Key(
@@ -199,12 +201,8 @@ THIRD_PARTY = Key(
     default=False,
 )
 
-SPOTON_TARGET = tuple(
-    replace(key, required=True, default=None) if key.name == "generator" else key
-    for key in PYTHON_TARGET
-    if key.name != "input"
-)
-"""Without a generator there are no choices that make things of types."""
+SPOTON_TARGET = tuple(key for key in PYTHON_TARGET if key.name != "input")
+"""Without a generator there are no choices that make things of types: there is one, or a test."""
 
 SPOTON_ENGINE = (
     *(key for key in PYTHON_ENGINE if key.name not in ("dictionary", "constants")),

@@ -15,6 +15,7 @@ from fuzztui.targets.document import Constant, Document, Influence, Target, Text
 from fuzztui.targets.flow import Flow
 from fuzztui.targets.overlay import Overlay, annotate, annotated, returned_type
 from fuzztui.targets.reach import reached
+from fuzztui.targets.strategies import given_types, made_type
 from fuzztui.targets.types import Module, Types, find_types, is_telling
 from fuzztui.targets.unify import unify
 
@@ -38,7 +39,9 @@ def analyse(
     known = _known(application)
     trees = application.trees
     overlays = {
-        name: annotate(decode_source(application.source(name).data), tree, known.get(name, {}))
+        name: annotate(
+            name, decode_source(application.source(name).data), tree, known.get(name, {})
+        )
         for name, tree in trees.items()
     }
     modules = [Module(n, application.source(n).file, o.text) for n, o in overlays.items()]
@@ -93,16 +96,18 @@ def _known(application: Application) -> dict[str, dict[str, dict[str, str]]]:
             words = " | ".join(sorted(set(names)))
             function = full[len(module) + 1 :]
             known.setdefault(module, {}).setdefault(function, {})[parameter] = words
-    first = _first_parameter(application)
-    generator = application.generator
-    if first and generator.module in application.trees:
-        words = returned_type(
-            application.trees[generator.module], generator.module, generator.function
-        )
-        entry = application.entry
-        if words:
-            functions = known.setdefault(entry.module, {})
-            functions.setdefault(entry.function, {}).setdefault(first.arg, words)
+    first, trees = _first_parameter(application), application.trees
+    entry, generator = application.entry, application.generator
+    made: dict[str, str] = {}
+    if first and generator.module in trees:
+        of = trees[generator.module], generator.module, generator.function
+        words = returned_type(*of) or made_type(*of)
+        made = {first.arg: words} if words else {}
+    elif entry.module in trees:
+        made = given_types(trees[entry.module], entry.module, entry.function)
+    if made:
+        functions = known.setdefault(entry.module, {})
+        functions[entry.function] = made | functions.get(entry.function, {})
     return known
 
 

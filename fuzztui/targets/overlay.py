@@ -15,7 +15,10 @@ from typing import TypeVar
 from fuzztui.targets.definitions import parameters
 from fuzztui.targets.places import Span
 
-__all__ = ["RETURN", "Overlay", "annotate", "annotated", "functions_of", "returned_type"]
+__all__ = [
+    "RETURN", "Overlay", "annotate", "annotated", "by_full_names", "functions_of", "imported",
+    "returned_type",
+]  # fmt: skip
 
 RETURN = "return"
 """What a function returns, among the names of its parameters."""
@@ -45,8 +48,10 @@ class Overlay:
         return column - moved
 
 
-def annotate(text: str, tree: ast.Module, known: Mapping[str, Mapping[str, str]]) -> Overlay:
-    """Annotate parameters, and what is returned, where there is no annotation.
+def annotate(
+    module: str, text: str, tree: ast.Module, known: Mapping[str, Mapping[str, str]]
+) -> Overlay:
+    """Annotate parameters, and what is returned, where there is no annotation in a module.
 
     ``known``: types as full names (``datetime.date | None``) by parameter, by the function's name
     within the module (``Class.method``).
@@ -58,12 +63,12 @@ def annotate(text: str, tree: ast.Module, known: Mapping[str, Mapping[str, str]]
         words = known.get(name, {}).get(RETURN)
         if words and function.returns is None:
             line, column = _head_ends(text, function)
-            inserts.append((line, column, f" -> {_local(words, modules)!r}".encode()))
+            inserts.append((line, column, f" -> {_local(words, module, modules)!r}".encode()))
         for parameter in parameters(function.args):
             words = known.get(name, {}).get(parameter.arg)
             if words and parameter.annotation is None:
                 line, column = parameter.end_lineno or 0, parameter.end_col_offset or 0
-                inserts.append((line, column, f": {_local(words, modules)!r}".encode()))
+                inserts.append((line, column, f": {_local(words, module, modules)!r}".encode()))
     if not inserts:
         return overlay
     lines = text.encode().split(b"\n")
@@ -107,12 +112,14 @@ def _head_ends(text: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> t
     raise AssertionError("a function has parameters")
 
 
-def _local(words: str, modules: dict[str, str]) -> str:
-    """A type by full names as the module can write it; ``modules`` collects what to import."""
+def _local(words: str, own: str, modules: dict[str, str]) -> str:
+    """A type by full names as module ``own`` can write it; ``modules`` collects what to import."""
 
     class Rename(ast.NodeTransformer):
         def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
             module, _, last = ast.unparse(node).rpartition(".")
+            if module == own:  # which mypy would not know yet, were it imported here
+                return ast.Name(last, ast.Load())
             alias = modules.setdefault(module, f"{_PREFIX}{len(modules)}")
             return ast.Attribute(ast.Name(alias, ast.Load()), last, ast.Load())
 
@@ -123,29 +130,30 @@ def returned_type(tree: ast.Module, module: str, function: str) -> str:
     """The annotated result of a function (a generator of inputs), by full names; "" for none."""
     for name, node, _ in functions_of(tree):
         if name == function and node.returns is not None:
-            return _by_full_names(node.returns, _imported(tree, module))
+            return by_full_names(node.returns, imported(tree, module))
     return ""
 
 
 def annotated(tree: ast.Module, module: str) -> Iterator[tuple[str, str, str]]:
     """Functions, their annotated parameters and the types of these, by full names."""
-    imported = _imported(tree, module)
+    known = imported(tree, module)
     for name, node, _ in functions_of(tree):
         for parameter in parameters(node.args):
             if parameter.annotation is not None:
-                yield name, parameter.arg, _by_full_names(parameter.annotation, imported)
+                yield name, parameter.arg, by_full_names(parameter.annotation, known)
 
 
-def _by_full_names(annotation: ast.expr, imported: Mapping[str, str]) -> str:
+def by_full_names(annotation: ast.expr, known: Mapping[str, str]) -> str:
+    """An annotation with all names as they are in full; "" if it is none."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:
             annotation = ast.parse(annotation.value, mode="eval").body
         except SyntaxError:
             return ""
-    return ast.unparse(_FullNames(imported).visit(ast.parse(ast.unparse(annotation))))
+    return ast.unparse(_FullNames(known).visit(ast.parse(ast.unparse(annotation))))
 
 
-def _imported(tree: ast.Module, module: str) -> dict[str, str]:
+def imported(tree: ast.Module, module: str) -> dict[str, str]:
     """What names at the top of a module mean, by full names."""
     names: dict[str, str] = {}
     package = module.split(".")

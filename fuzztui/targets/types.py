@@ -141,6 +141,8 @@ def _options(path: Sequence[str], python: str, version: tuple[int, int], cache: 
     options.platform = sys.platform
     options.cache_dir = cache
     options.show_traceback = False
+    # The one that mypy 2 has reads files itself, whatever text it is given.
+    options.native_parser = False
     return options
 
 

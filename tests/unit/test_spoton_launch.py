@@ -47,7 +47,6 @@ def test_keys(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('generator = "gens:gen_files"\n', "", "target.generator: is missing"),
         ("aliases", "targeted = 1.5\naliases", "engine.targeted"),
         ("aliases", 'aliases = { "a.A" = [1] }\n#', "engine.aliases"),
         ("aliases", 'distances = "near"\naliases', "engine.distances"),

@@ -199,7 +199,7 @@ def test_constants_of_a_document(tmp_path: Path) -> None:
     write_document(file, document("m", SOURCE, {}, constants=constants))
     magic = Magic.read(file)
     assert magic.texts("abc", 0, 3) == ["ab"]
-    assert magic.blocks(2) == [b"\0\xff"]
+    assert magic.blocks(2, 2) == [b"\0\xff"]
     assert magic.integers(2008, 2008) == [2008]
     file.write_text('{"constants": {"int": [{"value": "7"}]}}')
     with pytest.raises(Refusal, match="constants"):

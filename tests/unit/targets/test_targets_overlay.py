@@ -59,7 +59,7 @@ def test_observed_types(lab):
 def test_places_move_there_and_back():
     text = "def f(a, é=1, *b): return a\r\n"
     tree = ast.parse(text)
-    overlay = annotate(text, tree, {"f": {"a": "m.A", "é": "list[m.n.B]", "b": "int"}})
+    overlay = annotate("own", text, tree, {"f": {"a": "m.A", "é": "list[m.n.B]", "b": "int"}})
     assert overlay.text.splitlines() == [
         "def f(a: '_fuzztui_0.A', é: 'list[_fuzztui_1.B]'=1, *b: 'int'): return a", "",
         "import m as _fuzztui_0", "import m.n as _fuzztui_1",

@@ -1,0 +1,142 @@
+"""Hypothesis strategies, and tests with ``@given``, as generators of inputs (docs/spoton.md).
+
+``values`` makes primitive values of choices, ``making`` is the backend that Hypothesis asks for
+them, ``given`` takes a test apart. Hypothesis itself is imported when one of them is needed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.source import Rejected, Source
+from fuzztui.engines.generators.scope import generator
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["draw", "from_strategy", "from_type", "generator_of", "library", "try_out"]
+
+_T = TypeVar("_T")
+
+OLDEST: Final = (6, 150)
+"""The first version of Hypothesis that this was tried with."""
+
+_ATTEMPTS: Final = 200
+
+
+def library() -> Any:
+    """:mod:`.making`, with Hypothesis in it. Raises :class:`Refusal` if that cannot be."""
+    try:
+        from fuzztui.engines.strategies import making
+    except ImportError as e:
+        if importlib.util.find_spec("hypothesis") is None:
+            raise Refusal(
+                f"Hypothesis is missing for target.python ({sys.executable}), which has to make"
+                " inputs from strategies or types: python -m pip install hypothesis"
+            ) from None
+        import hypothesis
+
+        raise Refusal(
+            f"Hypothesis {hypothesis.__version__} has no backends as they are known here: install"
+            f" {'.'.join(map(str, OLDEST))} or newer for target.python ({sys.executable}): {e}"
+        ) from None
+    return making
+
+
+def draw(source: Source, strategy: SearchStrategy[_T]) -> _T:
+    """What a strategy makes of a source's choices. Raises :class:`Rejected`.
+
+    Usually called as ``source.draw(strategy)``.
+    """
+    case = library().Case
+    if source.typed:
+        with source.scope((), 2):  # type: ignore[attr-defined]
+            return cast("_T", case(source).make({"value": strategy})["value"])
+    return cast("_T", case(source).make({"value": strategy})["value"])
+
+
+def from_strategy(strategy: SearchStrategy[_T], *kinds: Any) -> Callable[[Source], _T]:
+    """A generator of what a strategy makes; of types that are known by what it has made.
+
+    ``kinds``: types that it makes, if that cannot be known: a ``TypedDict``, a ``NewType``.
+    """
+    if not isinstance(strategy, library().SearchStrategy):
+        raise TypeError(f"from_strategy({strategy!r:.80}): not a Hypothesis strategy")
+
+    def gen_strategy(r: Source) -> Any:
+        return r.draw(strategy)
+
+    gen_strategy.__doc__ = f"What {strategy!r:.200} makes."
+    decorate: Any = generator(*kinds) if kinds else generator
+    return cast("Callable[[Source], _T]", decorate(gen_strategy))
+
+
+def from_type(kind: type[_T]) -> Callable[[Source], _T]:
+    """A generator of things of a type: a dataclass, a pydantic model, a ``TypedDict``, ..."""
+    library()
+    from hypothesis import strategies
+
+    return from_strategy(strategies.from_type(kind), kind)
+
+
+def generator_of(where: str, found: object) -> Callable[[Source], object] | None:
+    """What is named as a generator and is none: a strategy, or a type; None for anything else.
+
+    Strategies without arguments of their own (``@composite``) are called. ``where``: the key and
+    its value. Raises :class:`Refusal`.
+    """
+    if inspect.isclass(found):
+        return _checked(where, lambda: from_type(found))
+    if "hypothesis" not in sys.modules:
+        return None
+    if getattr(found, "is_hypothesis_strategy_function", False) and callable(found):
+        return _checked(where, lambda: from_strategy(found()))
+    if isinstance(found, library().SearchStrategy):
+        return _checked(where, lambda: from_strategy(found))
+    return None
+
+
+def _checked(
+    where: str, make: Callable[[], Callable[[Source], object]]
+) -> Callable[[Source], object]:
+    try:
+        made = make()
+    except (TypeError, library().HypothesisException) as e:
+        raise Refusal(f"{where}: Hypothesis: {type(e).__name__}: {e}") from None
+    try_out(where, made)
+    return made
+
+
+def try_out(where: str, make: Callable[[Source], object]) -> None:
+    """Make one input, before it counts. Raises :class:`Refusal` if Hypothesis cannot.
+
+    What the user's code raises is for the trials to find. The strategies build what they keep.
+    """
+    for data in _samples():
+        try:
+            make(data)
+        except Rejected:
+            continue
+        except library().HypothesisException as e:
+            words = " ".join(str(e).split())
+            raise Refusal(f"{where}: Hypothesis: {type(e).__name__}: {words:.400}") from None
+        except Exception:
+            return
+        return
+    raise Refusal(
+        f"{where}: Hypothesis: of {_ATTEMPTS} inputs from random choices its strategies gave all"
+        " up: make their filters and assumptions easier to satisfy"
+    )
+
+
+def _samples() -> Iterator[Source]:
+    import random
+
+    rng = random.Random(0)
+    for _ in range(_ATTEMPTS):
+        yield Source(b"", 1 << 14, rng.randbytes)

@@ -1,0 +1,203 @@
+"""A property test's primitive values, made of a source's choices.
+
+One function for each kind of value that Hypothesis asks a backend for. Whatever the choices are,
+a value keeps to its constraints; choices that are all zero give the simplest one or nearly so.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from fuzztui.engines.core.source import Source
+
+if TYPE_CHECKING:
+    from hypothesis.internal.intervalsets import IntervalSet
+
+__all__ = ["Alphabet", "block", "boolean", "integer", "real", "text"]
+
+_NARROW: Final = 128
+"""Up to so many integers are met soon enough: each is as likely as another. Also what counts of
+elements and alternatives are drawn from, which constants of the application must not disturb."""
+
+_UNBOUNDED: Final = 1 << 128
+_SIZES: Final = (1, 1, 1, 2, 2, 4, 8, 16)
+"""Bytes of an integer's distance from the simplest one."""
+
+_LENGTHS: Final = 256
+_RARE: Final = 240
+"""A character that is drawn as such a number is any of a large alphabet."""
+
+_COMMON: Final = "".join(map(chr, [*range(48, 58), *range(97, 123), *range(65, 91)])) + "".join(
+    chr(n) for n in range(32, 127) if not chr(n).isalnum()
+)
+"""Characters that programs look for: printable ASCII, the plainest first."""
+
+
+def boolean(source: Source, p: float) -> bool:
+    """True with about the probability ``p``; for certain if it is 0 or 1."""
+    if p <= 0 or p >= 1:
+        return p >= 1
+    n = 256 if 1 / 32 < p < 31 / 32 else 1 << 16
+    return source.below(n) >= n - min(max(1, round(p * n)), n - 1)
+
+
+def integer(
+    source: Source,
+    low: int | None,
+    high: int | None,
+    weights: dict[int, float] | None = None,
+    origin: int = 0,
+) -> int:
+    """From ``low`` to ``high``; None is no bound. ``origin`` is the simplest one.
+
+    Of a wide range half are near the origin, by size, some are those with ``weights``, which are
+    probabilities, and some are constants of the application.
+    """
+    if low is not None and high is not None and high - low < _NARROW:
+        if origin <= low or origin > high:
+            return low + source.below(high - low + 1)
+        n = origin - low + source.below(high - low + 1)  # so that 0 means the origin
+        return low + n % (high - low + 1)
+    least = low if low is not None else min(-_UNBOUNDED, 2 * (high or 0))
+    most = high if high is not None else max(_UNBOUNDED, 2 * (low or 0))
+    constant = source.constant(lambda magic: magic.integers(least, most))
+    if constant is not None:
+        return constant
+    way = source.below(256)
+    if weights:
+        at = (255 - way) / 256
+        for value, weight in weights.items():
+            at -= weight
+            if at < 0:
+                return value
+    if way >= 64 and way & 1 and low is not None and high is not None:
+        return low + source.below(high - low + 1)
+    size = _SIZES[way >> 1 & 7]
+    near = min(max(origin, least), most)
+    distance = source.below(1 << 8 * size)
+    # 0, -1, 1, -2, ... from the origin, and round the corner where there is no more room.
+    value = near + (distance >> 1 if distance & 1 == 0 else -(distance >> 1) - 1)
+    return value if least <= value <= most else least + (value - least) % (most - least + 1)
+
+
+def real(source: Source, low: float, high: float, nan: bool, smallest: float) -> float:
+    """From ``low`` to ``high``, where -0.0 is below 0.0; not a number, if that is allowed.
+
+    ``smallest``: no value but zero is nearer to zero than this.
+    """
+    way = source.below(256)
+    if way >= 224:
+        odd = _odd_reals(low, high, nan, smallest)
+        return odd[source.below(len(odd))]
+    if way < 64:
+        value = float(integer(source, -(1 << 15), (1 << 15) - 1))
+    elif way < 128:
+        value = integer(source, -(1 << 31), (1 << 31) - 1) / (10, 100, 1000, 4, 3)[source.below(5)]
+    elif way < 176 and math.isfinite(low) and math.isfinite(high):
+        part = source.below(1 << 32) / ((1 << 32) - 1)
+        value = low * (1 - part) + high * part
+    else:
+        value = struct.unpack(">d", source.below(1 << 64).to_bytes(8, "big"))[0]
+        if math.isnan(value) and not nan:
+            value = 0.0
+    if math.isnan(value) or _is_real(value, low, high, smallest):
+        return value
+    if math.isfinite(low) and math.isfinite(high):
+        part = math.fabs(value) % 1 if math.isfinite(value) else 0.5
+        value = low * (1 - part) + high * part
+    elif math.isfinite(low) or math.isfinite(high):
+        value = low + math.fabs(value) if math.isfinite(low) else high - math.fabs(value)
+    value = low if value < low else high if value > high else value
+    if _is_real(value, low, high, smallest):
+        return value
+    near = [v for v in (0.0, -0.0, smallest, -smallest) if _is_real(v, low, high, smallest)]
+    return near[0] if near and math.fabs(value) < smallest else low
+
+
+def _is_real(value: float, low: float, high: float, smallest: float) -> bool:
+    if value == 0:
+        sign = math.copysign(1, value)
+        return (low < 0 or (low == 0 and math.copysign(1, low) <= sign)) and (
+            high > 0 or (high == 0 and math.copysign(1, high) >= sign)
+        )
+    return low <= value <= high and math.fabs(value) >= smallest
+
+
+@lru_cache(256)
+def _odd_reals_of(
+    low: float, high: float, signs: tuple[float, float], nan: bool, smallest: float
+) -> list[float]:
+    big = sys.float_info.max
+    candidates = [0.0, -0.0, 1.0, -1.0, low, high, low + 1, high - 1, 0.5, 1e16, -1e16, 1e-9]
+    candidates += [math.nextafter(low, math.inf), math.nextafter(high, -math.inf), 0.1 + 0.2]
+    candidates += [math.inf, -math.inf, big, -big, smallest, -smallest, sys.float_info.min]
+    odd = [v for v in candidates if not math.isnan(v) and _is_real(v, low, high, smallest)]
+    return [*odd, math.nan, -math.nan] if nan else odd or [low]
+
+
+def _odd_reals(low: float, high: float, nan: bool, smallest: float) -> list[float]:
+    signs = math.copysign(1, low), math.copysign(1, high)  # 0.0 and -0.0 are one key otherwise
+    return _odd_reals_of(low, high, signs, nan, smallest)
+
+
+class Alphabet:
+    """The characters that a text may have."""
+
+    def __init__(self, intervals: IntervalSet) -> None:
+        """``intervals``: their code points."""
+        self._intervals = intervals
+        self.size = len(intervals)
+        self.common = "".join(c for c in _COMMON if c in self)
+        if self.size <= _NARROW or not self.common:
+            others = (chr(intervals[n]) for n in range(min(self.size, _NARROW)))
+            self.common += "".join(c for c in others if c not in self.common)
+
+    def __contains__(self, character: object) -> bool:
+        return isinstance(character, str) and ord(character) in self._intervals
+
+    def __getitem__(self, n: int) -> str:
+        return chr(self._intervals[n])
+
+
+@lru_cache(256)
+def _alphabet(intervals: IntervalSet) -> Alphabet:
+    return Alphabet(intervals)
+
+
+def text(source: Source, intervals: IntervalSet, low: int, high: int) -> str:
+    """``low`` to ``high`` characters; of many, 15 of 16 are the common ones.
+
+    Each is a choice; those that are not common are drawn after all others.
+    """
+    alphabet = _alphabet(intervals)
+    if not alphabet.size:
+        return ""
+    constant = source.constant(lambda magic: magic.texts(alphabet, low, high))
+    if constant is not None:
+        return constant
+    length = _length(source, low, high)
+    common = alphabet.common
+    if len(common) == alphabet.size:
+        return "".join(common[n] for n in source.row(length, len(common)))
+    row = source.row(length, 256)
+    others = iter(source.row(sum(n >= _RARE for n in row), alphabet.size))
+    return "".join(alphabet[next(others)] if n >= _RARE else common[n % len(common)] for n in row)
+
+
+def block(source: Source, low: int, high: int) -> bytes:
+    """``low`` to ``high`` bytes: one choice, as it is for generators (``Source.bytes``)."""
+    constant = source.constant(lambda magic: magic.blocks(low, high))
+    return source.bytes(_length(source, low, high)) if constant is None else constant
+
+
+def _length(source: Source, low: int, high: int) -> int:
+    """Mostly a few more than the least; a constant of the application has its own."""
+    room = high - low
+    if room < 16:
+        return low + source.below(room + 1)
+    n = source.below(_LENGTHS)
+    return low + min(room, n % 8 if n < 160 else n % 32 if n < 252 else n)
