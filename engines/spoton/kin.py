@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from typing import Any, NewType
 
 from fuzztui.engines.spoton.source import TypeStacks
 
@@ -48,14 +49,14 @@ class Kin:
             return True
         pair = wanted, made
         if pair not in self._same:
-            a, b = _class(wanted), _class(made)
+            a, b = _type(wanted), _type(made)
             if a is None or b is None:
                 return False  # its module may be imported yet
-            self._same[pair] = _related(a, b)
+            self._same[pair] = a is b or _related(a, b)
         return self._same[pair]
 
 
-def _related(a: type, b: type) -> bool:
+def _related(a: Any, b: Any) -> bool:
     """Is one derived from the other? Everything is an object: that is no relation."""
     if object in (a, b):
         return False
@@ -65,8 +66,8 @@ def _related(a: type, b: type) -> bool:
         return False
 
 
-def _class(name: str) -> type | None:
-    """The class of that name, if its module is loaded: nothing is imported for it."""
+def _type(name: str) -> Any:
+    """The class, or the new type, of that name, if its module is loaded: none is for this."""
     parts = name.split(".")
     for split in range(len(parts) - 1, 0, -1):
         found: object = sys.modules.get(".".join(parts[:split]))
@@ -74,5 +75,5 @@ def _class(name: str) -> type | None:
             continue
         for part in parts[split:]:
             found = vars(found).get(part) if hasattr(found, "__dict__") else None
-        return found if isinstance(found, type) else None
+        return found if isinstance(found, type | NewType) else None
     return None
