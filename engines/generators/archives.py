@@ -56,6 +56,7 @@ def gen_zip(
     with zipfile.ZipFile(out, "w") as archive:
         for _ in r.more(0, most):
             info, data = _zipped(r, content)
+            archive.NameToInfo.pop(info.filename, None)  # a name twice is well: no warning
             archive.writestr(info, data)
     data = out.getvalue()
     return Zip(data[: r.below(len(data))] if mistake(r, erroneous) else data)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NewType
+from typing import Any, Final, NewType
+from urllib.parse import quote_plus
 
 from fuzztui.engines.core.source import Source
-from fuzztui.engines.generators.dates import gen_datetime
+from fuzztui.engines.generators.dates import gen_date, gen_datetime
 from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.generators.text import gen_number, gen_path, gen_text, gen_word
 
-__all__ = ["Item", "S3Event", "S3Object", "gen_item", "gen_s3_event", "gen_s3_object"]
+__all__ = ["Item", "S3Event", "S3Object", "World", "gen_item", "gen_s3_event", "gen_s3_object"]
 
 Item = NewType("Item", dict[str, Any])
 """A DynamoDB item in its JSON form: ``{"name": {"S": "..."}, "grade": {"N": "1.5"}}``."""
 
 S3Event = NewType("S3Event", dict[str, Any])
 """What a Lambda function is called with when an object was put into a bucket."""
+
+
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_LAST: Final = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,28 @@ class S3Object:
     content_type: str
     last_modified: datetime.datetime
     metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def stored_at(self) -> datetime.datetime:
+        """``last_modified`` as S3 tells it: UTC (as naive times are), whole seconds, since 1970."""
+        when = self.last_modified
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=datetime.UTC)
+        try:
+            when = when.astimezone(datetime.UTC)
+        except OverflowError:  # it is in the year 1, or 9999
+            when = _EPOCH if when.year == 1 else _LAST
+        return max(_EPOCH, when.replace(microsecond=0, fold=0))
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What AWS holds when a function is called, and the event that it is called with."""
+
+    event: S3Event
+    objects: Sequence[S3Object] = ()
+    items: Mapping[str, Sequence[Item]] = field(default_factory=dict)
+    """By table."""
 
 
 def _text(r: Source) -> bytes:
@@ -51,10 +79,19 @@ def gen_s3_object(
     """An object of what ``body`` makes, under what ``key`` makes (default: a path)."""
     name = key(r) if key is not None else str(gen_path(r)).lstrip("/")
     content_type = r.choose(content_types)
-    metadata = {gen_word(r): gen_text(r, most=2, erroneous=0) for _ in r.more(0, 3, continues=0.4)}
+    metadata = {gen_word(r): _said(r) for _ in r.more(0, 3, continues=0.4)}
     if mistake(r, erroneous):
         content_type = r.choose(["", "*/*", "text", "application/x-unknown"])
     return S3Object(bucket, name, body(r), content_type, gen_datetime(r), metadata)
+
+
+@generator
+def _said(r: Source) -> str:
+    """What people say in metadata."""
+    kind = r.below(4)
+    if kind == 0:
+        return gen_date(r).isoformat()
+    return gen_number(r, erroneous=0) if kind == 1 else gen_text(r, most=3 - kind, erroneous=0)
 
 
 @generator(S3Event)
@@ -68,20 +105,20 @@ def gen_s3_event(r: Source, objects: Sequence[S3Object], *, most: int = 3) -> S3
 @generator
 def _record(r: Source, thing: S3Object) -> dict[str, Any]:
     name = r.choose(["ObjectCreated:Put", "ObjectCreated:Copy", "ObjectRemoved:Delete"])
+    about: dict[str, Any] = {"key": quote_plus(thing.key, safe="/", errors="replace")}
+    if name.startswith("ObjectCreated:"):  # of what is removed it tells no more
+        about["size"] = len(thing.body)
+        about["eTag"] = hashlib.md5(thing.body, usedforsecurity=False).hexdigest()
     return {
         "eventVersion": "2.1",
         "eventSource": "aws:s3",
         "awsRegion": "us-east-1",
-        "eventTime": thing.last_modified.isoformat(),
+        "eventTime": thing.stored_at.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
         "eventName": name,
         "s3": {
             "s3SchemaVersion": "1.0",
             "bucket": {"name": thing.bucket, "arn": f"arn:aws:s3:::{thing.bucket}"},
-            "object": {
-                "key": thing.key,
-                "size": len(thing.body),
-                "eTag": f"{r.below(1 << 64):016x}",
-            },
+            "object": about,
         },
     }
 
@@ -99,7 +136,7 @@ def gen_item(
 
     ``depth``: of lists and maps in it. A mistake: an attribute is missing, or of another type.
     """
-    item = {name: _attribute(r, kind, depth) for name, kind in (keys or {"id": "S"}).items()}
+    item = {name: _key(r, kind) for name, kind in (keys or {"id": "S"}).items()}
     for _ in r.more(0, most):
         item[gen_word(r)] = _attribute(r, r.choose(_KINDS if depth else _FLAT), depth)
     if mistake(r, erroneous):
@@ -109,6 +146,15 @@ def gen_item(
         else:
             item[name] = _attribute(r, r.choose(_FLAT), 0)
     return Item(item)
+
+
+@generator
+def _key(r: Source, kind: str) -> dict[str, Any]:
+    if kind == "B":
+        return {"B": r.bytes(r.integer(1, 8))}
+    if kind == "N":
+        return {"N": gen_number(r, erroneous=0)}
+    return {"S": r.choose("- _/").join(gen_word(r) for _ in r.more(1, 3, continues=0.25))}
 
 
 _FLAT = ("S", "N", "BOOL", "NULL", "SS", "NS")

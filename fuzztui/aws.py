@@ -1,0 +1,6 @@
+"""AWS for a harness, mocked: S3 and DynamoDB, filled anew for each trial (docs/spoton.md)."""
+
+from fuzztui.engines.fixtures import aws
+from fuzztui.engines.fixtures.aws import *  # noqa: F403
+
+__all__ = aws.__all__
