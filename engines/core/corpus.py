@@ -96,8 +96,9 @@ class ZestScheduler:
     BASELINE: Final = 50
     FAVORED: Final = 20
 
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
+    def __init__(self, corpus: Corpus, baseline: int = BASELINE) -> None:
+        """``baseline``: the longest visit to an entry that is not favoured, in children."""
+        self._corpus, self._baseline = corpus, baseline
         self.position = -1
         self.cycles = 0
         self._left = 0
@@ -122,7 +123,7 @@ class ZestScheduler:
 
     def energy(self, entry: Entry) -> int:
         """At least one child."""
-        share = self.BASELINE * entry.edges // max(1, self._corpus.max_edges)
+        share = self._baseline * entry.edges // max(1, self._corpus.max_edges)
         return max(1, share) * (self.FAVORED if entry.favored else 1)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.candidate import Candidate
 from fuzztui.engines.core.context import Context
-from fuzztui.engines.core.corpus import Corpus, Entry
+from fuzztui.engines.core.corpus import Corpus, Entry, Steerable, ZestScheduler
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.loop import Parts
 from fuzztui.engines.core.rescue import Unsafe
@@ -37,6 +37,11 @@ __all__ = ["FORM", "build"]
 
 FORM: Final = TypedInput
 """The form of its inputs (``engines/worker.py``)."""
+
+
+_VISIT: Final = 5
+"""Children in one visit, a tenth of Zest's: a new entry, which is nearest to what is left to cover,
+must not wait until each of the others has had its thousand."""
 
 
 class Sometimes:
@@ -78,11 +83,12 @@ def build(context: Context) -> Parts:
         targeted=settings.targeted,
     )
     figures = Figures(spec.dir / TYPES, feedback, mutator, context.store.replace)
+    scheduler = Steerable(ZestScheduler(base.corpus, _VISIT), base.corpus)
     fresh = Sometimes(Fresh(rng, choices=True), base.corpus, rng, settings.fresh)
     stages: list[Stage] = []
     for stage in base.stages:
         if isinstance(stage, Mutate):
-            stages += [fresh, Mutate(base.corpus, base.scheduler, mutator)]
+            stages += [fresh, Mutate(base.corpus, scheduler, mutator)]
         else:
             stages.append(stage)
 
@@ -118,6 +124,7 @@ def build(context: Context) -> Parts:
         )
     return replace(
         base,
+        scheduler=scheduler,
         stages=stages,
         feedbacks=[feedback, *base.feedbacks],
         before=feedback.begin,

@@ -47,6 +47,14 @@ def test_energy_is_zests() -> None:
     assert scheduler.cycles == 1
 
 
+def test_visits_can_be_shorter_in_the_same_proportion() -> None:
+    corpus = corpus_of(100, 50, favored=False)
+    corpus.add(Entry(2, "", b"", 100, favored=True))
+    scheduler = ZestScheduler(corpus, baseline=4)
+    counts = Counter(e.id for _ in range(2 * (4 + 2 + 80)) if (e := scheduler.pick()))
+    assert counts == {0: 8, 1: 4, 2: 160}
+
+
 def test_nothing_to_pick() -> None:
     corpus = corpus_of()
     assert Steerable(ZestScheduler(corpus), corpus).pick() is None

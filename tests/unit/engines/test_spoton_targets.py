@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import random
 from collections import Counter
@@ -340,14 +339,6 @@ def test_who_counts_as_a_type() -> None:
     late = stacks.push(there["app.Thing"], "datetime.datetime")
     assert late in kin.holding("datetime.datetime")
     assert Kin(stacks, {}).holding("datetime.time") == set()
-
-
-def test_an_alias_may_name_a_new_type_by_where_it_is_exported() -> None:
-    importlib.import_module("fuzztui.generators")  # as any harness does
-    stacks = TypeStacks()
-    item = stacks.push(0, "fuzztui.engines.generators.aws.Item")
-    stacks.push(0, "fuzztui.engines.generators.aws.S3Event")
-    assert Kin(stacks, {"app.Item": "fuzztui.generators.Item"}).holding("app.Item") == {item}
 
 
 def test_a_child_differs_in_the_type_that_was_aimed_at() -> None:

@@ -1,0 +1,1 @@
+"""Contact sheets of photographs: Section II of the SpotOn paper, for Python."""
