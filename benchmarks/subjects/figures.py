@@ -1,12 +1,16 @@
-"""The few statistics that the mu2 benchmarks report, and tables of them."""
+"""The few statistics that the benchmarks report, and tables of them."""
 
 from __future__ import annotations
 
 import math
+import random
+import statistics
 from collections.abc import Sequence
 from itertools import groupby
 
-__all__ = ["mann_whitney", "percentile", "relative", "table"]
+__all__ = ["interval", "mann_whitney", "percentile", "relative", "table"]
+
+_RESAMPLES = 2000
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
@@ -28,6 +32,13 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
         return 1.0  # all the same
     distance = abs(ranks - n * (n + 1) / 2 - n * m / 2) - 0.5
     return math.erfc(max(0.0, distance) / math.sqrt(2 * variance))
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Of the median: 95% by the percentile bootstrap. The same values, the same interval."""
+    rng = random.Random(0)
+    medians = [statistics.median(rng.choices(values, k=len(values))) for _ in range(_RESAMPLES)]
+    return percentile(medians, 0.025), percentile(medians, 0.975)
 
 
 def relative(new: Sequence[float], old: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,14 @@ def stop() -> None:
             os.killpg(process.pid, signal.SIGTERM)
 
 
-def call(argv: list[str], root: Path, said: Path, *, limit_s: float) -> str:
+def call(
+    argv: list[str],
+    root: Path,
+    said: Path,
+    *,
+    limit_s: float,
+    env: Mapping[str, str] | None = None,
+) -> str:
     """Run to the end, what it prints into the file ``said``; returns that text.
 
     Raises :class:`RunFailed` on any other exit status than 0, or when it takes too long.
@@ -44,7 +51,7 @@ def call(argv: list[str], root: Path, said: Path, *, limit_s: float) -> str:
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
-            env=environment(root),
+            env={**environment(root), **(env or {})},
             start_new_session=True,
         )
         _LIVE.add(process)

@@ -1,0 +1,136 @@
+"""The Lambda handlers among the sample campaigns, and runs of engines on them with a record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.campaign import Campaign, CampaignError, load
+from fuzztui.supervise.engines import write_spec
+from fuzztui.targets import Request, TargetsError, find_targets
+from subjects.runs import RunFailed, call
+
+__all__ = ["SAMPLES", "VARIANTS", "Handler", "RunFailed", "find", "prepared", "run"]
+
+SAMPLES: Final = Path(__file__).resolve().parent.parent.parent / "sample_campaigns"
+
+_RECORDED: Final = Path(__file__).resolve().with_name("recorded.py")
+_OURS: Final = SAMPLES.parent / "engines"
+_STATIC: Final = SAMPLES.parent / "fuzztui" / "targets"
+
+VARIANTS: Final[dict[str, dict[str, Any]]] = {
+    "zest": {"kind": "zest", "constants": False},
+    "zest+constants": {"kind": "zest", "constants": True},
+    "spoton-paper": {"kind": "spoton", "constants": True, "distances": "global"},
+    "spoton-frontier": {"kind": "spoton", "constants": True, "distances": "frontier"},
+}
+"""What is compared: keys of the campaign's table ``engine``."""
+
+
+@dataclass(frozen=True)
+class Handler:
+    """One sample campaign, under one interpreter."""
+
+    name: str
+    file: Path
+    python: str
+
+    @cached_property
+    def campaign(self) -> Campaign:
+        """Raises :class:`RunFailed`."""
+        try:
+            return load(self.file, [f"target.python={json.dumps(self.python)}"]).campaign
+        except CampaignError as e:
+            raise RunFailed(f"{self.file.name}: {e}") from None
+
+    @cached_property
+    def targets(self) -> str:
+        """``targets.json``, its text. Raises :class:`RunFailed`."""
+        try:
+            return find_targets(Request.of_target(self.campaign.target)).dumps()
+        except TargetsError as e:
+            raise RunFailed(f"{self.file.name}: {e}") from None
+
+    @cached_property
+    def version(self) -> str:
+        """Of campaign, sources beside it and ourselves: another one has other results."""
+        target = self.campaign.target
+        files = {self.file, _RECORDED, *_OURS.rglob("*.py"), *_STATIC.rglob("*.py")}
+        for name in {target["function"], target.get("generator", "")}:
+            where = Path(name.rpartition(":")[0])
+            if where.suffix == ".py":
+                files |= set(where.parent.glob("*.py"))
+        for folder in target.get("path", ()):
+            files |= set(Path(folder).rglob("*.py"))
+        found = hashlib.sha256()
+        for file in sorted(files):
+            found.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+        return found.hexdigest()[:16]
+
+
+def find(python: str, names: Iterable[str] = (), prefix: str = "lambda-") -> list[Handler]:
+    """Those of these names; of none, all. Exits with a message if there is no such one.
+
+    ``prefix``: "" for all sample campaigns of spoton.
+    """
+    files = {
+        f.name.removeprefix(prefix).removesuffix("-spoton.toml"): f
+        for f in sorted(SAMPLES.glob(f"{prefix}*-spoton.toml"))
+    }
+    missing = [n for n in names if n not in files]
+    if missing or not files:
+        known = ", ".join(files) or f"none in {SAMPLES}"
+        sys.exit(f"no handler {', '.join(missing)}; there are {known}")
+    return [Handler(name, files[name], python) for name in names or files]
+
+
+@contextmanager
+def prepared(handler: Handler, variant: str, seed: int, trials: int = 0,
+             **engine: Any) -> Iterator[Callable[..., dict[str, Any]]]:  # fmt: skip
+    """A directory with a spec; gives what runs a script of ours on it, and returns its record.
+
+    ``engine``: more keys of that table. Raises :class:`RunFailed`.
+    """
+    with tempfile.TemporaryDirectory(prefix="spoton-", ignore_cleanup_errors=True) as name:
+        root = Path(name).resolve()
+        directory = root / "out" / "main"
+        directory.mkdir(parents=True)
+        keys = {**handler.campaign.engine, **VARIANTS[variant], "third_party": True, **engine}
+        if keys["constants"]:
+            keys["targets"] = str(root / "targets.json")
+            (root / "targets.json").write_text(handler.targets, "utf-8")
+        campaign = replace(handler.campaign, engine=keys, seed=seed)
+        spec = directory / "spec.json"
+        write_spec(spec, campaign, directory, trials)
+        env = {"FUZZTUI_INSTANCE": "main", **campaign.target.get("env", {})}
+
+        def execute(script: Path, *arguments: object, limit_s: float) -> dict[str, Any]:
+            record = root / "record.json"
+            argv = [handler.python, "-P", str(script), str(spec), str(record)]
+            said = call([*argv, *map(str, arguments)], root, directory / "worker.log",
+                        limit_s=limit_s, env=env)  # fmt: skip
+            try:
+                found: dict[str, Any] = json.loads(record.read_bytes())
+            except FileNotFoundError:
+                raise RunFailed(f"{handler.name}: no record was left: {said[-2000:]}") from None
+            return found
+
+        yield execute
+
+
+def run(handler: Handler, variant: str, seed: int, *, seconds: float = 0.0,
+        trials: int = 0) -> dict[str, Any]:  # fmt: skip
+    """The record (``recorded.py``) of a run of so many CPU seconds, or trials.
+
+    Raises :class:`RunFailed`.
+    """
+    with prepared(handler, variant, seed, trials) as execute:
+        return execute(_RECORDED, seconds, limit_s=300 + 20 * seconds + trials)
