@@ -17,6 +17,7 @@ __all__ = [
     "COMMAND_NAMES",
     "MOST_WEIGHT",
     "MUTANT_COMMANDS",
+    "TYPE_COMMANDS",
     "AddSeed",
     "Command",
     "DemoteEntry",
@@ -274,6 +275,9 @@ class ExactPass(Command):
 MUTANT_COMMANDS = (SkipMutants, PromoteMutants, MoveMutants, MarkEquivalent, RequeueMutants)
 """Each instance has its own opinion of a mutant: what one cannot do another may. Such a
 command was applied if any instance did it."""
+
+TYPE_COMMANDS = (WeighType, PinTarget, SetTargeted)
+"""Each instance has covered what it has covered: such a command, too, was applied if any did it."""
 
 COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in Command.__subclasses__()}
 """Every known command, by its name on the wire."""
