@@ -11,14 +11,16 @@ from math import fsum
 from pathlib import Path
 from threading import Timer
 
+from fuzztui.cli import aiming
 from fuzztui.cli.mutants import nobody, selection
 from fuzztui.cli.runs import find_run, standing, unsupervised
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say, still_run
+from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, probability, say, still_run
 from fuzztui.model.operators import Setting, changed, settings
 from fuzztui.remote.client import ControlClient, NotRunning, RemoteError, Result
 from fuzztui.wire.commands import (
     AddSeed,
     Command,
+    DemoteEntry,
     ExactPass,
     MarkEquivalent,
     Minimise,
@@ -115,7 +117,7 @@ def _mixture(options: argparse.Namespace) -> list[SetMixture]:
             raise Failure(f"{text!r} is no part of a mixture: {_PARTS}", USAGE)
         if name in given:
             raise Failure(f"{name} is given twice", USAGE)
-        given[name] = _part(name, value)
+        given[name] = probability(name, value)
     if options.adaptive and options.fixed:
         raise Failure("--adaptive and --fixed are one or the other", USAGE)
     if not given and not options.adaptive and not options.fixed:
@@ -152,23 +154,13 @@ def _settings(options: argparse.Namespace) -> dict[str, Setting]:
 _PARTS = "write havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), which add to 1"
 
 
-def _part(name: str, text: str) -> float:
-    """A probability: ``0.25`` or ``25%``."""
-    try:
-        part = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        part = -1.0
-    if not 0 <= part <= 1:
-        raise Failure(f"{name}={text}: a probability is from 0 to 1, or 0% to 100%", USAGE)
-    return part
-
-
 ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
     "pause": _whole(Pause),
     "resume": _whole(Resume),
     "stop": _whole(Stop),
     "skip": _entry(SkipEntry),
     "promote": _entry(PromoteEntry),
+    "demote": _entry(DemoteEntry),
     "reset": _entry(ResetEntry),
     "skip-current": _whole(SkipCurrent),
     "add-seed": _seed,
@@ -180,6 +172,12 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] 
     "requeue-mutants": _mutants(RequeueMutants),
     "exact-pass": _whole(ExactPass),
     "mixture": _mixture,
+    "weigh": aiming.weigh,
+    "ban": aiming.ban,
+    "unban": aiming.unban,
+    "pin": aiming.pin,
+    "unpin": aiming.unpin,
+    "targeted": aiming.targeted,
 }
 _OPTIONS = {
     "to": "move-mutants",
@@ -189,8 +187,10 @@ _OPTIONS = {
 }
 """Options that belong to one action only."""
 
+_OF_ENTRIES = ("skip", "promote", "demote", "reset")
+
 _ANSWER_S = 10.0
-_PATIENCE_S = {"skip": 40.0, "promote": 40.0, "reset": 40.0, "minimise": 900.0}
+_PATIENCE_S = {**dict.fromkeys(_OF_ENTRIES, 40.0), "minimise": 900.0}
 """How long to wait for the answer: afl-fuzz looks between two entries only, and gives a
 promoted one 30 seconds to come."""
 
@@ -201,7 +201,7 @@ _AT_ENTRY = (
     "no answer yet: engines look between two queue entries; skip-current ends the one it is at"
 )
 _WAITING = {
-    **dict.fromkeys(("skip", "promote", "reset"), _AT_ENTRY),
+    **dict.fromkeys(_OF_ENTRIES, _AT_ENTRY),
     "minimise": "minimising: 'fuzztui status' and the screen go on meanwhile",
 }
 _NOT_YET = "waiting for the answer"
@@ -212,7 +212,7 @@ def ctl(options: argparse.Namespace) -> int:
     for option, action in _OPTIONS.items():
         if getattr(options, option) and options.action != action:
             raise Failure(f"--{option} goes with {action}, not with {options.action}", USAGE)
-    if options.more and options.action != "mixture":
+    if options.more and options.action not in ("mixture", "weigh"):
         raise Failure(f"{options.action} takes one ID, not also {options.more[0]!r}", USAGE)
     asked = ACTIONS[options.action](options)
     commands = [asked] if isinstance(asked, Command) else asked

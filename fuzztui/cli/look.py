@@ -22,6 +22,7 @@ from fuzztui.cli.runs import (
     standing,
     unsupervised,
 )
+from fuzztui.cli.types import aim_rows
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed, still_run
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
@@ -219,6 +220,7 @@ def status_text(run: Path, now: Standing) -> str:
         ("coverage", _cover(t)),
         *(stage_rows(state) if state.stage else status_rows(state)),
         *mixture_rows(state),
+        *aim_rows(state),
         ("crashes", f"{t.crashes:,}  ({distinct}, {several(t.hangs, 'hang')})"),
         ("run", str(run)),
     ]
@@ -266,9 +268,14 @@ def _cover(t: Totals) -> str:
     cover = "-" if t.edges < 0 else f"{t.edges:,}"
     if t.edges >= 0 and t.edges_total > 0:
         cover += f" of {t.edges_total:,}"
+    cover += " edges" if t.edges >= 0 else ""
     if t.edges > 0 and t.edges_total > 0:
-        return f"{cover} edges ({t.edges / t.edges_total:.1%})"
-    return cover if t.edges < 0 else f"{cover} edges"
+        cover += f" ({t.edges / t.edges_total:.1%})"
+    if t.edges_valid >= 0:
+        cover += f", {t.edges_valid:,} by valid inputs"
+    if t.edges_third_party >= 0:
+        cover += f"; {t.edges_third_party:,} in libraries"
+    return cover
 
 
 def themes(options: argparse.Namespace) -> int:

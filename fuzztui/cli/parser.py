@@ -24,13 +24,14 @@ commands:
   attach [RUN]             the screen of a running or ended campaign
   watch DIR...             the screen of AFL or AFL++ output directories, anyone's
   status [RUN|DIR] [--json]  one screen of text, or one JSON object
-  ctl RUN COMMAND [ID]     steer a campaign: instances, queue entries, seeds, mutants, mixture
+  ctl RUN COMMAND [ID]     steer a campaign: instances, queue entries, mutants, mixture, types
   mutants list FILE|RUN    the mutants of a program, before a run and of a run
   mutants show FILE|RUN ID one mutant and its diff
   mutants rank SOURCE...   mutants of C, C++, Rust, ... files, the most different first
   mutants matrix RUN       which inputs kill which mutants, where those are fuzzed first
   score RUN [--corpus DIR] the exact mutation score of a corpus, whoever made it
   targets CAMPAIGN.toml    branches of a Python target, and the types that influence them
+  types [RUN]              types that spoton aims at, and the branches that are left
   operators [RUN]          operators on text: how often each was used, and which find most
   mutate FILE...           text operators applied to files, to look at what they do
   replay RUN|LOG           the campaign again, at any speed, from any time
@@ -139,9 +140,12 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         help="a queue entry: 12, id:000012 or INSTANCE/12; with add-seed a file or a directory; "
         "with minimise a finding: INSTANCE/crashes/NAME; or mutants: an id, or all that "
         "file=, function=, operator=, line=, state= select (a comma means and, * anything); "
-        "or, with mixture, parts: havoc=0.2 text=0.8",
+        "with mixture parts: havoc=0.2 text=0.8; with weigh a type and 3, x2 or x0.5; with ban and "
+        "unban a type; with pin a branch: package/module.py:12:then; or, with targeted, 70%%",
     )
-    parser.add_argument("more", metavar="PART", nargs="*", default=[], help="with mixture: more")
+    parser.add_argument(
+        "more", metavar="PART", nargs="*", default=[], help="with mixture: more; with weigh: 3, x2"
+    )
     parser.add_argument(
         "--to",
         choices=["first", "last", "up", "down"],
@@ -278,6 +282,14 @@ def _operators(parser: argparse.ArgumentParser) -> Run:
     return operators.operators
 
 
+def _types(parser: argparse.ArgumentParser) -> Run:
+    from fuzztui.cli import types
+
+    _optional_run(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    return types.types
+
+
 def _targets(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import targets
 
@@ -367,6 +379,7 @@ _COMMANDS: dict[str, Callable[[argparse.ArgumentParser], Run]] = {
     "mutate": _mutate,
     "operators": _operators,
     "targets": _targets,
+    "types": _types,
     "replay": _replay,
     "repro": _repro,
     "minimise": _minimise,

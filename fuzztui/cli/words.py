@@ -37,6 +37,17 @@ def still_run(names: list[str]) -> str:
     return f"{', '.join(names)} still run{'s' * (len(names) == 1)}"
 
 
+def probability(name: str, text: str) -> float:
+    """What ``name`` was given: ``0.25`` or ``25%``. Raises :class:`Failure`."""
+    try:
+        part = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        part = -1.0
+    if not 0 <= part <= 1:
+        raise Failure(f"{name}={text}: a probability is from 0 to 1, or 0% to 100%", USAGE)
+    return part
+
+
 def duration(seconds: float) -> str:
     """``75`` -> ``1m15s``; ``90061`` -> ``1d01h01m``."""
     s = int(seconds)

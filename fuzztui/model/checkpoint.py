@@ -35,9 +35,10 @@ from fuzztui.model.state import (
     MixtureChange,
     Mutant,
     State,
+    TargetLeft,
 )
 from fuzztui.wire.codec import decode_record, encode_record
-from fuzztui.wire.events import MutationStats, OperatorFigures, Record
+from fuzztui.wire.events import MutationStats, OperatorFigures, Record, TypeFigures
 
 __all__ = [
     "SCHEMA",
@@ -92,7 +93,7 @@ class Mark:
 
 _OBJECTS = (
     "instances", "groups", "commands", "mutation", "operators", "turned", "mixed", "mixture",
-    "recent", "series",
+    "types", "left", "recent", "series",
     *_names(Tables),
 )  # fmt: skip
 _SCALARS = tuple(n for n in _names(State) if n not in _OBJECTS)
@@ -113,6 +114,8 @@ SCHEMA = crc32(
                     MutationStats,
                     OperatorFigures,
                     MixtureChange,
+                    TypeFigures,
+                    TargetLeft,
                 )
             ],
         )
@@ -128,6 +131,8 @@ _command_row = attrgetter(*_names(CommandStatus))
 _mutation_row = attrgetter(*_names(MutationStats))
 _operators_row = attrgetter(*_names(OperatorFigures))
 _mixed_row = attrgetter(*_names(MixtureChange))
+_types_row = attrgetter(*_names(TypeFigures))
+_left_row = attrgetter(*_names(TargetLeft))
 
 Row = TypeVar("Row", Entry, Finding, Mutant)
 
@@ -147,6 +152,12 @@ def to_json(state: State, since: Mark | None = None) -> dict[str, Any]:
     head["mixed"] = {name: _mixed_row(m) for name, m in state.mixed.items()}
     head["turned"] = state.turned and _operators_row(state.turned)
     head["mixture"] = state.mixture and _mixed_row(state.mixture)
+    head["types"] = {name: _types_row(f) for name, f in state.types.items()}
+    head["left"] = {
+        name: {location: _left_row(row) for location, row in left.items()}
+        for name, left in state.left.items()
+    }
+    head["asked"] = dict(state.asked)
     head["series"] = {name: s.to_json() for name, s in state.series.items()}
     return {
         "schema": SCHEMA,
@@ -213,6 +224,10 @@ def _mutant(row: list[Any], before: Mapping[str, Mutant]) -> Mutant:
     return Mutant(*row) if len(row) != 2 else changed(before[row[0]], row[1])
 
 
+def _left(frontier: bool, reached: int, asked: int, types: list[Any]) -> TargetLeft:
+    return TargetLeft(frontier, reached, asked, tuple((name, far) for name, far in types))
+
+
 def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) -> State:
     """A state from a head and the tables as of it, which it takes over."""
     state = State(**{name: head[name] for name in _SCALARS})
@@ -223,6 +238,11 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
     state.mixed = {name: MixtureChange(*row) for name, row in head["mixed"].items()}
     state.turned = head["turned"] and OperatorFigures(*head["turned"])
     state.mixture = head["mixture"] and MixtureChange(*head["mixture"])
+    state.types = {name: TypeFigures(*row) for name, row in head["types"].items()}
+    state.left = {
+        name: {location: _left(*row) for location, row in left.items()}
+        for name, left in head["left"].items()
+    }
     state.series = {name: Series.from_json(s) for name, s in head["series"].items()}
     for name in _names(Tables):
         setattr(state, name, getattr(rows, name))

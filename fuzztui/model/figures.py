@@ -3,8 +3,8 @@
 What the totals over instances mean:
 
 * ``execs``, ``rate``, ``crashes``, ``hangs``, ``corpus``, ``cpu``: the sum;
-* ``edges``, ``edges_valid``: the maximum, because instances exchange their finds
-  and so cover the same code;
+* ``edges``, ``edges_valid``, ``edges_third_party``: the maximum, because instances exchange
+  their finds and so cover the same code;
 * an instance that is paused or stalled, or has no process, has rate 0, whatever its last
   statistics said; one whose rate nobody knows (yet) adds nothing to the sum.
 """
@@ -77,14 +77,14 @@ def _maximum(state: State, i: Instance, name: str, old: int) -> None:
     new = getattr(i, name)
     if i.mutant:
         return
-    maxima = series(state, name)
-    highest = maxima.last if maxima.values else -1
+    maxima = state.series.get(name)
+    highest = maxima.last if maxima else -1
     if new >= highest:
         highest = new
     elif old >= highest:
         highest = max(getattr(o, name) for o in state.instances.values() if not o.mutant)
     if highest >= 0:
-        maxima.add(state.t, highest)
+        series(state, name).add(state.t, highest)
 
 
 def _set_rate(state: State, i: Instance, rate: float) -> None:
@@ -146,10 +146,10 @@ def stats(state: State, e: Stats, touched: Touched) -> None:
     shift_own(state, i, "hangs", i.hangs, hangs)
     i.execs = execs
     i.corpus, i.crashes, i.hangs = corpus, crashes, hangs
-    edges, i.edges = i.edges, count(e.edges)
-    _maximum(state, i, "edges", edges)
-    edges, i.edges_valid = i.edges_valid, count(e.edges_valid)
-    _maximum(state, i, "edges_valid", edges)
+    for name in ("edges", "edges_valid", "edges_third_party"):
+        old = getattr(i, name)
+        setattr(i, name, count(getattr(e, name)))
+        _maximum(state, i, name, old)
     i.edges_total = count(e.edges_total)
     i.favored, i.pending = count(e.favored), count(e.pending)
     i.valid, i.invalid = count(e.valid), count(e.invalid)

@@ -8,7 +8,7 @@ checkpoint. It never raises: a log may hold anything, in any order.
 Here are the campaign and its commands; instances and totals are in
 :mod:`fuzztui.model.figures`, entries and findings in :mod:`fuzztui.model.finds`,
 mutants in :mod:`fuzztui.model.mutants`, their queue in :mod:`fuzztui.model.slots`, operators
-on text in :mod:`fuzztui.model.operators`.
+on text in :mod:`fuzztui.model.operators`, types and code targets in :mod:`fuzztui.model.aiming`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 from typing import Any
 
-from fuzztui.model import figures, finds, mutants, operators, slots
+from fuzztui.model import aiming, figures, finds, mutants, operators, slots
 from fuzztui.model.figures import count, finite
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.touched import Touched, instance
 from fuzztui.wire.codec import encode_record
-from fuzztui.wire.commands import MUTANT_COMMANDS
+from fuzztui.wire.commands import MUTANT_COMMANDS, TYPE_COMMANDS
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignEnded,
@@ -54,16 +54,18 @@ from fuzztui.wire.events import (
     Stats,
     SupervisorStarted,
     Synced,
+    TargetsLeft,
+    TypeFigures,
     Unknown,
 )
 from fuzztui.wire.signals import is_by_signal
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 7
+FOLD_VERSION = 8
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
 
-_BY_ANY = frozenset(command.name for command in MUTANT_COMMANDS)
+_BY_ANY = frozenset(command.name for command in (*MUTANT_COMMANDS, *TYPE_COMMANDS))
 
 MOST_UNKNOWN_KINDS = 100
 """How many unknown kinds are counted by name; the rest are counted as "(others)"."""
@@ -226,6 +228,7 @@ def _command_applied(state: State, e: CommandApplied, touched: Touched) -> None:
     command.state, command.text = "applied", e.detail
     command.instance, command.trial = e.instance, e.trial
     operators.mixture_set(state, command, e.instance, touched)
+    aiming.steered(state, command, e.instance, touched)
 
 
 def _command_progress(state: State, e: CommandProgress, touched: Touched) -> None:
@@ -283,6 +286,8 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
     OperatorFigures: operators.operator_figures,
+    TypeFigures: aiming.type_figures,
+    TargetsLeft: aiming.uncovered,
     StageStarted: slots.stage_started,
     MutantStage: slots.mutant_stage,
     MutantPlaces: slots.mutant_places,
@@ -301,6 +306,8 @@ _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantPlaces: attrgetter("places"),
     EntriesSeeded: attrgetter("origins"),
     OperatorFigures: attrgetter("names"),
+    TypeFigures: attrgetter("names"),
+    TargetsLeft: attrgetter("left"),
 }
 """Kinds that are not in the event list: too many, too large."""
 

@@ -54,6 +54,7 @@ class Totals:
     """The maximum: instances exchange their finds."""
     edges_total: int
     edges_valid: int
+    edges_third_party: int
     valid: int
     invalid: int
     cpu: float
@@ -74,6 +75,7 @@ def totals(state: State) -> Totals:
         edges=max((i.edges for i in own), default=-1),
         edges_total=max((i.edges_total for i in own), default=-1),
         edges_valid=max((i.edges_valid for i in own), default=-1),
+        edges_third_party=max((i.edges_third_party for i in own), default=-1),
         valid=_known_sum(i.valid for i in own),
         invalid=_known_sum(i.invalid for i in own),
         cpu=round(sum(i.cpu for i in all_), 3),

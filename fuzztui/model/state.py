@@ -16,7 +16,7 @@ from typing import Any
 
 from fuzztui.model.series import Series
 from fuzztui.model.stages import phase
-from fuzztui.wire.events import MutationStats, OperatorFigures, Record
+from fuzztui.wire.events import MutationStats, OperatorFigures, Record, TypeFigures
 
 RECENT_RECORDS = 500
 """How many of the latest records are kept for the event list: figures and lists left out."""
@@ -60,6 +60,7 @@ class Instance:
     edges: int = -1
     edges_total: int = -1
     edges_valid: int = -1
+    edges_third_party: int = -1
     valid: int = -1
     invalid: int = -1
     cycles: int = -1
@@ -239,6 +240,18 @@ class MixtureChange:
     """Inputs made, and havoc steps taken, until then."""
 
 
+@dataclass(frozen=True, slots=True)
+class TargetLeft:
+    """A code target that one spoton instance has not covered."""
+
+    frontier: bool = False
+    reached: int = 0
+    """Of ``asked`` trials so many came to its decision, as it was last told."""
+    asked: int = 0
+    types: tuple[tuple[str, int], ...] = ()
+    """Names and distances, nearest first; none: it cannot be aimed at."""
+
+
 @dataclass(slots=True)
 class CommandStatus:
     """A command on its way: ``state`` is pending, applied or rejected."""
@@ -316,13 +329,19 @@ class State:
     """The last change of each instance's mixture."""
     mixture: MixtureChange | None = None
     """What was asked for last of all instances: it holds for those that begin later, too."""
+    types: dict[str, TypeFigures] = field(default_factory=dict)
+    """The latest figures of spoton's types, by instance; each list as long as ``names``."""
+    left: dict[str, dict[str, TargetLeft]] = field(default_factory=dict)
+    """Code targets that are not covered, by instance and location."""
+    asked: dict[str, int] = field(default_factory=dict)
+    """How many trials of an instance were asked which of them they reach."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
     unknown: dict[str, int] = field(default_factory=dict)
     """How many events of each kind that this version does not know."""
     series: dict[str, Series] = field(default_factory=dict)
     """Campaign totals over time: execs, rate, corpus, crashes, hangs, edges, edges_valid,
-    cpu, killed."""
+    edges_third_party, cpu, killed."""
 
 
 @dataclass(frozen=True, slots=True)

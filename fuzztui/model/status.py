@@ -10,6 +10,7 @@ from fuzztui.model.operators import mixture_dict
 from fuzztui.model.selectors import (
     ENDED,
     Group,
+    Totals,
     groups,
     pending_commands,
     progress,
@@ -19,6 +20,7 @@ from fuzztui.model.selectors import (
     totals,
 )
 from fuzztui.model.state import Instance, State
+from fuzztui.model.types import aim_dict
 
 __all__ = ["status_dict"]
 
@@ -44,16 +46,13 @@ def status_dict(state: State) -> dict[str, Any]:
         "corpus": t.corpus,
         "crashes": t.crashes,
         "hangs": t.hangs,
-        "coverage": {
-            "covered": _or_none(t.edges),
-            "total": _or_none(t.edges_total),
-            "valid": _or_none(t.edges_valid),
-        },
+        "coverage": _coverage_dict(t),
         "valid": _or_none(t.valid),
         "invalid": _or_none(t.invalid),
         "mutants": mutants_dict(state),
         "first": first_dict(state),
         "mixture": mixture_dict(state),
+        "types": aim_dict(state),
         "last_find_s": _or_none(t.last_find_t),
         "findings": [_group_dict(g) for g in groups(state)],
         "instances": [_instance_dict(i, state) for i in state.instances.values()],
@@ -68,6 +67,15 @@ _Figure = TypeVar("_Figure", int, float)
 
 def _or_none(figure: _Figure) -> _Figure | None:
     return figure if figure >= 0 else None
+
+
+def _coverage_dict(of: Totals | Instance) -> dict[str, int | None]:
+    return {
+        "covered": _or_none(of.edges),
+        "total": _or_none(of.edges_total),
+        "valid": _or_none(of.edges_valid),
+        "third_party": _or_none(of.edges_third_party),
+    }
 
 
 def _age(t: float, now: float) -> float | None:
@@ -101,11 +109,7 @@ def _instance_dict(i: Instance, state: State) -> dict[str, Any]:
         "corpus": i.corpus,
         "crashes": i.crashes,
         "hangs": i.hangs,
-        "coverage": {
-            "covered": _or_none(i.edges),
-            "total": _or_none(i.edges_total),
-            "valid": _or_none(i.edges_valid),
-        },
+        "coverage": _coverage_dict(i),
         "stability": _or_none(i.stability),
         "cpu": i.cpu,
         "rss": i.rss,

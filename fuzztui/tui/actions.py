@@ -12,9 +12,12 @@ from collections.abc import Iterable
 
 from textual.binding import Binding, BindingType
 
+from fuzztui.tui.aiming import Aiming
 from fuzztui.tui.situation import (
     Action,
     Situation,
+    a_type,
+    aiming,
     doubtful,
     entry,
     finding,
@@ -30,6 +33,7 @@ from fuzztui.tui.situation import (
     row,
     skippable,
     triable,
+    types,
     waiting,
 )
 
@@ -50,7 +54,12 @@ _SCREENS = (
         "Screens",
         check=operators,
     ),
-)
+    Action(
+        "view.types", ("7",), "Types",
+        "What a spoton engine aims at: types, and the code targets that are left", "Screens",
+        check=types,
+    ),
+)  # fmt: skip
 
 _STEERING = (
     Action(
@@ -93,8 +102,13 @@ _STEERING = (
     ),
     Action(
         "entry.reset", ("r",), "Reset",
-        "Forget that this entry was skipped or promoted", "Corpus",
+        "Forget that this entry was skipped, promoted or demoted", "Corpus",
         scope="corpus", needs="reset", does="reset entries", check=entry, footer=12, mode="live",
+    ),
+    Action(
+        "entry.demote", ("D",), "Demote",
+        "Pick this entry as seldom as the engine can, with the least energy", "Corpus",
+        scope="corpus", needs="demote", does="demote entries", check=entry, footer=17, mode="live",
     ),
 )  # fmt: skip
 
@@ -201,6 +215,45 @@ _MIXTURE = tuple(
          "Let what pays become more probable by itself, or hold the mixture as it is",
          mixture, 9),
     )
+)  # fmt: skip
+
+_TYPES = (
+    Action(
+        "types.other", ("t",), "Targets",
+        "From the types to the code targets that are left, or back", "Types",
+        scope="types", footer=1,
+    ),
+    *(
+        Action(
+            f"types.{name}", (key,), label, text, "Types",
+            scope="types", needs=needs, does=does, check=aiming(against), footer=footer,
+            mode="live",
+        )
+        for name, key, label, text, needs, does, against, footer in (
+            ("raise", "greater_than_sign", "Raise", "Aim at this type twice as often",
+             "weigh-type", "weigh types", Aiming.raising, 11),
+            ("lower", "less_than_sign", "Lower", "Aim at this type half as often",
+             "weigh-type", "weigh types", Aiming.lowering, 12),
+            ("ban", "b", "Ban", "Never aim at this type, or do so again",
+             "weigh-type", "weigh types", Aiming.weighing, 13),
+            ("pin", "o", "Pin", "Aim at this code target only, until it is covered; or end that",
+             "pin-target", "pin a code target", Aiming.pinning, 10),
+            ("less", "left_square_bracket", "Less", "5% less of the mutations aim at types",
+             "targeted", "change how much it aims while it runs", Aiming.less, 14),
+            ("more", "right_square_bracket", "More", "5% more of the mutations aim at types",
+             "targeted", "change how much it aims while it runs", Aiming.more, 14),
+        )
+    ),
+    Action(
+        "types.find", ("backspace",), "Find",
+        "Go to the latest queue entry or crash that aiming at this type brought", "Types",
+        scope="types", check=a_type, footer=22,
+    ),
+    Action(
+        "types.copy", ("c",), "Copy",
+        "Copy the type's name, or the code target's location, as `fuzztui ctl` takes it", "Types",
+        scope="types", check=row, footer=23,
+    ),
 )  # fmt: skip
 
 _LOOKING = (
@@ -345,6 +398,7 @@ ACTIONS: tuple[Action, ...] = (
     *_STEERING,
     *_MUTANTS,
     *_MIXTURE,
+    *_TYPES,
     *_LOOKING,
     *_REPLAY,
     *_TABLE,

@@ -1,4 +1,4 @@
-"""The application: one state, six screens, one way for everything that is done.
+"""The application: one state, seven screens, one way for everything that is done.
 
 Changes come in through the :class:`~fuzztui.tui.feed.Feed`, actions go out through
 :meth:`FuzzApp.perform`. Nothing in here or below reads a file in the event loop.
@@ -40,6 +40,7 @@ from fuzztui.tui.screens.log import LogScreen
 from fuzztui.tui.screens.mutants import MutantsScreen
 from fuzztui.tui.screens.operators import OperatorsScreen
 from fuzztui.tui.screens.overview import OverviewScreen
+from fuzztui.tui.screens.types import TypesScreen
 from fuzztui.tui.status import Status, status_of
 from fuzztui.tui.steering import Steering
 from fuzztui.tui.text import plain
@@ -98,6 +99,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         "mutants": MutantsScreen,
         "log": LogScreen,
         "operators": OperatorsScreen,
+        "types": TypesScreen,
     }
     DEFAULT_MODE = "overview"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
@@ -381,6 +383,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             engine=self.campaign.engine,
             stage=self.campaign.stage,
             operators=self.status.blend is not None or self.status.state == "empty",
+            aims=self.status.aims or self.status.state == "empty",
             go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
             control=self._opening.steering is not None,
             watched=self.watched,
@@ -482,3 +485,6 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     def do_view_operators(self) -> None:  # noqa: D102
         self.switch_mode("operators")
+
+    def do_view_types(self) -> None:  # noqa: D102
+        self.switch_mode("types")

@@ -10,6 +10,7 @@ from fuzztui.model.first import HANDED
 from fuzztui.tui import figures
 from fuzztui.tui.themes import SEMANTIC
 from fuzztui.tui.turnwords import brought_words
+from fuzztui.tui.typewords import share_words, steering_words
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.mixture import CLASSES, Mixture
@@ -46,6 +47,8 @@ def command_words(command: dict[str, Any]) -> str:
     instance = str(command.get("instance", ""))
     if name == SetMixture.name:
         return _mixture(command) + (f" on {instance}" if instance else "")
+    if words := steering_words(command):
+        return words + (f" on {instance}" if instance else "")
     if "select" in command:
         words = f"{name} {command['select']}"
         words += f" to {command['to']}" if "to" in command else ""
@@ -147,6 +150,18 @@ def describe(event: ev.Event) -> Described:
             parts = (finite(getattr(event, name)) for name in CLASSES)
             text = f"{figures.count(event.trials)} trials  {Mixture(*parts)}  {mode}"
             return Described("mixture", text, "muted", event.instance, FIGURES)
+        case ev.TypeFigures():
+            text = f"{event.uncovered:,} of {several(event.targets, 'target')} left"
+            text += f", {event.frontier:,} on the frontier"
+            text += f"  {several(len(event.names), 'type')}"
+            text += f"  {share_words(min(1.0, finite(event.targeted)))} aim"
+            text += f"  pinned {event.pinned}" if event.pinned else ""
+            return Described("types", text, "muted", event.instance, FIGURES)
+        case ev.TargetsLeft():
+            text = f"{len(event.left):,} told" + (
+                f"  {len(event.gone):,} covered" * bool(event.gone)
+            )
+            return Described("targets", text, "muted", event.instance, FIGURES)
         case ev.MutantStage():
             return _turn(event)
         case ev.MutantPlaces():

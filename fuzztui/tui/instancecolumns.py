@@ -67,6 +67,10 @@ def columns(
         ),
         _figure("corpus", "corpus", lambda i: i.corpus, figures.count, "corpus"),
         _figure("edges", "edges", lambda i: i.edges, figures.count, "edge"),
+        Column(
+            "libraries", "libs", _libraries, lambda i: i.edges_third_party,
+            "right", drop=True, spare=True, descending=True,
+        ),
         _figure("crashes", "crashes", lambda i: i.crashes, figures.count, "crash"),
         _figure("hangs", "hangs", lambda i: i.hangs, figures.count, "hang"),
         _figure("pending", "pending", lambda i: i.pending, figures.count, "", drop=True),
@@ -146,6 +150,12 @@ def _stability(instance: Instance) -> Cell:
     if instance.stability < 0:
         return "", ""
     return figures.percent(instance.stability, 100.0), "hang" if instance.stability < 80 else ""
+
+
+def _libraries(instance: Instance) -> Cell:
+    """Lines outside the application that were executed, where that is measured."""
+    n = instance.edges_third_party
+    return (figures.count(n), "imported") if n >= 0 else ("", "")
 
 
 def _restarts(instance: Instance) -> Cell:

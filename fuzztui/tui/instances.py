@@ -234,7 +234,12 @@ def _of(n: int, *parts: tuple[str, int]) -> str:
 def _edges(instance: Instance) -> str:
     share = figures.percent(instance.edges, instance.edges_total)
     of = f" of {figures.count(instance.edges_total)} ({share})"
-    return figures.count(instance.edges) + (of if instance.edges_total > 0 else "")
+    words = figures.count(instance.edges) + (of if instance.edges_total > 0 else "")
+    parts = (
+        ("by valid inputs", instance.edges_valid),
+        ("lines of libraries", instance.edges_third_party),
+    )
+    return ", ".join([words, *(f"{figures.count(n)} {name}" for name, n in parts if n >= 0)])
 
 
 # ------------------------------------------------------------------- fleets

@@ -43,7 +43,7 @@ def operator_lines(
             [Span("+ ", "added"), Span(words.after, side_style("added"))],
         ]
     lines += ([] if tight else [[]]) + _figures(arm)
-    return lines + _instances(arm, state) + _finds(finds)
+    return lines + _instances(arm, state) + find_lines(finds)
 
 
 def _figures(arm: Arm) -> list[Line]:
@@ -99,7 +99,8 @@ def _instances(arm: Arm, state: State) -> list[Line]:
     return lines
 
 
-def _finds(finds: Sequence[Entry | Finding]) -> list[Line]:
+def find_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
+    """The latest finds, under a heading; nothing where there are none."""
     if not finds:
         return []
     lines: list[Line] = [[], title("latest finds")]

@@ -71,6 +71,12 @@ def fallbacks(theme: Theme) -> dict[str, str]:
     if not theme.ansi:
         ink = Color.parse(generated["foreground"])
         paper = Color.parse(generated["background"])
-        for name, share in (("muted", 0.55), ("skipped", 0.55), ("rule", 0.2), ("gauge", 0.2)):
+        for name, share in (
+            ("muted", 0.55),
+            ("skipped", 0.55),
+            ("demoted", 0.55),
+            ("rule", 0.2),
+            ("gauge", 0.2),
+        ):
             colors[name] = paper.blend(ink, share, alpha=1).hex
     return colors

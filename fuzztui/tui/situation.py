@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
+from fuzztui.tui.aiming import Aiming
 from fuzztui.wire.mixture import Mixture, stuck
 
 FUZZING = frozenset({"", "running", "stalled"})
@@ -58,6 +59,10 @@ class Situation:
     """Their mixture when all that was asked for is done; None where that is not looked at."""
     adaptive: bool = False
     """Whether that mixture moves by itself."""
+    aims: bool = False
+    """Whether the campaign's engine aims at types, or its log was not read yet."""
+    aiming: Aiming | None = None
+    """What can be asked about types; None where they are not looked at."""
 
 
 WhyNot = Callable[[Situation], str]
@@ -119,6 +124,8 @@ class Action:
             return "Play" if now.paused_replay else "Pause"
         if self.id == "mixture.adaptive" and now.adaptive:
             return "Hold fixed"
+        if self.id.startswith("types.") and now.aiming is not None:
+            return now.aiming.labels().get(self.id, self.label)
         return self.label
 
 
@@ -133,6 +140,20 @@ def over(instance: Instance | None) -> Situation:
         instance_state=instance.state,
         capabilities=frozenset(instance.capabilities) if said else None,
         unable=dict(instance.unable),
+    )
+
+
+def over_all(instances: Iterable[Instance]) -> Situation:
+    """The situation on a row of nobody's: what any living engine can do, or why none can."""
+    able: set[str] | None = None
+    unable: dict[str, str] = {}
+    for instance in list(instances):
+        if instance.state not in ENDED and (instance.capabilities or instance.engine):
+            able = (able or set()) | set(instance.capabilities)
+            unable |= instance.unable
+    return Situation(
+        capabilities=None if able is None else frozenset(able),
+        unable={name: why for name, why in unable.items() if name not in (able or ())},
     )
 
 
@@ -270,6 +291,26 @@ def mixing(boundary: int, by: int) -> WhyNot:
         return stuck(now.mixture, boundary, by)
 
     return why_not
+
+
+def types(now: Situation) -> str:
+    """Against looking at types."""
+    return "" if now.aims else "this campaign's engine aims at no types"
+
+
+def aiming(against: Callable[[Aiming], str]) -> WhyNot:
+    """Against asking something about types or code targets."""
+
+    def why_not(now: Situation) -> str:
+        reason = pausable(now)
+        return reason or (against(now.aiming) if now.aiming is not None else types(now))
+
+    return why_not
+
+
+def a_type(now: Situation) -> str:
+    """Against what needs a type under the cursor."""
+    return now.aiming.weighing() if now.aiming is not None else types(now)
 
 
 def row(now: Situation) -> str:

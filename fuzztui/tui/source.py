@@ -1,4 +1,4 @@
-"""The lines of a program around a mutant, read from its file: shown only if they fit it."""
+"""Lines of a program around a place in it, read from its file: shown only if they fit it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Source", "load", "substitute"]
+__all__ = ["CHANGED", "Source", "around", "load", "read", "substitute"]
 
 MOST_BYTES = 4 << 20
 """A larger source file is not read."""
+
+CHANGED = "that line of the file holds something else now"
+"""Why nothing is shown of a program that was edited since."""
 
 AROUND = 2
 """Lines of context before and after."""
@@ -45,31 +48,41 @@ def load(path: str, line: int, before: str) -> Source:
     A log may name any file, and the program may have been edited since: unless the
     file is a regular one and ``before`` is found on that line, nothing of it is shown.
     """
-    if not path:
-        return Source(problem="the log does not say where the file lies")
+    data = read(path)
+    if isinstance(data, str):
+        return Source(problem=data)
+    lines = data.decode(errors="replace").splitlines()
+    if not 1 <= line <= len(lines) or not _stands(before, lines[line - 1 : line - 1 + SPREAD]):
+        return Source(problem=CHANGED)
+    return around(lines, line)
+
+
+def around(lines: list[str], line: int) -> Source:
+    """Of a file's lines those around ``line``, from 1."""
+    first = max(1, line - AROUND)
+    return Source(line, first, tuple(lines[first - 1 : line + AROUND]))
+
+
+def read(path: str, most: int = MOST_BYTES) -> bytes | str:
+    """A regular file of at most ``most`` bytes, or why it cannot be read. Blocking."""
     try:
-        if not Path(path).is_absolute():
-            return Source(problem="the log does not say where the file lies")
+        if not path or not Path(path).is_absolute():
+            return "the log does not say where the file lies"
         # Looked at before it is opened, which does something to some devices, and after.
         if not stat.S_ISREG(Path(path).stat().st_mode):
-            return Source(problem="not a regular file")
+            return "not a regular file"
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
-                return Source(problem="not a regular file")
-            if info.st_size > MOST_BYTES:
-                return Source(problem=f"larger than {MOST_BYTES >> 20} MiB")
-            text = file.read(MOST_BYTES).decode(errors="replace")
+                return "not a regular file"
+            if info.st_size > most:
+                return f"larger than {most >> 20} MiB"
+            return file.read(most)
     except FileNotFoundError:
-        return Source(problem="there is no such file on this machine")
+        return "there is no such file on this machine"
     except (OSError, ValueError) as e:
-        return Source(problem=f"cannot be read: {getattr(e, 'strerror', None) or e}")
-    lines = text.splitlines()
-    if not 1 <= line <= len(lines) or not _stands(before, lines[line - 1 : line - 1 + SPREAD]):
-        return Source(problem="that line of the file holds something else now")
-    first = max(1, line - AROUND)
-    return Source(line, first, tuple(lines[first - 1 : line + AROUND]))
+        return f"cannot be read: {getattr(e, 'strerror', None) or e}"
 
 
 def _stands(before: str, lines: list[str]) -> bool:

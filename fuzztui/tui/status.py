@@ -9,6 +9,7 @@ from fuzztui.model.mutation import Summary, mutants_summary
 from fuzztui.model.operators import Blend, blend
 from fuzztui.model.selectors import ENDED, pending_commands, running_time, throughput, totals
 from fuzztui.model.state import Instance, State
+from fuzztui.model.types import Aim, aim
 from fuzztui.tui.turns import First
 from fuzztui.wire.events import MutationStats
 
@@ -17,6 +18,9 @@ STALE_S = 10.0
 
 AFL_STALE_S = 120.0
 """The same of AFL, which may write its figures once a minute: two were missed."""
+
+SPOTON = "spoton"
+"""The engine that aims at types."""
 
 AFL = "afl"
 """The engine of a campaign of AFL or AFL++, supervised or watched."""
@@ -51,6 +55,8 @@ class Status:
     edges: int = -1
     edges_total: int = -1
     edges_valid: int = -1
+    edges_third_party: int = -1
+    """Lines (or functions) of libraries that were executed."""
     valid: int = -1
     invalid: int = -1
     cycles: tuple[int, int] = (-1, -1)
@@ -71,11 +77,18 @@ class Status:
     """The queue of mutants, None for campaigns that do not fuzz mutants first."""
     blend: Blend | None = None
     """The mixture of operators on text, None for campaigns without."""
+    aim: Aim | None = None
+    """What spoton engines aim at, None while none has told, and for campaigns of others."""
     pending: int = 0
     """Commands that nobody has answered yet."""
     alive: bool | None = None
     watched: bool = False
     """Whether it is somebody else's campaign."""
+
+    @property
+    def aims(self) -> bool:
+        """Whether there are types to be looked at, or will be."""
+        return self.aim is not None or self.engine == SPOTON
 
     @property
     def over(self) -> bool:
@@ -168,6 +181,7 @@ def status_of(
         edges=sums.edges,
         edges_total=sums.edges_total,
         edges_valid=sums.edges_valid,
+        edges_third_party=sums.edges_third_party,
         valid=sums.valid,
         invalid=sums.invalid,
         cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
@@ -182,6 +196,7 @@ def status_of(
         last_kill_t=last_kill_t,
         first=first,
         blend=blend(state),
+        aim=aim(state),
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,

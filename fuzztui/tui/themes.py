@@ -60,6 +60,7 @@ SEMANTIC: dict[str, str] = {
     "failed": "error",
     "promoted": "accent",
     "skipped": "secondary",
+    "demoted": "secondary",
     "pending": "warning",
     "imported": "secondary",
     "killed": "success",

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from hypothesis import strategies as st
 
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import COMMAND_NAMES, SetMixture
+from fuzztui.wire.commands import COMMAND_NAMES, PinTarget, SetMixture, SetTargeted, WeighType
 from fuzztui.wire.events import (
     EVENT_KINDS,
     CommandIssued,
@@ -23,6 +23,8 @@ from fuzztui.wire.events import (
     OperatorFigures,
     Record,
     StageStarted,
+    TargetsLeft,
+    TypeFigures,
     Unknown,
 )
 
@@ -90,6 +92,31 @@ ARMS = st.sampled_from(
     ["havoc", "swap-args", "fragment", "swap-args", "[/x]\x1b[31m", "", "x" * 300]
 )
 ARM_FIGURES = st.lists(st.one_of(INTS, INTS, HOSTILE_JSON), max_size=5)
+TYPES = st.sampled_from(["datetime.date", "pathlib.Path", "m.C", "[/x]\x1b[31m", "", "x" * 300])
+TYPE_NAMES = st.one_of(TYPES, TYPES, TYPES, HOSTILE_JSON, INTS)
+TYPE_FIGURES = st.lists(st.one_of(INTS, st.integers(0, 9), FLOATS, HOSTILE_JSON), max_size=5)
+PLACES = st.sampled_from(["a.py:1:then", "a.py:1:else", "a.py:7:loop", "\x1b]0;x", "", "l" * 600])
+LEFT = st.one_of(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "frontier": st.one_of(st.booleans(), st.booleans(), HOSTILE_JSON),
+            "reached": st.one_of(st.integers(0, 50), INTS, HOSTILE_JSON),
+            "types": st.one_of(
+                st.lists(
+                    st.one_of(
+                        st.tuples(TYPES, st.integers(0, 9)).map(list),
+                        st.lists(st.one_of(TYPE_NAMES, HOSTILE_JSON), max_size=3),
+                        HOSTILE_JSON,
+                    ),
+                    max_size=5,
+                ),
+                HOSTILE_JSON,
+            ),
+        },
+    ),
+    HOSTILE_JSON,
+)
 KEYS = ["main/0", "main/1", "w1/0", "w1/3", "handed/2", "seed:x", "", "/"]
 SYNC = st.sampled_from(["", "main", "w1", "handed"])
 OWN = {
@@ -117,6 +144,20 @@ OWN = {
         (OperatorFigures, name): ARM_FIGURES
         for name in ("tried", "applied", "found", "crashes", "weights")
     },
+    (TypeFigures, "names"): st.lists(TYPE_NAMES, max_size=5),
+    **{
+        (TypeFigures, f.name): TYPE_FIGURES
+        for f in fields(TypeFigures)
+        if f.type.startswith("list") and f.name != "names"
+    },
+    (TypeFigures, "targets"): st.one_of(st.integers(0, 4), INTS),
+    (TypeFigures, "uncovered"): st.one_of(st.integers(0, 4), INTS),
+    (TypeFigures, "pinned"): PLACES,
+    (TargetsLeft, "asked"): st.one_of(st.integers(0, 50), INTS),
+    (TargetsLeft, "left"): st.dictionaries(PLACES, LEFT, max_size=4),
+    (TargetsLeft, "gone"): st.lists(st.one_of(PLACES, PLACES, HOSTILE_JSON), max_size=3),
+    (WeighType, "type"): TYPES,
+    (PinTarget, "location"): PLACES,
     (MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
 }
 """Fields that mean something else than others of their name or type."""
@@ -157,7 +198,11 @@ MIXTURES = st.builds(
     st.booleans(),
     st.sampled_from(["", "main", "w1"]),
 )
-COMMANDS = st.one_of([*(of_kind(c) for c in COMMAND_NAMES.values()), MIXTURES])
+AIMS = st.one_of(
+    st.builds(WeighType, TYPES, st.sampled_from([0.0, 1.0, 2.5, 10**6, 10**7])),
+    st.builds(SetTargeted, st.sampled_from([0.0, 0.5, 1, 1.5])),
+)
+COMMANDS = st.one_of([*(of_kind(c) for c in COMMAND_NAMES.values()), MIXTURES, AIMS])
 ISSUED = st.builds(CommandIssued, st.sampled_from(["c1", "c2", "c9"]), COMMANDS.map(encode_command))
 UNKNOWN = st.builds(Unknown, st.sampled_from(["later_kind", "another"]), FLAT)
 

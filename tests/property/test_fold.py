@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from event_strategies import HOSTILE_FLOATS, INSTANCES, logs
+from event_strategies import HOSTILE_FLOATS, INSTANCES, logs, of_kind
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.model import first, operators, selectors
+from fuzztui.model import aiming, first, operators, selectors, types
 from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, Mark, from_json, tables, to_json
 from fuzztui.model.fold import apply
@@ -26,6 +26,7 @@ from fuzztui.wire.events import (
     MutantState,
     Record,
     Stats,
+    TargetsLeft,
 )
 from fuzztui.wire.mixture import MOST_ARMS, MOST_NAME
 
@@ -322,3 +323,53 @@ def test_operators_can_always_be_told_of(records):
     assert whole is None or all(arm.found for arm in whole.best)
     for _, command in operators.pending_mixtures(state):
         assert not command.mixture.problem
+
+
+@thorough
+@given(logs(max_size=60, floats=HOSTILE_FLOATS))
+def test_types_and_targets_can_always_be_told_of(records):
+    state = folded(records)
+    for name, f in state.types.items():
+        assert name in state.instances
+        assert len(f.names) == len(set(f.names)) <= aiming.MOST_TYPES
+        assert all(isinstance(n, str) and 0 < len(n) <= aiming.MOST_NAME for n in f.names)
+        for figures in (f.picks, f.matches, f.misses, f.new_arms, f.probabilities):
+            assert len(figures) == len(f.names)
+            assert all(type(n) is int and n >= 0 for n in figures)
+        assert all(type(n) is int and n >= -1 for n in f.distances)
+        assert all(0 <= n <= 10**6 for n in f.weights)
+        assert all(n >= 1 for n in f.factors)
+        assert 0 <= f.targeted <= 1
+        assert min(f.targets, f.uncovered, f.frontier) >= 0
+    for name, left in state.left.items():
+        assert name in state.instances
+        assert len(left) <= aiming.MOST_LEFT
+        for location, row in left.items():
+            assert 0 < len(location) <= aiming.MOST_LOCATION
+            assert 0 <= row.reached <= row.asked <= max(state.asked[name], row.asked)
+            assert [d for _, d in row.types] == sorted(d for _, d in row.types)
+    rows = list(types.types(state).values())
+    assert [r.probability for r in rows] == sorted((r.probability for r in rows), reverse=True)
+    assert sum(r.picks for r in rows) == sum(sum(f.picks) for f in state.types.values())
+    left_rows = types.targets_left(state)
+    assert [r.frontier for r in left_rows.values()] == sorted(
+        (r.frontier for r in left_rows.values()), reverse=True
+    )
+    assert all(any(at in left for left in state.left.values()) for at in left_rows)
+    assert all(-1 <= types.reached_share(row) <= 1 for row in left_rows.values())
+    assert (types.aim(state) is None) == (not state.types)
+    for _, command in types.pending_types(state):
+        assert not getattr(command, "problem", "")
+    json.dumps(types.types_dict(state), allow_nan=False)
+
+
+@thorough
+@given(st.lists(of_kind(TargetsLeft), max_size=12))
+def test_what_is_left_is_what_was_told_and_is_not_gone(events):
+    state = folded([Record(n, float(n), event) for n, event in enumerate(events, 1)])
+    expected: dict[str, set[str]] = {}
+    for e in events:
+        before = set() if e.anew else expected.get(e.instance, set())
+        told = {at for at, row in e.left.items() if isinstance(row, dict) and 0 < len(at) <= 500}
+        expected[e.instance] = (before | told) - {at for at in e.gone if isinstance(at, str)}
+    assert {name: set(left) for name, left in state.left.items()} == expected

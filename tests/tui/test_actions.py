@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fuzztui.tui.actions import ACTIONS, BY_ID, Situation, bindings, key_name, method_name
+from fuzztui.tui.aiming import Aiming
 from fuzztui.tui.app import FuzzApp
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.screens.corpus import CorpusScreen
@@ -15,12 +16,21 @@ from fuzztui.tui.screens.log import LogScreen
 from fuzztui.tui.screens.mutants import MutantsScreen
 from fuzztui.tui.screens.operators import OperatorsScreen
 from fuzztui.tui.screens.overview import OverviewScreen
+from fuzztui.tui.screens.types import TypesScreen
 from fuzztui.tui.widgets.footer import actions_for
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.commands import COMMAND_NAMES
 from fuzztui.wire.mixture import Mixture
 
-SCREENS = (OverviewScreen, CorpusScreen, FindingsScreen, MutantsScreen, LogScreen, OperatorsScreen)
+SCREENS = (
+    OverviewScreen,
+    CorpusScreen,
+    FindingsScreen,
+    MutantsScreen,
+    LogScreen,
+    OperatorsScreen,
+    TypesScreen,
+)
 OWNERS = {
     "app": FuzzApp,
     "table": BigTable,
@@ -33,10 +43,12 @@ OWNERS = {
     "mutants": MutantsScreen,
     "log": LogScreen,
     "operators": OperatorsScreen,
+    "types": TypesScreen,
 }
 READY = Situation(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
-    operators=True, mixture=Mixture(0.25, 0.5, 0.25),
+    operators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
+    aiming=Aiming(0.5, 2.0, "m.py:3:then", True, "m.py:3:then"),
 )  # fmt: skip
 
 

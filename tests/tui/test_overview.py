@@ -92,7 +92,7 @@ async def test_without_a_supervisor_nothing_looks_alive(drive):
         assert "–" in row
         assert "%" not in row  # of a processor
         await d.press("enter")
-        assert "last seen running" in d.text()
+        await d.until(lambda: "last seen running" in d.text())
         assert "when last seen" in d.text()
         assert "cpu" not in d.text().split("obeys")[0].split("state")[-1]
         await d.press("escape")

@@ -1,6 +1,7 @@
 """How the screens look, as text. ``pytest --snapshot-update`` after a change that is meant."""
 
 import pytest
+from aimed import aimed
 from fakes import running, started
 from fleet import fleet
 from mixed import mixed
@@ -67,6 +68,26 @@ MIXED = {
     "overview-text-80x24": ((80, 24), "1", 3),
     "overview-text-120x40": ((120, 40), "1", 1),
 }
+
+
+# The same of an engine that aims at types: keys, whether a target is pinned.
+AIMED = {
+    "types-80x24": ((80, 24), "7", False),
+    "types-targets-80x24": ((80, 24), "7 t", True),
+    "types-120x40": ((120, 40), "7", False),
+    "overview-spoton-80x24": ((80, 24), "1", True),
+    "overview-spoton-120x40": ((120, 40), "1", False),
+}
+
+
+@pytest.mark.parametrize("name", AIMED)
+async def test_screen_of_spoton(drive, picture, name):
+    size, keys, pin = AIMED[name]
+    async with drive(aimed(pin=pin), size=size, run=None) as d:
+        await d.press(*keys.split())
+        await d.until(lambda: "0:10:00" in d.text())
+        await d.still()
+        assert d.text() + "\n" == picture
 
 
 @pytest.mark.parametrize("name", MIXED)

@@ -42,7 +42,7 @@ CAMPAIGN = fold(
     (9, FindingDescribed("b", "crash", "crashes/1", "S", "KeyError: 1", "x.py:3", count=4)),
     (9, FindingDescribed("a", "crash", "crashes/2", "S", "KeyError: 2", "x.py:3", count=1)),
     (10, Stats("a", 100, 10.0, 2, crashes=1, edges=50, edges_total=200, valid=40, invalid=60)),
-    (20, Stats("b", 300, 30.0, 2, crashes=1, edges=60, edges_total=200)),
+    (20, Stats("b", 300, 30.0, 2, crashes=1, edges=60, edges_total=200, edges_third_party=900)),
     (30, Stats("a", 500, 20.0, 2, crashes=1, edges=55, edges_total=200, valid=40, invalid=460)),
     (30, CommandIssued("c1", {"c": "pause"})),
     (30, Unknown("later")),
@@ -56,7 +56,7 @@ def keys(rows):
 def test_totals():
     t = selectors.totals(CAMPAIGN)
     assert (t.execs, t.execs_per_sec, t.corpus, t.crashes, t.hangs) == (800, 50.0, 4, 2, 1)
-    assert (t.edges, t.edges_total, t.edges_valid) == (60, 200, -1)
+    assert (t.edges, t.edges_total, t.edges_valid, t.edges_third_party) == (60, 200, -1, 900)
     assert (t.valid, t.invalid, t.last_find_t) == (40, 460, 4.0)
     assert selectors.totals(State()).edges == -1
 
@@ -155,7 +155,7 @@ def test_the_status_object():
         "corpus": 4,
         "crashes": 2,
         "hangs": 1,
-        "coverage": {"covered": 60, "total": 200, "valid": None},
+        "coverage": {"covered": 60, "total": 200, "valid": None, "third_party": 900},
         "mutants": None,
         "remaining_s": 30.0,
         "pending_commands": ["c1"],
@@ -171,6 +171,7 @@ def test_the_status_object():
         "covered": None,
         "total": None,
         "valid": None,
+        "third_party": None,
     }
 
 

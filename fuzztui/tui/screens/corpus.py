@@ -21,7 +21,7 @@ from fuzztui.tui.steering import pending_for
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.columns import Cell, Column
 from fuzztui.tui.widgets.table import BigTable
-from fuzztui.wire.commands import Command, PromoteEntry, ResetEntry, SkipEntry
+from fuzztui.wire.commands import Command, DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
 
 
 class CorpusScreen(ListingScreen[Entry, Preview]):
@@ -67,6 +67,8 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             return f"{waiting[-1]}…", "pending"
         if entry.steer == "promoted":
             return "▲ promoted", "promoted"
+        if entry.steer == "demoted":
+            return "▽ demoted", "demoted"
         if entry.steer == "skipped":
             return "⊘ skipped", "skipped"
         if entry.steer:
@@ -144,7 +146,10 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
     def do_entry_reset(self) -> None:  # noqa: D102
         self._send(ResetEntry)
 
-    def _send(self, make: type[PromoteEntry | SkipEntry | ResetEntry]) -> None:
+    def do_entry_demote(self) -> None:  # noqa: D102
+        self._send(DemoteEntry)
+
+    def _send(self, make: type[PromoteEntry | SkipEntry | ResetEntry | DemoteEntry]) -> None:
         entry = self.table.current
         if entry is not None:
             command: Command = make(entry.id, entry.instance)

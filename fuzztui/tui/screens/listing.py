@@ -13,6 +13,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.worker import WorkType
 
+from fuzztui.model.state import Entry, Finding
 from fuzztui.tui.background import in_thread
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.text import plain
@@ -108,7 +109,12 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         self.pane.show(self.details(row, preview, self.pane.size), top=top)
 
     @on(BigTable.Highlighted)
-    def _moved(self) -> None:
+    def _moved(self, event: BigTable.Highlighted) -> None:
+        if event.table is self.table:
+            self.look()
+
+    def look(self) -> None:
+        """Another row is looked at: its details, from the top, and what must be read for them."""
         self.show_detail(top=True)
         self.host.refresh_footer()
         row = self.table.current
@@ -128,6 +134,14 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         if not self.table.go_to(key):
             words = "is hidden by the filter" if key in self.table.rows else "is not known here"
             self.notify(plain(f"{key} {words}."), markup=False)
+
+    def go_to_first(self, finds: Sequence[Entry | Finding], none: str) -> None:
+        """To the screen and row of the first of ``finds``, or say that there is ``none``."""
+        if not finds:
+            self.notify(none, markup=False)
+        else:
+            is_finding = isinstance(finds[0], Finding)
+            self.host.look_at("findings" if is_finding else "corpus", finds[0].key)
 
     @on(BigTable.Selected)
     def _opened(self) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from dataclasses import replace
 from operator import is_
 
 from textual.geometry import Size
-from textual.timer import Timer
 from textual.widget import Widget
 
 from fuzztui.model.operators import (
@@ -20,29 +18,22 @@ from fuzztui.model.operators import (
     pending_mixtures,
     settings,
 )
-from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import Changes, Entry, Finding
+from fuzztui.model.state import Changes
 from fuzztui.tui import shell
 from fuzztui.tui.actions import Situation
+from fuzztui.tui.finds import Finds
 from fuzztui.tui.operatorcolumns import PAYS, columns
 from fuzztui.tui.operatordetail import FINDS, named_by, no_operators_lines, operator_lines
 from fuzztui.tui.screens.listing import ListingScreen
+from fuzztui.tui.situation import over_all
 from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.mixturestrip import MixtureStrip
 from fuzztui.tui.widgets.table import BigTable
-from fuzztui.wire.commands import SetMixture
+from fuzztui.tui.wishes import SETTLE_S, Wishes
+from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.events import OperatorFigures
 from fuzztui.wire.mixture import Mixture, moved
-
-SETTLE_S = 0.4
-"""Steps that follow each other as fast are one command."""
-
-ECHO_S = 10.0
-"""So long a mixture that was sent is shown as asked for, if the log does not say it is."""
-
-MOST_LOOKED_AT = 20_000
-"""Entries, the latest, among which an operator's finds are looked for after a seek."""
 
 
 class OperatorsScreen(ListingScreen[Arm, None]):
@@ -68,13 +59,8 @@ class OperatorsScreen(ListingScreen[Arm, None]):
         self._arms: dict[str, Arm] = {}
         self._figures: list[OperatorFigures] = []
         """Which figures the rows are of."""
-        self._finds: dict[str, deque[str]] = {}
-        """The keys of the latest finds by arm."""
-        self._wish: list[SetMixture] = []
-        """What was asked for here, until the log says so."""
-        self._known: frozenset[str] | None = None
-        """The commands that there were when the wish was sent; None before it is."""
-        self._timer: Timer | None = None
+        self._finds = Finds(named_by)
+        self._wishes = Wishes(self, _words, self._show_wishes)
 
     def body(self) -> Iterable[Widget]:
         """The mixture, table, details."""
@@ -94,21 +80,15 @@ class OperatorsScreen(ListingScreen[Arm, None]):
     def show(self, changes: Changes) -> None:
         """Take in new figures, finds, and commands that came or went."""
         state = self.campaign
-        self._note_finds(changes)
+        self._finds.note(state, changes)
         if changes.reset or changes.commands:
-            self._heard()
+            self._wishes.heard()
+            self._show_asked()
         figures = list(state.operators.values())
         same = len(figures) == len(self._figures) and all(map(is_, figures, self._figures))
         if changes.reset or not same:
             self._figures = figures
-            before, now = dict(self._arms), arms(state)
-            self._arms.clear()
-            self._arms.update(now)
-            if changes.reset or not before:
-                self.table.load(self._arms)
-            else:
-                every = before.keys() | now.keys()
-                self.table.touch(n for n in every if before.get(n) != now.get(n))
+            self.table.become(self._arms, arms(state), anew=changes.reset)
         self.table.show_empty("no operator passes the filter" if self._arms else "no operators")
         self._count()
         self.show_detail()
@@ -122,46 +102,20 @@ class OperatorsScreen(ListingScreen[Arm, None]):
         strip.show(status)
         self._show_asked()
 
-    def _note_finds(self, changes: Changes) -> None:
-        state = self.campaign
-        if changes.reset:
-            self._finds = {}
-            latest = islice(reversed(list(state.entries)), MOST_LOOKED_AT)
-            keys = [*reversed(list(latest)), *list(state.findings)[-MOST_LOOKED_AT:]]
-        else:
-            keys = sorted(changes.entries) + sorted(changes.findings)
-        for key in keys:
-            row = self._find(key)
-            for name in named_by(row.op) if row is not None else ():
-                known = self._finds.setdefault(name, deque(maxlen=2 * FINDS))
-                if key not in known:
-                    known.append(key)
-
-    def _find(self, key: str) -> Entry | Finding | None:
-        return self.campaign.entries.get(key) or self.campaign.findings.get(key)
-
     def nothing(self) -> Sequence[Line]:
         """Why there are no operators, and how to get some."""
         return () if self._arms else no_operators_lines(self.campaign.engine)
 
     def details(self, row: Arm, preview: None, size: Size) -> Sequence[Line]:
         """What it does and how it fares."""
-        latest = self._latest(row)[:FINDS]
+        latest = self._finds.latest(self.campaign, row.name)[:FINDS]
         return operator_lines(row, self.campaign, latest, tight=size.height < 10)
-
-    def _latest(self, arm: Arm) -> list[Entry | Finding]:
-        """What it found, the latest first."""
-        rows = [self._find(key) for key in self._finds.get(arm.name, ())]
-        return sorted((r for r in rows if r is not None), key=lambda r: -r.t)
 
     def do_operator_find(self) -> None:
         """To the latest of what it found."""
-        latest = self._latest(self.table.current) if self.table.current is not None else []
-        if not latest:
-            self.notify("No entry that is known names this operator.", markup=False)
-        else:
-            is_finding = isinstance(latest[0], Finding)
-            self.host.look_at("findings" if is_finding else "corpus", latest[0].key)
+        arm = self.table.current
+        latest = self._finds.latest(self.campaign, arm.name) if arm is not None else []
+        self.go_to_first(latest, "No entry that is known names this operator.")
 
     def do_operator_copy(self) -> None:
         """Its name."""
@@ -172,82 +126,37 @@ class OperatorsScreen(ListingScreen[Arm, None]):
 
     def describe_row(self) -> Situation:
         """What any living engine can do, and the mixture as it is to be."""
-        able: set[str] | None = None
-        unable: dict[str, str] = {}
-        for instance in list(self.campaign.instances.values()):
-            if instance.state not in ENDED and (instance.capabilities or instance.engine):
-                able = (able or set()) | set(instance.capabilities)
-                unable |= instance.unable
         wanted = self._wanted()
-        return Situation(
+        return replace(
+            over_all(self.campaign.instances.values()),
             row=self.table.current is not None,
-            capabilities=None if able is None else frozenset(able),
-            unable={name: why for name, why in unable.items() if name not in (able or ())},
             mixture=mean_of(wanted.values()) if wanted else None,
             adaptive=_adaptive(wanted),
         )
 
-    def _asked(self) -> str:
-        """What becomes of what is asked for and not answered yet; "" if nothing is."""
-        if self._wish:
-            return "to be sent" if self._known is None else "sent…"
-        waiting = pending_mixtures(self.campaign)
-        if not waiting:
-            return ""
-        status, command = waiting[-1]
-        whom = command.instance or "the engines"
-        return f"asked by {status.by or 'somebody'}, {whom} will answer…"
-
     def _wanted(self) -> dict[str, Setting]:
         """What each instance mixes when all that was asked for is done."""
         waiting = [command for _, command in pending_mixtures(self.campaign)]
-        return settings(self.campaign, wanted=[*waiting, *self._wish])
+        return settings(self.campaign, wanted=[*waiting, *self._asked_here()])
+
+    def _asked_here(self) -> list[SetMixture]:
+        return [wish for wish in self._wishes.commands if isinstance(wish, SetMixture)]
+
+    def _show_wishes(self) -> None:
+        self._show_asked()
+        self.host.refresh_footer()
 
     def _show_asked(self) -> None:
-        who, wanted = self._asked(), self._wanted()
+        who, wanted = self._wishes.story(pending_mixtures(self.campaign)), self._wanted()
         asked = SetMixture(*mean_of(wanted.values()), _adaptive(wanted)) if who and wanted else None
         self.query_one(MixtureStrip).ask(asked, who)
-
-    def _heard(self) -> None:
-        """The log may have what was sent: from there on it says what becomes of it."""
-        known = self._known
-        if known is not None and len(self._wish) <= sum(
-            status.command.get("c") == SetMixture.name
-            for id, status in list(self.campaign.commands.items())
-            if id not in known
-        ):
-            self._forget()
-        self._show_asked()
-
-    def _forget(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._wish, self._known, self._timer = [], None, None
 
     def _ask(
         self, to: Callable[[Mixture], Mixture], *, adaptive: bool = False, after: float = SETTLE_S
     ) -> None:
         wish = changed(self._wanted(), to, adaptive=adaptive)
-        self._forget()
-        self._wish = wish
-        self._timer = self.set_timer(after, self._send)
-        self._show_asked()
-        self.host.refresh_footer()
-
-    def _send(self) -> None:
-        if not self._wish:
-            return
-        self._known = frozenset(list(self.campaign.commands))
-        self._timer = self.set_timer(ECHO_S, self._not_heard)
-        for wish in self._wish:
-            whose = f" of {wish.instance}" if wish.instance else ""
-            self.host.steer(wish, f"mixture{' adaptive' * wish.adaptive}{whose}")
-        self._show_asked()
-
-    def _not_heard(self) -> None:
-        self._forget()
-        self._show_asked()
-        self.host.refresh_footer()
+        self._wishes.forget()
+        self._wishes.ask(wish, after)
 
     def _move(self, boundary: int, by: int) -> None:
         self._ask(lambda now: moved(now, boundary, by))
@@ -272,6 +181,14 @@ class OperatorsScreen(ListingScreen[Arm, None]):
         """Let it adapt, or hold it where it is."""
         adaptive = not _adaptive(self._wanted())
         self._ask(lambda now: now, adaptive=adaptive, after=0.01)
+
+
+def _words(wish: Command) -> str:
+    """For the notice of what became of it."""
+    if not isinstance(wish, SetMixture):
+        return wish.name
+    whose = f" of {wish.instance}" if wish.instance else ""
+    return f"mixture{' adaptive' * wish.adaptive}{whose}"
 
 
 def _adaptive(each: dict[str, Setting]) -> bool:

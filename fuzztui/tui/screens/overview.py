@@ -21,6 +21,7 @@ from fuzztui.tui.screens.instance import InstanceScreen
 from fuzztui.tui.situation import over
 from fuzztui.tui.status import AFL, Status
 from fuzztui.tui.steering import pending_for
+from fuzztui.tui.widgets.aimline import AimLine
 from fuzztui.tui.widgets.braille import Point
 from fuzztui.tui.widgets.chart import Chart, Curve
 from fuzztui.tui.widgets.columns import Cell
@@ -45,6 +46,10 @@ def _count(value: float) -> str:
 
 CHARTS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "chart-edges": ("Edges", (("edges", "all", "edge"), ("edges_valid", "valid", "valid"))),
+    "chart-libraries": (
+        "Library code",
+        (("edges_third_party", "lines run", "imported"),),
+    ),
     "chart-killed": ("Mutants killed", (("killed", "", "killed"),)),
     "chart-rate": ("Exec/s", (("rate", "", "rate"),)),
     "chart-corpus": ("Corpus", (("corpus", "", "corpus"),)),
@@ -81,7 +86,12 @@ class OverviewScreen(CampaignScreen):
         &.-first MutationLine { height: 2; }
         &.-stage1 #chart-edges { display: none; }
         &.-first.-tiny MutationLine { height: 1; }
-        & #chart-killed { display: none; }
+        & #chart-killed, & #chart-libraries { display: none; }
+        &.-libraries #chart-libraries { display: block; }
+        &.-libraries #chart-corpus { display: none; }
+        &.-libraries.-short #chart-libraries { display: none; }
+        &.-libraries.-narrow #chart-libraries { display: none; }
+        &.-libraries.-fleet #chart-libraries { display: none; }
         &.-mutants #chart-killed, &.-stage1 #chart-killed { display: block; }
         &.-mutants #chart-corpus { display: none; }
         &.-short #charts { grid-size: 2 1; height: 6; padding: 0 1; }
@@ -107,6 +117,7 @@ class OverviewScreen(CampaignScreen):
         yield Tiles()
         yield MutationLine()
         yield MixtureLine()
+        yield AimLine()
         yield Grid(
             *(
                 Chart(
@@ -187,6 +198,7 @@ class OverviewScreen(CampaignScreen):
         self.query_one(Tiles).show(status)
         self.query_one(MutationLine).show(status)
         self.query_one(MixtureLine).show(status)
+        self.query_one(AimLine).show(status)
 
     def _lay_out(self, state: State) -> None:
         """Where there are mutants, kills take the place of the chart that says least."""
@@ -194,12 +206,15 @@ class OverviewScreen(CampaignScreen):
         self.set_class(state.engine == AFL, "-afl", update=False)
         first = bool(state.stage)  # there the target's own curves say more
         self.set_class(first, "-first", update=False)
-        laid_out = self.has_class("-mutants"), self.has_class("-stage1")
-        # While only mutants are fuzzed nobody tells what the target covers.
-        wanted = bool(state.mutants) and not first, state.stage == "mutants"
-        if laid_out != wanted:
-            self.set_class(wanted[0], "-mutants", update=False)
-            self.set_class(wanted[1], "-stage1", update=False)
+        wanted = {
+            "-mutants": bool(state.mutants) and not first,
+            # While only mutants are fuzzed nobody tells what the target covers.
+            "-stage1": state.stage == "mutants",
+            "-libraries": "edges_third_party" in state.series,
+        }
+        if any(self.has_class(name) != there for name, there in wanted.items()):
+            for name, there in wanted.items():
+                self.set_class(there, name, update=False)
             # The charts that come into view have no data yet.
             self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
         if self.classes != before:

@@ -20,7 +20,8 @@ TABS = (
     ("log", "5", "Log"),
 )
 OPERATORS = ("operators", "6", "Operators")
-"""Only where there are any."""
+TYPES = ("types", "7", "Types")
+"""These only where there are any."""
 
 
 class Header(StatusCanvas):
@@ -77,8 +78,9 @@ class Header(StatusCanvas):
     def _where(self, width: int) -> Line:
         tabs: list[Span] = [Span(" ")]
         short, tight = width < 76, width < 100
-        with_operators = self._status.blend is not None or self._tab == OPERATORS[0]
-        for tab, key, title in (*TABS, OPERATORS) if with_operators else TABS:
+        there = ((OPERATORS, self._status.blend is not None), (TYPES, self._status.aims))
+        more = [tab for tab, known in there if known or self._tab == tab[0]]
+        for tab, key, title in (*TABS, *more):
             text = title[:4] if short else title
             here = tab == self._tab
             tabs.append(Span(f"{key} ", "muted", tab))

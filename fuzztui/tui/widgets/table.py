@@ -130,6 +130,17 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._layout.forget()
         self.sync()
 
+    def become(self, rows: dict[str, T], now: dict[str, T], *, anew: bool = False) -> None:
+        """``rows``, which it shows, become ``now``; ``anew``: they are of another moment."""
+        before = dict(rows)
+        rows.clear()
+        rows.update(now)
+        if anew or not before:
+            self.load(rows)
+        else:
+            every = before.keys() | now.keys()
+            self.touch(key for key in every if before.get(key) != now.get(key))
+
     def show_columns(self, columns: Sequence[Column[T]], sort: Column[T] | None = None) -> None:
         """Show rows of another kind: nothing of the former ones stays but the cursor."""
         self.columns = columns

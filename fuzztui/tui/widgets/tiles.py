@@ -72,6 +72,7 @@ def tiles_of(s: Status) -> list[Tile]:
         _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
         Tile("crashes", figures.count(s.crashes), "crash", _crash_note(s)),
         Tile("hangs", figures.count(s.hangs), "hang", _since("last", s.last_hang_t, s.now)),
+        *([_libraries(s)] if s.edges_third_party >= 0 else []),
         *([_killed(s, s.mutants)] if s.mutants is not None else []),
     ]
 
@@ -112,6 +113,11 @@ def _edges(s: Status) -> Tile:
         return Tile("edges", value, "edge")
     share = s.edges / s.edges_total
     return Tile("edges", value, "edge", figures.percent(s.edges, s.edges_total), share)
+
+
+def _libraries(s: Status) -> Tile:
+    """Code outside the application that was executed: of another scale, and it saves nothing."""
+    return Tile("library", figures.count(s.edges_third_party), "imported", "executed")
 
 
 def _cycles(s: Status) -> Tile:

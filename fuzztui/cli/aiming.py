@@ -1,0 +1,148 @@
+"""``fuzztui ctl``: what to aim at. Names are looked up in the log before anything is sent."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.words import USAGE, Failure, probability
+from fuzztui.model.state import State
+from fuzztui.model.types import aim, targets_left, types, weights
+from fuzztui.supervise.rundir import RunDir
+from fuzztui.targets.document import Document, DocumentError
+from fuzztui.wire.commands import PinTarget, SetTargeted, WeighType
+
+__all__ = ["ban", "pin", "targeted", "unban", "unpin", "weigh"]
+
+_NEAR = 3
+"""Names that are offered for one that there is not."""
+
+
+def weigh(options: argparse.Namespace) -> list[WeighType]:
+    """``weigh TYPE 3``; ``x2`` and ``x0.5`` are times what each instance has now."""
+    if not options.id or len(options.more) != 1:
+        raise Failure("weigh needs a type and a weight: datetime.date 3, or x2, or x0.5", USAGE)
+    text = options.more[0]
+    factor = text.startswith(("x", "X", "*"))
+    try:
+        number = float(text[1:] if factor else text)
+    except ValueError:
+        raise Failure(f"{text!r} is no weight: write 3, or x2, or x0.5", USAGE) from None
+    state = _state(options)
+    name = _type(options, state)
+    if not factor:
+        return [_weighed(name, number, options.instance)]
+    each = weights(state, name, options.instance) or {options.instance: 1.0}
+    if not any(each.values()):
+        raise Failure(f"{name} is banned, and {text} of nothing is nothing: unban it", USAGE)
+    if len(set(each.values())) == 1:
+        return [_weighed(name, next(iter(each.values())) * number, options.instance)]
+    return [_weighed(name, weight * number, instance) for instance, weight in each.items()]
+
+
+def ban(options: argparse.Namespace) -> WeighType:
+    """Never aim at that type."""
+    return _weighed(_type(options, _state(options)), 0.0, options.instance)
+
+
+def unban(options: argparse.Namespace) -> WeighType:
+    """Aim at it as often as its distance says."""
+    return _weighed(_type(options, _state(options)), 1.0, options.instance)
+
+
+def pin(options: argparse.Namespace) -> PinTarget:
+    """Aim at one code target, of which a type is known."""
+    if not options.id:
+        raise Failure("pin needs a code target's location: package/module.py:12:then", USAGE)
+    state, run = _state(options), find_run(options.run)
+    document = _document(run)
+    known = {t.location: bool(t.types) for t in document.targets} if document else {}
+    known |= {location: bool(row.types) for location, row in targets_left(state).items()}
+    location = str(options.id)
+    if known:
+        location = _one_of(location, known, "/", f"{run}: there is no code target")
+    if not known.get(location, True):
+        raise Failure(f"{location}: no type is known to decide about it")
+    # One that is not told of may be covered, or of a module that is not loaded: engines know.
+    return PinTarget(location, options.instance)
+
+
+def unpin(options: argparse.Namespace) -> PinTarget:
+    """Aim at all that is left again."""
+    if options.id:
+        raise Failure(f"unpin takes no location: {options.id!r}", USAGE)
+    _state(options)
+    return PinTarget("", options.instance)
+
+
+def targeted(options: argparse.Namespace) -> SetTargeted:
+    """How many of the mutations aim."""
+    if not options.id:
+        raise Failure("targeted needs the part of mutations that aim at types: 0.7 or 70%", USAGE)
+    share = probability("targeted", options.id)
+    _state(options)
+    return SetTargeted(share, options.instance)
+
+
+def _weighed(name: str, weight: float, instance: str) -> WeighType:
+    command = WeighType(name, weight, instance)
+    if wrong := command.problem:
+        raise Failure(wrong, USAGE)
+    return command
+
+
+def _state(options: argparse.Namespace) -> State:
+    """What is so now. Raises :class:`Failure` if nobody of the campaign aims."""
+    run = find_run(options.run)
+    state = standing(run).state
+    if aim(state) is None and state.engine not in ("", "spoton"):
+        raise Failure(
+            f"{options.action}: only spoton aims at types; the campaign is for {state.engine}",
+            USAGE,
+        )
+    if options.instance and state.instances and options.instance not in state.instances:
+        those = ", ".join(state.instances)
+        raise Failure(f"{run}: there is no instance {options.instance!r}, but: {those}")
+    return state
+
+
+def _type(options: argparse.Namespace, state: State) -> str:
+    """The type that is meant: its whole name, or the end of it."""
+    if not options.id:
+        raise Failure(f"{options.action} needs a type: datetime.date", USAGE)
+    run = find_run(options.run)
+    known = dict.fromkeys(types(state))
+    known |= dict.fromkeys(n for row in targets_left(state).values() for n, _ in row.types)
+    if document := _document(run):
+        known |= dict.fromkeys(t.name for t in document.types)
+    if not known:  # it may be about to tell
+        return str(options.id)
+    return _one_of(options.id, known, ".", f"{run}: no target depends on a type")
+
+
+def _one_of(given: str, known: Iterable[str], before: str, nothing: str) -> str:
+    """The name that is ``given``, or whose only end after ``before`` it is."""
+    names = list(known)
+    if given in names:
+        return given
+    ends = [name for name in names if name.endswith(before + given)]
+    if len(ends) == 1:
+        return ends[0]
+    near = ends[:_NEAR] or difflib.get_close_matches(given, names, _NEAR, 0.5)
+    if not near:
+        of_name = {name.rpartition(before)[2].casefold(): name for name in reversed(names)}
+        last = given.rpartition(before)[2].casefold()
+        near = [of_name[word] for word in difflib.get_close_matches(last, of_name, _NEAR)]
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise Failure(f"{nothing} {given!r}{meant}", USAGE)
+
+
+def _document(run: Path) -> Document | None:
+    """What was found before the first start; None if that cannot be read."""
+    try:
+        return Document.loads(RunDir(run).targets.read_bytes())
+    except (OSError, DocumentError):
+        return None

@@ -1,0 +1,49 @@
+"""The latest entries and findings by what they are thanks to, as their names tell it. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+from fuzztui.model.state import Changes, Entry, Finding, State
+
+__all__ = ["Finds"]
+
+MOST_LOOKED_AT = 20_000
+"""Entries, the latest, among which finds are looked for after a seek."""
+
+KEPT = 24
+"""Finds of one name."""
+
+
+class Finds:
+    """``named_by`` makes of an entry's ``op`` the names that it is thanks to."""
+
+    def __init__(self, named_by: Callable[[str], Iterable[str]]) -> None:
+        self._named_by = named_by
+        self._keys: dict[str, deque[str]] = {}
+
+    def note(self, state: State, changes: Changes) -> None:
+        """Take in what is new."""
+        if changes.reset:
+            self._keys = {}
+            latest = islice(reversed(list(state.entries)), MOST_LOOKED_AT)
+            keys = [*reversed(list(latest)), *list(state.findings)[-MOST_LOOKED_AT:]]
+        else:
+            keys = sorted(changes.entries) + sorted(changes.findings)
+        for key in keys:
+            row = _row(state, key)
+            for name in self._named_by(row.op) if row is not None else ():
+                known = self._keys.setdefault(name, deque(maxlen=KEPT))
+                if key not in known:
+                    known.append(key)
+
+    def latest(self, state: State, name: str) -> list[Entry | Finding]:
+        """What is thanks to ``name``, the latest first."""
+        rows = [_row(state, key) for key in self._keys.get(name, ())]
+        return sorted((r for r in rows if r is not None), key=lambda r: -r.t)
+
+
+def _row(state: State, key: str) -> Entry | Finding | None:
+    return state.entries.get(key) or state.findings.get(key)

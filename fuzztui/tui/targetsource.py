@@ -1,0 +1,57 @@
+"""The lines of the program around a code target, as the run's ``targets.json`` says where."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzztui.tui.source import CHANGED, Source, around, read
+
+__all__ = ["load"]
+
+MOST_BYTES = 64 << 20
+"""Of a ``targets.json`` that is looked into."""
+
+
+class Place(NamedTuple):
+    """Where a target is. ``sha``: digits that the source's SHA-256 began with."""
+
+    file: str
+    line: int
+    sha: str
+
+
+def load(run: Path, location: str) -> Source:
+    """The lines around the target, if the program is still what was analysed. Blocking."""
+    file = run / "targets.json"
+    try:
+        known = file.stat()
+        place = _places(str(file.resolve()), known.st_mtime_ns).get(location)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return Source(problem="the run has no targets.json that could be read")
+    if place is None:
+        return Source(problem="the run's targets.json does not know it")
+    data = read(place.file)
+    if isinstance(data, str):
+        return Source(problem=data)
+    lines = data.decode(errors="replace").splitlines()
+    if sha256(data).hexdigest()[: len(place.sha)] != place.sha or not 1 <= place.line <= len(lines):
+        return Source(problem=CHANGED)
+    return around(lines, place.line)
+
+
+@lru_cache(2)
+def _places(path: str, changed: int) -> dict[str, Place]:
+    """By location. ``changed``: a file that was written anew is another one."""
+    told = read(path, MOST_BYTES)
+    if isinstance(told, str):
+        raise ValueError(told)
+    data = json.loads(told)
+    files = {str(m["name"]): (str(m["file"]), str(m["sha"])) for m in data["modules"]}
+    return {
+        str(t["location"]): Place(files[t["module"]][0], int(t["line"]), files[t["module"]][1])
+        for t in data["targets"]
+    }

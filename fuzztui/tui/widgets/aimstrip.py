@@ -1,0 +1,139 @@
+"""What is aimed at, in three lines: how far the code is covered, what is left, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.model.types import Aim, TypeRow
+from fuzztui.tui.bars import Part, parted_bar
+from fuzztui.tui.text import plain
+from fuzztui.tui.typecolumns import PINNED
+from fuzztui.tui.typewords import brief_location, brief_type, share_words
+from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
+from fuzztui.tui.widgets.strip import StatusCanvas
+
+__all__ = ["AimStrip", "aim_words", "fitting", "left_words"]
+
+KEYS = " [ ]"
+"""What moves the part of mutations that aim."""
+
+COVERED, FRONTIER, FURTHER = ("█", "valid"), ("▓", "rate"), ("░", "muted")
+"""Fills and colours of the parts of the bar."""
+
+
+class AimStrip(StatusCanvas):
+    """Three lines; in one there is room for figures only. Nothing without types."""
+
+    DEFAULT_CSS = "AimStrip { height: 3; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked: Sequence[str] = ()
+        self._who = ""
+        self._next: Sequence[TypeRow] = ()
+
+    def ask(self, asked: Sequence[str], who: str) -> None:
+        """What is asked for and not answered yet, in words, and who or what that waits for."""
+        if (asked, who) != (self._asked, self._who):
+            self._asked, self._who = asked, who
+            self.repaint()
+
+    def show_next(self, rows: Sequence[TypeRow]) -> None:
+        """The types that are most likely to be drawn, the first ones first."""
+        if rows != self._next:
+            self._next = rows
+            self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """The bar, what is left, then what is asked, pinned, or drawn next."""
+        aim = self._status.aim
+        if aim is None:
+            return []
+        status = self._status
+        live = status.mode == "live" and not (status.over or status.watched)
+        words = aim_words(aim, KEYS if live else "")
+        if height == 1:
+            return [self._only(aim, words, width)]
+        bar: Line = [Span(" "), *_bar(aim, width - 2)]
+        return [bar, fitting(left_words(aim), words, width), self._last(aim, width)]
+
+    def _only(self, aim: Aim, words: Sequence[Line], width: int) -> Line:
+        """All in one line."""
+        if self._asked:
+            return self._last(aim, width)
+        return fitting(left_words(aim), words, width)
+
+    def _last(self, aim: Aim, width: int) -> Line:
+        if self._asked:
+            words = plain(f" → {', '.join(self._asked)}", max(8, width - 12))
+            who = [Span(f"{plain(self._who, 60)} ", "pending")]
+            return spread([Span(words, "bold pending")], who, width)
+        if aim.pinned:
+            room = max(12, width - 24)
+            where = plain(brief_location(aim.pinned, room))
+            left = [Span(f" {PINNED.glyph} pinned ", f"bold {PINNED.style}"), Span(where, "bold")]
+            return spread(left, [Span("it alone is aimed at ", "muted")], width)
+        return self._drawn_next(width)
+
+    def _drawn_next(self, width: int) -> Line:
+        rows = [row for row in self._next if row.probability]
+        if not rows:
+            return [Span(" no type is drawn: mutations aim at nothing", "muted")]
+        line = [Span(" next ", "muted")]
+        for n, row in enumerate(rows):
+            words = [
+                Span(", " if n else "", "muted"),
+                Span(plain(brief_type(row.name, 30)), "edge"),
+                Span(f" {share_words(row.probability)}"),
+            ]
+            if width_of([*line, *words]) >= width:
+                break
+            line += words
+        return line
+
+
+def fitting(left: Line, rights: Sequence[Line], width: int) -> Line:
+    """``left``, and of ``rights`` the first that fits."""
+    for right in rights:
+        if width_of(left) + width_of(right) < width:
+            return spread(left, right, width)
+    return left
+
+
+def aim_words(aim: Aim, keys: str = "") -> list[Line]:
+    """How much is aimed, in words of several lengths."""
+    share = share_words(aim.targeted)
+    moves = Span(keys, "primary")
+    return [
+        [Span("   ", ""), Span(share, "bold"), Span(" of mutations aim at types", "muted"), moves,
+         Span(" ")],
+        [Span("  aims ", "muted"), Span(share, "bold"), moves, Span(" ")],
+        [Span(" "), Span(share, "bold"), Span(" ")],
+    ]  # fmt: skip
+
+
+def left_words(aim: Aim) -> list[Span]:
+    """How many code targets are left, and how many of them are near."""
+    if not aim.targets:
+        return [Span(" no code target is known yet", "muted")]
+    if not aim.uncovered:
+        return [Span(f" all {aim.targets:,} targets are covered", "bold valid")]
+    return [
+        Span(f" {aim.uncovered:,}", "bold"),
+        Span(f" of {aim.targets:,} targets left, "),
+        Span(f"{FRONTIER[0]} ", FRONTIER[1]),
+        Span(f"{aim.frontier:,}", "bold"),
+        Span(" on the frontier"),
+    ]
+
+
+def _bar(aim: Aim, width: int) -> list[Span]:
+    """All targets: covered, on the frontier, further off."""
+    covered = max(0, aim.targets - aim.uncovered)
+    further = max(0, aim.uncovered - aim.frontier)
+    parts = [
+        Part(covered, *COVERED, f"covered {covered:,}"),
+        Part(min(aim.frontier, aim.uncovered), *FRONTIER, f"{aim.frontier:,}"),
+        Part(further, *FURTHER, f"further off {further:,}"),
+    ]
+    return parted_bar(parts, width)
