@@ -244,7 +244,7 @@ def _stats(
     log.add(
         ev.Stats(
             name, execs, 2300 + rng.uniform(-300, 300), corpus, corpus // 4, corpus // 2,
-            crashes, 0, edges, 4096, int(edges * 0.7), -1, int(execs * 0.62), int(execs * 0.38), 2,
+            crashes, 0, edges, 4096, int(edges * 0.7), int(execs * 0.62), int(execs * 0.38), 2,
             age=0.2,
         ),
         ev.Resources(name, 0.97, 48 << 20, 2),
