@@ -157,7 +157,7 @@ def test_a_worker_that_is_killed_goes_on(lab: Lab) -> None:
     assert execs(main) == 1500
     assert not names(main, "crashes")
     picks = [row["picks"] for row in types(main)["types"].values()]
-    assert sum(picks) > 100
+    assert sum(picks) > 50  # until all was covered
 
 
 def test_an_input_that_kills_the_worker_is_what_was_drawn(lab: Lab) -> None:
