@@ -6,8 +6,10 @@ under names of all kinds, tables with items, and an event about some of the file
 
 from __future__ import annotations
 
+import datetime
 import gzip
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from decimal import Decimal
 
 from fuzztui.aws import Aws, Table, World
 from fuzztui.generators import (
@@ -115,21 +117,51 @@ def gen_key(r: Source, suffix: str) -> Key:
     return Key("/".join([*folders, name + suffix]))
 
 
+@generator
+def gen_export_key(r: Source, suffix: str) -> Key:
+    """``orders_20240501_full.zip``: which table, of what day, and how much of it."""
+    table, day, part = gen_word(r), gen_date(r).isoformat().replace("-", ""), gen_word(r)
+    return Key(f"{table}_{day}_{part}{suffix}")
+
+
 # ---- files
 
 
+Column = Callable[[Source], str]
+
+
+def day(r: Source) -> str:
+    return gen_date(r).isoformat()
+
+
 @generator
-def gen_cell(r: Source) -> str:
-    kind = r.below(8)
-    if kind < 4:
-        return gen_number(r)
-    if kind < 6:
-        return gen_date(r).isoformat()
-    return gen_word(r) if kind == 6 else gen_text(r, most=3)
+def gen_price(r: Source) -> Decimal:
+    return Decimal(f"{r.integer(1, 1000)}.{r.below(100):02}")
 
 
-def gen_table(columns: Sequence[str] = ()) -> Callable[[Source], Csv]:
-    return lambda r: gen_csv(r, columns=columns, cell=gen_cell, rows=12)
+@generator(Decimal)
+def gen_amount(r: Source) -> str:
+    """One that somebody has typed."""
+    return gen_number(r)
+
+
+@generator(Decimal)
+def gen_points(r: Source) -> str:
+    """Up to 100, or a share of them."""
+    return f"{r.integer(0, 100)}{r.weighted([(12, ''), (2, '.5'), (2, '%')])}"
+
+
+def price(r: Source) -> str:
+    return str(gen_price(r))
+
+
+def volume(r: Source) -> str:
+    return str(r.integer(0, 1_000_000))
+
+
+def now_and_then(column: Column) -> Column:
+    """Some cells are left empty, or have a word in them that says why."""
+    return lambda r: column(r) if r.below(12) else r.choose(["", gen_word(r)])
 
 
 def encoded(make: Callable[[Source], str]) -> Callable[[Source], bytes]:
@@ -150,8 +182,8 @@ KINDS: Mapping[str, Kind] = {
     ".png": ("image/png", lambda r: gen_png(r, most=40)),
     ".ppm": ("image/x-portable-pixmap", lambda r: gen_ppm(r, most=40)),
     ".zip": ("application/zip", gen_zip),
-    ".csv": ("text/csv", encoded(gen_table())),
-    ".csv.gz": ("application/gzip", gzipped(encoded(gen_table()))),
+    ".csv": ("text/csv", encoded(gen_csv)),
+    ".csv.gz": ("application/gzip", gzipped(encoded(gen_csv))),
     ".json": ("application/json", encoded(gen_json)),
     ".xml": ("application/xml", encoded(gen_xml)),
     ".txt": ("text/plain", encoded(gen_text)),
@@ -159,13 +191,15 @@ KINDS: Mapping[str, Kind] = {
 """By suffix: the type and what is in it."""
 
 
-def gen_file(r: Source, kinds: Mapping[str, Kind]) -> S3Object:
+def gen_file(
+    r: Source, kinds: Mapping[str, Kind], key: Callable[[Source, str], Key] = gen_key
+) -> S3Object:
     suffix = r.choose(list(kinds))
     content_type, body = kinds[suffix]
     return gen_s3_object(
         r,
         bucket="incoming",
-        key=lambda r: gen_key(r, suffix),
+        key=lambda r: key(r, suffix),
         body=body,
         content_types=[content_type],
     )
@@ -176,10 +210,18 @@ def gen_file(r: Source, kinds: Mapping[str, Kind]) -> S3Object:
 
 @generator
 def gen_world(
-    r: Source, wanted: Mapping[str, Kind], tables: Mapping[str, Table] | None = None
+    r: Source,
+    wanted: Mapping[str, Kind],
+    tables: Mapping[str, Table] | None = None,
+    key: Callable[[Source, str], Key] = gen_key,
 ) -> World:
-    """Half of the files are of those ``wanted``. Now and then the last one is deleted already."""
-    objects = [gen_file(r, wanted if r.boolean() else KINDS) for _ in r.more(1, 4, continues=0.4)]
+    """Half of the files are of those ``wanted``, under such a ``key``; now and then the last one
+    is deleted already.
+    """
+    objects = [
+        gen_file(r, wanted, key) if r.boolean() else gen_file(r, KINDS)
+        for _ in r.more(1, 4, continues=0.4)
+    ]
     event = gen_s3_event(r, objects, most=2)
     if r.below(16) == 0:
         objects.pop()
@@ -205,8 +247,10 @@ def gen_archives(r: Source) -> World:
 @generator
 def gen_export(r: Source) -> Csv:
     schema = r.choose(list(csvload.SCHEMAS.values()))
-    columns = dict.fromkeys([*schema.required, *schema.numbers, *schema.dates, "remark"])
-    return gen_table(list(columns))(r)
+    columns: dict[str, Column] = dict.fromkeys(schema.required, gen_word)
+    columns |= dict.fromkeys(schema.numbers, gen_amount)
+    columns |= dict.fromkeys(schema.dates, now_and_then(day))
+    return gen_csv(r, columns=columns | {"remark": lambda r: gen_text(r, most=3)}, rows=12)
 
 
 def gen_exports(r: Source) -> World:
@@ -214,17 +258,49 @@ def gen_exports(r: Source) -> World:
         ".csv.gz": ("application/gzip", gzipped(encoded(gen_export))),
         ".zip": ("application/zip", zipped(encoded(gen_export))),
     }
-    return gen_world(r, wanted, EXPORTS.tables)
+    return gen_world(r, wanted, EXPORTS.tables, gen_export_key)
+
+
+@generator
+def gen_sheet(r: Source) -> Csv:
+    """The grades of a few students."""
+    students = [gen_word(r) for _ in r.more(1, 4)]
+    columns: dict[str, Column] = {
+        "student": lambda r: r.choose(students),
+        "exam": gen_word,
+        "points": now_and_then(gen_points),
+    }
+    return gen_csv(r, columns=columns, rows=12)
 
 
 def gen_grades(r: Source) -> World:
-    sheet = encoded(gen_table(["student", "exam", "points"]))
-    return gen_world(r, {".csv": ("text/csv", sheet)}, GRADES.tables)
+    return gen_world(r, {".csv": ("text/csv", encoded(gen_sheet))}, GRADES.tables)
+
+
+@generator
+def gen_following(r: Source, before: datetime.date) -> datetime.date:
+    """A few days later."""
+    days = before.toordinal() + r.integer(1, 4)
+    return datetime.date.fromordinal(min(days, datetime.date.max.toordinal()))
+
+
+@generator
+def gen_history(r: Source) -> Csv:
+    """Prices by day, in order."""
+    last = gen_date(r)
+
+    def following(r: Source) -> str:
+        nonlocal last
+        last = gen_following(r, last)
+        return last.isoformat()
+
+    columns: dict[str, Column] = {"date": following}
+    columns |= dict.fromkeys(["open", "high", "low", "close"], price)
+    return gen_csv(r, columns=columns | {"volume": volume}, rows=12)
 
 
 def gen_histories(r: Source) -> World:
-    history = encoded(gen_table(["date", "open", "high", "low", "close", "volume"]))
-    return gen_world(r, {".csv": ("text/csv", history)}, SHARES.tables)
+    return gen_world(r, {".csv": ("text/csv", encoded(gen_history))}, SHARES.tables)
 
 
 def gen_uploads(r: Source) -> World:

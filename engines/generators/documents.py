@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -15,6 +15,9 @@ from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.generators.text import gen_number, gen_text, gen_word
 
 __all__ = ["Csv", "Json", "Xml", "gen_csv", "gen_json", "gen_value", "gen_xml"]
+
+Cell = Callable[[Source], str]
+"""What makes one cell of a table."""
 
 
 class Csv(str):
@@ -46,29 +49,35 @@ def _spoilt(r: Source, text: str) -> str:
 def gen_csv(
     r: Source,
     *,
-    columns: Sequence[str] = (),
-    cell: Callable[[Source], str] | None = None,
+    columns: Sequence[str] | Mapping[str, Cell] = (),
+    cell: Cell | None = None,
     rows: int = 8,
     erroneous: float = ERRONEOUS,
 ) -> Csv:
     """A table of up to so many ``rows`` below a head of ``columns`` (default: made up).
 
-    ``cell`` makes what is in it (default: words and numbers).
+    ``cell`` makes what is in it (default: words and numbers), or by column what ``columns`` maps
+    its name to. A mistake: a cell is of another kind, a row is too short, the text is spoilt.
     """
-    head = list(columns) or [gen_word(r) for _ in r.more(1, 6)]
+    cell = cell or _cell
+    if isinstance(columns, Mapping):
+        head, cells = list(columns), list(columns.values())
+    else:
+        head = list(columns) or [gen_word(r) for _ in r.more(1, 6)]
+        cells = [cell] * len(head)
     out = io.StringIO()
     writer = csv.writer(out, r.choose(["unix", "excel"]))
     writer.writerow(head)
     for _ in r.more(0, rows, continues=0.85):
-        writer.writerow(_row(r, len(head), cell or _cell, erroneous))
+        writer.writerow(_row(r, cells, erroneous))
     text = out.getvalue()
     return Csv(_spoilt(r, text) if mistake(r, erroneous) else text)
 
 
 @generator
-def _row(r: Source, width: int, cell: Callable[[Source], str], erroneous: float) -> list[str]:
-    cells = [cell(r) for _ in range(width)]
-    return cells[: r.below(width + 1)] if mistake(r, erroneous) else cells
+def _row(r: Source, cells: Sequence[Cell], erroneous: float) -> list[str]:
+    row = [_cell(r) if mistake(r, erroneous) else cell(r) for cell in cells]
+    return row[: r.below(len(row) + 1)] if mistake(r, erroneous) else row
 
 
 @generator

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import decode_source
 
+from fuzztui.engines import generators
 from fuzztui.targets.application import Application
 from fuzztui.targets.constants import constants
 from fuzztui.targets.decisions import Decision, decisions
@@ -147,8 +148,18 @@ def _telling(words: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(words)):
         if isinstance(node, ast.Attribute) and node not in inside:
             inside |= set(ast.walk(node))
-            if is_telling(ast.unparse(node)):
-                yield ast.unparse(node)
+            name = _defined(ast.unparse(node))
+            if is_telling(name):
+                yield name
+
+
+def _defined(name: str) -> str:
+    """What is ours by where it is defined, as generators call it: else it would be two types."""
+    package, _, last = name.rpartition(".")
+    found = getattr(generators, last, None)
+    if package not in ("fuzztui.generators", "fuzztui.engines.generators") or found is None:
+        return name
+    return f"{found.__module__}.{last}"
 
 
 def _unread(

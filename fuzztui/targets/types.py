@@ -162,7 +162,8 @@ def _read(
     for node in _walk(tree):
         if isinstance(node, nodes.ClassDef):
             info = node.info
-            into.ancestors[info.fullname] = tuple(c.fullname for c in info.mro)
+            if not isinstance(info, nodes.FakeInfo):  # it is for another version of Python
+                into.ancestors[info.fullname] = tuple(c.fullname for c in info.mro)
         if not isinstance(node, nodes.Expression) or node.end_line is None:
             continue
         place = (node.line, node.column, node.end_line, node.end_column or 0)

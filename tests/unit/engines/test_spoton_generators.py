@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import importlib.util
 import io
 import json
@@ -61,6 +62,13 @@ def test_documents_are_what_they_say() -> None:
         rows = list(csv.reader(io.StringIO(text)))
         assert rows[0] == ["id", "n"]
         assert all(len(row) == 2 for row in rows)
+    columns = {"day": lambda r: ready.gen_date(r).isoformat(), "n": lambda r: str(r.below(9))}
+    for text in some(lambda r: ready.gen_csv(r, columns=columns, erroneous=0)):
+        head, *rows = csv.reader(io.StringIO(text))
+        assert head == ["day", "n"]
+        assert all(datetime.date.fromisoformat(day) and int(n) < 9 for day, n in rows)
+    made = some(lambda r: ready.gen_csv(r, columns=columns, erroneous=0.2))
+    assert any(len(row) < 2 for text in made for row in csv.reader(io.StringIO(text)))
     for text in some(lambda r: ready.gen_json(r, erroneous=0)):
         json.loads(text)
     for text in some(lambda r: ready.gen_xml(r, erroneous=0)):

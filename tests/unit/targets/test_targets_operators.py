@@ -140,3 +140,37 @@ def test_the_source_of_choices_is_no_type(lab):
     assert "app.Order" in names
     assert not any("Source" in name for name in names)
     assert any(name.startswith("fuzztui.") and name.endswith(".Png") for name in names)
+
+
+def test_what_ready_generators_make_has_one_name(lab):
+    text = """
+        from fuzztui.generators import Item, World
+        from fuzztui.generators import gen_item as generate
+        def entry({}):
+            if world: pass
+            if item: return 1
+        """
+    names = {
+        t.name
+        for annotations in ("world: World, item: Item", "world: 'World', item: 'Item | None'")
+        for t in lab.study(text.format(annotations)).types
+    }
+    assert names == {
+        "fuzztui.engines.generators.aws.Item",
+        "fuzztui.engines.generators.aws.World",
+    }
+
+
+def test_a_class_for_another_python_is_left_out(lab):
+    document = lab.study("""
+        import sys
+        if sys.version_info < (3, 0):
+            class Order(Exception):
+                size = 1
+        else:
+            class Order(Exception):
+                size = 2
+        def entry(order: Order):
+            if order.size: pass
+    """)
+    assert "app.Order" in {t.name for t in document.types}
