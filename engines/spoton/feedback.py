@@ -90,11 +90,12 @@ class TargetFeedback:
     def learn(self, execution: Execution, entry: Entry) -> None:
         """Which type was aimed at, if it covered anything new; and what is left."""
         seen = self._coverage.seen
-        if self._aimed and (new := execution.observed & ~seen):
+        now = seen | execution.observed
+        if self._aimed and (new := _cells(now) - _cells(seen)):
             for name, standing in self.distances.standings.items():
                 if label_of(name) == self._aimed:
-                    standing.new_arms += _cells(new)
-        self._cover(seen | execution.observed)
+                    standing.new_arms += new
+        self._cover(now)
 
     def recall(self, execution: Execution, entry: Entry) -> bool:
         """The same after a restart, when nobody aimed."""

@@ -6,7 +6,8 @@ reached), ``targets``, ``uncovered`` and ``frontier`` (how many there are), ``ty
 ``weight factor picks matches misses new_arms``, and of those that matter now ``distance
 probability``), ``left`` (targets that are not covered, the pinned one and those on the frontier
 first: ``location frontier reached types``; ``reached`` of ``asked`` trials came to its decision,
-``types`` are ``name distance``, the nearest first).
+``types`` are ``name distance``, the nearest first), ``beyond`` (``reached`` by location, of those
+that ``left`` has no room for).
 
 What a person has set outlives whatever may be killed by being here before it is answered.
 """
@@ -30,8 +31,15 @@ __all__ = ["TYPES", "Figures"]
 TYPES: Final = ".types"
 """Its name in the instance's directory."""
 
-_TORN: Final = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+_TORN: Final = (
+    ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError,
+)  # fmt: skip
 _EVERY_S: Final = 1.0
+_PART: Final = 0.02
+"""Of the time, at most, that is spent with it: of thousands of types it is written less often."""
+_KEPT: Final = [f.name for f in fields(Standing) if f.name != "factor"]
+"""Not what misses have done to a type's chance: when that was written last is the clock's doing,
+and what a worker draws must not depend on that."""
 _MOST: Final = 300
 """Targets that are told of."""
 _NEAREST: Final = 8
@@ -61,12 +69,13 @@ class Figures:
 
     def _take(self, data: Any) -> None:
         standings = {
-            str(name): Standing(**{f.name: _number(row[f.name]) for f in fields(Standing)})
+            str(name): Standing(**{key: _number(row[key]) for key in _KEPT})
             for name, row in data["types"].items()
         }
         reached = {
             str(row["location"]): int(row["reached"]) for row in data["left"] if row["reached"]
         }
+        reached |= {str(location): int(n) for location, n in data.get("beyond", {}).items()}
         steered = data.get("steered") is True
         share = float(_number(data["targeted"], most=1)) if steered else self._mutator.targeted
         feedback = self._feedback
@@ -82,9 +91,11 @@ class Figures:
 
     def write(self) -> None:
         """Write it, if there is anything new; a full disk costs this state of it only."""
-        self._due = time.monotonic() + _EVERY_S
+        begun = time.monotonic()
         with contextlib.suppress(OSError):
             self.keep()
+        now = time.monotonic()
+        self._due = now + max(_EVERY_S, (now - begun) / _PART)
 
     def keep(self) -> None:
         """The same for what must not be lost: raises OSError."""
@@ -115,6 +126,11 @@ class Figures:
             "frontier": len(targets.frontier),
             "types": types,
             "left": [self._left(number) for number in first[:_MOST]],
+            "beyond": {
+                location: feedback.reached[location]
+                for number in first[_MOST:]
+                if (location := targets.all[number].location) in feedback.reached
+            },
         }
 
     def _left(self, number: int) -> dict[str, Any]:

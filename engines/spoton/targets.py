@@ -8,10 +8,11 @@ be expected to cover next.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from fuzztui.engines.core.errors import Refusal
 
@@ -19,6 +20,9 @@ __all__ = ["CodeTarget", "Document", "Targets", "read_document"]
 
 _HANDLER: Final = "except"
 """An arm that none beside it tells of: most of the time no handler is run at all."""
+
+
+_SET: Final = re.compile(rb"[^\0]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,8 @@ def read_document(file: Path) -> Document:
                 module=str(t["module"]),
                 decision=int(t["decision"]),
                 arm=str(t["arm"]),
-                cells=tuple(map(int, t["cells"])),
-                within=tuple(map(int, t.get("within", ()))),
+                cells=_cells(t["cells"]),
+                within=_cells(t.get("within", ())),
                 reachable=bool(t.get("reachable", True)),
                 types={str(x["name"]): max(0, int(x["distance"])) for x in t["types"]},
             )
@@ -85,9 +89,15 @@ def read_document(file: Path) -> Document:
         notes = tuple(map(str, data.get("notes", ())))
     except OSError as e:
         raise Refusal(f"{file}: {e.strerror or e}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise Refusal(f"{file} is not a targets.json: {type(e).__name__}: {e}") from None
     return Document(modules, targets, frozenset(types.union(*(t.types for t in targets))), notes)
+
+
+def _cells(numbers: Iterable[object]) -> tuple[int, ...]:
+    if not all(type(n) is int and n >= 0 for n in numbers):
+        raise ValueError(f"{numbers!r:.60} are no cells")
+    return tuple(cast("Iterable[int]", numbers))
 
 
 class Targets:
@@ -98,8 +108,13 @@ class Targets:
         self.document, self._loaded = document, loaded
         self._waiting = set(document.modules)
         self.all: list[CodeTarget] = []
-        self._beside: list[list[int]] = []
-        """By target: the cells that tell that its decision was met."""
+        self._taken: dict[int, list[int]] = {}
+        """The targets that a cell covers, and those whose decision it tells of."""
+        self._met: dict[int, list[int]] = {}
+        self._seen = 0
+        """The cells that are taken account of."""
+        self._reached: set[int] = set()
+        """The targets whose decision was met."""
         self.uncovered: set[int] = set()
         self.frontier: set[int] = set()
 
@@ -125,26 +140,36 @@ class Targets:
         for target in new:
             arms.setdefault((target.module, target.decision), []).extend(target.cells)
         for target in new:
-            self.uncovered.add(len(self.all))
+            number = len(self.all)
+            self.uncovered.add(number)
             self.all.append(target)
             beside = arms[target.module, target.decision]
             alone = target.arm == _HANDLER or len(beside) == len(target.cells)
-            self._beside.append([*beside, *target.within] if alone else beside)
+            for cell in target.cells:
+                self._taken.setdefault(cell, []).append(number)
+            for cell in {*beside, *target.within} if alone else set(beside):
+                self._met.setdefault(cell, []).append(number)
+        if new:
+            self._seen = 0  # of those nothing is known yet
         return changed
 
     def cover(self, seen: int) -> bool:
-        """``seen``: all cells that are covered, 8 bits each. True: what is left has changed."""
-        cells = _bytes(seen)
-        left = {n for n in self.uncovered if not _any(cells, self.all[n].cells)}
-        frontier = {n for n in left if _any(cells, self._beside[n])}
-        changed = left != self.uncovered or frontier != self.frontier
-        self.uncovered, self.frontier = left, frontier
-        return changed
+        """``seen``: all cells that are covered, 8 bits each; what was covered once is so for good.
+
+        True: what is left has changed.
+        """
+        left, before = len(self.uncovered), self.frontier
+        for cell in _numbers(seen & ~self._seen):
+            self.uncovered.difference_update(self._taken.get(cell, ()))
+            self._reached.update(self._met.get(cell, ()))
+        self._seen |= seen
+        self.frontier = self._reached & self.uncovered
+        return len(self.uncovered) != left or self.frontier != before
 
     def met(self, observed: int) -> list[int]:
         """Targets of the frontier whose decision an input came to."""
-        cells = _bytes(observed)
-        return [n for n in self.frontier if _any(cells, self._beside[n])]
+        met = {n for cell in _numbers(observed) for n in self._met.get(cell, ())}
+        return sorted(met & self.frontier)
 
     def with_types(self, numbers: Iterable[int]) -> list[CodeTarget]:
         """Those of them that some type decides about, in their order."""
@@ -164,10 +189,7 @@ class Targets:
         return self.find(location) is None and not any(map(self.waits, there))
 
 
-def _bytes(cells: int) -> bytes:
-    return cells.to_bytes(cells.bit_length() + 7 >> 3, "little")
-
-
-def _any(cells: bytes, wanted: Iterable[int]) -> bool:
-    size = len(cells)
-    return any(cell < size and cells[cell] for cell in wanted)
+def _numbers(cells: int) -> Iterator[int]:
+    """The cells that an observation has."""
+    data = cells.to_bytes(cells.bit_length() + 7 >> 3, "little")
+    return (cell.start() for cell in _SET.finditer(data))

@@ -78,9 +78,10 @@ class Aim:
     """The location that any instance aims at alone, or ""."""
     targets: int
     uncovered: int
-    """Of the instance that has covered the most of all ``targets``."""
+    """Of the instance that has covered the most of all ``targets``; without what another has
+    covered, where all that is left is told."""
     frontier: int
-    """Of the same."""
+    """Of those."""
 
 
 def _living(state: State, instance: str = "") -> list[TypeFigures]:
@@ -135,10 +136,11 @@ def targets_left(state: State) -> dict[str, TargetRow]:
     """Targets by location that are left in every instance, the frontier first.
 
     Engines tell of some hundreds: what is beyond those may be left, too, so of an instance that
-    has more than it tells of only what it tells counts.
+    has more than it tells of only what it tells counts. So it does of one that has loaded less of
+    the program than another.
     """
     pinned = {f.pinned for f in _living(state)}
-    whole = [left for name, left in list(state.left.items()) if _is_whole(state, name)]
+    whole = _whole(state).values()
     found: dict[str, list[tuple[int, TargetLeft]]] = {}
     for name, left in list(state.left.items()):
         for location, row in left.items():
@@ -152,10 +154,15 @@ def targets_left(state: State) -> dict[str, TargetRow]:
     return {row.location: row for row in rows}
 
 
-def _is_whole(state: State, name: str) -> bool:
-    """Whether an instance has told of all that it has not covered."""
-    figures = state.types.get(name)
-    return figures is None or figures.uncovered <= len(state.left[name])
+def _whole(state: State) -> dict[str, dict[str, TargetLeft]]:
+    """What instances have left that tell of all that they have not covered of all targets."""
+    most = max((f.targets for f in list(state.types.values())), default=0)
+
+    def is_whole(name: str, left: dict[str, TargetLeft]) -> bool:
+        figures = state.types.get(name)
+        return figures is None or (figures.targets >= most and figures.uncovered <= len(left))
+
+    return {name: left for name, left in list(state.left.items()) if is_whole(name, left)}
 
 
 def _target_row(location: str, each: list[tuple[int, TargetLeft]], pinned: bool) -> TargetRow:
@@ -178,12 +185,19 @@ def aim(state: State) -> Aim | None:
         return None
     # Who has loaded the least of the program knows of the fewest targets.
     best = min(every, key=lambda f: (-f.targets, f.uncovered))
+    uncovered, frontier, whole = best.uncovered, best.frontier, _whole(state)
+    if best.instance in whole:
+        left = set(whole[best.instance]).intersection(*whole.values())
+        if len(left) < uncovered:
+            near = {at for rows in list(state.left.values()) for at in left & rows.keys()
+                    if rows[at].frontier}  # fmt: skip
+            uncovered, frontier = len(left), len(near)
     return Aim(
         fsum(f.targeted for f in living) / len(living),
         next((f.pinned for f in living if f.pinned), ""),
         best.targets,
-        best.uncovered,
-        best.frontier,
+        uncovered,
+        frontier,
     )
 
 

@@ -26,6 +26,7 @@ from fuzztui.supervise.relay import Offsets, Relay
 from fuzztui.supervise.types import TypesFile
 from fuzztui.supervise.watch import Watcher
 from fuzztui.wire.events import (
+    CommandApplied,
     EntriesSeeded,
     EntryDescribed,
     EntrySaved,
@@ -206,7 +207,10 @@ class _Instance:
         """News, told one by one: what was told once is never told again."""
         yield from self.sorted_out(self.finds.look(FINDS_AT_ONCE, last=last))
         yield from self.polling_only()
-        yield from self.sorted_out(list(self.relay.read(last=last)))
+        told = list(self.relay.read(last=last))
+        yield from self.sorted_out(told)
+        if any(isinstance(event, CommandApplied) for event in told):
+            self.types.answered()
         now = time.monotonic()
         if last or now >= self.warn_due:
             warning = self.relay.foreign()

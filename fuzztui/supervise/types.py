@@ -190,6 +190,12 @@ class TypesFile:
             self._rows_at = now
             yield event
 
+    def answered(self) -> None:
+        """A command was applied: figures that are told after that are right, whatever was told
+        before it, by a log that lags behind the file.
+        """
+        self._told = None
+
     def _read(self) -> None:
         """Take over what is new; what is no such file changes nothing."""
         there = status(self._path)

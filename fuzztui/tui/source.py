@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["CHANGED", "Source", "around", "load", "read", "substitute"]
+__all__ = ["CHANGED", "MOST_BYTES", "Source", "around", "load", "read", "substitute"]
 
 MOST_BYTES = 4 << 20
 """A larger source file is not read."""
@@ -48,7 +48,7 @@ def load(path: str, line: int, before: str) -> Source:
     A log may name any file, and the program may have been edited since: unless the
     file is a regular one and ``before`` is found on that line, nothing of it is shown.
     """
-    data = read(path)
+    data = read(path, MOST_BYTES)
     if isinstance(data, str):
         return Source(problem=data)
     lines = data.decode(errors="replace").splitlines()
@@ -63,7 +63,7 @@ def around(lines: list[str], line: int) -> Source:
     return Source(line, first, tuple(lines[first - 1 : line + AROUND]))
 
 
-def read(path: str, most: int = MOST_BYTES) -> bytes | str:
+def read(path: str, most: int) -> bytes | str:
     """A regular file of at most ``most`` bytes, or why it cannot be read. Blocking."""
     try:
         if not path or not Path(path).is_absolute():

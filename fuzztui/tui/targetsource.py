@@ -8,12 +8,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzztui.tui.source import CHANGED, Source, around, read
+from fuzztui.tui.source import CHANGED, MOST_BYTES, Source, around, read
 
 __all__ = ["load"]
 
-MOST_BYTES = 64 << 20
+MOST_TARGETS = 64 << 20
 """Of a ``targets.json`` that is looked into."""
+
+
+_TORN = (OSError, ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError)
+"""What comes of reading one that is none."""
 
 
 class Place(NamedTuple):
@@ -30,11 +34,11 @@ def load(run: Path, location: str) -> Source:
     try:
         known = file.stat()
         place = _places(str(file.resolve()), known.st_mtime_ns).get(location)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except _TORN:
         return Source(problem="the run has no targets.json that could be read")
     if place is None:
         return Source(problem="the run's targets.json does not know it")
-    data = read(place.file)
+    data = read(place.file, MOST_BYTES)
     if isinstance(data, str):
         return Source(problem=data)
     lines = data.decode(errors="replace").splitlines()
@@ -46,7 +50,7 @@ def load(run: Path, location: str) -> Source:
 @lru_cache(2)
 def _places(path: str, changed: int) -> dict[str, Place]:
     """By location. ``changed``: a file that was written anew is another one."""
-    told = read(path, MOST_BYTES)
+    told = read(path, MOST_TARGETS)
     if isinstance(told, str):
         raise ValueError(told)
     data = json.loads(told)

@@ -236,7 +236,9 @@ def test_a_program_that_is_not_what_was_analysed_is_not_shown(tmp_path):
     assert "something else now" in targetsource.load(tmp_path, where).problem
     (tmp_path / "app.py").unlink()
     assert "no such file" in targetsource.load(tmp_path, where).problem
-    for wrong in ({"modules": []}, {"targets": 7}, {"targets": [{"line": 3}]}):
+    infinite = {"location": where, "module": "app", "line": float("inf")}
+    for wrong in ({"modules": []}, {"targets": 7}, {"targets": [{"line": 3}]},
+                  {"targets": [infinite]}):  # fmt: skip
         write_targets(tmp_path, **wrong)
         assert "no targets.json" in targetsource.load(tmp_path, where).problem
     (tmp_path / "targets.json").write_text("[" * 100_000)
@@ -281,6 +283,20 @@ async def test_each_instance_has_its_own_figures(drive):
         new.weights[new.names.index("thumbs.model.Thumbnail")] = 1.0
         log.add(new, dt=1.0)
         await d.until(lambda: "×4 ≠" in d.text())
+
+
+async def test_who_ends_is_drawn_from_no_more(drive):
+    async with drive(aimed(instances=("main", "s1"))) as d:
+        await d.press("7")
+        new = figures("s1", 620)
+        new.probabilities[:] = [0] * len(new.names)
+        d.world.log.add(new, dt=1.0)
+        row = d.screen.types.current.name
+        await d.until(lambda: d.screen.types.current.probability < 0.4)
+        half = d.screen.types.current.probability
+        d.world.log.add(ev.InstanceState("s1", "finished"), dt=1.0)
+        await d.until(lambda: d.screen.types.current.probability == pytest.approx(2 * half))
+        assert d.screen.types.current.name == row
 
 
 async def test_the_top_stays_the_top_until_somebody_moves(drive):

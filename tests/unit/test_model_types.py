@@ -195,9 +195,28 @@ def test_what_one_instance_has_covered_is_left_in_none():
     row = rows[THEN]
     assert (row.frontier, row.reached, row.asked, row.types) == (True, 7, 150, ((DATE, 2),))
     assert reached_share(row) == pytest.approx(7 / 150)
+    # Who has loaded less of the program has not covered what it does not know.
+    fold(told("s1", uncovered=1, targets=8), state=state)
+    assert list(targets_left(state)) == [THEN, LOOP]
+    fold(told("s1", uncovered=1), state=state)
     # But of one that does not tell of all that it has left nobody knows.
     fold(told("s1", uncovered=300), state=state)
     assert list(targets_left(state)) == [THEN, LOOP]
+
+
+def test_what_is_counted_as_left_is_what_is_told_as_left():
+    """Each of two has covered what the other has not."""
+    state = fold(
+        told(frontier=2), told("s1"),
+        left(THEN=(True, 3, [[DATE, 2]]), LOOP=(True, 0, [])),
+        left("s1", 50, THEN=(False, 4, [[DATE, 2]]), ELSE=(True, 0, [])),
+    )  # fmt: skip
+    assert list(targets_left(state)) == [THEN]
+    whole = aim(state)
+    assert (whole.targets, whole.uncovered, whole.frontier) == (9, 1, 1)
+    # As long as not all is told nobody knows better than the one that has covered the most.
+    fold(told(uncovered=3), told("s1", uncovered=3, frontier=2), state=state)
+    assert (aim(state).uncovered, aim(state).frontier) == (3, 1)
 
 
 def test_who_has_covered_all_leaves_nothing():

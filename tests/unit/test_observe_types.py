@@ -10,13 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.supervise import types
 from fuzztui.supervise.observe import Observer
 from fuzztui.supervise.relay import Offsets
 from fuzztui.supervise.types import MAX_SIZE, TypesFile, parse
-from fuzztui.wire.codec import decode_event, decode_record, encode_event, encode_record
-from fuzztui.wire.events import Record, TargetsLeft, TypeFigures
+from fuzztui.wire.codec import (
+    decode_event,
+    decode_record,
+    encode_command,
+    encode_event,
+    encode_record,
+)
+from fuzztui.wire.commands import PinTarget
+from fuzztui.wire.events import CommandApplied, CommandIssued, Record, TargetsLeft, TypeFigures
 
 
 class Clock:
@@ -334,3 +342,23 @@ def test_the_observer_tells_of_them_and_the_last_of_them(tmp_path):
     (event,) = observer.last("main").events
     assert event.picks == [101]
     observer.close()
+
+
+def test_an_answer_that_comes_behind_the_figures_does_not_have_the_last_word(tmp_path):
+    """A pin that has ended already when the log, which lags behind, tells that it was made."""
+    main = tmp_path / "out" / "main"
+    main.mkdir(parents=True)
+    observer = Observer(tmp_path / "out", State(), Offsets(0, {}), {})
+    observer.add("main")
+    pin = PinTarget("m.py:2:then")
+    events = [CommandIssued("c1", encode_command(pin)), *observer.last("main").events]
+    (main / ".types").write_text(json.dumps(data()))
+    events += observer.last("main").events
+    applied = CommandApplied("c1", "main", 5, "it is pinned")
+    (main / "events.jsonl").write_text(encode_event(applied) + "\n")
+    events += observer.last("main").events
+    observer.close()
+    state = State()
+    apply(state, [Record(n, n, event) for n, event in enumerate(events, 1)])
+    assert state.commands["c1"].state == "applied"
+    assert state.types["main"].pinned == ""

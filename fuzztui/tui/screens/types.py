@@ -124,7 +124,9 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
         if changes.reset or changes.commands:
             self._wishes.heard()
             self._show_asked()
-        told = [*state.types.values(), *state.left.values()]
+        # And who lives: what those pick next is what counts.
+        lives = [state.instances[name].state for name in list(state.types)]
+        told = [*state.types.values(), *state.left.values(), *lives]
         same = len(told) == len(self._told) and all(a is b for a, b in zip(told, self._told))  # noqa: B905
         if changes.reset or not same:
             self._told = told

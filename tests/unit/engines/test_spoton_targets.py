@@ -157,6 +157,31 @@ def test_frontier_is_what_was_met_and_not_taken(tmp_path: Path) -> None:
     assert [made.all[n].location for n in met] == ["m.py:6:else"]
 
 
+def test_what_is_no_document_of_targets_is_refused(tmp_path: Path) -> None:
+    file = write_document(tmp_path / "targets.json", document("m", SOURCE, TYPES))
+    good = json.loads(file.read_bytes())
+    for wrong in (
+        {"cells": [-50]}, {"cells": ["3"]}, {"cells": 3}, {"within": [None]},
+        {"decision": float("inf")}, {"types": [{"name": "File", "distance": float("nan")}]},
+    ):  # fmt: skip
+        file.write_text(json.dumps({**good, "targets": [{**good["targets"][0], **wrong}]}))
+        with pytest.raises(Refusal, match=r"is not a targets\.json"):
+            read_document(file)
+
+
+def test_covering_bit_by_bit_comes_to_the_same(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    for _ in range(20):
+        whole, steps = targets(tmp_path), targets(tmp_path)
+        seen = 0
+        for _ in range(rng.randrange(1, 6)):
+            seen |= cells(*rng.sample(range(30), rng.randrange(5))) << rng.randrange(8)
+            before = steps.uncovered.copy(), steps.frontier.copy()
+            assert steps.cover(seen) == (before != (steps.uncovered, steps.frontier))
+        whole.cover(seen)
+        assert (whole.uncovered, whole.frontier) == (steps.uncovered, steps.frontier)
+
+
 def test_arms_that_stand_alone_are_met_with_their_block(tmp_path: Path) -> None:
     data = document("m", SOURCE, {6: {"Image": 0}})
     data["targets"] = [{**data["targets"][0], "cells": [9], "within": [0], "arm": "except"}]
@@ -267,6 +292,11 @@ def test_what_came_of_aiming(tmp_path: Path) -> None:
     made.begin(Candidate(b"", "havoc,rep:3"))
     made.learn(Execution(Outcome.SUCCESS, b"", cells(13)), entry())
     assert made.distances.standings["datetime.date"].new_arms == 2
+    # In the mode "counts" a cell that is taken more often is news, but nothing new is covered.
+    made._coverage.seen = cells(11, 12, 13)
+    made.begin(Candidate(b"", "typed:datetime.date,rep:3"))
+    made.learn(Execution(Outcome.SUCCESS, b"", cells(11) << 3 | cells(14)), entry())
+    assert made.distances.standings["datetime.date"].new_arms == 3
 
 
 def test_figures_go_on_after_a_restart(tmp_path: Path) -> None:
@@ -290,16 +320,56 @@ def test_figures_go_on_after_a_restart(tmp_path: Path) -> None:
 
     second = feedback(tmp_path)
     Figures(file, second, mutator(), lambda path, data: None)
+    # But what misses did: how much of that was written is the clock's doing, and draws follow it.
+    assert first.distances.standings["File"].factor > 1
+    first.distances.standings["File"].factor = 1.0
     assert second.distances.standings == first.distances.standings
     assert second.pinned == first.pinned
     assert (second.asked, second.reached) == (2, {"m.py:2:then": 2})
 
-    for torn in (b"", b"{", b'{"types": {"File": {"weight": -1}}}', b'{"types": 7}', b"\xff"):
+    for torn in (b"", b"{", b'{"types": {"File": {"weight": -1}}}', b'{"types": 7}', b"\xff",
+                 file.read_bytes().replace(b'"asked": 2', b'"asked": 1e999')):  # fmt: skip
         file.write_bytes(torn)
         third = feedback(tmp_path)
         Figures(file, third, mutator(), lambda path, data: None)
         assert third.distances.standings["File"].misses == 0
         assert third.pinned == ""
+
+
+def test_what_was_reached_of_more_targets_than_are_told_of_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzztui.engines.spoton.figures._MOST", 1)
+    first = feedback(tmp_path)
+    first._coverage.seen = cells(*(cell_of(first.targets, f"m.py:{n}:else") for n in (2, 6)))
+    first.renew()
+    for _ in range(32):
+        first.judge(Execution(Outcome.SUCCESS, b"", first._coverage.seen))
+    Figures(tmp_path / ".types", first, mutator(), lambda path, data: path.write_bytes(data)).tick()
+    assert len(json.loads((tmp_path / ".types").read_bytes())["left"]) == 1
+    second = feedback(tmp_path)
+    Figures(tmp_path / ".types", second, mutator(), lambda path, data: None)
+    assert second.reached == first.reached == {"m.py:2:then": 1, "m.py:6:then": 1}
+
+
+def test_figures_that_take_long_are_written_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, writes = [100.0], []
+
+    def slow(path: Path, data: bytes) -> None:
+        now[0] += 0.5
+        writes.append(now[0])
+
+    monkeypatch.setattr("fuzztui.engines.spoton.figures.time.monotonic", lambda: now[0])
+    made = feedback(tmp_path)
+    figures = Figures(tmp_path / ".types", made, mutator(), slow)
+    for _ in range(1000):
+        figures.tick()
+        made.asked += 1
+        now[0] += 0.1
+    assert sum(0.5 for _ in writes) <= 0.03 * (now[0] - 100)
+    assert len(writes) >= 4
 
 
 def test_a_full_disk_costs_a_state_of_the_figures_only(tmp_path: Path) -> None:
