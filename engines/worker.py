@@ -46,7 +46,7 @@ from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import Store
 from fuzztui.engines.core.thirdparty import KEPT, Watch, library_files, third_party
 
-__all__ = ["KINDS", "TRACE", "limit_resources", "work"]
+__all__ = ["KINDS", "TRACE", "die_with", "limit_resources", "work"]
 
 KINDS: Final = {
     "zest": "fuzztui.engines.zest.engine",
@@ -79,7 +79,7 @@ class Voice:
 
 def work(spec: Spec, parent: int) -> int:
     """Fuzz until the budget is used up or told to stop; returns the exit status."""
-    _die_with(parent)
+    die_with(parent)
     voice = Voice()
     journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
     journal.words[j.PHASE] = j.LOADING
@@ -263,7 +263,7 @@ def _trace(directory: Path) -> TextIO:
 _KEPT: list[TextIO] = []
 
 
-def _die_with(parent: int) -> None:
+def die_with(parent: int) -> None:
     """Have the kernel kill this process when its parent dies."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -5,10 +5,10 @@ children run the inputs, one after the other. One that dies or hangs takes the t
 its last input has shown; the next child goes on behind that input.
 
 The request is a JSON file: ``functions`` (names of parameters, and ``return``, by function by
-module) and ``inputs`` (how many a generator makes). Prints JSON lines: ``{"progress"}`` now
-and then; last ``{"observed", "inputs", "of", "lost"}``: full names of types by parameter by
-function, how many of the inputs were run, and how many of those killed their process or took
-too long.
+module), ``inputs`` (how many a generator makes) and ``parent`` (who asks). Prints JSON lines:
+``{"progress"}`` now and then; last ``{"observed", "inputs", "of", "lost"}``: full names of types by
+parameter by function, how many of the inputs were run, and how many of those killed their process
+or took too long.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import gc
 import json
 import os
 import random
-import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +33,7 @@ from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.observe.kinds import UNNAMED, Kinds, alternatives, merge
 from fuzztui.engines.observe.watch import Seen, Watch
-from fuzztui.engines.worker import limit_resources
+from fuzztui.engines.worker import die_with, limit_resources
 
 __all__ = ["observe"]
 
@@ -45,7 +44,7 @@ _SLOWER: Final = 3
 """So many times the time limit of a trial: watching takes time, too."""
 _FIRST: Final = 64
 """Choices of a made input that are there from the beginning, in bytes: an input of its own."""
-_EVERY: Final = 16
+_EVERY_S: Final = 1.0
 _OUT_FD: Final = 200
 _TELL_NOTHING: Final = ("builtins.", "typing.", "None", UNNAMED)
 
@@ -56,6 +55,7 @@ def observe(spec: Spec, file: Path) -> int:
         request = json.loads(file.read_bytes())
     except (OSError, ValueError) as e:
         raise Refusal(f"{file}: {e}") from None
+    die_with(request["parent"])
     # The target may close, replace or print to its own.
     out, err = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _OUT_FD), os.dup(2)
 
@@ -66,11 +66,10 @@ def observe(spec: Spec, file: Path) -> int:
 
     limit_resources(spec)
     try:
-        with tempfile.TemporaryDirectory(prefix="fuzztui-observe-") as folder:
-            runner = _Runner(spec, request, Path(folder))
-            gc.collect()
-            gc.freeze()  # children that collect would copy what is loaded
-            runner.run(lambda words: say(progress=words))
+        runner = _Runner(spec, request)
+        gc.collect()
+        gc.freeze()  # children that collect would copy what is loaded
+        runner.run(lambda words: say(progress=words))
     except Refusal:
         os.dup2(err, 2)
         raise
@@ -81,12 +80,12 @@ def observe(spec: Spec, file: Path) -> int:
 class _Runner:
     """Holds the loaded target and what is known; children do the rest."""
 
-    def __init__(self, spec: Spec, request: dict[str, Any], folder: Path) -> None:
+    def __init__(self, spec: Spec, request: dict[str, Any]) -> None:
         target = replace(spec.target, timeout_s=_SLOWER * spec.target.timeout_s)
         self._spec = spec = replace(spec, target=target)
         self._rng = random.Random(0)
         self._executor = load(
-            spec, folder=folder / "cwd", table=EdgeTable(None), draw=self._rng.randbytes
+            spec, folder=spec.dir / ".scratch", table=EdgeTable(None), draw=self._rng.randbytes
         ).executor
         self._watch = Watch(request["functions"])
         self._silence_s = 2 + 2 * spec.target.timeout_s
@@ -109,7 +108,7 @@ class _Runner:
 
     def run(self, progress: Any) -> None:
         """Everything; as far as that, where too many inputs are lost or all take too long."""
-        until = time.monotonic() + _PATIENCE_S
+        until, told = time.monotonic() + _PATIENCE_S, time.monotonic()
         while self._goes_on(until):
             for message in in_child(
                 self._work, silence_s=self._silence_s, memory_bytes=self._spec.target.memory_bytes
@@ -125,7 +124,8 @@ class _Runner:
                 self.done += 1
                 if not self._goes_on(until):
                     break
-                if self.done % _EVERY == 0:
+                if time.monotonic() >= told + _EVERY_S:
+                    told = time.monotonic()
                     progress(f"observing types: {self.done} of {len(self.inputs)} inputs")
 
     def _goes_on(self, until: float) -> bool:

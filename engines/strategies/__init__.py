@@ -10,6 +10,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from fuzztui.engines.core.errors import Refusal
@@ -19,7 +20,9 @@ from fuzztui.engines.generators.scope import generator
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["draw", "from_strategy", "from_type", "generator_of", "library", "try_out"]
+__all__ = [
+    "draw", "from_strategy", "from_type", "generator_of", "library", "test_of", "try_out", "unlike",
+]  # fmt: skip
 
 _T = TypeVar("_T")
 
@@ -27,25 +30,35 @@ OLDEST: Final = (6, 150)
 """The first version of Hypothesis that this was tried with."""
 
 _ATTEMPTS: Final = 200
+_LIMIT: Final = 1 << 20
 
 
+@cache
 def library() -> Any:
     """:mod:`.making`, with Hypothesis in it. Raises :class:`Refusal` if that cannot be."""
     try:
         from fuzztui.engines.strategies import making
-    except ImportError as e:
+
+        making.check()
+    except (ImportError, AttributeError, TypeError) as e:
         if importlib.util.find_spec("hypothesis") is None:
             raise Refusal(
                 f"Hypothesis is missing for target.python ({sys.executable}), which has to make"
                 " inputs from strategies or types: python -m pip install hypothesis"
             ) from None
-        import hypothesis
-
-        raise Refusal(
-            f"Hypothesis {hypothesis.__version__} has no backends as they are known here: install"
-            f" {'.'.join(map(str, OLDEST))} or newer for target.python ({sys.executable}): {e}"
-        ) from None
+        raise unlike(e) from None
     return making
+
+
+def unlike(error: Exception) -> Refusal:
+    """What to say where Hypothesis has not the parts that are known here."""
+    import hypothesis
+
+    return Refusal(
+        f"Hypothesis {hypothesis.__version__} has no backends as they are known here: install"
+        f" {'.'.join(map(str, OLDEST))}, or the newest, for target.python ({sys.executable}):"
+        f" {type(error).__name__}: {error}"
+    )
 
 
 def draw(source: Source, strategy: SearchStrategy[_T]) -> _T:
@@ -82,6 +95,14 @@ def from_type(kind: type[_T]) -> Callable[[Source], _T]:
     from hypothesis import strategies
 
     return from_strategy(strategies.from_type(kind), kind)
+
+
+def test_of(found: object) -> Any:
+    """The Hypothesis test that is named, if it is one: a stateful one also by its classes."""
+    for name in ("TestCase", "runTest"):
+        if inspect.isclass(found):
+            found = getattr(found, name, found)
+    return found if getattr(found, "is_hypothesis_test", False) else None
 
 
 def generator_of(where: str, found: object) -> Callable[[Source], object] | None:
@@ -125,7 +146,7 @@ def try_out(where: str, make: Callable[[Source], object]) -> None:
         except library().HypothesisException as e:
             words = " ".join(str(e).split())
             raise Refusal(f"{where}: Hypothesis: {type(e).__name__}: {words:.400}") from None
-        except Exception:
+        except BaseException:  # to exit, or to skip the test, is no Exception
             return
         return
     raise Refusal(
@@ -139,4 +160,4 @@ def _samples() -> Iterator[Source]:
 
     rng = random.Random(0)
     for _ in range(_ATTEMPTS):
-        yield Source(b"", 1 << 14, rng.randbytes)
+        yield Source(b"", _LIMIT, rng.randbytes)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.source import Rejected, Source
-from fuzztui.engines.strategies import library, try_out
+from fuzztui.engines.strategies import library, try_out, unlike
 
 __all__ = ["GivenTest", "Pending"]
 
@@ -47,12 +47,14 @@ class Pending:
         runner, test = self.test.runner(), self.test.function
         body = functools.partial(test, *([] if runner is None else [runner]), **self.arguments)
         try:
-            return self.case.run(lambda: _around(runner, body), runner, self.drew)
+            return self.case.run(
+                lambda: _around(runner, test, body), runner, self.drew, steps=self.test.steps
+            )
         except _skips() as e:
             raise Rejected(f"the test was skipped: {e}") from None
         except Exception as e:
             for number, value in enumerate(self.drawn, 1):
-                e.add_note(f"Draw {number}: {value!r:.2000}")
+                e.add_note(f"Draw {number}: {_in_words(value):.2000}")
             raise
 
 
@@ -66,19 +68,28 @@ class GivenTest:
     def __init__(self, where: str, test: Any, owner: object) -> None:
         """``owner``: the class, if it is a method. Raises :class:`Refusal`."""
         library()
-        self._where, self._owner = where, owner
-        self._check(test)
         from hypothesis.strategies import DataObject
 
+        machine = getattr(test, "_hypothesis_state_machine_class", None)
+        self.name: str = test.__name__ if machine is None else machine.__name__
+        self.steps = machine is not None
+        """Does it draw what to do, one step after another?"""
+        try:
+            if self.steps:
+                test, owner = _stateful(machine), None
+            self.function: Callable[..., Any] = test.hypothesis.inner_test
+            self._strategies: dict[str, Any] = test.hypothesis._given_kwargs  # not documented
+        except (ImportError, AttributeError) as e:
+            raise unlike(e) from None
+        self._where, self._owner = where, owner
         self._interactive = DataObject
-        self.name: str = test.__name__
-        self.function: Callable[..., Any] = test.hypothesis.inner_test
-        self._strategies: dict[str, Any] = test.hypothesis._given_kwargs  # not documented
+        self._check(test)
+        self._set_up()
         try_out(where, self.make)
 
     def _check(self, test: Any) -> None:
         where = self._where
-        if inspect.iscoroutinefunction(test.hypothesis.inner_test):
+        if inspect.iscoroutinefunction(self.function):
             raise Refusal(f"{where} is a coroutine function: fuzz a test that is none")
         missing = [
             p.name
@@ -100,6 +111,18 @@ class GivenTest:
         except TypeError:
             if not self._bound:
                 raise  # else it is `self` that is missing
+
+    def _set_up(self) -> None:
+        """What is to be done once, for the test's module and class; it is never undone."""
+        module, owner = sys.modules.get(self.function.__module__), self._owner
+        hooks: list[tuple[object, str]] = [(module, "setUpModule"), (module, "setup_module")]
+        hooks += [(owner, "setUpClass" if _is_unittest(owner) else "setup_class")] * self._bound
+        for of, name in hooks:
+            try:
+                _call(of, name, of)
+            except BaseException as e:
+                words = " ".join(f"{type(e).__name__}: {e}".split())
+                raise Refusal(f"{self._where}: {name} raised {words:.300}") from None
 
     def make(self, r: Source) -> Pending:
         """The test's arguments."""
@@ -123,30 +146,50 @@ class GivenTest:
         if not self._bound:
             return None
         assert isinstance(self._owner, type)
-        if issubclass(self._owner, unittest.TestCase):
-            return self._owner(self.name)
-        return self._owner()
+        return self._owner(self.name) if _is_unittest(self._owner) else self._owner()
 
 
-def _around(runner: Any, body: Callable[[], object]) -> object:
+def _around(runner: Any, test: Callable[..., object], body: Callable[[], object]) -> object:
     """The test with what its object wants done around each example, or test."""
     if hasattr(runner, "execute_example"):
         return runner.execute_example(body)
-    before = ["setup_example"]
-    after = ["teardown_example"]
-    if isinstance(runner, unittest.TestCase):
-        before.insert(0, "setUp")
-        after += ["tearDown", "doCleanups"]
-    for name in before:
-        getattr(runner, name, _nothing)()
+    before, after = ["setup_method"], ["teardown_example", "teardown_method"]
+    if _is_unittest(type(runner)):
+        before, after = ["setUp"], ["teardown_example", "tearDown", "doCleanups"]
+    for name in [*before, "setup_example"]:
+        _call(runner, name, test)
     try:
         return body()
     finally:
         for name in after:
-            getattr(runner, name, _nothing)()
+            _call(runner, name, test)
 
 
-def _nothing(*_: Any) -> None: ...
+def _call(of: object, name: str, about: object) -> None:
+    """Call a hook that may not be there, and may want to know what it is about."""
+    hook = getattr(of, name, None)
+    if hook is not None:
+        hook(*[about][: len(inspect.signature(hook).parameters)])
+
+
+def _is_unittest(owner: object) -> bool:
+    return isinstance(owner, type) and issubclass(owner, unittest.TestCase)
+
+
+def _in_words(value: Any) -> str:
+    """What was drawn; a step of a stateful test as it would be written."""
+    if type(value) is tuple and value and type(value[0]).__module__ == "hypothesis.stateful":
+        rule, arguments = value
+        made = ", ".join(f"{name}={one!r}" for name, one in arguments.items())
+        return f"{rule.function.__name__}({made})"
+    return repr(value)
+
+
+def _stateful(machine: Any) -> Any:
+    """The test that a ``RuleBasedStateMachine`` is run by."""
+    from hypothesis.stateful import get_state_machine_test  # not documented
+
+    return get_state_machine_test(machine)
 
 
 def _skips() -> tuple[type[BaseException], ...]:

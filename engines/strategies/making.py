@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from hypothesis import strategies as st
 from hypothesis.control import BuildContext
 from hypothesis.errors import HypothesisException, StopTest, UnsatisfiedAssumption
 from hypothesis.internal.conjecture.data import ConjectureData
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from fuzztui.engines.spoton.source import Scope, Typed
 
-__all__ = ["Case", "HypothesisException", "SearchStrategy"]
+__all__ = ["Case", "HypothesisException", "SearchStrategy", "check"]
 
 _T = TypeVar("_T")
 _MOST: Final = 10**10
@@ -113,6 +114,8 @@ class _Data(ConjectureData):
         self._source = source
         self.on_draw: Callable[[Any], None] | None = None
         """Told what the test draws while it runs."""
+        self.depth_told = 0
+        """Of what is told: 0 is what is no part of anything else."""
         # `random` is for other backends.
         kind = SpanBackend if source.typed else Backend
         super().__init__(random=None, provider=kind, provider_kw={"source": source})
@@ -128,7 +131,7 @@ class _Data(ConjectureData):
             name = name_of(type(value))
             if name not in COMMON:
                 source.made(since, name)
-        if self.on_draw is not None and self.depth == 0:
+        if self.on_draw is not None and self.depth == self.depth_told:
             self.on_draw(value)
         return value
 
@@ -167,14 +170,21 @@ class Case:
         context.tasks = kept
         return made
 
-    def run(self, test: Callable[[], _T], runner: object, on_draw: Callable[[Any], None]) -> _T:
+    def run(
+        self,
+        test: Callable[[], _T],
+        runner: object,
+        on_draw: Callable[[Any], None],
+        *,
+        steps: bool = False,
+    ) -> _T:
         """Run the test in the context of what was made. ``runner``: the object that it belongs to.
 
-        ``on_draw`` is told what it draws itself (``data()``).
+        ``on_draw`` is told what it draws itself (``data()``), ``steps``: of a stateful test.
         """
         if runner is not None:
             self._data.hypothesis_runner = runner
-        self._data.on_draw = on_draw
+        self._data.on_draw, self._data.depth_told = on_draw, int(steps)
         try:
             with self._context:
                 return test()
@@ -185,3 +195,16 @@ class Case:
 
 
 def _no_test() -> None: ...
+
+
+def check() -> None:
+    """Draw some of everything once: what is not there, or is called otherwise, shows now.
+
+    Hypothesis makes its tables of characters for that, once in the life of a cache: in a trial
+    that would end by its time limit, and so would the next. Raises AttributeError, TypeError.
+    """
+    case = Case(Source(b"", 1 << 16, bytes), _no_test)
+    one = st.tuples(st.text(), st.booleans(), st.integers(), st.floats(), st.binary())
+    parts = st.lists(one, min_size=1)
+    made = case.make({"parts": parts, "more": st.data()})
+    case.run(lambda: made["more"].draw(parts), object(), lambda value: None)

@@ -11,14 +11,16 @@ import gc
 import hashlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 
 from fuzztui import __version__
-from fuzztui.targets.application import Application, gather
+from fuzztui.engines.core.target import search_path
+from fuzztui.targets.application import Application, gather, spec_of
 from fuzztui.targets.document import VERSION
 from fuzztui.targets.observe import observe, unannotated
 from fuzztui.targets.request import Request, TargetsError
@@ -31,6 +33,7 @@ _MOST_KEPT = 64
 
 def main(arguments: list[str]) -> int:
     """Answer one request."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is under way cleans up
     gc.set_threshold(200_000, 30, 30)  # as mypy's own command: its trees are large and stay
     sys.setrecursionlimit(_DEEPEST)  # long sums are deep trees
     (directory,) = map(Path, arguments)
@@ -81,6 +84,7 @@ def _key(request: Request, application: Application) -> str:
         installed,
         application.observed,
         _seeds(request),
+        _nearby(request),
         [(s.name, str(s.file), s.sha) for s in sources],
     ]
     found.update(json.dumps(about, sort_keys=True).encode())
@@ -95,6 +99,17 @@ def _seeds(request: Request) -> list[tuple[str, int, int]]:
     for path in map(Path, request.run.get("engine", {}).get("seeds", ())):
         for file in [path, *sorted(path.rglob("*"))]:
             if file.is_file():
+                status = file.stat()
+                found.append((str(file), status.st_size, status.st_mtime_ns))
+    return found
+
+
+def _nearby(request: Request) -> list[tuple[str, int, int]]:
+    """Files that sources may import though they are no part of the application."""
+    found = []
+    for directory in sorted({Path(p) for p in search_path(spec_of(request))}):
+        for file in sorted([*directory.glob("*.py"), *directory.glob("*/*.py")]):
+            with suppress(OSError):
                 status = file.stat()
                 found.append((str(file), status.st_size, status.st_mtime_ns))
     return found

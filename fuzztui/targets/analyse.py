@@ -41,7 +41,7 @@ def analyse(
     trees = application.trees
     overlays = {
         name: annotate(
-            name, decode_source(application.source(name).data), tree, known.get(name, {})
+            name, decode_source(application.source(name).data), tree, known.get(name, {}), trees
         )
         for name, tree in trees.items()
     }

@@ -22,7 +22,7 @@ from fuzztui.targets.modules import (
 )
 from fuzztui.targets.request import Request, TargetsError
 
-__all__ = ["Application", "Reference", "gather"]
+__all__ = ["Application", "Reference", "gather", "spec_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +72,20 @@ class Application:
         return self.sources.get(name) or self.around[name]
 
 
-def gather(request: Request, progress: Callable[[str], None]) -> Application:
-    """Find and read all modules. Raises :class:`TargetsError`."""
-    spec = TargetSpec(
+def spec_of(request: Request) -> TargetSpec:
+    """The target as engines know it."""
+    return TargetSpec(
         function=request.function,
         generator=request.generator,
         path=request.path,
         include=request.include,
         exclude=request.exclude,
     )
+
+
+def gather(request: Request, progress: Callable[[str], None]) -> Application:
+    """Find and read all modules. Raises :class:`TargetsError`."""
+    spec = spec_of(request)
     try:
         packages = application_packages(spec)
     except Refusal as e:

@@ -16,6 +16,7 @@ from fuzztui.targets.request import Request, TargetsError
 __all__ = ["TargetsError", "find_targets"]
 
 _MOST_STDERR = 4096
+_PATIENCE_S = 3.0
 
 
 def find_targets(
@@ -47,8 +48,7 @@ def find_targets(
         try:
             answer = _converse(child, request, progress)
         finally:
-            child.kill()
-            child.wait()
+            _end(child)
         if not answer:
             stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - _MOST_STDERR))
             raise TargetsError(_last_words(stderr.read(), child.returncode))
@@ -86,6 +86,16 @@ def _converse(
             return answer
     child.wait()
     return {}
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    """If we are told to leave: it has directories to remove, and runs of the target to end."""
+    child.terminate()
+    try:
+        child.wait(_PATIENCE_S)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        child.kill()
+        child.wait()
 
 
 def _last_words(stderr: bytes, status: int) -> str:

@@ -67,7 +67,8 @@ def observe(
         (home / "pkg/fuzztui").symlink_to(Path(fuzztui.__file__).parent, target_is_directory=True)
         spec = {"instance": "observed", "dir": folder, **request.run}
         (home / "spec.json").write_text(json.dumps(spec))
-        (home / "request.json").write_text(json.dumps({"functions": wanted, "inputs": _INPUTS}))
+        asked = {"functions": wanted, "inputs": _INPUTS, "parent": os.getpid()}
+        (home / "request.json").write_text(json.dumps(asked))
         command = [request.python, "-P", "-m", "fuzztui.engines", str(home / "spec.json")]
         command += ["--observe", str(home / "request.json")]
         # Sets of strings iterate in the same order each time.

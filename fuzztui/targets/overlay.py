@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -49,26 +49,34 @@ class Overlay:
 
 
 def annotate(
-    module: str, text: str, tree: ast.Module, known: Mapping[str, Mapping[str, str]]
+    module: str,
+    text: str,
+    tree: ast.Module,
+    known: Mapping[str, Mapping[str, str]],
+    modules: Container[str] = (),
 ) -> Overlay:
     """Annotate parameters, and what is returned, where there is no annotation in a module.
 
     ``known``: types as full names (``datetime.date | None``) by parameter, by the function's name
-    within the module (``Class.method``).
+    within the module (``Class.method``). ``modules``: names of the application's.
     """
     overlay = Overlay(text)
-    modules: dict[str, str] = {}
+    aliases: dict[str, str] = {}
+
+    def local(words: str) -> str:
+        return _local(words, module, modules, aliases)
+
     inserts: list[tuple[int, int, bytes]] = []
     for name, function, _ in functions_of(tree):
         words = known.get(name, {}).get(RETURN)
         if words and function.returns is None:
             line, column = _head_ends(text, function)
-            inserts.append((line, column, f" -> {_local(words, module, modules)!r}".encode()))
+            inserts.append((line, column, f" -> {local(words)!r}".encode()))
         for parameter in parameters(function.args):
             words = known.get(name, {}).get(parameter.arg)
             if words and parameter.annotation is None:
                 line, column = parameter.end_lineno or 0, parameter.end_col_offset or 0
-                inserts.append((line, column, f": {_local(words, module, modules)!r}".encode()))
+                inserts.append((line, column, f": {local(words)!r}".encode()))
     if not inserts:
         return overlay
     lines = text.encode().split(b"\n")
@@ -76,7 +84,7 @@ def annotate(
         old = lines[line - 1]
         lines[line - 1] = old[:column] + words_there + old[column:]
         overlay.moved.setdefault(line, []).append((column, len(words_there)))
-    lines += [f"import {name} as {alias}".encode() for name, alias in modules.items()]
+    lines += [f"import {name} as {alias}".encode() for name, alias in aliases.items()]
     overlay.text = b"\n".join(lines).decode() + "\n"
     return overlay
 
@@ -112,16 +120,23 @@ def _head_ends(text: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> t
     raise AssertionError("a function has parameters")
 
 
-def _local(words: str, own: str, modules: dict[str, str]) -> str:
-    """A type by full names as module ``own`` can write it; ``modules`` collects what to import."""
+def _local(words: str, own: str, modules: Container[str], aliases: dict[str, str]) -> str:
+    """A type by full names as module ``own`` can write it; ``aliases`` collects what to import.
+
+    A class within a class is known as one where its module is one of ``modules``.
+    """
 
     class Rename(ast.NodeTransformer):
         def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-            module, _, last = ast.unparse(node).rpartition(".")
-            if module == own:  # which mypy would not know yet, were it imported here
-                return ast.Name(last, ast.Load())
-            alias = modules.setdefault(module, f"{_PREFIX}{len(modules)}")
-            return ast.Attribute(ast.Name(alias, ast.Load()), last, ast.Load())
+            full = ast.unparse(node)
+            module = known = full.rpartition(".")[0]
+            while known and known != own and known not in modules:
+                known = known.rpartition(".")[0]
+            module = known or module
+            rest = full[len(module) + 1 :]
+            if module != own:  # which mypy would not know yet, were it imported here
+                rest = f"{aliases.setdefault(module, f'{_PREFIX}{len(aliases)}')}.{rest}"
+            return ast.parse(rest, mode="eval").body
 
     return ast.unparse(Rename().visit(ast.parse(words, mode="eval")))
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -148,6 +151,55 @@ def test_typed_code_is_not_run(lab):
     application = gather(request(lab), lambda words: None)
     assert unannotated(application) == {}
     assert not find_targets(request(lab), cache=lab.directory / "cache").observed
+
+
+def test_what_the_generator_imports_counts(lab):
+    """It is no part of the application, but what is made is of it."""
+    things = "class Thing: pass\nclass Other: pass\n"
+    lab.write(
+        app="def entry(x): look(x)\ndef look(it): pass\n",
+        gen="import things\ndef generate(r): return things.MADE()\n",
+        things=f"{things}MADE = Thing\n",
+    )
+    cache = lab.directory / "cache"
+    assert find_targets(request(lab), cache=cache).observed["app.look"] == {"it": ["things.Thing"]}
+    lab.write(things=f"{things}MADE = Other\n")
+    assert find_targets(request(lab), cache=cache).observed["app.look"] == {"it": ["things.Other"]}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_an_analysis_that_is_ended(lab, tmp_path, number):
+    lab.write(app="import time\ntime.sleep(4242)\ndef entry(x): pass\n", gen=GENERATOR)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    argv = [sys.executable, "-P", "-m", "fuzztui.targets", str(tmp_path)]
+    child = subprocess.Popen(
+        argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(folder)},
+    )
+    assert child.stdin is not None
+    child.stdin.write(request(lab).dumps().encode())
+    child.stdin.close()
+
+    def runs() -> list[str]:
+        commands = {p: p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if p.exists()}
+        return [str(p) for p, words in commands.items() if bytes(folder) in words]
+
+    _wait_for(runs)
+    child.send_signal(number)
+    child.wait(20)
+    _wait_for(lambda: not runs())
+    assert number == signal.SIGKILL or not list(folder.iterdir())
+
+
+def _wait_for(what):
+    until = time.monotonic() + 40
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_a_failure_is_a_note_and_is_tried_again(lab):

@@ -56,6 +56,39 @@ def test_observed_types(lab):
     assert types_at(document, "app.py:5:then") == {"datetime.date": 1, "datetime.datetime": 1}
 
 
+def test_classes_within_classes(lab):
+    seen = lab.directory / "seen.json"
+    seen.write_text(json.dumps({"app.entry": {"order": ["app.Shop.Order"]}}))
+    document = lab.study(
+        """
+            import datetime
+
+            class Shop:
+                class Order:
+                    when: datetime.date
+
+            def entry(order):
+                return 1 if order.when.year > 2008 else 2
+        """,
+        observed=str(seen),
+    )
+    types = {
+        name: n for t in document.targets for name, n in types_at(document, t.location).items()
+    }
+    assert types == {"datetime.date": 1, "app.Shop.Order": 2}
+
+
+def test_classes_within_classes_of_other_modules():
+    text = "def f(a): pass"
+    known = {"f": {"a": "pkg.made.Shop.Order | other.Thing"}}
+    made = annotate("app", text, ast.parse(text), known, {"app", "pkg.made", "pkg"}).text
+    assert made.splitlines() == [
+        "def f(a: '_fuzztui_0.Shop.Order | _fuzztui_1.Thing'): pass",
+        "import pkg.made as _fuzztui_0",
+        "import other as _fuzztui_1",
+    ]
+
+
 def test_places_move_there_and_back():
     text = "def f(a, é=1, *b): return a\r\n"
     tree = ast.parse(text)

@@ -1,0 +1,108 @@
+"""What references in the campaign file mean: ``module:function``, ``/path/file.py:function``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.spec import TargetSpec
+
+__all__ = ["import_module", "is_file", "look_up", "resolve", "split_reference"]
+
+
+def split_reference(reference: str, default: str) -> tuple[str, str]:
+    """``module:function`` or ``/path/file.py:function`` into its two parts."""
+    module, colon, name = reference.rpartition(":")
+    return (module, name) if colon else (name, default)
+
+
+def is_file(module: str) -> bool:
+    """Or the name of a module."""
+    return module.endswith(".py") or "/" in module
+
+
+def resolve(
+    key: str, reference: str, default: str, spec: TargetSpec, modules: dict[str, ModuleType]
+) -> Callable[..., Any]:
+    """The callable. ``modules``: what was imported for other keys; a file is loaded once."""
+    found, module = look_up(key, reference, default, spec, modules)
+    if not callable(found):
+        what = "no" if found is None else "an attribute, but no"
+        raise Refusal(
+            f'{key} = "{reference}": module {module.__name__} has {what} function'
+            f" {split_reference(reference, default)[1]!r}; {_functions(module)}"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def look_up(
+    key: str, reference: str, default: str, spec: TargetSpec, modules: dict[str, ModuleType]
+) -> tuple[Any, ModuleType]:
+    """What is there, or None, and its module."""
+    where = f'{key} = "{reference}"'
+    name, attribute = split_reference(reference, default)
+    if not name or not attribute:
+        raise Refusal(f'{where}: write it as "module:function" or "file.py:function"')
+    if name not in modules:
+        modules[name] = import_module(where, name, spec)
+    module = modules[name]
+    found: Any = module
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    return found, module
+
+
+def _functions(module: ModuleType) -> str:
+    own = [
+        name
+        for name, value in vars(module).items()
+        if callable(value) and not name.startswith("_") and not isinstance(value, type)
+    ]
+    return f"it has: {', '.join(sorted(own)[:12])}" if own else "it has none"
+
+
+def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
+    """By its name or file. Raises :class:`Refusal`, which says ``where`` it was asked for."""
+    try:
+        return _import_file(where, Path(name)) if is_file(name) else importlib.import_module(name)
+    except Refusal:
+        raise
+    except ModuleNotFoundError as e:
+        # What to do comes first: screens cut the end.
+        searched = f" (now {list(spec.path)})" if spec.path else ""
+        raise Refusal(
+            f"{e}: install it for target.python ({sys.executable}), or set target.path to where it"
+            f" lies{searched}; {where}"
+        ) from None
+    except BaseException as e:  # sys.exit() at import is a BaseException
+        detail = traceback.format_exc()
+        at = traceback.extract_tb(e.__traceback__)
+        place = f" at {at[-1].filename}:{at[-1].lineno}" if at else ""
+        words = " ".join(f"{type(e).__name__}: {e}".split())
+        raise Refusal(f"{where}: importing it raised {words:.300}{place}", detail) from None
+
+
+def _import_file(where: str, file: Path) -> ModuleType:
+    if not file.is_file():
+        raise Refusal(f"{where}: there is no file {file}")
+    name = file.stem
+    if name in sys.modules:
+        name = f"_harness_{name}"  # never in the way of an imported module of that name
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise Refusal(f"{where}: {file} is not a Python file")
+    found = importlib.util.find_spec(name)
+    if found is not None and found.origin == str(file):
+        spec = found  # reachable by import: so also instrumented, if it is included
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    assert spec.loader is not None
+    spec.loader.exec_module(module)
+    return module
