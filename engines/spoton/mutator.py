@@ -106,9 +106,10 @@ class TypedMutator:
             self._distances.matched(name)
             found = list(runs(choices, holding))
             run = found[int(self._random() * len(found))]
+            zeros = self._random() < ChoiceMutator.ZEROS
             times = self._size()
             for _ in range(times):
-                self._change(choices, data, run, zeros=False)
+                self._change(choices, data, run, zeros=zeros)
             return f"{TYPED}{label_of(name)},rep:{times}"
         return ""
 
