@@ -18,6 +18,7 @@ __all__ = [
     "MOST_LEFT",
     "MOST_LOCATION",
     "MOST_NAME",
+    "MOST_NEAREST",
     "MOST_TYPES",
     "Steering",
     "steered",

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from fuzztui.engines.spoton.figures import TYPES
+from fuzztui.model.aiming import MOST_LOCATION, MOST_NAME, MOST_NEAREST
 from fuzztui.supervise.files import read_regular, status
 from fuzztui.wire.commands import MOST_WEIGHT
 from fuzztui.wire.events import TargetsLeft, TypeFigures
@@ -40,11 +41,7 @@ STALE_MOST_S = 600.0
 
 MOST_TYPES = 100
 MOST_LEFT = 300
-MOST_NEAREST = 32
-"""Types of one target."""
-MOST_NAME = 200
-MOST_LOCATION = 500
-"""Characters: what is longer is left out."""
+"""Of one instance that are told of; the model would keep more."""
 MAX_SIZE = 4 << 20
 """Bytes of a file that is looked at."""
 
