@@ -219,6 +219,8 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     made.write("shop.py", SHOP)
     made.write("test_shop.py", TESTS)
     made.env["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    # Which other tests of this process may have set.
+    made.env.pop("HYPOTHESIS_STORAGE_DIRECTORY", None)
     yield made
     made.close()
 
