@@ -144,7 +144,7 @@ def test_operators_are_named_counted_and_steered(fleet):
     fleet.until(lambda s: s.state == "running" and s.instances["main"].execs > 0, 60)
     hello = fleet.events(InstanceHello)[-1]
     assert {"mixture", "skip", "promote", "pause", "add-seed"} <= set(hello.capabilities)
-    assert hello.unable == {}
+    assert not hello.unable.keys() & set(hello.capabilities)
 
     # Queue names say what worked, and the block counts it.
     eventually(lambda: len(fleet.saved("queue")) >= 6, 60)
@@ -206,14 +206,19 @@ def test_operators_are_named_counted_and_steered(fleet):
     assert fleet.block().text == 1.0 and fleet.trials() > trials
 
 
+def mixture(block):
+    return block.havoc, block.text, block.splice
+
+
 def test_adaptive_siblings(fleet):
     fleet.start("text.adaptive=true", "text.splice=0.2", "text.text=0.5", instances=2)
     for name in ("main", "s1"):
         eventually(lambda name=name: fleet.trials(name) > 21_000, 100)
+        # It moves with what is found, whenever that is.
+        eventually(lambda name=name: mixture(fleet.block(name)) != (0.3, 0.5, 0.2), 60)
         block = fleet.block(name)
         assert block.adaptive
-        assert block.havoc + block.text + block.splice == pytest.approx(1)
-        assert (block.havoc, block.text, block.splice) != (0.3, 0.5, 0.2)
+        assert sum(mixture(block)) == pytest.approx(1)
         weights = [arm.weight for arm in block.arms[: len(NAMES)]]
         assert len(set(weights)) > 1
         assert fleet.arm("balanced", name).applied > 0
