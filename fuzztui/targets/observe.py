@@ -115,9 +115,10 @@ def _answer(
         _kill(child)
 
     timer = threading.Timer(_PATIENCE_S, end)
-    timer.start()
+    timer.daemon = True  # whoever is told to end at this very moment does not wait for it
     answer: dict[str, Any] = {}
     try:
+        timer.start()
         for line in _objects(child.stdout):
             if "progress" in line:
                 progress(str(line["progress"]))
