@@ -121,9 +121,8 @@ class _Loader:
         schema = self._schema(tables)
         if "mutants" in tables and "engine" in schema and "mutants" not in schema:
             kind = tables["engine"]["kind"]
-            self._problem(
-                "mutants", f"is for engine.kind = {' or '.join(FIRST)}: {kind} has its own mutants"
-            )
+            own = ": mu2 has its own mutants" if kind == "mu2" else ""
+            self._problem("mutants", f"is for engine.kind = {' or '.join(FIRST)}{own}")
         for name, kinds in (("text", TEXTUAL), ("oracle", JUDGED)):
             if name in tables and "engine" in schema and name not in schema:
                 self._problem(name, f"is for engine.kind = {' or '.join(kinds)}")

@@ -65,17 +65,20 @@ def screen(run: Path, theme: str | None) -> int:
 
 def replay(options: argparse.Namespace) -> int:
     """The screen over a log with a replay clock, or the status at one time."""
-    run = options.path if is_run(options.path) else None
+    path = options.path
+    if not path.exists() and len(path.parts) == 1 and is_run(Path("runs") / path):
+        path = Path("runs") / path  # a name, as other commands take it
+    run = path if is_run(path) else None
     if options.json:
-        state = fold_all(open_session(options.path, at=options.at))
+        state = fold_all(open_session(path, at=options.at))
         print(json.dumps(status_dict(state), indent=2))
         return DONE
-    open_session(options.path)  # what is wrong with the path is said here, not on a screen
+    open_session(path)  # what is wrong with the path is said here, not on a screen
     from fuzztui.tui import run_app
 
     return run_app(
         run,
-        options.path,
+        path,
         mode="replay",
         speed=options.speed,
         at=options.at,

@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import decode_source
+from typing import Final
 
 from fuzztui.engines import generators
 from fuzztui.targets.application import Application
@@ -153,11 +154,15 @@ def _telling(words: str) -> Iterator[str]:
                 yield name
 
 
+_PUBLIC: Final = ("fuzztui.generators", "fuzztui.engines.generators", "fuzztui.aws")
+"""From where harnesses import what ready generators make."""
+
+
 def _defined(name: str) -> str:
     """What is ours by where it is defined, as generators call it: else it would be two types."""
     package, _, last = name.rpartition(".")
     found = getattr(generators, last, None)
-    if package not in ("fuzztui.generators", "fuzztui.engines.generators") or found is None:
+    if package not in _PUBLIC or found is None:
         return name
     return f"{found.__module__}.{last}"
 

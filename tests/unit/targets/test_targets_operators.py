@@ -142,11 +142,13 @@ def test_the_source_of_choices_is_no_type(lab):
     assert any(name.startswith("fuzztui.") and name.endswith(".Png") for name in names)
 
 
-def test_what_ready_generators_make_has_one_name(lab):
-    text = """
-        from fuzztui.generators import Item, World
+@pytest.mark.parametrize("where", ["generators", "aws"])
+def test_what_ready_generators_make_has_one_name(lab, where):
+    text = f"""
+        from fuzztui.generators import Item
+        from fuzztui.{where} import World
         from fuzztui.generators import gen_item as generate
-        def entry({}):
+        def entry({{}}):
             if world: pass
             if item: return 1
         """
