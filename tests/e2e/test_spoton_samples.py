@@ -52,14 +52,14 @@ def line(file: str, text: str) -> int:
 
 @pytest.mark.slow
 def test_the_year_is_found(lab: Lab) -> None:
-    file, document = spec(lab, "thumbnails-spoton.toml", 400)
+    file, document = spec(lab, "thumbnails-spoton.toml", 1500)
     assert all(target.types for target in document.targets)
     year = f"thumbnails/year.py:{line('thumbnails/year.py', 'if year_taken(path)')}:then"
     assert types(document, year)[0] == "datetime.datetime"
     assert "os.stat_result" in types(document, year)
     assert lab.run(file) == 0
     main = lab.out / "main"
-    assert execs(main) == 400
+    assert execs(main) == 1500
     assert not names(main, "crashes")
     assert not names(main, "hangs")
     # Of the year's branch, and of all that lies behind it.
