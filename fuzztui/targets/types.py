@@ -42,7 +42,10 @@ _MOST_LEFT_OUT = 20
 def is_telling(name: str) -> bool:
     """Is a type of that name one that inputs could be told apart by?"""
     module, _, last = name.rpartition(".")
-    if module.partition(".")[0] == "fuzztui" and (last == "Source" or ".generators" not in module):
+    package = module.partition(".")[0]
+    if package == "hypothesis":
+        return False  # how inputs are made, not what they are made of
+    if package == "fuzztui" and (last == "Source" or ".generators" not in module):
         return False  # of ours only what ready generators make
     return bool(module) and module not in _COMMON and "@" not in last
 
