@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from operator import is_
 
 from textual.geometry import Size
 from textual.widget import Widget
@@ -24,7 +23,7 @@ from fuzztui.tui.actions import Situation
 from fuzztui.tui.finds import Finds
 from fuzztui.tui.operatorcolumns import PAYS, columns
 from fuzztui.tui.operatordetail import FINDS, named_by, no_operators_lines, operator_lines
-from fuzztui.tui.screens.listing import ListingScreen
+from fuzztui.tui.screens.listing import ListingScreen, unchanged
 from fuzztui.tui.situation import over_all
 from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.canvas import Line
@@ -85,8 +84,7 @@ class OperatorsScreen(ListingScreen[Arm, None]):
             self._wishes.heard()
             self._show_asked()
         figures = list(state.operators.values())
-        same = len(figures) == len(self._figures) and all(map(is_, figures, self._figures))
-        if changes.reset or not same:
+        if changes.reset or not unchanged(self._figures, figures):
             self._figures = figures
             self.table.become(self._arms, arms(state), anew=changes.reset)
         self.table.show_empty("no operator passes the filter" if self._arms else "no operators")

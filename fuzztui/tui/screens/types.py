@@ -26,7 +26,7 @@ from fuzztui.tui.actions import Situation
 from fuzztui.tui.aiming import STEP, Aiming, Asked
 from fuzztui.tui.finds import Finds
 from fuzztui.tui.operatordetail import FINDS
-from fuzztui.tui.screens.listing import ListingScreen
+from fuzztui.tui.screens.listing import ListingScreen, unchanged
 from fuzztui.tui.situation import over_all
 from fuzztui.tui.source import Source
 from fuzztui.tui.status import Status
@@ -127,8 +127,7 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
         # And who lives: what those pick next is what counts.
         lives = [state.instances[name].state for name in list(state.types)]
         told = [*state.types.values(), *state.left.values(), *lives]
-        same = len(told) == len(self._told) and all(a is b for a, b in zip(told, self._told))  # noqa: B905
-        if changes.reset or not same:
+        if changes.reset or not unchanged(self._told, told):
             self._told = told
             now = types(state)
             self.types.become(self._types, now, anew=changes.reset)
