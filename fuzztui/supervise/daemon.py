@@ -56,7 +56,11 @@ def start(
         os.close(theirs)
         os.close(stderr)
     with os.fdopen(ours, "rb") as words:
-        pid = _listen(run, words, progress)
+        try:
+            pid = _listen(run, words, progress)
+        except SupervisorError:
+            process.wait()  # it ends when it has said why: nobody else would reap it
+            raise
         process.wait()  # only the first of two: the supervisor has forked off
     if pid is None:
         raise SupervisorError(_last_words(home, before))
