@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import logging
 import os
 import signal
 import socket
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import fuzztui
@@ -32,20 +31,21 @@ from fuzztui.supervise.first.desk import Halted
 from fuzztui.supervise.first.plan import spent_on_mutants, wants_mutants
 from fuzztui.supervise.first.stage import MutantsStage
 from fuzztui.supervise.first.steering import queue_deeds
-from fuzztui.supervise.helper import Helper
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.journal import Journal
 from fuzztui.supervise.launcher import Deed, instance_names
 from fuzztui.supervise.life import TERM_GRACE_S, Ending, Life
 from fuzztui.supervise.limits import Limits, spent
-from fuzztui.supervise.observe import Batch, Observer
+from fuzztui.supervise.looks import Looks
 from fuzztui.supervise.oracle.keeper import OracleKeeper
 from fuzztui.supervise.orphans import Reaper
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.steer import Steering
+from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.supervise.text.harvester import Harvester
+from fuzztui.supervise.unseen import Unseen
 from fuzztui.wire.commands import Command, Pause, Resume, SetMixture, Stop
 from fuzztui.wire.events import (
     BudgetSet,
@@ -68,21 +68,17 @@ from fuzztui.wire.events import (
     Stats,
     SupervisorStarted,
 )
-from fuzztui.wire.text import several
 
 __all__ = ["Supervisor"]
 
-OBSERVE_S, AT_LEAST_S = 0.1, 0.05
-"""Looks at the directories: so often, sooner when something is told, never closer."""
+OBSERVE_S = 0.1
+"""Looks at the directories: so often, and sooner when something is told."""
 
 RESOURCES_S = 3.0
 SOCKET_S = 1.0
 HALTS_S = 1.0
 TIDY_S = 60.0
 LAST_FLUSH_S = 60.0
-TRIAGE_S = 10.0
-"""At the end of the campaign findings are described for so long: who stops it waits for that."""
-MAX_TROUBLES = 20
 
 _SIGNS = (EntrySaved, EntryDescribed, Message, MutantsFound, MutantState, MutationStats)
 """Events that show that an instance is at work, though it executes no trials."""
@@ -122,11 +118,10 @@ class Supervisor:
                 "raise campaign.budget or the like to go on"
             )
         self._limits = Limits(campaign, running_time(self.state))
-        self._wake = asyncio.Event()
-        self._looking = asyncio.Lock()
+        self._tasks = Tasks(self.record)
+        self._looks = Looks(home, launcher, self._journal, self._tasks)
+        self.last_look = self._looks.last
         self._ending: Ending | None = None
-        self._tasks: set[asyncio.Future[None]] = set()
-        self._troubles: set[str] = set()
         self._halt = asyncio.Event()
         self._first: MutantsStage | None = None
         self.lives: dict[str, Life] = {}
@@ -139,13 +134,14 @@ class Supervisor:
             self._muster()
         self._triage = launcher.triage(campaign, home, self.record, self.state)
         self._oracle = OracleKeeper(home, self.record) if OracleKeeper.wanted(campaign) else None
+        self._unseen = Unseen(self._triage, self._oracle, self.record)
+        self.unfinished = self._unseen.words
         self.deeds: Mapping[str, Deed] = {
             **launcher.deeds(campaign, home),
             **(queue_deeds(self.state, self.record) if campaign.mutants else {}),
         }
         self._steering = Steering(self)
         self._server = ControlServer(home.path, self._steering.submit)
-        self._observer = self._make_observer()
 
     def setup(self) -> None:
         """Make what the instances need, unless they run already. Blocking.
@@ -176,29 +172,26 @@ class Supervisor:
             await self._server.listen()
         ready()
         self._steering.take_up()
-        jobs = [
-            asyncio.ensure_future(self._again_and_again(job, every))
-            for job, every in (
-                (self._look_and_decide, OBSERVE_S),
-                (self._measure(reaper), RESOURCES_S),
-                (self._server.listen, SOCKET_S),
-                (self._watch_halts, HALTS_S),
-                (self._tidy, TIDY_S),
-            )
-        ]
+        tasks = self._tasks
+        tasks.repeat(self._look_and_decide, OBSERVE_S, self._looks.woken)
+        tasks.repeat(self._measure(reaper), RESOURCES_S)
+        tasks.repeat(self._server.listen, SOCKET_S)
+        tasks.repeat(self._watch_halts, HALTS_S)
+        tasks.repeat(self._tidy, TIDY_S)
         if self._triage:
-            jobs.append(asyncio.ensure_future(self._again_and_again(self._triage.run, RESOURCES_S)))
+            tasks.repeat(self._triage.run, RESOURCES_S)
         if Harvester.wanted(self._campaign):
-            harvester = Harvester(self._campaign, self._home, self.record)
-            jobs.append(asyncio.ensure_future(self._help(harvester)))
+            tasks.beside(Harvester(self._campaign, self._home, self.record))
         if self._oracle:
-            jobs.append(asyncio.ensure_future(self._help(self._oracle)))
+            tasks.beside(self._oracle)
         await self._stages()
         self._clock.stop()  # no budget pays for what follows, and no rate counts it
-        await self._describe_the_last()
-        for job in jobs:
-            job.cancel()
-        await asyncio.gather(*jobs, *self._tasks, return_exceptions=True)
+        # What was found last is often what the campaign ended for.
+        if words := self._unseen.words():
+            reason = (self._ending or self._outcome()).reason
+            self.record(CampaignState("stopping", f"{reason}; {words}".lstrip("; ")))
+        await self._unseen.finish()
+        await tasks.close()
         await self._finish()
 
     async def _stages(self) -> None:
@@ -218,8 +211,7 @@ class Supervisor:
             for life in self.lives.values():
                 life.revive()  # of a campaign that was another one before
                 life.paused |= self.state.state == "paused"
-            async with self._looking:
-                self.record(*self._observe(self._home))
+            await self._looks.join([*self.lives.values()])
         if self.state.stage == "mutants":
             self.record(StageStarted("target", spent_on_mutants(self.state, self.now())))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
@@ -242,56 +234,18 @@ class Supervisor:
             for index, name in enumerate(instance_names(campaign))
         }
 
-    async def _describe_the_last(self) -> None:
-        """What was found last is often what the campaign ended for."""
-        if words := self.unfinished():
-            reason = (self._ending or self._outcome()).reason
-            self.record(CampaignState("stopping", f"{reason}; {words}".lstrip("; ")))
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(TRIAGE_S):
-                await asyncio.gather(
-                    *(one.finish() for one in (self._triage, self._oracle) if one is not None)
-                )
-        for words in self._left():
-            later = "resuming the campaign goes on with that"
-            later += ", fuzztui repro runs one" if "finding" in words else ""
-            self.record(Message("info", f"{words} could not be looked at: {later}"))
-
-    def unfinished(self) -> str:
-        """What is still to be done once all instances have ended, in words; "" for nothing."""
-        left = " and ".join(self._left())
-        return f"looking at {left}" if left else ""
-
-    def _left(self) -> list[str]:
-        """What is still to be looked at, in words."""
-        findings = self._triage.left if self._triage else 0
-        entries = self._oracle.left if self._oracle else 0
-        left = [several(findings, "finding")] if findings else []
-        return [*left, several(entries, "entry", "entries")] if entries else left
-
     # ------------------------------------------------------------ beginning
-
-    def _make_observer(self) -> Observer:
-        loop = asyncio.get_running_loop()
-
-        def wake() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: we are leaving
-                loop.call_soon_threadsafe(self._wake.set)
-
-        return Observer(self._home.out, self.state, self._journal.offsets, self._journal.done, wake)
 
     async def _begin(self) -> None:
         """Adopt what still runs, say who supervises now, open the directories."""
         state, campaign = self.state, self._campaign
         notes: list[Message] = []
         try:
-            notes += self._observe(self._home)
+            notes += self._looks.at(self.lives.values())
         except OSError as e:
             raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
-        if campaign.mutants:
-            notes += self._observer.add(HANDED)
-        if self._oracle:
-            notes += self._observer.add(ORACLE)
+        beside = {HANDED: campaign.mutants, ORACLE: self._oracle}
+        notes += self._looks.at_names(name for name, wanted in beside.items() if wanted)
         fresh = state.state == "empty"
         # With all instances over, only the campaign's own end was not logged any more.
         ended = state.state in ENDED or (
@@ -367,8 +321,7 @@ class Supervisor:
         """As cleanly as any other: what it writes at its end is its newest count."""
         directory, reason = self._home.instance(name), "the campaign has it no more"
         if directory.is_dir():
-            figures = self._launcher.figures(self._home, name, self.state.instances[name].execs)
-            self._observer.add(name, figures)
+            self._looks.at_retired(self._home, name, self.state.instances[name].execs)
         process = EngineProcess.adopt(directory)
         if process and not await process.stop(TERM_GRACE_S):
             reason += " (it had to be killed)"
@@ -427,24 +380,12 @@ class Supervisor:
             life.adopt()
             self.lives[life.name] = life
         try:
-            async with self._looking:
-                self.record(*self._observe(home, mutant=True))
+            await self._looks.join(lives, mutant=True)
             await asyncio.gather(*(self._live(life) for life in lives))
         finally:
             for life in lives:
-                await self._look(functools.partial(self._observer.drop, life.name))
+                await self._looks.leave(life.name)
                 del self.lives[life.name]
-
-    def _observe(self, home: RunDir, *, mutant: bool = False) -> list[Message]:
-        """Observe the instances that are in ``home``. Raises OSError."""
-        notes: list[Message] = []
-        for name, life in self.lives.items():
-            if life.home == home:
-                life.directory.mkdir(mode=0o700, exist_ok=True)
-                figures = self._launcher.figures(home, name, life.execs)
-                place = life.directory if mutant else None
-                notes += self._observer.add(name, figures, mutant=place)
-        return notes
 
     def _living(self) -> bool:
         """Whether any engine of the run is at work, from an earlier supervisor."""
@@ -456,16 +397,12 @@ class Supervisor:
 
     # ---------------------------------------------------------- what lives need
 
-    async def last_look(self, name: str) -> None:
-        """Log everything that is left to see of an instance without a process."""
-        await self._look(lambda: self._observer.last(name))
-
     def moved(self, life: Life) -> None:
         """An instance came to another state: the campaign may have too."""
         if life.over:
             self._steering.gone(life)
         # Into a pause and out of it: a last packet may come after it has begun.
-        self._observer.interrupted(life.name)
+        self._looks.interrupted(life.name)
         if life.state == "running" and self.state.state == "starting":
             self.record(CampaignState("running"))
         self.pauses_changed()
@@ -516,7 +453,7 @@ class Supervisor:
 
     def end_one(self, life: Life, ending: Ending) -> None:
         """End one instance, cleanly; the others go on."""
-        self._spawn(life.end(ending))
+        self._tasks.spawn(life.end(ending))
 
     # -------------------------------------------------------------- the loop
 
@@ -540,27 +477,15 @@ class Supervisor:
             self._steering.begins(life)
 
     async def _look_and_decide(self) -> None:
-        self._wake.clear()
+        self._looks.woken.clear()
         if self._journal.writable:  # else what happens waits safely in the directories
-            await self._look(self._observer.poll)
+            await self._looks.look()
         self.flush()
         if not self._ending:
             if ending := self._limits.reached(self.state, self._running()):
                 self.end(ending)
             for life in list(self.lives.values()):
                 life.watch_progress()
-
-    async def _look(self, job: Callable[[], Batch]) -> None:
-        # Shielded: what the observer has told once it never tells again.
-        await asyncio.shield(self._spawn(self._look_alone(job)))
-
-    async def _look_alone(self, job: Callable[[], Batch]) -> None:
-        async with self._looking:
-            batch = await asyncio.to_thread(job)
-            self.record(*batch.events)
-            self._journal.carried(batch.offsets)
-            if batch.behind:
-                self._wake.set()
 
     def _measure(self, reaper: Reaper) -> Callable[[], Awaitable[None]]:
         meter = ResourceMeter()
@@ -578,57 +503,19 @@ class Supervisor:
         for life in list(self.lives.values()):
             life.watch_halts()
 
-    async def _help(self, helper: Helper) -> None:
-        """Have a process beside us; a campaign goes on without what it does."""
-        try:
-            await helper.run()
-        except Exception as e:
-            self._trouble(e)
-
     async def _tidy(self) -> None:
         for life in list(self.lives.values()):
             await asyncio.to_thread(self._launcher.tidy, life.directory)
-
-    async def _again_and_again(self, job: Callable[[], Awaitable[None]], every: float) -> None:
-        """Do ``job`` every so many seconds; what goes wrong with it is told and survived."""
-        while True:
-            try:
-                await job()
-            except Exception as e:
-                self._trouble(e)
-            if every == OBSERVE_S:
-                await asyncio.sleep(AT_LEAST_S)
-                # Not wait_for: on 3.11 it swallows a cancellation that meets the wake-up,
-                # and the campaign would never end.
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(every - AT_LEAST_S):
-                        await self._wake.wait()
-            else:
-                await asyncio.sleep(every)
 
     async def _live(self, life: Life) -> None:
         try:
             await life.run()
         except Exception as e:
-            self._trouble(e)
+            self._tasks.trouble(e)
             life.abandon(f"internal error: {e!r}")
-
-    def _trouble(self, error: Exception) -> None:
-        """Tell of an error that nobody foresaw, each kind once: it may come ten times a second."""
-        words = f"{type(error).__name__}: {error}"
-        if words not in self._troubles and len(self._troubles) < MAX_TROUBLES:
-            self._troubles.add(words)
-            _log.error("unexpected", exc_info=error)
-            self.record(Message("error", f"in the supervisor: {words}; see supervisor/stderr"))
 
     def _told_to_end(self, name: str) -> None:
         self.end(Ending("stopped", f"the supervisor got {name}"))
-
-    def _spawn(self, job: Coroutine[None, None, None]) -> asyncio.Future[None]:
-        task = asyncio.ensure_future(job)
-        self._tasks.add(task)  # the loop itself holds tasks only weakly
-        task.add_done_callback(self._tasks.discard)
-        return task
 
     def _running(self) -> float:
         return running_time(self.state, self._clock.now())
@@ -642,10 +529,10 @@ class Supervisor:
     async def _finish(self) -> None:
         await asyncio.to_thread(kill_marked, self._home.path)
         try:
-            await self._look(self._observer.poll)
+            await self._looks.look()
         except Exception as e:
-            self._trouble(e)
-        self._observer.close()
+            self._tasks.trouble(e)
+        self._looks.close()
         self._steering.close()
         # The last thing of all: who reads it may start the campaign again at once.
         ending = self._ending or self._outcome()

@@ -403,8 +403,8 @@ sys.exit(__main__.main())
 
 TRIAGE = """
 import asyncio, sys
-from fuzztui.supervise import __main__, engines, supervisor
-supervisor.TRIAGE_S = 2.0
+from fuzztui.supervise import __main__, engines, unseen
+unseen.PATIENCE_S = 2.0
 class Slow:
     left = 2
     def saw(self, event): pass

@@ -18,6 +18,7 @@ from fuzztui.supervise.foreign.entries import Queue
 from fuzztui.supervise.foreign.history import Times, began, ended, history
 from fuzztui.supervise.foreign.instance import STOPPED, Instance
 from fuzztui.supervise.foreign.trees import Place, Trees
+from fuzztui.supervise.troubles import Troubles
 from fuzztui.supervise.watch import Watcher
 from fuzztui.wire.events import CampaignEnded, CampaignStarted, CampaignState, Event, Message, Stats
 from fuzztui.wire.text import ago
@@ -60,7 +61,7 @@ class ForeignWatch:
         self._state: tuple[str, str] = ("", "")
         self._zero = 0.0
         self._stop = False
-        self._troubles: set[str] = set()
+        self._troubles = Troubles("while watching", "", self._tell)
 
     def begin(self) -> None:
         """Log all that happened so far."""
@@ -108,7 +109,7 @@ class ForeignWatch:
                     look_due = now + LOOK_S + LOOK_EACH_S * len(self._instances)
                     self._log(self._looked())
             except Exception as e:  # whatever it is, the rest is worth watching
-                self._trouble(e)
+                self._troubles.tell(e)
             self._flush()
             unsettled = any(i.finds.unsettled for i in self._instances.values())
             if unsettled:
@@ -193,6 +194,9 @@ class ForeignWatch:
         self._writer.append(kind(*state), self._now())
         self._state = state
 
+    def _tell(self, event: Event) -> None:
+        self._writer.append(event, self._now())
+
     def _now(self) -> float:
         """Campaign time, which stands still while nothing lives."""
         stopped = self._state[0] == STOPPED
@@ -208,13 +212,6 @@ class ForeignWatch:
         except OSError:
             return False
         return True
-
-    def _trouble(self, error: Exception) -> None:
-        """Tell of an error that nobody foresaw, each kind once."""
-        words = f"{type(error).__name__}: {error}"
-        if words not in self._troubles and len(self._troubles) < 20:
-            self._troubles.add(words)
-            self._writer.append(Message("error", f"while watching: {words}"), self._now())
 
 
 def _left_out(queues: Iterable[Queue]) -> Iterator[Message]:
