@@ -30,7 +30,7 @@ __all__ = ["CAPABILITIES", "Steering"]
 _BASE: Final = ["pause", "resume", "stop", "skip", "promote", "demote", "reset", "add-seed"]
 CAPABILITIES: Final = {
     "zest": _BASE,
-    "spoton": [*_BASE, "weigh-type", "pin-target", "targeted"],
+    "spoton": [*_BASE, "weigh-type", "pin-target", "ignore-target", "targeted"],
     "text": [*_BASE, "mixture"],
     "mu2": [
         *_BASE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 from fuzztui.engines.core.candidate import Candidate
@@ -42,6 +42,8 @@ class TargetFeedback:
         """How many of them came to the decision of a target; by location."""
         self.pinned = ""
         """The location of the one target that is aimed at until it is covered."""
+        self.ignored: frozenset[str] = frozenset()
+        """The locations of targets that are not aimed at. What is pinned is none of them."""
         self.on_covered: Callable[[str], None] = lambda location: None
         """Told when the pinned target is covered, and so pinned no more."""
 
@@ -53,6 +55,7 @@ class TargetFeedback:
     def renew(self) -> list[str]:
         """Modules were loaded: aim anew. Returns those that are not what was analysed."""
         changed = self.targets.place()
+        self.ignored -= {at for at in self.ignored if self.targets.lost(at)}
         self._cover(self._coverage.seen)
         self.distances.aim(self.wanted())
         return changed
@@ -60,6 +63,14 @@ class TargetFeedback:
     def pin(self, location: str) -> None:
         """Aim at this target, which is uncovered, alone until it is covered; "": at all again."""
         self.pinned = location
+        self.ignored -= {location}
+        self.distances.aim(self.wanted())
+
+    def ignore(self, location: str, ignored: bool) -> None:
+        """Leave this target out of what is aimed at, also if it is pinned; or do so no more."""
+        self.ignored = self.ignored | {location} if ignored else self.ignored - {location}
+        if ignored and self.pinned == location:
+            self.pinned = ""
         self.distances.aim(self.wanted())
 
     def wanted(self) -> list[CodeTarget]:
@@ -67,9 +78,13 @@ class TargetFeedback:
         targets = self.targets
         if self.pinned and (number := targets.find(self.pinned)) in targets.uncovered:
             return targets.with_types([number])
-        if self._mode == "frontier" and (rows := targets.with_types(targets.frontier)):
+        if self._mode == "frontier" and (rows := self._minded(targets.frontier)):
             return rows
-        return [t for t in targets.with_types(targets.uncovered) if t.reachable]
+        return [t for t in self._minded(targets.uncovered) if t.reachable]
+
+    def _minded(self, numbers: Iterable[int]) -> list[CodeTarget]:
+        """Those of them that some type decides about and nobody ignores."""
+        return [t for t in self.targets.with_types(numbers) if t.location not in self.ignored]
 
     # ------------------------------------------------------- core's feedback
 
@@ -109,6 +124,8 @@ class TargetFeedback:
         covered = pinned and self.targets.find(pinned) not in (None, *self.targets.uncovered)
         if covered:
             self.pinned = ""
+        if self.ignored:
+            self.ignored -= self.targets.covered()
         self.distances.aim(self.wanted())
         if covered:
             self.on_covered(pinned)

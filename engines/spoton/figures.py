@@ -1,13 +1,13 @@
 """``.types``: what is known of types and of code targets that are left, for people and restarts.
 
 A JSON object: ``targeted`` (the share of children that aim), ``steered`` (whether that is what a
-person has set), ``pinned`` (a location or ""), ``asked`` (trials that were asked what they
-reached), ``targets``, ``uncovered`` and ``frontier`` (how many there are), ``types`` (by name:
-``weight factor picks matches misses new_arms``, and of those that matter now ``distance
-probability``), ``left`` (targets that are not covered, the pinned one and those on the frontier
-first: ``location frontier reached types``; ``reached`` of ``asked`` trials came to its decision,
-``types`` are ``name distance``, the nearest first), ``beyond`` (``reached`` by location, of those
-that ``left`` has no room for).
+person has set), ``pinned`` (a location or ""), ``ignored`` (locations, sorted), ``asked`` (trials
+that were asked what they reached), ``targets``, ``uncovered`` and ``frontier`` (how many there
+are), ``types`` (by name: ``weight factor picks matches misses new_arms``, and of those that matter
+now ``distance probability``), ``left`` (targets that are not covered, the pinned one, then those
+that are ignored, then those on the frontier: ``location frontier reached types``; ``reached`` of
+``asked`` trials came to its decision, ``types`` are ``name distance``, the nearest first),
+``beyond`` (``reached`` by location, of those that ``left`` has no room for).
 
 What a person has set outlives whatever may be killed by being here before it is answered.
 """
@@ -79,7 +79,9 @@ class Figures:
         steered = data.get("steered") is True
         share = float(_number(data["targeted"], most=1)) if steered else self._mutator.targeted
         feedback = self._feedback
+        ignored = frozenset(map(str, data.get("ignored", ())))
         feedback.asked, feedback.pinned = int(data["asked"]), str(data["pinned"])
+        feedback.ignored = ignored - {feedback.pinned}
         self.steered, self._mutator.targeted = steered, share
         feedback.reached.update(reached)
         feedback.distances.standings.update(standings)
@@ -114,12 +116,19 @@ class Figures:
             if name in distances.now:
                 types[name]["distance"] = distances.now[name]
                 types[name]["probability"] = round(distances.probability(name), 6)
-        pinned = targets.find(feedback.pinned)
-        first = sorted(targets.uncovered, key=lambda n: (n != pinned, n not in targets.frontier, n))
+
+        def late(number: int) -> tuple[Any, ...]:
+            """What a person has set comes first: there may be too many to tell of all."""
+            at = targets.all[number].location
+            further = number not in targets.frontier
+            return at != feedback.pinned, at not in feedback.ignored, further, number
+
+        first = sorted(targets.uncovered, key=late)
         return {
             "targeted": self._mutator.targeted,
             "steered": self.steered,
             "pinned": feedback.pinned,
+            "ignored": sorted(feedback.ignored),
             "asked": feedback.asked,
             "targets": len(targets.all),
             "uncovered": len(targets.uncovered),

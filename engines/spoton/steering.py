@@ -1,4 +1,4 @@
-"""What a person says about types and code targets: weights, a pin, the share that aims."""
+"""What a person says about types and code targets: weights, a pin, what is ignored, the share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzztui.engines.spoton.figures import TYPES, Figures
 from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.spoton.mutator import TypedMutator
 from fuzztui.engines.spoton.targets import CodeTarget
-from fuzztui.wire.commands import Command, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import Command, IgnoreTarget, PinTarget, SetTargeted, WeighType
 
 __all__ = ["Steers"]
 
@@ -48,6 +48,8 @@ class Steers:
                 return self._unpin()
             case PinTarget():
                 return self._pin(self._left(command.location))
+            case IgnoreTarget():
+                return self._ignore(command.location, bool(command.ignored))
             case SetTargeted():
                 return self._share(float(command.share))
             case _:
@@ -67,10 +69,12 @@ class Steers:
         return words if _any_left(distances) else f"{words}; no type is left: none is aimed at"
 
     def _pin(self, target: CodeTarget) -> str:
+        location = target.location
+        words = "pinned, and ignored no more" if location in self._feedback.ignored else "pinned"
         with self._kept():
-            self._feedback.pin(target.location)
+            self._feedback.pin(location)
         types = ", ".join(f"{name} {distance}" for name, distance in target.types.items())
-        return "; but ".join([f"{target.location} is pinned: {types}", *self._doubts(target)])
+        return "; but ".join([f"{location} is {words}: {types}", *self._doubts(target)])
 
     def _doubts(self, target: CodeTarget) -> Iterator[str]:
         """Why aiming at it may come to nothing."""
@@ -88,6 +92,19 @@ class Steers:
             self._feedback.pin("")
         return f"{pinned} is not pinned any more" if pinned else "nothing was pinned"
 
+    def _ignore(self, location: str, ignored: bool) -> str:
+        feedback = self._feedback
+        pinned, was = location == feedback.pinned, location in feedback.ignored
+        if not was:
+            self._left(location)
+        with self._kept():
+            feedback.ignore(location, ignored)
+        if not ignored:
+            return f"{location} {'is not ignored any more' if was else 'was not ignored'}"
+        words = f"{location} is {'pinned no more, and ' * pinned}ignored"
+        left = _any_left(feedback.distances)
+        return words if left else f"{words}; no type is left: none is aimed at"
+
     def _share(self, share: float) -> str:
         before = self._mutator.targeted
         with self._kept():
@@ -98,7 +115,8 @@ class Steers:
     def _kept(self) -> Iterator[None]:
         """What is done within is in ``.types`` after it, or is undone and refused."""
         feedback, distances = self._feedback, self._feedback.distances
-        pinned, weights = feedback.pinned, {n: s.weight for n, s in distances.standings.items()}
+        pinned, ignored = feedback.pinned, feedback.ignored
+        weights = {n: s.weight for n, s in distances.standings.items()}
         share, steered = self._mutator.targeted, self._figures.steered
         yield
         try:
@@ -107,6 +125,7 @@ class Steers:
             self._mutator.targeted, self._figures.steered = share, steered
             for name in distances.standings:
                 distances.weigh(name, weights.get(name, 1.0))
+            feedback.ignored = ignored
             feedback.pin(pinned)
             why = e.strerror or e
             raise SteerError(f"not done, as it would be forgotten: {TYPES} ({why})") from None

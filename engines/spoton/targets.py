@@ -179,6 +179,10 @@ class Targets:
         """The number of the target there, if there is one."""
         return next((n for n, t in enumerate(self.all) if t.location == location), None)
 
+    def covered(self) -> set[str]:
+        """The locations of those that are covered."""
+        return {t.location for n, t in enumerate(self.all) if n not in self.uncovered}
+
     def waits(self, target: CodeTarget) -> bool:
         """Is its module not loaded yet?"""
         return target.module in self._waiting

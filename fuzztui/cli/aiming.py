@@ -13,9 +13,9 @@ from fuzztui.model.state import State
 from fuzztui.model.types import aim, targets_left, types, weights
 from fuzztui.supervise.rundir import RunDir
 from fuzztui.targets.document import Document, DocumentError
-from fuzztui.wire.commands import PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import IgnoreTarget, PinTarget, SetTargeted, WeighType
 
-__all__ = ["ban", "pin", "targeted", "unban", "unpin", "weigh"]
+__all__ = ["ban", "ignore", "pin", "targeted", "unban", "unignore", "unpin", "weigh"]
 
 _NEAR = 3
 """Names that are offered for one that there is not."""
@@ -55,8 +55,25 @@ def unban(options: argparse.Namespace) -> WeighType:
 
 def pin(options: argparse.Namespace) -> PinTarget:
     """Aim at one code target, of which a type is known."""
+    return PinTarget(_target(options), options.instance)
+
+
+def ignore(options: argparse.Namespace) -> IgnoreTarget:
+    """Aim at one code target no more."""
+    return IgnoreTarget(_target(options), True, options.instance)
+
+
+def unignore(options: argparse.Namespace) -> IgnoreTarget:
+    """Aim at it again, when its turn comes."""
+    return IgnoreTarget(_target(options), False, options.instance)
+
+
+def _target(options: argparse.Namespace) -> str:
+    """The location that is meant: the whole of it, or the end."""
     if not options.id:
-        raise Failure("pin needs a code target's location: package/module.py:12:then", USAGE)
+        raise Failure(
+            f"{options.action} needs a code target's location: package/module.py:12:then", USAGE
+        )
     state, run = _state(options), find_run(options.run)
     document = _document(run)
     known = {t.location: bool(t.types) for t in document.targets} if document else {}
@@ -67,7 +84,7 @@ def pin(options: argparse.Namespace) -> PinTarget:
     if not known.get(location, True):
         raise Failure(f"{location}: no type is known to decide about it")
     # One that is not told of may be covered, or of a module that is not loaded: engines know.
-    return PinTarget(location, options.instance)
+    return location
 
 
 def unpin(options: argparse.Namespace) -> PinTarget:

@@ -177,6 +177,8 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] 
     "unban": aiming.unban,
     "pin": aiming.pin,
     "unpin": aiming.unpin,
+    "ignore": aiming.ignore,
+    "unignore": aiming.unignore,
     "targeted": aiming.targeted,
 }
 _OPTIONS = {

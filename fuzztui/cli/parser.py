@@ -141,7 +141,8 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         "with minimise a finding: INSTANCE/crashes/NAME; or mutants: an id, or all that "
         "file=, function=, operator=, line=, state= select (a comma means and, * anything); "
         "with mixture parts: havoc=0.2 text=0.8; with weigh a type and 3, x2 or x0.5; with ban and "
-        "unban a type; with pin a branch: package/module.py:12:then; or, with targeted, 70%%",
+        "unban a type; with pin, ignore and unignore a branch: package/module.py:12:then; or, with "
+        "targeted, 70%%",
     )
     parser.add_argument(
         "more", metavar="PART", nargs="*", default=[], help="with mixture: more; with weigh: 3, x2"

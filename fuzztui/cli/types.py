@@ -88,7 +88,7 @@ def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
     cells = [
         (
             visible(row.location),
-            "pinned" if row.pinned else "frontier" if row.frontier else "",
+            _standing(row),
             f"{row.reached:,} of {row.asked:,} trials asked" if row.asked else "-",
             ", ".join(f"{visible(name)} {distance}" for name, distance in row.types) or "-",
         )
@@ -104,13 +104,24 @@ def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
         yield line.rstrip()
 
 
+def _standing(row: TargetRow) -> str:
+    if row.pinned:
+        return "pinned"
+    return "ignored" if row.ignored else "frontier" if row.frontier else ""
+
+
 def summary(now: Aim) -> str:
     """What is aimed at, and what is left, in one line."""
     pinned = f"; pinned {now.pinned}" if now.pinned else ""
     return (
         f"{percentage(now.targeted)} of mutations aim at types{pinned}; {now.uncovered:,} of "
         f"{several(now.targets, 'code target')} left, {now.frontier:,} on the frontier"
+        f"{_how_many_ignored(now)}"
     )
+
+
+def _how_many_ignored(now: Aim) -> str:
+    return f"; {len(now.ignored):,} ignored" if now.ignored else ""
 
 
 def aim_rows(state: State) -> Iterator[tuple[str, str]]:
@@ -125,5 +136,6 @@ def aim_rows(state: State) -> Iterator[tuple[str, str]]:
     yield (
         "types",
         f"aims {percentage(now.targeted)} at types{names}; {now.uncovered:,} of "
-        f"{several(now.targets, 'code target')} left, {now.frontier:,} on the frontier{pinned}",
+        f"{several(now.targets, 'code target')} left, {now.frontier:,} on the frontier{pinned}"
+        f"{_how_many_ignored(now)}",
     )

@@ -10,7 +10,14 @@ from fuzztui.model.figures import count, finite
 from fuzztui.model.state import CommandStatus, State, TargetLeft
 from fuzztui.model.touched import Touched, instance
 from fuzztui.wire.codec import CodecError, decode_command
-from fuzztui.wire.commands import MOST_WEIGHT, TYPE_COMMANDS, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import (
+    MOST_WEIGHT,
+    TYPE_COMMANDS,
+    IgnoreTarget,
+    PinTarget,
+    SetTargeted,
+    WeighType,
+)
 from fuzztui.wire.events import TargetsLeft, TypeFigures
 
 __all__ = [
@@ -60,7 +67,7 @@ _FIGURES: dict[str, tuple[float, float, float]] = {
 
 _REALS = ("weights", "factors")
 
-Steering = WeighType | PinTarget | SetTargeted
+Steering = WeighType | PinTarget | IgnoreTarget | SetTargeted
 
 _NAMES = tuple(command.name for command in TYPE_COMMANDS)
 
@@ -84,6 +91,7 @@ def type_figures(state: State, e: TypeFigures, touched: Touched) -> None:
         uncovered=max(count(e.uncovered), 0),
         frontier=max(count(e.frontier), 0),
         names=names,
+        ignored=[at for at in e.ignored[:MOST_LEFT] if _is_name(at, MOST_LOCATION)],
         **lists,
     )
     touched.campaign = True
@@ -142,14 +150,25 @@ def steered(state: State, status: CommandStatus, name: str, touched: Touched) ->
     match command:
         case SetTargeted():
             figures = replace(figures, targeted=command.share)
-        case PinTarget() if len(command.location) <= MOST_LOCATION:
-            figures = replace(figures, pinned=command.location)
+        case PinTarget(location=location) if len(location) <= MOST_LOCATION:
+            ignored = [at for at in figures.ignored if at != location]
+            figures = replace(figures, pinned=location, ignored=ignored)
+        case IgnoreTarget(location=location) if len(location) <= MOST_LOCATION:
+            figures = _ignoring(figures, location, command.ignored)
         case WeighType() if command.type in figures.names:
             weights = list(figures.weights)
             weights[figures.names.index(command.type)] = command.weight
             figures = replace(figures, weights=weights)
     state.types[name] = figures
     touched.campaign = True
+
+
+def _ignoring(figures: TypeFigures, location: str, ignored: bool) -> TypeFigures:
+    others = [at for at in figures.ignored if at != location]
+    if not ignored:
+        return replace(figures, ignored=others)
+    pinned = "" if figures.pinned == location else figures.pinned
+    return replace(figures, pinned=pinned, ignored=[*others, location][:MOST_LEFT])
 
 
 def steering_of(status: CommandStatus) -> Steering | None:
@@ -162,4 +181,4 @@ def steering_of(status: CommandStatus) -> Steering | None:
         return None
     if isinstance(command, (WeighType, SetTargeted)):
         return None if command.problem else command
-    return command if isinstance(command, PinTarget) else None
+    return command if isinstance(command, (PinTarget, IgnoreTarget)) else None

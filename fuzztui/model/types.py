@@ -66,6 +66,8 @@ class TargetRow:
     types: tuple[tuple[str, int], ...]
     """Names and distances, nearest first; none: it cannot be pinned."""
     pinned: bool = False
+    ignored: bool = False
+    """Nothing aims at it, in any instance that lives (any at all, if none does)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Aim:
     covered, where all that is left is told."""
     frontier: int
     """Of those."""
+    ignored: tuple[str, ...] = ()
+    """The locations that any instance does not aim at, sorted."""
 
 
 def _living(state: State, instance: str = "") -> list[TypeFigures]:
@@ -133,24 +137,25 @@ def weights(state: State, name: str, instance: str = "") -> dict[str, float]:
 
 
 def targets_left(state: State) -> dict[str, TargetRow]:
-    """Targets by location that are left in every instance, the frontier first.
+    """Targets by location that are left in every instance: the frontier first, ignored ones last.
 
     Engines tell of some hundreds: what is beyond those may be left, too, so of an instance that
     has more than it tells of only what it tells counts. So it does of one that has loaded less of
     the program than another.
     """
-    pinned = {f.pinned for f in _living(state)}
+    living = _living(state)
+    pinned, ignored = {f.pinned for f in living}, _ignored(living)
     whole = _whole(state).values()
     found: dict[str, list[tuple[int, TargetLeft]]] = {}
     for name, left in list(state.left.items()):
         for location, row in left.items():
             found.setdefault(location, []).append((state.asked[name], row))
     rows = [
-        _target_row(location, each, location in pinned)
+        _target_row(location, each, location in pinned, location in ignored)
         for location, each in found.items()
         if all(location in left for left in whole)
     ]
-    rows.sort(key=lambda row: not row.frontier)
+    rows.sort(key=lambda row: (row.ignored, not row.frontier))
     return {row.location: row for row in rows}
 
 
@@ -165,7 +170,13 @@ def _whole(state: State) -> dict[str, dict[str, TargetLeft]]:
     return {name: left for name, left in list(state.left.items()) if is_whole(name, left)}
 
 
-def _target_row(location: str, each: list[tuple[int, TargetLeft]], pinned: bool) -> TargetRow:
+def _ignored(living: list[TypeFigures]) -> set[str]:
+    return {location for f in living for location in f.ignored}
+
+
+def _target_row(
+    location: str, each: list[tuple[int, TargetLeft]], pinned: bool, ignored: bool
+) -> TargetRow:
     """``each``: the row of an instance, and of how many trials it could tell by now."""
     return TargetRow(
         location,
@@ -175,6 +186,7 @@ def _target_row(location: str, each: list[tuple[int, TargetLeft]], pinned: bool)
         sum(row.asked if row.reached else asked for asked, row in each),
         each[0][1].types,
         pinned,
+        ignored,
     )
 
 
@@ -198,6 +210,7 @@ def aim(state: State) -> Aim | None:
         best.targets,
         uncovered,
         frontier,
+        tuple(sorted(_ignored(living))),
     )
 
 
@@ -227,6 +240,7 @@ def aim_dict(state: State) -> dict[str, Any] | None:
     return {
         "targeted": round(now.targeted, 6),
         "pinned": now.pinned or None,
+        "ignored": list(now.ignored),
         "targets": now.targets,
         "uncovered": now.uncovered,
         "frontier": now.frontier,
@@ -272,6 +286,7 @@ def _target_dict(row: TargetRow) -> dict[str, Any]:
         "location": row.location,
         "frontier": row.frontier,
         "pinned": row.pinned,
+        "ignored": row.ignored,
         "reached": row.reached,
         "asked": row.asked,
         "types": [{"name": name, "distance": distance} for name, distance in row.types],

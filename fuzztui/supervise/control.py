@@ -10,15 +10,23 @@ from pathlib import Path
 
 from fuzztui.supervise.files import open_regular, read_regular
 from fuzztui.wire.codec import decode_command, encode_command
-from fuzztui.wire.commands import TYPE_COMMANDS, Command, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import (
+    TYPE_COMMANDS,
+    Command,
+    IgnoreTarget,
+    PinTarget,
+    SetTargeted,
+    WeighType,
+)
 
 __all__ = ["append", "missed", "was_handed"]
 
 _MAX_CONTROL = 64 << 20
 """Bytes of a file that are looked at."""
 
-_OfTypes = WeighType | PinTarget | SetTargeted
+_OfTypes = WeighType | PinTarget | IgnoreTarget | SetTargeted
 _Thing = tuple[str, str]
+_Given = tuple[int, str, _OfTypes]
 
 
 def append(path: Path, command_id: str, command: Command) -> None:
@@ -52,25 +60,40 @@ def missed(name: str, controls: Mapping[str, Path]) -> list[tuple[str, Command]]
     not; of commands about the same thing the last. Gives the ids of those, too, oldest first.
     ``controls``: the file of each instance, by name.
     """
-    theirs: dict[_Thing, tuple[int, str, _OfTypes]] = {}
-    for other, file in controls.items():
-        for given in _given(file) if other != name else ():
-            number, _, command = given
-            if not command.instance and number > theirs.get(_about(command), (0,))[0]:
-                theirs[_about(command)] = given
+    files = [file for other, file in controls.items() if other != name]
+    theirs = {given[0]: given for file in files for given in _given(file) if not given[2].instance}
+    every = [theirs[number] for number in sorted(theirs)]
+    last = {_about(command): number for number, _, command in every}
     had: dict[_Thing, int] = {}
     for number, _, command in _given(controls[name]):
         had[_about(command)] = max(number, had.get(_about(command), 0))
-    left = [given for thing, given in theirs.items() if had.get(thing, 0) < given[0]]
-    left.sort(key=lambda given: given[0])
-    return [(id_, replace(command, instance=name)) for _, id_, command in left]
+    both = _targets(every, PinTarget) & _targets(every, IgnoreTarget)
+    return [
+        (id_, replace(command, instance=name))
+        for number, id_, command in every
+        if number > had.get(_about(command), 0)
+        # Pinning a target ends that it is ignored, and the other way round: what has become of
+        # it only all of them tell.
+        and (number == last[_about(command)] or getattr(command, "location", "") in both)
+    ]
 
 
 def _about(command: _OfTypes) -> _Thing:
-    return command.name, command.type if isinstance(command, WeighType) else ""
+    match command:
+        case WeighType():
+            return command.name, command.type
+        case IgnoreTarget():
+            return command.name, command.location
+        case _:
+            return command.name, ""
 
 
-def _given(file: Path) -> Iterator[tuple[int, str, _OfTypes]]:
+def _targets(given: list[_Given], kind: type[PinTarget | IgnoreTarget]) -> set[str]:
+    """Those that a command of that kind is about."""
+    return {command.location for _, _, command in given if isinstance(command, kind)}
+
+
+def _given(file: Path) -> Iterator[_Given]:
     """The number of each command about types, its id, and itself; what else there is is left."""
     try:
         lines = read_regular(file, _MAX_CONTROL).split(b"\n")

@@ -83,7 +83,8 @@ def parse(name: str, raw: bytes) -> Look | None:
     likely = sorted(rows.values(), key=lambda r: (-r[4], -r[5], r[0]))
     kept = {r[0] for r in sorted(likely, key=lambda r: r[2] == 1)[:MOST_TYPES]}
     told = [r for r in likely if r[0] in kept]
-    pinned = data.get("pinned")
+    pinned, ignored = data.get("pinned"), data.get("ignored")
+    places = ignored if isinstance(ignored, list) else []
     figures = TypeFigures(
         name,
         _real(data.get("targeted"), 0.0, 1.0, 0.0),
@@ -92,6 +93,7 @@ def parse(name: str, raw: bytes) -> Look | None:
         _count(data.get("uncovered")),
         _count(data.get("frontier")),
         **{field: [row[i] for row in told] for i, field in enumerate(_LISTS)},
+        ignored=[at for at in places if _is_text(at, MOST_LOCATION)][:MOST_LEFT],
     )
     return Look(figures, _count(data.get("asked")), dict(islice(_left(left), MOST_LEFT)))
 
@@ -240,9 +242,10 @@ class TypesFile:
 
 
 def _settings(figures: TypeFigures) -> tuple[Any, ...]:
-    """What a person has set, and pins that have ended."""
+    """What a person has set, and what of it has ended."""
     weights = zip(figures.names, figures.weights, strict=True)
-    return figures.targeted, figures.pinned, {n: w for n, w in weights if w != 1}
+    weighed = {n: w for n, w in weights if w != 1}
+    return figures.targeted, figures.pinned, figures.ignored, weighed
 
 
 def _finds(figures: TypeFigures) -> tuple[int, ...]:

@@ -242,6 +242,8 @@ _TYPES = (
              "targeted", "change how much it aims while it runs", Aiming.less, 14),
             ("more", "right_square_bracket", "More", "5% more of the mutations aim at types",
              "targeted", "change how much it aims while it runs", Aiming.more, 14),
+            ("ignore", "d", "Ignore", "Leave this code target out of what is aimed at, or end that",
+             "ignore-target", "ignore a code target", Aiming.ignoring, 14),
         )
     ),
     Action(

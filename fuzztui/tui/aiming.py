@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fuzztui.wire.commands import Command, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import Command, IgnoreTarget, PinTarget, SetTargeted, WeighType
 
 __all__ = ["STEP", "Aiming", "Asked"]
 
@@ -34,6 +34,8 @@ class Aiming:
     """The location that is pinned."""
     on_targets: bool = False
     """Whether the targets' table has the cursor."""
+    ignored: bool = False
+    """Whether nothing aims at the code target under the cursor, as somebody wants it."""
 
     def weighing(self) -> str:
         """Against any other weight."""
@@ -64,8 +66,13 @@ class Aiming:
 
     def pinning(self) -> str:
         """Against pinning the target, or ending that."""
-        if self.unpins:
-            return ""
+        return "" if self.unpins else self._aiming_at_it()
+
+    def ignoring(self) -> str:
+        """Against ignoring the target, or ending that."""
+        return "" if self.ignored else self._aiming_at_it()
+
+    def _aiming_at_it(self) -> str:
         if not self.on_targets:
             return "t goes to the code targets"
         if not self.target:
@@ -89,6 +96,7 @@ class Aiming:
             "types.other": "Types" if self.on_targets else "Targets",
             "types.ban": "Ban" if self.weight else "Unban",
             "types.pin": "Unpin" if self.unpins else "Pin",
+            "types.ignore": "Unignore" if self.ignored else "Ignore",
         }
 
 
@@ -109,6 +117,13 @@ class Asked:
     def pinned(self) -> str | None:
         """The location that is to be pinned; "": none is to be."""
         return next((c.location for c in reversed(self.commands) if isinstance(c, PinTarget)), None)
+
+    def ignored(self, location: str) -> bool | None:
+        """Whether the target is to be ignored; one that is to be pinned is not."""
+        for command in reversed(self.commands):
+            if isinstance(command, (IgnoreTarget, PinTarget)) and command.location == location:
+                return isinstance(command, IgnoreTarget) and command.ignored
+        return None
 
     @property
     def targeted(self) -> float | None:

@@ -156,6 +156,7 @@ def describe(event: ev.Event) -> Described:
             text += f"  {several(len(event.names), 'type')}"
             text += f"  {share_words(min(1.0, finite(event.targeted)))} aim"
             text += f"  pinned {event.pinned}" if event.pinned else ""
+            text += f"  {len(event.ignored):,} ignored" if event.ignored else ""
             return Described("types", text, "muted", event.instance, FIGURES)
         case ev.TargetsLeft():
             text = f"{len(event.left):,} told" + (

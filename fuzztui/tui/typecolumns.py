@@ -18,7 +18,7 @@ from fuzztui.tui.typewords import (
 from fuzztui.tui.widgets.braille import gauge
 from fuzztui.tui.widgets.columns import Cell, Column
 
-__all__ = ["CHANCE", "FRONTIER", "FURTHER", "LEFT", "PINNED", "Looks", "sign_of",
+__all__ = ["CHANCE", "FRONTIER", "FURTHER", "IGNORED", "LEFT", "PINNED", "Looks", "sign_of",
            "target_columns", "type_columns"]  # fmt: skip
 
 BAR = 6
@@ -39,10 +39,13 @@ class Sign(NamedTuple):
 PINNED = Sign("▼", "pinned", "promoted")
 FRONTIER = Sign("◆", "frontier", "rate")
 FURTHER = Sign("·", "further", "muted")
+IGNORED = Sign("⊘", "ignored", "skipped")
 
 
 def sign_of(row: TargetRow) -> Sign:
-    """Pinned, on the frontier, or further off."""
+    """Pinned, ignored, on the frontier, or further off."""
+    if row.ignored:
+        return IGNORED
     return PINNED if row.pinned else FRONTIER if row.frontier else FURTHER
 
 
@@ -54,7 +57,7 @@ class Looks(NamedTuple):
     weight: Callable[[str], str]
     """The weight that is asked for a type, "" if none is."""
     pin: Callable[[str], str]
-    """What is asked about pinning a target, "" if nothing is."""
+    """What is asked about pinning or ignoring a target, "" if nothing is."""
 
 
 def type_columns(looks: Looks) -> Sequence[Column[TypeRow]]:
@@ -123,7 +126,7 @@ def target_columns(looks: Looks) -> Sequence[Column[TargetRow]]:
         return f"{sign.glyph} {sign.word}", sign.style
 
     def where(row: TargetRow) -> Cell:
-        style = "bold" if row.pinned else "" if row.types else "muted"
+        style = "bold" if row.pinned else "" if row.types and not row.ignored else "muted"
         return brief_location(row.location, looks.room() + 8), style
 
     return (
@@ -135,9 +138,11 @@ def target_columns(looks: Looks) -> Sequence[Column[TargetRow]]:
     )  # fmt: skip
 
 
-def _urgency(row: TargetRow) -> tuple[bool, bool, bool, float]:
-    """The pinned one first, then the frontier; of those what can be aimed at and is reached."""
-    return not row.pinned, not row.frontier, not row.types, -reached_share(row)
+def _urgency(row: TargetRow) -> tuple[bool, bool, bool, bool, float]:
+    """The pinned one first, then the frontier; of those what can be aimed at and is reached. Last
+    comes what is ignored.
+    """
+    return row.ignored, not row.pinned, not row.frontier, not row.types, -reached_share(row)
 
 
 def _reached(row: TargetRow) -> Cell:

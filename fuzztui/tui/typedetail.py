@@ -162,7 +162,7 @@ def target_lines(
 ) -> list[Line]:
     """Where it is, how near inputs come, and which types decide about it.
 
-    ``asked``: what is asked about pinning it; ``source``: the program, once it is read;
+    ``asked``: what is asked about pinning or ignoring it; ``source``: the program, once it is read;
     ``tight``: there is room for some lines only.
     """
     sign = sign_of(row)
@@ -171,6 +171,8 @@ def target_lines(
     lines: list[Line] = [head]
     if row.pinned:
         lines.append(pair("pinned", "it alone is aimed at, until it is covered", "promoted"))
+    if row.ignored:
+        lines.append(pair("ignored", "nothing aims at it, as if it were covered", "skipped"))
     if source is not None and source.lines:
         lines += _source(source, tight=tight)
     lines.append(pair("reached", _reached(row)))

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from fuzztui.tui import figures
-from fuzztui.wire.commands import Command, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import Command, IgnoreTarget, PinTarget, SetTargeted, WeighType
 
 __all__ = [
     "ARMS",
@@ -105,6 +105,9 @@ def wish_words(command: Command) -> str:
             return f"{brief_type(command.type, 32)} {weight_words(command.weight)}"
         case PinTarget():
             return f"pin {brief_location(command.location, 40)}" if command.location else "unpin"
+        case IgnoreTarget():
+            verb = "ignore" if command.ignored else "unignore"
+            return f"{verb} {brief_location(command.location, 40)}"
         case SetTargeted():
             return f"{share_words(command.share)} aim"
         case _:
@@ -119,6 +122,10 @@ def steering_words(command: dict[str, Any]) -> str:
         return f"{name} {command.get('type', '?')} " + ("?" if weight < 0 else weight_words(weight))
     if name == PinTarget.name:
         return f"{name} {command.get('location') or 'none'}"
+    if name == IgnoreTarget.name:
+        return f"{name} {command.get('location', '?')}" + (
+            "" if command.get("ignored", True) is True else " off"
+        )
     if name == SetTargeted.name:
         share = _number(command.get("share"))
         return f"{name} " + (share_words(share) if 0 <= share <= 1 else "?")

@@ -14,7 +14,7 @@ from textual.timer import Timer
 from fuzztui.model.state import CommandStatus
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Command
+from fuzztui.wire.commands import Command, IgnoreTarget
 
 __all__ = ["ECHO_S", "Wishes"]
 
@@ -29,7 +29,9 @@ Subject = tuple[str, str, str]
 
 
 def _subject(command: dict[str, Any]) -> Subject:
-    return str(command.get("c")), str(command.get("type", "")), str(command.get("instance", ""))
+    kind = str(command.get("c"))
+    thing = command.get("location" if kind == IgnoreTarget.name else "type", "")
+    return kind, str(thing), str(command.get("instance", ""))
 
 
 class Wishes:

@@ -22,6 +22,7 @@ __all__ = [
     "Command",
     "DemoteEntry",
     "ExactPass",
+    "IgnoreTarget",
     "MarkEquivalent",
     "Minimise",
     "MoveMutants",
@@ -195,6 +196,19 @@ class PinTarget(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class IgnoreTarget(Command):
+    """Do not aim at this code target; ``ignored`` false ends that. ``instance`` "" means all.
+
+    Pinning it ends that, too, and ignoring the pinned one ends the pin.
+    """
+
+    name: ClassVar[str] = "ignore-target"
+    location: str
+    ignored: bool = True
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SetTargeted(Command):
     """Let this part of the mutations (0 to 1) aim at types. ``instance`` "" means all."""
 
@@ -276,7 +290,7 @@ MUTANT_COMMANDS = (SkipMutants, PromoteMutants, MoveMutants, MarkEquivalent, Req
 """Each instance has its own opinion of a mutant: what one cannot do another may. Such a
 command was applied if any instance did it."""
 
-TYPE_COMMANDS = (WeighType, PinTarget, SetTargeted)
+TYPE_COMMANDS = (WeighType, PinTarget, IgnoreTarget, SetTargeted)
 """Each instance has covered what it has covered: such a command, too, was applied if any did it."""
 
 COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in Command.__subclasses__()}

@@ -533,7 +533,8 @@ class TypeFigures(Event):
     (steps; -1: nothing that is left to cover now depends on it), ``weights`` (a person's, 0:
     banned), ``factors`` (1 to 8, what misses divide its chance by), ``probabilities`` (of being
     picked next, in millionths), ``picks``, ``matches``, ``misses``, ``new_arms`` (cells first
-    covered by a child that aimed at it).
+    covered by a child that aimed at it). ``ignored``: the locations of code targets that nothing
+    aims at, as a person wants it.
     """
 
     kind: ClassVar[str] = "type_figures"
@@ -552,6 +553,7 @@ class TypeFigures(Event):
     matches: list[int] = field(default_factory=list)
     misses: list[int] = field(default_factory=list)
     new_arms: list[int] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

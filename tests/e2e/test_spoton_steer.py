@@ -23,6 +23,7 @@ from fuzztui.supervise.daemon import prepare_run
 from fuzztui.wire.commands import (
     Command,
     DemoteEntry,
+    IgnoreTarget,
     PinTarget,
     SetTargeted,
     SkipEntry,
@@ -91,6 +92,7 @@ def line_of(text: str) -> int:
 
 
 SMALL, YEAR = line_of("if file.size.n"), line_of("if file.created.year")
+NAMED = line_of("if file.name")
 
 
 # --------------------------------------------------------------- the engine alone
@@ -147,7 +149,10 @@ def test_the_same_commands_at_the_same_trials_give_the_same_queue(lab: Lab) -> N
         (200, {"c": "weigh-type", "type": "datetime.date", "weight": 0}),
         (300, {"c": "pin-target", "location": f"app.py:{SMALL}:then"}),
         (300, {"c": "demote", "entry": 0}),
+        (400, {"c": "ignore-target", "location": f"app.py:{YEAR}:then"}),
         (500, {"c": "targeted", "share": 0.9}),
+        (600, {"c": "ignore-target", "location": f"app.py:{SMALL}:then"}),
+        (650, {"c": "ignore-target", "location": f"app.py:{YEAR}:then", "ignored": False}),
         (700, {"c": "pin-target", "location": ""}),
         (700, {"c": "weigh-type", "type": "date", "weight": 50}),
     ]
@@ -260,7 +265,7 @@ def weights(figures: TypeFigures) -> dict[str, float]:
 @pytest.mark.slow
 def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     s = campaign
-    small = f"app.py:{SMALL}:then"
+    small, named = f"app.py:{SMALL}:then", f"app.py:{NAMED}:else"
     s.start(instances=2)
     wait_for(lambda: s.figures().keys() == {"main", "s1"})
     wait_for(lambda: s.rows("main").get(small, {}).get("frontier"))
@@ -270,10 +275,13 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     assert "app.File is banned" in s.done(WeighType("app.File", 0))
     assert "80% of the mutations" in s.done(SetTargeted(0.8))
     assert f"{small} is pinned: app.Size" in s.done(PinTarget(small))
+    assert f"{named} is ignored" in s.done(IgnoreTarget(named))
     assert "one child a round" in s.done(DemoteEntry(0, "main"))
     assert "is it app.Size" in s.refused(WeighType("app.Sizes", 1))
     assert f"is it {small}" in s.refused(PinTarget(f"app.py:{SMALL}:them"))
-    assert "is covered already" in s.refused(PinTarget(small.replace("then", "else")))
+    assert f"is it {small}" in s.refused(IgnoreTarget(f"app.py:{SMALL}:them"))
+    for command in (PinTarget, IgnoreTarget):
+        assert "is covered already" in s.refused(command(small.replace("then", "else")))
     assert s.refused(SetTargeted(2)).startswith("targeted is 2")
 
     def in_force() -> bool:
@@ -283,6 +291,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
             and weights(f)["app.File"] == 0.0
             and (k["targeted"], k["pinned"], k["types"]["app.Size"]["weight"]) == (0.8, small, 4)
             and k["types"]["app.File"]["weight"] == 0
+            and f.ignored == k["ignored"] == [named]
             for f, k in ((told[name], s.kept(name)) for name in ("main", "s1"))
         )
 
@@ -327,7 +336,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     # It was told to s1, too, when that began again.
     wait_for(lambda: [s.kept(n)["targeted"] for n in ("main", "s1")] == [0.9, 0.9])
     wait_for(lambda: demoted() == 4)
-    assert s.kept("s1")["pinned"] == small
+    assert (s.kept("s1")["pinned"], s.kept("s1")["ignored"]) == (small, [named])
 
     s.flag.touch()
     wait_for(lambda: s.says(f"{small} was pinned and is covered") == 2)
@@ -356,6 +365,13 @@ def test_unpinning_what_undoes_a_demotion_and_a_run_that_was_moved(
     wait_for(lambda: s.figures()["main"].pinned == small)
     assert s.done(PinTarget("")) == f"{small} is not pinned any more"
     wait_for(lambda: s.figures()["main"].pinned == "")
+    # What is ignored and covered all the same is ignored no more, and nobody is bothered with it.
+    s.done(IgnoreTarget(small))
+    wait_for(lambda: s.figures()["main"].ignored == [small])
+    s.flag.touch()
+    wait_for(lambda: s.figures()["main"].ignored == [])
+    assert small not in {row["location"] for row in s.kept()["left"]}
+    assert not s.says(small)
     wait_for(lambda: len(s.state().entries) > 1)
     s.done(DemoteEntry(1))
     s.done(SkipEntry(1))

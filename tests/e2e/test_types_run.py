@@ -120,6 +120,14 @@ def test_types_are_told_of_and_steered(shop):
     assert f"; pinned {SIGN}; " in text
     assert "banned" in text
     assert shop("ctl", run, "unpin").startswith("applied")
+    assert shop("ctl", run, "ignore", YEAR).startswith(f"applied: {YEAR} is ignored")
+    assert shop("ctl", run, "ignore", SIGN).startswith(f"applied: {SIGN} is ignored")
+    assert shop("ctl", run, "unignore", SIGN).startswith(f"applied: {SIGN} is not ignored any more")
+    eventually(lambda: status()["ignored"] == [YEAR])
+    assert (told("left")[YEAR]["ignored"], told("left")[SIGN]["ignored"]) == (True, False)
+    assert shop("types", run).rstrip().endswith("; 1 ignored")
+    shop("ctl", run, "ignore", YEAR.replace("then", "them"), code=2)
+    assert f"did you mean {YEAR}" in shop.stderr
     assert shop("ctl", run, "demote", "main/0").startswith("applied by main")
     assert "types     aims 60% at types; likeliest " in shop("status", run)
 
@@ -127,5 +135,6 @@ def test_types_are_told_of_and_steered(shop):
     eventually(lambda: shop.status()["state"] == "stopped")
     after = json.loads(shop("types", run, "--json"))
     assert (after["targeted"], after["pinned"], after["banned"]) == (0.6, None, [DATE])
+    assert after["ignored"] == [YEAR]
     assert after["left"]
     assert json.loads(shop("replay", run, "--json"))["types"] == status()

@@ -7,7 +7,14 @@ from dataclasses import MISSING, fields
 from hypothesis import strategies as st
 
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import COMMAND_NAMES, PinTarget, SetMixture, SetTargeted, WeighType
+from fuzztui.wire.commands import (
+    COMMAND_NAMES,
+    IgnoreTarget,
+    PinTarget,
+    SetMixture,
+    SetTargeted,
+    WeighType,
+)
 from fuzztui.wire.events import (
     EVENT_KINDS,
     CommandIssued,
@@ -153,11 +160,13 @@ OWN = {
     (TypeFigures, "targets"): st.one_of(st.integers(0, 4), INTS),
     (TypeFigures, "uncovered"): st.one_of(st.integers(0, 4), INTS),
     (TypeFigures, "pinned"): PLACES,
+    (TypeFigures, "ignored"): st.lists(st.one_of(PLACES, PLACES, HOSTILE_JSON), max_size=4),
     (TargetsLeft, "asked"): st.one_of(st.integers(0, 50), INTS),
     (TargetsLeft, "left"): st.dictionaries(PLACES, LEFT, max_size=4),
     (TargetsLeft, "gone"): st.lists(st.one_of(PLACES, PLACES, HOSTILE_JSON), max_size=3),
     (WeighType, "type"): TYPES,
     (PinTarget, "location"): PLACES,
+    (IgnoreTarget, "location"): PLACES,
     (MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
 }
 """Fields that mean something else than others of their name or type."""
@@ -201,6 +210,8 @@ MIXTURES = st.builds(
 AIMS = st.one_of(
     st.builds(WeighType, TYPES, st.sampled_from([0.0, 1.0, 2.5, 10**6, 10**7])),
     st.builds(SetTargeted, st.sampled_from([0.0, 0.5, 1, 1.5])),
+    st.builds(PinTarget, PLACES),
+    st.builds(IgnoreTarget, PLACES, st.booleans()),
 )
 COMMANDS = st.one_of([*(of_kind(c) for c in COMMAND_NAMES.values()), MIXTURES, AIMS])
 ISSUED = st.builds(CommandIssued, st.sampled_from(["c1", "c2", "c9"]), COMMANDS.map(encode_command))

@@ -12,7 +12,7 @@ from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import PinTarget, WeighType
 
-STEERING = ["weigh-type", "pin-target", "targeted", "demote"]
+STEERING = ["weigh-type", "pin-target", "ignore-target", "targeted", "demote"]
 
 TYPES = {
     "datetime.datetime": (2, 1.0, 1.0), "pathlib.Path": (0, 1.0, 2.4),
@@ -37,7 +37,9 @@ LEFT = {
 """By location: on the frontier, reached how often of 250, types the nearest first."""
 
 
-def figures(instance: str, second: int, *, pinned: str = "", seed: int = 1) -> ev.TypeFigures:
+def figures(
+    instance: str, second: int, *, pinned: str = "", ignored: Iterable[str] = (), seed: int = 1
+) -> ev.TypeFigures:
     """Figures that grow with time, the same each time."""
     rng = random.Random(seed)
     decides = LEFT[pinned][2] if pinned else TYPES.keys() - {"uuid.UUID"}
@@ -60,7 +62,7 @@ def figures(instance: str, second: int, *, pinned: str = "", seed: int = 1) -> e
         by(f for *_, f in TYPES.values()),
         by(int(1e6 * c / sum(chances)) for c in chances), by(picks),
         by(n - m for n, m in zip(picks, misses, strict=True)), by(misses),
-        by(n // 400 for n in picks),
+        by(n // 400 for n in picks), list(ignored),
     )  # fmt: skip
 
 

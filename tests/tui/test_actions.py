@@ -48,7 +48,7 @@ OWNERS = {
 READY = Situation(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
     operators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
-    aiming=Aiming(0.5, 2.0, "m.py:3:then", True, "m.py:3:then"),
+    aiming=Aiming(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+from dataclasses import replace
 
 import pytest
 from aimed import LEFT, PINNED, TYPES, aimed, figures, left
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from fuzztui.engines.spoton.distances import label_of
 from fuzztui.model.types import TargetRow, TypeRow
 from fuzztui.tui import targetsource
-from fuzztui.tui.aiming import MOST, Aiming
+from fuzztui.tui.aiming import MOST, Aiming, Asked
 from fuzztui.tui.describe import FIGURES, command_words, describe
 from fuzztui.tui.typecolumns import Looks, target_columns, type_columns
 from fuzztui.tui.typewords import (
@@ -29,7 +30,7 @@ from fuzztui.tui.widgets.aimline import AimLine
 from fuzztui.tui.widgets.aimstrip import AimStrip
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import DemoteEntry, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 
@@ -322,12 +323,14 @@ async def test_names_of_hostile_programs_are_harmless(drive):
         ev.InstanceState(HOSTILE, "running", 1),
         ev.TypeFigures(HOSTILE, 9.0, HOSTILE, 10**9, 10**8, 10**12, names, [0] * n, [2.0] * n,
                        [1.0] * n, [10**5] * n, [1] * n, [1] * n, [1] * n, [1] * n),
+        replace(figures("s1", 600), instance="s1", ignored=[*names, "\x1b[2J"]),
         ev.TargetsLeft(HOSTILE, 5, {
             name: {"frontier": True, "reached": 3, "types": [[name, 0], ["x" * 190, 3]]}
             for name in [*names, "a" * 300 + ".py:3:then", "::::", "x.py:" + "9" * 50 + ":then"]
         }),
         ev.CommandIssued("c77", encode_command(WeighType(HOSTILE, 3.0)), HOSTILE),
         ev.CommandIssued("c78", encode_command(PinTarget(HOSTILE)), HOSTILE),
+        ev.CommandIssued("c79", encode_command(IgnoreTarget(HOSTILE)), HOSTILE),
     )  # fmt: skip
     for size in ((120, 40), (80, 24), (40, 12)):
         async with drive(log, size=size) as d:
@@ -366,6 +369,8 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
         (["b"], WeighType("thumbs.model.Thumbnail", 0.0)),
         (["end", "b"], WeighType("PIL.Image.Image", 1.0)),
         (["t", "o"], PinTarget("thumbs/app.py:18:then")),
+        (["t", "d"], IgnoreTarget("thumbs/app.py:18:then")),
+        (["t", "d", "d"], IgnoreTarget("thumbs/app.py:18:then", False)),
         (["right_square_bracket"], SetTargeted(0.55)),
         (["left_square_bracket"], SetTargeted(0.45)),
         (["greater_than_sign"] * 3, WeighType("thumbs.model.Thumbnail", 32.0)),
@@ -430,13 +435,76 @@ async def test_a_pin_is_asked_then_shown_then_ended(drive):
         await d.until(lambda: "next thumbs" in strip(d)[2])
 
 
-async def test_what_no_type_decides_about_cannot_be_pinned(drive):
-    async with drive(aimed()) as d:
+async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_again(drive):
+    log, others = aimed(), ["thumbs/app.py:18:then", "thumbs/model.py:9:loop"]
+    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
         await d.press("7", "t")
+        for where in others:
+            assert d.screen.targets.go_to(where)
+            await d.press("d")
+        await d.until(lambda: d.text().count("→ ignore…") >= 2)
+        assert f"→ ignore {others[0]}, ignore {others[1]}" in strip(d)[2]
+        await d.until(lambda: len(commands(d)) == 2)
+        assert commands(d) == [IgnoreTarget(where) for where in others]
+        log.add(
+            ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9),
+            figures("main", 601, ignored=others), dt=1.0,
+        )  # fmt: skip
+        await d.until(lambda: "⊘ 2 ignored" in strip(d)[1])
+        assert rows(d.screen.targets)[-2:] == others
+        assert d.screen.targets.go_to(others[1])
+        await d.until(lambda: "nothing aims at it, as if it were covered" in details(d))
+        assert "⊘ ignored" in d.text()
+        assert "d Unignore" in d.text()
+        await d.press("d")
+        await d.until(lambda: "→ aim…" in d.text())
+        await d.until(lambda: len(commands(d)) == 3)
+        assert commands(d)[2] == IgnoreTarget(others[1], False)
+        log.add(ev.CommandApplied("c3", "main", 9), dt=1.0)  # so it is before figures say it
+        await d.until(lambda: "⊘ 1 ignored" in strip(d)[1])
+        # Pinning ends it, too.
+        assert d.screen.targets.go_to(others[0])
+        await d.press("o")
+        await d.until(lambda: "→ pin…" in d.text())
+        assert "d Ignore" in d.text()
+        await d.until(lambda: len(commands(d)) == 4)
+        log.add(ev.CommandApplied("c4", "main", 9), dt=1.0)
+        await d.until(lambda: f"▼ pinned {others[0]}" in strip(d)[2])
+        assert "ignored" not in strip(d)[1]
+
+
+async def test_a_replay_shows_what_was_ignored_then(drive):
+    log = aimed()
+    ignored = IgnoreTarget("thumbs/app.py:18:then")
+    log.add(ev.CommandIssued("c9", encode_command(ignored)), dt=10.0)
+    log.add(ev.CommandApplied("c9", "main", 9), figures("main", 611, ignored=[ignored.location]))
+    log.add(figures("main", 700), dt=90.0)
+    async with drive(log, replay_at=612.0) as d:
+        await d.press("7", "t", "end")
+        await d.until(lambda: "⊘ ignored   thumbs/app.py:18:then" in d.text())
+        await d.press("d")
+        assert d.notices() == ["Unignore: not in a replay"]
+        d.app.seek(590.0)
+        await d.until(lambda: "ignored" not in d.text())
+        assert "◆ frontier  thumbs/app.py:18:then" in d.text()
+
+
+async def test_an_engine_that_cannot_ignore_says_so(drive):
+    async with drive(aimed(able=False)) as d:
+        await d.press("7", "t", "d")
+        assert d.notices() == ["Ignore: this campaign's engine cannot ignore a code target"]
+        assert commands(d) == []
+
+
+async def test_what_no_type_decides_about_cannot_be_pinned_or_ignored(drive):
+    async with drive(aimed()) as d:
+        await d.press("7", "d", "t")
         assert d.screen.targets.go_to("thumbs/app.py:57:except")
-        await d.press("o", "b", "greater_than_sign")
+        await d.press("o", "d", "b", "greater_than_sign")
         assert d.notices() == [
-            "Pin: no type is known to decide about it", "Ban: t goes to the types",
+            "Ignore: t goes to the code targets",
+            "Pin: no type is known to decide about it",
+            "Ignore: no type is known to decide about it", "Ban: t goes to the types",
             "Raise: t goes to the types",
         ]  # fmt: skip
         assert commands(d) == []
@@ -487,6 +555,14 @@ def test_why_nothing_more_can_be_asked():
     assert not Aiming(targeted=0.0).more()
     assert Aiming(pinned="a").unpins
     assert not Aiming(pinned="a", target="b", on_targets=True).unpins
+    assert "no code target under" in Aiming(on_targets=True).ignoring()
+    assert not Aiming(on_targets=True, target="a", ignored=True).ignoring()
+
+
+def test_what_is_asked_about_a_target_is_what_was_asked_last():
+    asked = Asked((IgnoreTarget("a"), PinTarget("a"), IgnoreTarget("b"), PinTarget("c"),
+                   IgnoreTarget("c"), IgnoreTarget("b", False)))  # fmt: skip
+    assert [asked.ignored(name) for name in "abcd"] == [False, False, True, None]
 
 
 # -------------------------------------------------------- overview and corpus
@@ -591,6 +667,7 @@ def test_the_log_has_words_for_it():
     assert told.text.startswith("29 of 240 targets left, 9 on the frontier  9 types  50% aim")
     assert told.text.endswith(f"pinned {PINNED}")
     assert told.group == FIGURES
+    assert describe(figures("main", 600, ignored=[PINNED])).text.endswith("50% aim  1 ignored")
     assert describe(left("main", 5)).text == "29 told"
     assert command_words(encode_command(WeighType("a.B", 0.5))) == "weigh-type a.B ÷2"
     assert command_words(encode_command(WeighType("a.B", 0.0, "s1"))) == (
@@ -598,6 +675,10 @@ def test_the_log_has_words_for_it():
     )
     assert command_words(encode_command(PinTarget("m.py:3:then"))) == "pin-target m.py:3:then"
     assert command_words(encode_command(PinTarget(""))) == "pin-target none"
+    assert command_words(encode_command(IgnoreTarget("m.py:3:then"))) == "ignore-target m.py:3:then"
+    assert command_words(encode_command(IgnoreTarget("m.py:3:then", False, "s1"))) == (
+        "ignore-target m.py:3:then off on s1"
+    )
     assert command_words(encode_command(SetTargeted(0.55))) == "targeted 55%"
     assert command_words(encode_command(DemoteEntry(4, "main"))) == "demote main/4"
     for wrong in ({"weight": "x"}, {"weight": float("nan")}, {"weight": 10**400}, {}):
@@ -611,4 +692,6 @@ def test_wishes_and_weights_in_words():
     ]  # fmt: skip
     assert wish_words(WeighType("a.B", 2.0)) == "a.B ×2"
     assert wish_words(PinTarget("")) == "unpin"
+    assert wish_words(IgnoreTarget("m.py:3:then")) == "ignore m.py:3:then"
+    assert wish_words(IgnoreTarget("m.py:3:then", False)) == "unignore m.py:3:then"
     assert wish_words(SetTargeted(0.0)) == "0% aim"

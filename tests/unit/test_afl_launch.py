@@ -21,6 +21,7 @@ from fuzztui.supervise.afl.spread import parse_options, spread
 from fuzztui.supervise.engines import launcher_for
 from fuzztui.supervise.identity import ProcessId
 from fuzztui.supervise.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.wire.commands import TYPE_COMMANDS
 
 LIBRARY = Path("/cache/steer.so")
 
@@ -279,7 +280,7 @@ def test_mopt_takes_no_steering_and_says_so(afl, home, index, changes):
     assert "AFL_CUSTOM_MUTATOR_LIBRARY" not in start.env
     assert "FUZZTUI_CONTROL" not in start.env
     hello = afl.hello(campaign(home, instances=4, **changes), home, index)
-    assert set(hello.unable) == {*STEERED, "demote", "weigh-type", "pin-target", "targeted"}
+    assert set(hello.unable) == {*STEERED, "demote", *(c.name for c in TYPE_COMMANDS)}
     assert {name for name, why in hello.unable.items() if "-L" in why} == STEERED
     assert not STEERED & set(hello.capabilities)
 

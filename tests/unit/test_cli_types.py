@@ -14,7 +14,7 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.model.types import targets_left
 from fuzztui.targets import Document, Influence, Target
-from fuzztui.wire.commands import DemoteEntry, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
 from fuzztui.wire.events import (
     CampaignStarted,
     InstanceState,
@@ -136,6 +136,16 @@ def test_what_is_pinned_or_beyond_what_is_told_is_said(stands, capsys):
     assert lines[-1].startswith(f"50% of mutations aim at types; pinned {THEN}; 310 of 240")
 
 
+def test_what_is_ignored_is_said(stands, capsys, tmp_path):
+    state = campaign(replace(FIGURES, ignored=[THEN, DARK]), LEFT)
+    stands(state)
+    lines = listed(capsys).splitlines()
+    assert [line.split()[1] for line in lines[7:9]] == ["ignored", "ignored"]
+    assert lines[7].startswith(THEN)
+    assert lines[-1].endswith("3 of 240 code targets left, 2 on the frontier; 2 ignored")
+    assert "left, 2 on the frontier; 2 ignored\n" in status_text(tmp_path, Standing(state, 1))
+
+
 def test_weights_that_differ_are_marked(stands, capsys):
     stands(campaign(FIGURES, replace(FIGURES, instance="s1", weights=[4.0, 2.0, 0.0])))
     lines = listed(capsys).splitlines()
@@ -149,6 +159,10 @@ def test_as_json(stands, capsys):
     assert [row["name"] for row in whole["types"]] == [DATE, PATH, HOSTILE]
     assert [row["location"] for row in whole["left"]] == [THEN, DARK, LOOP]
     assert (whole["uncovered"], whole["banned"], whole["pinned"]) == (3, [HOSTILE], None)
+    stands(campaign(replace(FIGURES, ignored=[THEN]), LEFT))
+    whole = json.loads(listed(capsys, "--json"))
+    assert whole["ignored"] == [THEN]
+    assert [row["ignored"] for row in whole["left"]] == [False, False, True]
 
 
 @pytest.mark.parametrize("json_", [True, False])
@@ -222,6 +236,9 @@ def test_the_status_tells_kinds_of_coverage_apart(tmp_path, figures, words):
         (["pin", "app.py:18:then"], PinTarget(THEN)),
         (["pin", "app.py:2:else"], PinTarget("thumbs/app.py:2:else")),  # engines know if it is left
         (["unpin"], PinTarget("")),
+        (["ignore", "app.py:18:then"], IgnoreTarget(THEN)),
+        (["ignore", THEN, "--instance", "main"], IgnoreTarget(THEN, True, "main")),
+        (["unignore", "app.py:18:then"], IgnoreTarget(THEN, False)),
         (["targeted", "70%"], SetTargeted(0.7)),
         (["targeted", "0.7", "--instance", "main"], SetTargeted(0.7, "main")),
         (["demote", "main/12"], DemoteEntry(12, "main")),
@@ -254,6 +271,10 @@ def test_commands(stands, argv, asked):
         (["pin", "thumbs/app.py:19:then"], f"did you mean {THEN}"),
         (["pin", DARK], "no type is known to decide about it"),
         (["unpin", THEN], "unpin takes no location"),
+        (["ignore"], "ignore needs a code target's location"),
+        (["unignore"], "unignore needs a code target's location"),
+        (["ignore", "thumbs/app.py:19:then"], f"did you mean {THEN}"),
+        (["unignore", DARK], "no type is known to decide about it"),
         (["targeted"], "targeted needs the part"),
         (["targeted", "70"], "targeted=70: a probability is from 0 to 1, or 0% to 100%"),
         (["targeted", "nan"], "targeted=nan"),
@@ -267,7 +288,15 @@ def test_what_is_refused_before_it_is_sent(stands, argv, words):
 
 
 @pytest.mark.parametrize(
-    "argv", [["ban", DATE], ["weigh", DATE, "2"], ["pin", THEN], ["unpin"], ["targeted", "1"]]
+    "argv",
+    [
+        ["ban", DATE],
+        ["weigh", DATE, "2"],
+        ["pin", THEN],
+        ["unpin"],
+        ["ignore", THEN],
+        ["targeted", "1"],
+    ],
 )
 def test_only_spoton_aims(stands, argv):
     stands(campaign(InstanceState("main", "running", 1), engine="zest"), None)
@@ -280,6 +309,7 @@ def test_before_anybody_has_told_anything_it_is_sent(stands):
     assert command("ban", "m.C") == WeighType("m.C", 0.0)
     assert command("weigh", "m.C", "x2") == WeighType("m.C", 2.0)
     assert command("pin", THEN) == PinTarget(THEN)
+    assert command("ignore", THEN) == IgnoreTarget(THEN)
 
 
 def test_without_targets_json_the_log_tells(stands):

@@ -21,7 +21,7 @@ from fuzztui.model.types import (
     weights,
 )
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Pause, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import IgnoreTarget, Pause, PinTarget, SetTargeted, WeighType
 from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
@@ -115,7 +115,7 @@ def test_hostile_figures_do_not_survive():
             names=[DATE, 7, DATE, HUGE, "", None, PATH, "m.C"],
             distances=[-7, 1, 1, 1, 1, 1, True], weights=[-1, 1, 1, 1, 1, 1, float("inf")],
             factors=[0.5, 1, 1, 1, 1, 1, float("nan")], probabilities=[2**40], picks=[3, 4],
-            matches=["7"], misses=[{}], new_arms=[-1],
+            matches=["7"], misses=[{}], new_arms=[-1], ignored=[HUGE, 7, THEN, "", None],
         ),
         TargetsLeft(
             "main", -3,
@@ -131,7 +131,7 @@ def test_hostile_figures_do_not_survive():
     f = state.types["main"]
     assert f == TypeFigures(
         "main", 0.0, "", 0, 0, 1, [DATE, PATH, "m.C"], [-1, -1, -1], [1, 1, 1], [1, 1, 1],
-        [0, 0, 0], [3, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0],
+        [0, 0, 0], [3, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [THEN],
     )  # fmt: skip
     assert state.left["main"] == {
         THEN: TargetLeft(False, 0, 0, ()),
@@ -141,7 +141,7 @@ def test_hostile_figures_do_not_survive():
 
 
 def test_a_checkpoint_carries_them():
-    state = fold(told(pinned=THEN), left(THEN=(True, 0, [[DATE, 2]])))
+    state = fold(told(pinned=THEN, ignored=[LOOP]), left(THEN=(True, 0, [[DATE, 2]])))
     again = from_json(json.loads(json.dumps(to_json(state))))
     assert again == state
     more = (left(asked=200, gone=[THEN], ELSE=(True, 1, [[PATH, 1]])), told("s1"))
@@ -242,6 +242,21 @@ def test_the_frontier_comes_first_and_what_is_pinned_says_so():
     assert [row.pinned for row in targets_left(state).values()] == [False, False, True]
 
 
+def test_what_any_instance_that_lives_ignores_comes_last_and_says_so():
+    state = fold(
+        told(ignored=[THEN]), told("s1"),
+        left(THEN=(True, 0, []), LOOP=(False, 0, []), ELSE=(True, 0, [])),
+        left("s1", THEN=(True, 0, []), LOOP=(False, 0, []), ELSE=(True, 0, [])),
+    )  # fmt: skip
+    assert list(targets_left(state)) == [ELSE, LOOP, THEN]
+    assert [row.ignored for row in targets_left(state).values()] == [False, False, True]
+    assert aim(state).ignored == (THEN,)
+    assert (aim(state).uncovered, aim(state).frontier) == (2, 1)  # it is left all the same
+    fold(InstanceState("main", "finished"), state=state)
+    assert list(targets_left(state)) == [THEN, ELSE, LOOP]
+    assert aim(state).ignored == ()
+
+
 def test_the_aim_is_of_whom_has_loaded_the_most_of_the_program():
     assert aim(State()) is None
     begun = told("s1", targets=0, uncovered=0, frontier=0, targeted=0.1, pinned=THEN)
@@ -252,11 +267,12 @@ def test_the_aim_is_of_whom_has_loaded_the_most_of_the_program():
 def test_as_json():
     assert types_dict(State()) is None
     assert status_dict(State())["types"] is None
-    state = fold(told(weights=[0.0, 2.0]), left(THEN=(True, 0, [[DATE, 2]])))
+    state = fold(told(weights=[0.0, 2.0], ignored=[LOOP]), left(THEN=(True, 0, [[DATE, 2]])))
     fold(asked("c1", PinTarget(THEN)), state=state)
     status = status_dict(state)["types"]
     assert status == {
-        "targeted": 0.5, "pinned": None, "targets": 9, "uncovered": 2, "frontier": 1,
+        "targeted": 0.5, "pinned": None, "ignored": [LOOP], "targets": 9, "uncovered": 2,
+        "frontier": 1,
         "likeliest": [{"name": DATE, "probability": 0.6}, {"name": PATH, "probability": 0.4}],
         "banned": [DATE], "pending": [{"c": "pin-target", "location": THEN}],
     }  # fmt: skip
@@ -268,8 +284,8 @@ def test_as_json():
     }  # fmt: skip
     assert whole["left"] == [
         {
-            "location": THEN, "frontier": True, "pinned": False, "reached": 0, "asked": 100,
-            "types": [{"name": DATE, "distance": 2}],
+            "location": THEN, "frontier": True, "pinned": False, "ignored": False, "reached": 0,
+            "asked": 100, "types": [{"name": DATE, "distance": 2}],
         }
     ]  # fmt: skip
 
@@ -295,6 +311,28 @@ def test_what_was_done_is_so_before_figures_say_it():
     assert from_json(to_json(state)) == state
 
 
+def test_pinning_and_ignoring_end_each_other_before_figures_say_it():
+    state = fold(told(pinned=LOOP, ignored=[ELSE]), told("s1"))
+
+    def after(*commands):
+        for n, command in enumerate(commands):
+            fold(asked(f"c{n}", command), CommandApplied(f"c{n}", "main"), state=state)
+        return aim(state).pinned, aim(state).ignored
+
+    assert after(IgnoreTarget(THEN)) == (LOOP, (ELSE, THEN))
+    assert after(IgnoreTarget(LOOP), IgnoreTarget(LOOP)) == ("", (ELSE, THEN, LOOP))
+    assert after(PinTarget(THEN), IgnoreTarget(ELSE, False)) == (THEN, (LOOP,))
+    assert after(IgnoreTarget(THEN, False)) == (THEN, (LOOP,))
+    assert state.types["s1"].ignored == []
+    assert from_json(to_json(state)) == state
+
+
+def test_no_more_is_ignored_than_is_bearable():
+    state = fold(told(ignored=[f"a.py:{n}:then" for n in range(3 * MOST_LEFT)]))
+    fold(asked("c1", IgnoreTarget(THEN)), CommandApplied("c1", "main"), state=state)
+    assert len(state.types["main"].ignored) == MOST_LEFT
+
+
 def test_refused_ones_change_nothing():
     state = fold(told(), asked("c1", WeighType(DATE, 0.0)), CommandRejected("c1", "main", "no"))
     assert not pending_types(state)
@@ -313,6 +351,7 @@ def test_one_that_cannot_does_not_undo_what_another_could():
     [
         WeighType(DATE, -1.0), WeighType(DATE, 1e7), WeighType(DATE, float("nan")),
         SetTargeted(1.5), SetTargeted(float("nan")), PinTarget("x" * 10_000),
+        IgnoreTarget("x" * 10_000),
     ],
 )  # fmt: skip
 def test_what_means_nothing_changes_nothing(command):

@@ -52,7 +52,8 @@ def row(**more: Any) -> dict[str, Any]:
 
 def data(**more: Any) -> dict[str, Any]:
     return {
-        "targeted": 0.5, "steered": False, "pinned": "", "asked": 10, "targets": 7,
+        "targeted": 0.5, "steered": False, "pinned": "", "ignored": [], "asked": 10,
+        "targets": 7,
         "uncovered": 2, "frontier": 1,
         "types": {"a.B": row(picks=100, distance=0, probability=0.75), "c.D": row()},
         "left": [left("m.py:2:then", True, 4), left("m.py:9:else", False, 0)], **more,
@@ -130,6 +131,8 @@ def test_what_a_person_sets_is_told_at_once(bench):
         {"types": {"a.B": row(picks=100, weight=4.0)}},
         {"types": {"a.B": row(picks=100, weight=0)}},
         {"pinned": ""},
+        {"ignored": ["m.py:2:then"]},
+        {"ignored": []},
     ):
         assert bench.told_after(data(**changed), TypeFigures)[0] <= 0.25
 
@@ -217,11 +220,12 @@ def test_a_type_that_a_person_weighed_is_never_left_out(bench):
 
 def test_hundreds_of_rows_at_most(bench):
     rows = [left(f"m.py:{i}:then", False, 0) for i in range(1000)]
-    bench.write(data(left=rows))
-    bench.look()
+    ignored = [row["location"] for row in rows]
+    bench.write(data(left=rows, ignored=ignored))
+    assert len(bench.look()[0].ignored) == types.MOST_LEFT
     assert list(bench.rows) == [f"m.py:{i}:then" for i in range(300)]
     bench.clock.now += 5
-    bench.write(data(left=rows[50:]))
+    bench.write(data(left=rows[50:], ignored=ignored))
     (event,) = bench.look()
     assert (len(event.gone), len(event.left), len(bench.rows)) == (50, 50, 300)
 
@@ -262,7 +266,8 @@ def test_figures_that_are_none():
     bad = row(weight=-1, factor=float("nan"), picks=True, matches=-4, misses=1e300, new_arms=10**40,
               distance="x", probability=7)  # fmt: skip
     raw = json.dumps({
-        "targeted": float("inf"), "pinned": ["x"], "asked": -1, "targets": 2.5, "uncovered": None,
+        "targeted": float("inf"), "pinned": ["x"], "ignored": [7, "", "l", "y" * 501], "asked": -1,
+        "targets": 2.5, "uncovered": None,
         "types": {"a": bad, "": row(), "x" * 201: row(), "b": [], "\ud800": row()},
         "left": [7, {}, {"location": 3}, {"location": "y" * 501}, left("l", 1, 2),
             left("l", True, 3)],
@@ -270,6 +275,8 @@ def test_figures_that_are_none():
     look = parse("main", raw)
     f = look.figures
     assert (f.targeted, f.pinned, f.targets, f.uncovered) == (0.0, "", 0, 0)
+    assert f.ignored == ["l"]
+    assert parse("main", json.dumps(data(ignored="xyz")).encode()).figures.ignored == []
     assert f.names == ["a", "\ud800"]
     assert [x[0] for x in (f.distances, f.weights, f.factors, f.probabilities)] == [-1, 1.0, 1.0, 0]
     assert [x[0] for x in (f.picks, f.matches, f.misses, f.new_arms)] == [0, 0, 0, 0]

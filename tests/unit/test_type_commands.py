@@ -14,6 +14,7 @@ from fuzztui.supervise.steer import Steering
 from fuzztui.wire.commands import (
     TYPE_COMMANDS,
     DemoteEntry,
+    IgnoreTarget,
     PinTarget,
     SetTargeted,
     SkipEntry,
@@ -56,7 +57,14 @@ def test_what_can_mean_nothing_goes_nowhere(tmp_path, command, words):
 
 
 @pytest.mark.parametrize(
-    "command", [WeighType("a.B", 4), PinTarget("m.py:2:then"), PinTarget(""), SetTargeted(0.3)]
+    "command",
+    [
+        WeighType("a.B", 4),
+        PinTarget("m.py:2:then"),
+        PinTarget(""),
+        IgnoreTarget("m.py:2:then"),
+        SetTargeted(0.3),
+    ],
 )
 def test_they_are_for_all_instances(tmp_path, command):
     helm = Helm(tmp_path, main=ABLE, s1=ABLE)
@@ -122,6 +130,9 @@ def test_what_was_set_for_all_is_for_those_that_begin_later_too(tmp_path):
         SetTargeted(0.3),
         PinTarget("m.py:9:else"),
         WeighType("e.F", 9, "main"),  # that was for one
+        IgnoreTarget("m.py:3:then"),
+        IgnoreTarget("m.py:4:then"),
+        IgnoreTarget("m.py:3:then", False),
     ):
         sent(helm, command, main="done")
     sent(helm, PinTarget("m.py:7:then"), main="!no type is known to decide about it")
@@ -132,10 +143,27 @@ def test_what_was_set_for_all_is_for_those_that_begin_later_too(tmp_path):
     asked = begun(helm, "s1", "main")
     assert [(c["c"], *list(c.values())[1:-1]) for c in asked] == [
         ("weigh-type", "a.B", 0.5), ("weigh-type", "c.D", 0),
+        ("ignore-target", "m.py:4:then"), ("ignore-target", "m.py:3:then", False),
         ("pin-target", "m.py:7:then"), ("targeted", 0.9),
     ]  # fmt: skip
     assert {c["instance"] for c in asked} == {"s1"}
     assert begun(helm, "s1", "main") == []
+
+
+def test_a_target_that_was_pinned_and_ignored_is_for_them_what_it_is_for_the_others(tmp_path):
+    """One ends the other, so the last of each does not say what has become of it."""
+    controls = {name: tmp_path / name for name in ("main", "s1", "s2")}
+    told = [
+        PinTarget("a"), PinTarget("b"), IgnoreTarget("b"), IgnoreTarget("b", False),
+        IgnoreTarget("c"), PinTarget("c"), PinTarget("d"), PinTarget(""),
+    ]  # fmt: skip
+    for number, command in enumerate(told, 1):
+        append(controls["main"], f"c{number}", command)
+        if number <= 3:
+            append(controls["s1"], f"c{number}", command)
+    # Of a and d, which nobody has ignored, the last pin says all.
+    assert [id_ for id_, _ in missed("s2", controls)] == ["c2", "c3", "c4", "c5", "c6", "c8"]
+    assert [id_ for id_, _ in missed("s1", controls)] == ["c4", "c5", "c6", "c8"]
 
 
 def test_what_nobody_could_do_is_not_asked_for_again(tmp_path):

@@ -40,7 +40,7 @@ from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.pane import Pane
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.tui.wishes import Wishes
-from fuzztui.wire.commands import PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import IgnoreTarget, PinTarget, SetTargeted, WeighType
 
 NEXT = 12
 """Types that the strip may name."""
@@ -247,6 +247,7 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
         row, whole = self.table.current, aim(self.campaign)
         target = row if isinstance(row, TargetRow) else None
         now, asked = "" if whole is None else whole.pinned, self._asked.pinned
+        pinned = now if asked is None else asked
         return replace(
             over_all(self.campaign.instances.values()),
             row=row is not None,
@@ -255,14 +256,19 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
                 self._weight(row) if isinstance(row, TypeRow) else -1.0,
                 "" if target is None else target.location,
                 target is not None and bool(target.types),
-                now if asked is None else asked,
+                "" if self._asked.ignored(pinned) else pinned,
                 self.table is self.targets,
+                target is not None and self._ignored(target),
             ),
         )
 
     def _weight(self, row: TypeRow) -> float:
         asked = self._asked.weight(row.name)
         return row.weight if asked is None else asked
+
+    def _ignored(self, row: TargetRow) -> bool:
+        asked = self._asked.ignored(row.location)
+        return row.ignored if asked is None else asked
 
     def _targeted(self) -> float:
         whole, asked = aim(self.campaign), self._asked.targeted
@@ -274,8 +280,12 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
 
     def _pin_asked(self, location: str) -> str:
         asked, row = self._asked.pinned, self._left.get(location)
+        if ignored := self._asked.ignored(location):
+            return "ignore…"
         if asked == location:
             return "pin…"
+        if ignored is False and row is not None and row.ignored:
+            return "aim…"
         return "unpin…" if asked is not None and row is not None and row.pinned else ""
 
     def _show_wishes(self) -> None:
@@ -290,9 +300,9 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
             subjects = [*self._asked.commands, *asked.commands]
             self._asked = asked
             self.types.touch({c.type for c in subjects if isinstance(c, WeighType)})
-            pins = {c.location for c in subjects if isinstance(c, PinTarget)}
-            if pins:
-                self.targets.touch(pins | {r.location for r in self._left.values() if r.pinned})
+            places = {c.location for c in subjects if isinstance(c, (PinTarget, IgnoreTarget))}
+            if places:
+                self.targets.touch(places | {r.location for r in self._left.values() if r.pinned})
         who = self._wishes.story(waiting)
         self.query_one(AimStrip).ask([*dict.fromkeys(wish_words(c) for c in asked.commands)], who)
 
@@ -318,6 +328,12 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
         now = self.describe_row().aiming
         if now is not None:
             self._wishes.ask([PinTarget("" if now.unpins else now.target)])
+
+    def do_types_ignore(self) -> None:
+        """Leave the target out of what is aimed at, or end that."""
+        row = self.table.current
+        if isinstance(row, TargetRow):
+            self._wishes.ask([IgnoreTarget(row.location, not self._ignored(row))])
 
     def do_types_more(self) -> None:
         """More of the mutations aim."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fuzztui.model.types import Aim, TypeRow
 from fuzztui.tui.bars import Part, parted_bar
 from fuzztui.tui.text import plain
-from fuzztui.tui.typecolumns import PINNED
+from fuzztui.tui.typecolumns import IGNORED, PINNED
 from fuzztui.tui.typewords import brief_location, brief_type, share_words
 from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
 from fuzztui.tui.widgets.strip import StatusCanvas
@@ -118,12 +118,14 @@ def left_words(aim: Aim) -> list[Span]:
         return [Span(" no code target is known yet", "muted")]
     if not aim.uncovered:
         return [Span(f" all {aim.targets:,} targets are covered", "bold valid")]
+    ignored = f"  {IGNORED.glyph} {len(aim.ignored):,} ignored" if aim.ignored else ""
     return [
         Span(f" {aim.uncovered:,}", "bold"),
         Span(f" of {aim.targets:,} targets left, "),
         Span(f"{FRONTIER[0]} ", FRONTIER[1]),
         Span(f"{aim.frontier:,}", "bold"),
         Span(" on the frontier"),
+        Span(ignored, IGNORED.style),
     ]
 
 

@@ -15,14 +15,21 @@ from fuzztui.engines.core.edges import CoverageMap
 from fuzztui.engines.core.executor import Execution, Outcome
 from fuzztui.engines.core.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import Distances, Standing
-from fuzztui.engines.spoton.feedback import TargetFeedback
+from fuzztui.engines.spoton.feedback import Mode, TargetFeedback
 from fuzztui.engines.spoton.figures import TYPES, Figures
 from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.source import TypeStacks
 from fuzztui.engines.spoton.steering import Steers
 from fuzztui.engines.spoton.targets import Targets, read_document
-from fuzztui.wire.commands import Command, Pause, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import (
+    Command,
+    IgnoreTarget,
+    Pause,
+    PinTarget,
+    SetTargeted,
+    WeighType,
+)
 
 SOURCE = """\
 def f(x):
@@ -45,7 +52,14 @@ SEEN = ("2:else", "6:then")
 class Lab:
     """Parts of an engine in a directory; another one there goes on from what it has kept."""
 
-    def __init__(self, root: Path, loaded: str = "m", sha: str = "", targeted: float = 0.5) -> None:
+    def __init__(
+        self,
+        root: Path,
+        loaded: str = "m",
+        sha: str = "",
+        targeted: float = 0.5,
+        mode: Mode = "frontier",
+    ) -> None:
         self.file = root / TYPES
         data = document("m", SOURCE, BRANCHES)
         data["types"] = [{"name": name, "distance": 9} for name in ("lib.date", "lib.Far")]
@@ -61,7 +75,7 @@ class Lab:
         coverage.grow(64)
         self.coverage = CoverageFeedback(coverage)
         self.distances = Distances(random.Random(1))
-        self.feedback = TargetFeedback(self.targets, self.distances, self.coverage, "frontier")
+        self.feedback = TargetFeedback(self.targets, self.distances, self.coverage, mode)
         kin = Kin(self.stacks, {})
         self.mutator = TypedMutator(
             random.Random(2), Choices(lambda entry: None), lambda child, parent: None,
@@ -240,18 +254,86 @@ def test_a_pin_that_is_covered_by_what_is_run_again_after_a_restart(tmp_path: Pa
 )
 def test_targets_that_are_refused(lab: Lab, location: str, words: str) -> None:
     lab.obey(PinTarget("m.py:4:then"))
-    assert words in lab.refusal(PinTarget(location))
+    lab.obey(IgnoreTarget("m.py:6:else"))
+    for command in (PinTarget(location), IgnoreTarget(location), IgnoreTarget(location, False)):
+        assert words in lab.refusal(command)
     assert lab.feedback.pinned == "m.py:4:then"
+    assert lab.feedback.ignored == {"m.py:6:else"}
 
 
 def test_a_target_of_a_module_that_has_changed(tmp_path: Path) -> None:
+    Lab(tmp_path).obey(IgnoreTarget("m.py:2:then"))
+    assert Lab(tmp_path, loaded="late").feedback.ignored == {"m.py:2:then"}  # m may come yet
     lab = Lab(tmp_path, sha="another")
+    assert lab.feedback.ignored == set()
     words = "its module m is not what it was when its types were analysed"
     assert words in lab.refusal(PinTarget("m.py:2:then"))
     assert lab.targets.lost("m.py:2:then")
     assert lab.targets.lost("no.py:1:then")
     assert not lab.targets.lost("late.py:1:then")
     assert not Lab(tmp_path).targets.lost("m.py:2:then")
+
+
+# --------------------------------------------------------------------- what is ignored
+
+
+def test_a_target_is_ignored_and_minded_again(lab: Lab) -> None:
+    assert lab.obey(IgnoreTarget("m.py:6:else")) == "m.py:6:else is ignored"
+    assert lab.distances.now == {"datetime.date": 2, "app.File": 3}
+    assert {lab.distances.pick() for _ in range(100)} == {"datetime.date", "app.File"}
+    kept = lab.kept()
+    assert kept["ignored"] == ["m.py:6:else"]
+    # It is left all the same, and on the frontier; and told of before others.
+    assert (kept["uncovered"], kept["frontier"]) == (6, 2)
+    assert [row["location"] for row in kept["left"][:2]] == ["m.py:6:else", "m.py:2:then"]
+    assert lab.obey(IgnoreTarget("m.py:6:else", False)) == "m.py:6:else is not ignored any more"
+    assert lab.distances.now["app.Image"] == 0
+    assert lab.kept()["ignored"] == []
+    assert lab.obey(IgnoreTarget("m.py:6:else", False)) == "m.py:6:else was not ignored"
+
+
+def test_without_the_frontier_what_is_further_off_is_aimed_at(lab: Lab) -> None:
+    for location in ("m.py:2:then", "m.py:6:else", "m.py:4:else"):
+        assert lab.obey(IgnoreTarget(location)) == f"{location} is ignored"
+    assert lab.distances.now == {"app.File": 1}  # of line 4, whose decision nobody has met
+    words = lab.obey(IgnoreTarget("m.py:4:then"))
+    assert words == "m.py:4:then is ignored; no type is left: none is aimed at"
+    assert (lab.distances.now, lab.distances.pick()) == ({}, None)
+
+
+def test_what_is_ignored_is_left_out_of_the_papers_distances(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, mode="global")
+    # File's distance is that in the target with the most types, while that counts.
+    assert lab.distances.now == {"datetime.date": 2, "app.File": 3, "app.Image": 0}
+    lab.obey(IgnoreTarget("m.py:2:then"))
+    assert lab.distances.now == {"app.File": 1, "app.Image": 0}
+
+
+def test_a_pin_ends_an_ignore_and_the_other_way_round(lab: Lab) -> None:
+    lab.obey(IgnoreTarget("m.py:2:then"))
+    words = lab.obey(PinTarget("m.py:2:then"))
+    assert words.startswith("m.py:2:then is pinned, and ignored no more: datetime.date 2, app")
+    assert (lab.kept()["pinned"], lab.kept()["ignored"]) == ("m.py:2:then", [])
+    lab.obey(IgnoreTarget("m.py:6:else"))  # what else is ignored has no say in a pin
+    assert lab.distances.now == {"datetime.date": 2, "app.File": 3}
+    words = lab.obey(IgnoreTarget("m.py:2:then"))
+    assert words == "m.py:2:then is pinned no more, and ignored"
+    assert lab.distances.now == {"app.File": 1}
+    assert lab.kept()["pinned"] == ""
+    assert lab.kept()["ignored"] == ["m.py:2:then", "m.py:6:else"]
+
+
+def test_an_ignore_ends_when_its_target_is_covered_anyhow(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.obey(IgnoreTarget("m.py:2:then"))
+    lab.obey(IgnoreTarget("m.py:6:else"))
+    lab.cover("2:then")
+    assert (lab.feedback.ignored, lab.told) == ({"m.py:6:else"}, [])
+    second = Lab(tmp_path)  # killed before that was written: what is run again tells
+    assert second.feedback.ignored == {"m.py:2:then", "m.py:6:else"}
+    second.cover("2:then")
+    second.figures.write()
+    assert second.kept()["ignored"] == ["m.py:6:else"]
 
 
 # ------------------------------------------------------------------------ what is kept
@@ -262,6 +344,8 @@ def test_all_of_it_outlives_a_restart(tmp_path: Path) -> None:
         WeighType("datetime.date", 3),
         WeighType("Far", 0),
         PinTarget("m.py:2:then"),
+        IgnoreTarget("m.py:6:else"),
+        IgnoreTarget("m.py:4:then"),
         SetTargeted(0.25),
     ]
     for command in commands:
@@ -270,6 +354,7 @@ def test_all_of_it_outlives_a_restart(tmp_path: Path) -> None:
     assert second.distances.standings["datetime.date"].weight == 3
     assert second.distances.standings["lib.Far"].weight == 0
     assert second.feedback.pinned == "m.py:2:then"
+    assert second.feedback.ignored == {"m.py:4:then", "m.py:6:else"}
     assert second.distances.now == {"datetime.date": 2, "app.File": 3}
     assert second.mutator.targeted == 0.25
     before = second.kept()
@@ -278,19 +363,44 @@ def test_all_of_it_outlives_a_restart(tmp_path: Path) -> None:
     assert second.kept() == before
 
 
+def test_what_another_version_or_hand_has_written_of_it(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.obey(PinTarget("m.py:2:then"))
+    kept = lab.kept()
+    lab.file.write_text(json.dumps({k: v for k, v in kept.items() if k != "ignored"}))
+    old = Lab(tmp_path)
+    assert (old.feedback.pinned, old.feedback.ignored) == ("m.py:2:then", set())
+    lab.file.write_text(json.dumps({**kept, "ignored": ["m.py:2:then", "m.py:6:else"]}))
+    assert Lab(tmp_path).feedback.ignored == {"m.py:6:else"}
+    lab.file.write_text(json.dumps({**kept, "ignored": 7}))
+    torn = Lab(tmp_path)
+    assert (torn.feedback.pinned, torn.feedback.ignored) == ("", set())
+
+
 @pytest.mark.parametrize(
-    "command", [WeighType("Far", 4), PinTarget("m.py:2:then"), PinTarget(""), SetTargeted(0.9)]
+    "command",
+    [
+        WeighType("Far", 4),
+        PinTarget("m.py:2:then"),
+        PinTarget("m.py:6:else"),
+        PinTarget(""),
+        IgnoreTarget("m.py:4:then"),
+        IgnoreTarget("m.py:6:else", False),
+        SetTargeted(0.9),
+    ],
 )
 def test_a_full_disk_is_a_refusal(lab: Lab, command: Command) -> None:
     """Whatever was done would be forgotten with the next kill: so it is not done."""
 
     lab.obey(PinTarget("m.py:4:then"))
+    lab.obey(IgnoreTarget("m.py:6:else"))
     lab.obey(WeighType("Image", 7))
     lab.full = True
     with pytest.raises(SteerError, match=r"would be forgotten: \.types \(No space left on device"):
         lab.obey(command)
     assert lab.distances.standings.get("lib.Far", Standing()).weight == 1
     assert (lab.mutator.targeted, lab.figures.steered) == (0.5, False)
+    assert (lab.feedback.pinned, lab.feedback.ignored) == ("m.py:4:then", {"m.py:6:else"})
     assert lab.distances.now == {"app.File": 1}
     assert lab.distances.standings["app.Image"].weight == 7
     lab.full = False
