@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.spoton.targets import CodeTarget
 
 __all__ = ["Distances", "Standing", "label_of", "unify"]
@@ -66,18 +67,21 @@ class Standing:
 class Distances:
     """A roulette over the types that matter now: p ~ weight / ((1 + distance) * factor).
 
+    A type that no choice of any input so far has been of is not drawn: it could only be missed.
+
     The paper scales a distance that is never 0; here 0 is the nearest, so what is scaled is one
     more: else a type at 0 that no generator makes would never lose a chance.
     """
 
-    def __init__(self, rng: random.Random) -> None:
-        self._random = rng.random
+    def __init__(self, rng: random.Random, kin: Kin | None = None) -> None:
+        """``kin`` knows which types inputs have had; without it, all types are drawn."""
+        self._random, self._kin = rng.random, kin
         self.standings: dict[str, Standing] = {}
         self.now: dict[str, int] = {}
         """The types of what is left to cover, and their distances."""
         self._names: list[str] = []
         self._sums: list[float] = []
-        self._stale = True
+        self._stale, self._age = True, 0
 
     def aim(self, targets: Iterable[CodeTarget]) -> None:
         """These are what is to be covered now."""
@@ -128,11 +132,14 @@ class Distances:
             self._stale = True
 
     def _chance(self, name: str) -> float:
+        if self._kin is not None and not self._kin.met(name):
+            return 0.0
         standing = self.standings[name]
         return standing.weight / ((1 + self.now[name]) * standing.factor)
 
     def _renew(self) -> None:
-        if self._stale:
-            self._stale = False
+        age = self._kin.age if self._kin is not None else 0
+        if self._stale or self._age != age:
+            self._stale, self._age = False, age
             self._names = list(self.now)
             self._sums = list(accumulate(self._chance(name) for name in self._names))

@@ -70,10 +70,9 @@ def build(context: Context) -> Parts:
     form.on_drawn = context.journal.rewrite
     settings = _Settings(spec.engine.options)
     base = zest.build(context)
-    feedback = TargetFeedback(
-        Targets(settings.document, _where(context)), Distances(rng), base.coverage, settings.mode
-    )
     kin = Kin(form.stacks, settings.aliases)
+    targets, distances = Targets(settings.document, _where(context)), Distances(rng, kin)
+    feedback = TargetFeedback(targets, distances, base.coverage, settings.mode)
     mutator = TypedMutator(
         rng,
         Choices(_annotating(context, form)),

@@ -8,7 +8,7 @@ calls an alias of it (``[engine] aliases``).
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from fuzztui.engines.spoton.source import TypeStacks
 
@@ -24,11 +24,25 @@ class Kin:
         self._holding: dict[str, set[int]] = {}
         self._looked_at: dict[str, int] = {}
         self._same: dict[tuple[str, str], bool] = {}
+        self._met: set[int] = set()
+        self.age = 0
+        """Changes when :meth:`met` may say something else."""
 
     def forget(self) -> None:
         """Modules were loaded: classes may be there that were not."""
         self._holding.clear()
         self._looked_at.clear()
+        self.age += 1
+
+    def meet(self, stacks: Set[int]) -> None:
+        """Choices of an input have these."""
+        if not stacks <= self._met:
+            self._met |= stacks
+            self.age += 1
+
+    def met(self, name: str) -> bool:
+        """Has a choice of any input so far been of that type?"""
+        return not self._met.isdisjoint(self.holding(name))
 
     def holding(self, name: str) -> set[int]:
         """The stacks that hold a type; do not change the set, it grows as stacks are met."""

@@ -95,6 +95,7 @@ class TypedMutator:
     def _typed(self, choices: Annotated, data: bytearray) -> str:
         """Change choices of one type; "" if no type that was drawn has any."""
         there = set(choices.stack)
+        self._kin.meet(there)
         for _ in range(_ATTEMPTS):
             name = self._distances.pick()
             if name is None:

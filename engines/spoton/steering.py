@@ -177,7 +177,7 @@ class Steers:
 
 
 def _any_left(distances: Distances) -> bool:
-    return any(distances.probability(name) for name in distances.now)
+    return any(distances.standings[name].weight for name in distances.now)
 
 
 def _near(name: str, known: Iterable[str]) -> str:

@@ -44,6 +44,8 @@ class CodeTarget:
     """May it be reached from the entry point, as far as the static phase can tell?"""
     types: Mapping[str, int]
     """Distance of each influencing type, in steps of the data flow; 0 is nearest."""
+    never: bool = False
+    """Is it proved that it is not taken? Then it is on no frontier."""
 
     def placed(self, base: int) -> CodeTarget:
         """The same where the module's cells begin at ``base``."""
@@ -82,6 +84,7 @@ def read_document(file: Path) -> Document:
                 within=_cells(t.get("within", ())),
                 reachable=bool(t.get("reachable", True)),
                 types={str(x["name"]): max(0, int(x["distance"])) for x in t["types"]},
+                never=bool(t.get("never", False)),
             )
             for t in data["targets"]
         )
@@ -115,6 +118,7 @@ class Targets:
         """The cells that are taken account of."""
         self._reached: set[int] = set()
         """The targets whose decision was met."""
+        self._never: set[int] = set()
         self.uncovered: set[int] = set()
         self.frontier: set[int] = set()
 
@@ -142,6 +146,8 @@ class Targets:
         for target in new:
             number = len(self.all)
             self.uncovered.add(number)
+            if target.never:
+                self._never.add(number)
             self.all.append(target)
             beside = arms[target.module, target.decision]
             alone = target.arm == _HANDLER or len(beside) == len(target.cells)
@@ -163,7 +169,7 @@ class Targets:
             self.uncovered.difference_update(self._taken.get(cell, ()))
             self._reached.update(self._met.get(cell, ()))
         self._seen |= seen
-        self.frontier = self._reached & self.uncovered
+        self.frontier = (self._reached & self.uncovered) - self._never
         return len(self.uncovered) != left or self.frontier != before
 
     def met(self, observed: int) -> list[int]:

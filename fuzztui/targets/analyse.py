@@ -20,6 +20,7 @@ from fuzztui.targets.reach import reached
 from fuzztui.targets.strategies import given_types, made_type
 from fuzztui.targets.types import Module, Types, find_types, is_telling
 from fuzztui.targets.unify import unify
+from fuzztui.targets.untyped import untyped
 
 __all__ = ["FURTHEST", "MOST_TYPES", "analyse"]
 
@@ -46,7 +47,10 @@ def analyse(
         )
         for name, tree in trees.items()
     }
-    modules = [Module(n, application.source(n).file, o.text) for n, o in overlays.items()]
+    modules = [
+        Module(n, application.source(n).file, o.text, _doubtful(trees[n]))
+        for n, o in overlays.items()
+    ]
     progress(f"asking mypy for the types in {len(modules):,} modules")
     types = find_types(
         modules,
@@ -54,6 +58,7 @@ def analyse(
         python=python,
         version=application.interpreter.version,
         cache=cache,
+        guessed=bool(application.observed),
         progress=progress,
     )
     _put_back(types, trees, overlays)
@@ -71,8 +76,10 @@ def analyse(
     given |= _unread(trees, types)
     entry = application.entry.full
     flow = Flow(trees, types, control=control, given=given, entry=entry)
+    _hold(flow)
     reachable = reached(flow.of_node.values(), trees, entry)
     notes = [*application.notes, *types.notes, *flow.notes, *_unannotated(application, known)]
+    notes += untyped(application, types)
     targets = _Targets(application, flow, reachable, progress)
     return Document(
         application=application.packages,
@@ -111,6 +118,17 @@ def _known(application: Application) -> dict[str, dict[str, dict[str, str]]]:
         functions = known.setdefault(entry.module, {})
         functions[entry.function] = made | functions.get(entry.function, {})
     return known
+
+
+def _doubtful(tree: ast.Module) -> frozenset[str]:
+    """Names of parameters without annotation, and of variables that inner functions change."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation is None:
+            names.add(node.arg)
+        elif isinstance(node, ast.Nonlocal):
+            names.update(node.names)
+    return frozenset(names)
 
 
 def _module_of(full: str, application: Application) -> str:
@@ -190,6 +208,20 @@ def _put_back(
                 table[name] = overlay.back(table.get(name, {}))
 
 
+_WORLD: Final = f"{generators.World.__module__}.World"
+_HELD: Final = tuple(f"{_WORLD.removesuffix('World')}{name}" for name in ("Item", "S3Object"))
+
+
+def _hold(flow: Flow) -> None:
+    """What a world holds is a step behind it: a function reads that out of a store, where no value
+    of the program's leads to it.
+    """
+    held = flow.graph.add(_HELD)
+    for node, names in enumerate(flow.graph.types):
+        if _WORLD in names:
+            flow.graph.link(node, held)
+
+
 # ---------------------------------------------------------------------- targets
 
 
@@ -210,6 +242,7 @@ class _Targets:
         self._reachable = reachable
         found: list[Target] = []
         self._reasons: Counter[str] = Counter()
+        self._never = 0
         number = 0
         for source in sorted(application.sources.values(), key=lambda s: s.shown):
             if source.name not in application.trees:
@@ -222,6 +255,11 @@ class _Targets:
             found += self._of_module(source.name, source.shown, branches, number)
             number += len(branches)
         self.all = tuple(found)
+        if self._never:
+            self.notes.append(
+                f"{self._never:,} of {len(found):,} targets are never taken, as mypy proves by"
+                " annotations: they are not aimed at"
+            )
         if self._reasons:
             reasons = ", ".join(f"{n:,} {words}" for words, n in self._reasons.most_common())
             self.notes.append(
@@ -240,7 +278,12 @@ class _Targets:
             if not types:
                 self._reasons[_reason(condition)] += len(decision.arms)
             function = condition.function
+            kind, (row, at, *_) = decision.key
             for arm in decision.arms:
+                # The last of several cases is one by itself; else the branch's place tells.
+                place = (arm.line, arm.column) if arm.kind == "case" else (row, at)
+                never = (kind, *place, arm.kind) in self._flow.types.never.get(name, ())
+                self._never += never
                 column = f":{arm.column}" if places[arm.line, arm.kind] > 1 else ""
                 rows.append(
                     Target(
@@ -253,8 +296,10 @@ class _Targets:
                         decision=n,
                         cells=tuple(arm.cells),
                         within=tuple(arm.within),
-                        reachable=function is None or function.node in self._reachable,
+                        reachable=not never
+                        and (function is None or function.node in self._reachable),
                         types=types,
+                        never=never,
                     )
                 )
         yield from sorted(rows, key=lambda t: (t.line, t.column))

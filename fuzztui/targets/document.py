@@ -55,6 +55,8 @@ class Target:
     """May the entry point reach it?"""
     types: tuple[Influence, ...]
     """The nearest first."""
+    never: bool = False
+    """Does mypy prove that it is never taken? It is not reachable then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,7 @@ def _target_to_json(t: Target) -> dict[str, Any]:
         "within": list(t.within),
         "reachable": t.reachable,
         "types": _influences_to_json(t.types),
+        **({"never": True} if t.never else {}),
     }
 
 
@@ -202,4 +205,5 @@ def _target_from_json(data: Any) -> Target:
         within=tuple(map(int, data.get("within", ()))),
         reachable=bool(data.get("reachable", True)),
         types=tuple(map(_influence, data["types"])),
+        never=bool(data.get("never", False)),
     )

@@ -7,19 +7,22 @@ compiled: no visitor of ours can walk them, so their attributes are.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MemberDescriptorType
-from typing import Any
+from typing import Any, Final
 
-from mypy import build, errors, nodes
+from mypy import build, errorcodes, errors, nodes
 from mypy import types as mypy_types
 from mypy.modulefinder import BuildSource
 from mypy.options import Options
 
+import fuzztui
+from fuzztui.targets.never import Never, never_taken
 from fuzztui.targets.places import Span
 
 __all__ = ["Module", "Types", "find_types", "is_telling"]
@@ -57,6 +60,8 @@ class Module:
     name: str
     file: Path
     text: str
+    doubtful: frozenset[str] = frozenset()
+    """Names of variables whose types are no annotations of the program's, or change unseen."""
 
 
 @dataclass(slots=True)
@@ -73,6 +78,8 @@ class Types:
     """Referents that are classes."""
     ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Full names of the classes that a class of these modules is derived from, itself first."""
+    never: dict[str, frozenset[Never]] = field(default_factory=dict)
+    """Arms that mypy proves never to be taken."""
     read: frozenset[str] = frozenset()
     """Names of all modules that mypy has read: of others it knows nothing."""
     notes: list[str] = field(default_factory=list)
@@ -86,24 +93,35 @@ def find_types(
     python: str,
     version: tuple[int, int],
     cache: str,
+    guessed: bool = False,
     progress: Callable[[str], None] = lambda words: None,
 ) -> Types:
     """Check the modules with mypy, as of ``python`` (an interpreter) and ``version``.
 
     A module that mypy cannot read is left out, with a note. ``path``: where modules are looked
     for before that interpreter's own packages; mypy wants none of its own directories there.
+    ``guessed``: are there annotations in the texts that were only observed?
     """
     found = Types()
     left = list(modules)
     options = _options(path, python, version, cache)
+    ours = _ours() if any("fuzztui" in m.text for m in modules) else []
+    messages: list[str] = []
     for _ in range(_MOST_LEFT_OUT):
-        sources = [BuildSource(str(m.file), m.name, m.text) for m in left]
+        sources = [BuildSource(str(m.file), m.name, m.text + _CONTROL) for m in left]
+        sources += ours
+        messages.clear()
         try:
-            result = build.build(sources, options, flush_errors=lambda *_: None)
+            result = build.build(
+                sources, options, flush_errors=lambda _, new, __: messages.extend(new)
+            )
             break
         except errors.CompileError as e:
             words = e.messages[-1] if e.messages else "for no reason that it tells"
             culprit = e.module_with_blocker or _culprit(words, left)
+            if culprit in {source.module for source in ours}:  # of a Python too old for it
+                ours = []
+                continue
             found.notes.append(f"mypy cannot read {culprit or 'the application'}: {words}")
             remaining = [m for m in left if m.name != culprit]
             if len(remaining) == len(left):
@@ -116,11 +134,61 @@ def find_types(
         return found
     progress(f"mypy has checked {len(result.files):,} modules")
     found.read = frozenset(result.files)
+    names = frozenset(m.name for m in left)
+    inexhaustive = _inexhaustive(messages)
     for module in left:
         tree = result.files.get(module.name)
-        if tree is not None:
-            _read(tree, result.types, frozenset(m.name for m in left), found)
+        if tree is None:
+            continue
+        every = list(_walk(tree))
+        _read(tree, every, result.types, names, found)
+        lines = inexhaustive.get(str(module.file), set())
+        if module.text.count("\n") + _CONTROL_AT in lines:
+            arms = never_taken(
+                every,
+                result.types,
+                inexhaustive=lines | tree.ignored_lines.keys(),
+                doubtful=module.doubtful,
+                guessed=guessed,
+            )
+            found.never[module.name] = frozenset(arms)
     return found
+
+
+_CONTROL: Final = """
+def _fuzztui_control(_: object) -> None:
+    match _:
+        case 1:
+            pass
+"""
+"""Below a module's text: mypy must complain of it, else its silence proves nothing (there are
+comments that silence it).
+"""
+_CONTROL_AT: Final = 3
+_INEXHAUSTIVE: Final = re.compile(r"(.*):(\d+): error: .*\[exhaustive-match\]")
+
+
+def _inexhaustive(messages: Sequence[str]) -> dict[str, set[int]]:
+    """Lines with a ``match`` that may come to its end without a case, by file."""
+    found: dict[str, set[int]] = {}
+    for message in messages:
+        if parts := _INEXHAUSTIVE.fullmatch(message):
+            found.setdefault(parts[1], set()).add(int(parts[2]))
+    return found
+
+
+def _ours() -> list[BuildSource]:
+    """What harnesses import of ours: mypy does not find it where it is installed to be edited."""
+    package = Path(fuzztui.__file__).parent
+    made = package / "engines" / "generators"
+    files = [package / "generators.py", package / "aws.py", *sorted(made.glob("*.py"))]
+    return [
+        BuildSource(
+            str(file), ".".join(["fuzztui", *file.relative_to(package).with_suffix("").parts])
+            .removesuffix(".__init__")
+        )
+        for file in [*files, package / "engines" / "fixtures" / "aws.py"]
+    ]  # fmt: skip
 
 
 def _culprit(words: str, modules: Sequence[Module]) -> str:
@@ -144,6 +212,10 @@ def _options(path: Sequence[str], python: str, version: tuple[int, int], cache: 
     options.platform = sys.platform
     options.cache_dir = cache
     options.show_traceback = False
+    # How it is told which `match` has no case for something.
+    options.enabled_error_codes = {errorcodes.EXHAUSTIVE_MATCH}
+    options.show_absolute_path = True
+    options.many_errors_threshold = -1
     # The one that mypy 2 has reads files itself, whatever text it is given.
     options.native_parser = False
     return options
@@ -154,15 +226,19 @@ def _options(path: Sequence[str], python: str, version: tuple[int, int], cache: 
 
 def _read(
     tree: nodes.MypyFile,
+    every: Sequence[nodes.Node],
     types: Mapping[nodes.Expression, Any],
     modules: frozenset[str],
     into: Types,
 ) -> None:
-    """Note all that is asked of one module later; ``modules``: names of all that are analysed."""
+    """Note all that is asked of one module later, of ``every`` node in it.
+
+    ``modules``: names of all that are analysed.
+    """
     names: dict[Span, dict[str, None]] = {}
     referents: dict[Span, dict[str, None]] = {}
     instances: dict[Span, dict[str, None]] = {}
-    for node in _walk(tree):
+    for node in every:
         if isinstance(node, nodes.ClassDef):
             info = node.info
             if not isinstance(info, nodes.FakeInfo):  # it is for another version of Python

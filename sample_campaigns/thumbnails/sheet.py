@@ -41,7 +41,6 @@ def regroup(paths: Sequence[Path]) -> Image.Image:
 def small(path: Path) -> Image.Image:
     """The photograph, no wider or higher than ``SIDE``."""
     with Image.open(path) as image:
-        if image.mode != "RGB":
-            image = image.convert("RGB")
-        image.thumbnail((SIDE, SIDE))
-        return image.copy()
+        thumbnail = image.convert("RGB")
+    thumbnail.thumbnail((SIDE, SIDE))
+    return thumbnail

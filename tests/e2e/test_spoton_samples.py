@@ -66,6 +66,7 @@ def test_the_year_is_found(lab: Lab) -> None:
     told = json.loads((main / ".types").read_text())
     left = {row["location"] for row in told["left"]}
     assert year not in left
+    assert not left, "all that there is can be covered"
     assert told["types"]["datetime.datetime"]["matches"] > 0
     assert not list((lab.root / "folders").iterdir()), "a trial leaves nothing"
 

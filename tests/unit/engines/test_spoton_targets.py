@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import random
 from collections import Counter
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spoton_lab import Bench, File, document, gen_file, write_document
+from spoton_lab import Bench, File, document, gen_day, gen_file, write_document
 
 import fuzztui.generators  # noqa: F401 - what is named in the tests must be there
 from fuzztui.engines.core.candidate import Candidate
@@ -20,8 +21,10 @@ from fuzztui.engines.core.executor import Execution, Outcome
 from fuzztui.engines.core.feedback import CoverageFeedback
 from fuzztui.engines.core.loading import form_of
 from fuzztui.engines.core.magic import Magic
+from fuzztui.engines.core.source import Source
 from fuzztui.engines.core.spec import EngineSpec
 from fuzztui.engines.core.target import Target
+from fuzztui.engines.generators import generator
 from fuzztui.engines.spoton.distances import MOST, Distances, label_of, unify
 from fuzztui.engines.spoton.feedback import TargetFeedback
 from fuzztui.engines.spoton.figures import Figures
@@ -277,6 +280,28 @@ def test_types_of_the_frontier_are_aimed_at(tmp_path: Path) -> None:
     assert made.distances.now == {"File": 1}
 
 
+@pytest.mark.parametrize("mode", ["frontier", "global"])
+def test_what_is_never_taken_is_not_aimed_at(tmp_path: Path, mode: Any) -> None:
+    """Nothing breaks where it is taken, nevertheless."""
+    data = document("m", SOURCE, TYPES)
+    for one in data["targets"]:
+        if one["location"] == "m.py:2:then":
+            one |= {"never": True, "reachable": False}
+    read = read_document(write_document(tmp_path / "targets.json", data))
+    made = Targets(read, lambda name: (read.modules[name], 10))
+    coverage = CoverageMap()
+    coverage.grow(64)
+    told = TargetFeedback(made, distances(), CoverageFeedback(coverage), mode)
+    told.renew()
+    other, never = cell_of(made, "m.py:2:else"), cell_of(made, "m.py:2:then")
+    told.learn(Execution(Outcome.SUCCESS, b"", cells(other)), entry())
+    assert "m.py:2:then" not in {t.location for t in told.wanted()}
+    assert made.find("m.py:2:then") in made.uncovered - made.frontier
+    told.learn(Execution(Outcome.SUCCESS, b"", cells(other, never)), entry())
+    assert made.find("m.py:2:then") not in made.uncovered
+    assert told.distances.now
+
+
 def test_types_of_all_that_is_left_are_in_the_papers_mode(tmp_path: Path) -> None:
     made = feedback(tmp_path, "global")
     seen = cells(*(cell_of(made.targets, f"m.py:{w}") for w in ("2:else", "6:then", "6:else")))
@@ -437,6 +462,42 @@ def test_a_child_differs_in_the_type_that_was_aimed_at() -> None:
     mutator.targeted = 0.0
     assert mutator.mutate(one).op.startswith("havoc,rep:")
     assert isinstance(bench.child(*expected[-1])[1], File)
+
+
+def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
+    """Nor does it cost an attempt; from the first input on that has it, it is."""
+
+    @generator
+    def gen_hour(r: Source) -> datetime.time:
+        return datetime.time(r.below(24))
+
+    def gen_rare(r: Source) -> object:
+        return gen_hour(r) if r.boolean() else gen_day(r)
+
+    bench = Bench(gen_rare)
+    bench.form.stacks.push(0, "app.Mark")  # made of no choice at all
+    kin = Kin(bench.form.stacks, {"lib.Hour": ["datetime.time"]})
+    made = Distances(random.Random(2), kin)
+    made.aim([target({"lib.Never": 0, "app.Mark": 0, "lib.Hour": 0, "datetime.date": 3})])
+    mutator = TypedMutator(
+        random.Random(3), Choices(lambda entry: bench.form.annotate(entry.data)),
+        lambda child, parent: None, made, kin, targeted=1.0,
+    )  # fmt: skip
+    bench.form.build(b"\0")
+    day = Entry(0, "", bench.form.used(b"\0"), 0)
+    bench.form.build(b"\1")
+    hour = Entry(1, "", bench.form.used(b"\1"), 0)
+    assert not any(map(made.probability, made.now))
+    for _ in range(40):
+        assert mutator.mutate(day).op.startswith("typed:datetime.date,")
+    assert made.standings["datetime.date"].picks == 40
+    assert made.probability("datetime.date") == 1
+    aimed = Counter(mutator.mutate(hour).op.partition(",")[0] for _ in range(40))
+    assert set(aimed) == {"typed:lib.Hour"}
+    assert made.standings["lib.Hour"].matches == 40
+    assert 0 < made.probability("datetime.date") < made.probability("lib.Hour")
+    assert made.standings["lib.Never"].picks == made.standings["app.Mark"].picks == 0
+    assert made.probability("lib.Never") == 0
 
 
 def test_an_entry_whose_choices_are_not_known_is_mutated_as_zest_does() -> None:

@@ -160,6 +160,7 @@ def test_what_ready_generators_make_has_one_name(lab, where):
     assert names == {
         "fuzztui.engines.generators.aws.Item",
         "fuzztui.engines.generators.aws.World",
+        "fuzztui.engines.generators.aws.S3Object",  # which a world holds
     }
 
 
