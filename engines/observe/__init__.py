@@ -1,1 +1,1 @@
-"""Which types un-annotated parameters have when a target runs (docs/spoton.md, "Annotations")."""
+"""Which types un-annotated parameters have when a target runs (docs/targets.md, "Annotations")."""

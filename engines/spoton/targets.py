@@ -1,6 +1,6 @@
 """Code targets: which arms of branches are left, and which types decide about them.
 
-``targets.json`` is made by the static phase (``fuzztui/targets``; docs/spoton.md tells what is in
+``targets.json`` is made by the static phase (``fuzztui/targets``; docs/targets.md tells what is in
 it). What lies on the *frontier*, its decision taken but this arm never, is what an input can
 be expected to cover next.
 """

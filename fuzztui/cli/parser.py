@@ -302,7 +302,7 @@ def _targets(parser: argparse.ArgumentParser) -> Run:
         "--observed",
         metavar="FILE",
         type=Path,
-        help="types that parameters were seen to have, by function, as JSON (docs/spoton.md)",
+        help="types that parameters were seen to have, by function, as JSON (docs/targets.md)",
     )
     parser.add_argument(
         "--no-run",

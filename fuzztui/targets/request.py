@@ -26,7 +26,7 @@ class Request:
     exclude: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     observed: str = ""
-    """A file of types that parameters were seen to have (docs/spoton.md)."""
+    """A file of types that parameters were seen to have (docs/targets.md)."""
     run: Mapping[str, Any] = field(default_factory=dict)
     """``engine`` and ``target`` of a ``spec.json`` to observe types by; {}: nothing is run."""
     control: bool = True
