@@ -20,6 +20,7 @@ from fuzztui.targets.reach import reached
 from fuzztui.targets.strategies import given_types, made_type
 from fuzztui.targets.types import Module, Types, find_types, is_telling
 from fuzztui.targets.unify import unify
+from fuzztui.wire.text import several
 
 __all__ = ["FURTHEST", "MOST_TYPES", "analyse"]
 
@@ -47,7 +48,7 @@ def analyse(
         for name, tree in trees.items()
     }
     modules = [Module(n, application.source(n).file, o.text) for n, o in overlays.items()]
-    progress(f"asking mypy for the types in {len(modules):,} modules")
+    progress(f"asking mypy for the types in {several(len(modules), 'module')}")
     types = find_types(
         modules,
         path=application.interpreter.more,
@@ -224,10 +225,9 @@ class _Targets:
         self.all = tuple(found)
         if self._reasons:
             reasons = ", ".join(f"{n:,} {words}" for words, n in self._reasons.most_common())
-            self.notes.append(
-                f"{self._reasons.total():,} of {len(found):,} targets have no influencing type:"
-                f" {reasons}"
-            )
+            without, of = self._reasons.total(), several(len(found), "target")
+            have = "has" if without == 1 else "have"
+            self.notes.append(f"{without:,} of {of} {have} no influencing type: {reasons}")
 
     def _of_module(
         self, name: str, shown: str, branches: list[Decision], number: int

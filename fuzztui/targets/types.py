@@ -21,6 +21,7 @@ from mypy.modulefinder import BuildSource
 from mypy.options import Options
 
 from fuzztui.targets.places import Span
+from fuzztui.wire.text import several
 
 __all__ = ["Module", "Types", "find_types", "is_telling"]
 
@@ -114,7 +115,7 @@ def find_types(
             return found
     else:
         return found
-    progress(f"mypy has checked {len(result.files):,} modules")
+    progress(f"mypy has checked {several(len(result.files), 'module')}")
     found.read = frozenset(result.files)
     for module in left:
         tree = result.files.get(module.name)
