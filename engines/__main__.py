@@ -26,6 +26,7 @@ def main() -> int:
     parser.add_argument("--observe", type=Path, metavar="FILE", help="watch types as it asks")
     parser.add_argument("--locate", nargs="+", metavar="MODULE", help="print where they lie")
     parser.add_argument("--code", type=Path, metavar="FILE", help="print a digest of its code")
+    parser.add_argument("--ready", type=float, metavar="S", help="would it start? in S seconds")
     parser.add_argument("--worker", type=int, metavar="PARENT", help=argparse.SUPPRESS)
     args = parser.parse_args()
     try:
@@ -65,6 +66,10 @@ def main() -> int:
             from fuzztui.engines.origin import code_of
 
             return code_of(args.code)
+        if args.ready is not None:
+            from fuzztui.engines.ready import ready
+
+            return ready(spec, args.ready)
         from fuzztui.engines.nanny import Nanny
 
         return Nanny(spec, file).run()

@@ -36,13 +36,13 @@ from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.stats import Reporter
 from fuzztui.engines.core.steering import CAPABILITIES
 from fuzztui.engines.core.store import Store, candidate_tail
+from fuzztui.engines.core.target import LOAD_LIMIT_S
 from fuzztui.engines.worker import KINDS, TRACE
 from fuzztui.wire.events import InstanceHello
 
 __all__ = ["Nanny"]
 
 _POLL_S: Final = 0.05
-_LOAD_LIMIT_S: Final = 120.0
 _STOP_GRACE_S: Final = 3.0
 _DEATHS_ALLOWED: Final = 3
 _KILLS_ALLOWED: Final = 10
@@ -292,7 +292,7 @@ class Nanny:
             allowed = 1 if self._hung else 2
         if self._deaths >= allowed and not words[j.STOP]:
             if self._hung:
-                how = f"did not end within {_LOAD_LIMIT_S:g} s"
+                how = f"did not end within {LOAD_LIMIT_S:g} s"
             where = f'target.function = "{self._spec.target.function}": importing it'
             raise Refusal(
                 f"{where} {how}"
@@ -407,7 +407,7 @@ class _Watch:
             self._seen_s = 0.0
             return False
         self._seen_s += min(step_s, 4 * _POLL_S)
-        limit = _LOAD_LIMIT_S if phase == j.LOADING else self._limit_s
+        limit = LOAD_LIMIT_S if phase == j.LOADING else self._limit_s
         if self._seen_s <= limit:
             return False
         if self._stopped():

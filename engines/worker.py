@@ -55,8 +55,8 @@ KINDS: Final = {
     "spoton": "fuzztui.engines.spoton.engine",
 }
 """The module of each engine: its ``build(Context)`` gives the parts; ``prepare(Spec,
-Application)``, where there is one, is called before the target is loaded, and ``FORM`` is the
-form of a generator's inputs."""
+Application)``, where there is one, is called before the target is loaded; ``FORM`` is the
+form of a generator's inputs; ``fit(InputForm)`` refuses forms that it can do nothing with."""
 
 TRACE: Final = ".trace"
 """Where the interpreter writes the Python stack when it dies of a signal, or of SIGUSR1."""

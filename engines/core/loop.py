@@ -56,6 +56,7 @@ from fuzztui.engines.core.store import QUEUE, Store, candidate_tail, entry_ids
 from fuzztui.engines.core.triage import FLAKY, Triage
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed
+from fuzztui.wire.text import several
 
 __all__ = ["Loop", "Parts"]
 
@@ -471,9 +472,12 @@ class Loop:
             if words[j.STOP] == j.STOP_NOW:
                 break
         if changed:
-            self.log.say("warning", f"{changed} queue entries fail now; they did not when saved")
+            entries = several(changed, "queue entry", "queue entries")
+            self.log.say("warning", f"{entries} failed now, but not when saved")
         if names and time.monotonic() - began > _SLOW_REBUILD_S:
-            self.log.say("info", f"{len(names)} queue entries were run again; going on")
+            self.log.say(
+                "info", f"{several(len(names), 'queue entry', 'queue entries')} run again; going on"
+            )
         words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import pkgutil
 import sys
 import traceback
 from collections.abc import Callable
@@ -13,8 +14,12 @@ from typing import Any
 
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.spec import TargetSpec
+from fuzztui.wire.near import meant, near
 
 __all__ = ["import_module", "is_file", "look_up", "resolve", "split_reference"]
+
+_SHOWN = 12
+"""Functions of a module that are told of where one is not there."""
 
 
 def split_reference(reference: str, default: str) -> tuple[str, str]:
@@ -35,9 +40,10 @@ def resolve(
     found, module = look_up(key, reference, default, spec, modules)
     if not callable(found):
         what = "no" if found is None else "an attribute, but no"
+        name = split_reference(reference, default)[1]
         raise Refusal(
             f'{key} = "{reference}": module {module.__name__} has {what} function'
-            f" {split_reference(reference, default)[1]!r}; {_functions(module)}"
+            f" {name!r}{_instead(module, name)}"
         )
     return found  # type: ignore[no-any-return]
 
@@ -59,13 +65,22 @@ def look_up(
     return found, module
 
 
-def _functions(module: ModuleType) -> str:
-    own = [
+def _instead(module: ModuleType, name: str) -> str:
+    """What may have been meant by the name, and what there is."""
+    own = sorted(_functions(module))
+    classes = [value for value in vars(module).values() if isinstance(value, type)]
+    methods = [f"{cls.__name__}.{method}" for cls in classes for method in _functions(cls)]
+    there = f"it has: {', '.join(own[:_SHOWN])}" if own else "it has none"
+    guess = meant(near(name, [*own, *methods]))
+    return f"{guess} ({there})" if guess else f"; {there}"
+
+
+def _functions(owner: object) -> list[str]:
+    return [
         name
-        for name, value in vars(module).items()
+        for name, value in vars(owner).items()
         if callable(value) and not name.startswith("_") and not isinstance(value, type)
     ]
-    return f"it has: {', '.join(sorted(own)[:12])}" if own else "it has none"
 
 
 def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
@@ -75,6 +90,8 @@ def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
     except Refusal:
         raise
     except ModuleNotFoundError as e:
+        if (inner := _beside(e.name or "")) is not None:
+            raise Refusal(f"{where}: {e}; {inner}") from None
         # What to do comes first: screens cut the end.
         searched = f" (now {list(spec.path)})" if spec.path else ""
         raise Refusal(
@@ -85,8 +102,22 @@ def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
         detail = traceback.format_exc()
         at = traceback.extract_tb(e.__traceback__)
         place = f" at {at[-1].filename}:{at[-1].lineno}" if at else ""
+        if isinstance(e, SyntaxError):
+            place = f" at {e.filename}:{e.lineno}"
         words = " ".join(f"{type(e).__name__}: {e}".split())
         raise Refusal(f"{where}: importing it raised {words:.300}{place}", detail) from None
+
+
+def _beside(name: str) -> str | None:
+    """Of a module that is missing in a package that is there: what that has; None for others."""
+    package, _, last = name.rpartition(".")
+    where = getattr(sys.modules.get(package), "__path__", None)
+    if not package or where is None:
+        return None
+    there = sorted(module.name for module in pkgutil.iter_modules(where))
+    has = f"package {package} has: {', '.join(there[:_SHOWN]) or 'no modules'}"
+    guess = meant(f"{package}.{one}" for one in near(last, there))
+    return f"{guess.removeprefix('; ')} ({has})" if guess else has
 
 
 def _import_file(where: str, file: Path) -> ModuleType:

@@ -141,9 +141,16 @@ def list_seeds(paths: Iterable[str], limit: int, say: Callable[[str, str], None]
             cut += status.st_size > limit
             files.append(_File(file, status.st_size))
     if odd:
-        say("warning", f"{len(odd)} seeds are no regular files and left out: {', '.join(odd[:3])}")
+        words = "1 seed is no regular file"
+        if len(odd) > 1:
+            words = f"{len(odd)} seeds are no regular files"
+        say("warning", f"{words} and left out: {', '.join(odd[:3])}")
     if cut:
-        say("warning", f"{cut} seeds are larger than engine.max_size and cut to {limit} bytes")
+        words = f"{cut} seeds are" if cut > 1 else "1 seed is"
+        say(
+            "warning",
+            f"{words} larger than engine.max_size and cut to {limit} byte{'s' * (limit != 1)}",
+        )
     return files
 
 

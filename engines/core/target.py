@@ -29,9 +29,19 @@ from fuzztui.engines.core.spec import TargetSpec
 from fuzztui.engines.strategies import generator_of, test_of
 from fuzztui.harness import COMPARED_WITH, check_compare
 
-__all__ = ["DEFAULT_FUNCTION", "Target", "application_packages", "load_target", "search_path"]
+__all__ = [
+    "DEFAULT_FUNCTION",
+    "LOAD_LIMIT_S",
+    "Target",
+    "application_packages",
+    "load_target",
+    "search_path",
+]
 
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
+
+LOAD_LIMIT_S = 120.0
+"""So long importing the target may take."""
 
 DEFAULT_FUNCTION = "target"
 """The function of ``function = "harness.py"``."""

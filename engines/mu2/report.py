@@ -11,6 +11,7 @@ from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.table import INVALID
 from fuzztui.wire.events import MutationStats
+from fuzztui.wire.text import several
 
 __all__ = ["MutationReport"]
 
@@ -80,10 +81,8 @@ class MutationReport:
         rows = self._table.rows
         valid = sum(row.base != INVALID for row in rows)
         score = 100 * self._table.dead / max(1, valid)
-        self._log.say(
-            "info",
-            f"exact pass: this corpus kills {self._table.dead} of {valid} mutants, {score:.1f}%",
-        )
+        killed = f"{self._table.dead} of {several(valid, 'mutant')}"
+        self._log.say("info", f"exact pass: this corpus kills {killed}, {score:.1f}%")
 
     def _stats(self) -> MutationStats:
         total = time.perf_counter_ns() - self._began

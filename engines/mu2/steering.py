@@ -14,6 +14,7 @@ from fuzztui.wire.commands import (
     RequeueMutants,
     SkipMutants,
 )
+from fuzztui.wire.text import several
 
 __all__ = ["MutantSteering"]
 
@@ -28,7 +29,7 @@ class MutantSteering:
         """Do it; returns what was done. Raises :class:`SteerError`."""
         if isinstance(command, ExactPass):
             self._backlog.begin_exact()
-            return f"exact pass: {len(self._backlog)} inputs to analyse"
+            return f"exact pass: {several(len(self._backlog), 'input')} to analyse"
         rows = self._table.select(getattr(command, "select", ""))
         match command:
             case SkipMutants():

@@ -34,6 +34,7 @@ from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.observe.kinds import UNNAMED, Kinds, alternatives, merge
 from fuzztui.engines.observe.watch import Seen, Watch
 from fuzztui.engines.worker import die_with, limit_resources
+from fuzztui.wire.text import several
 
 __all__ = ["observe"]
 
@@ -126,7 +127,8 @@ class _Runner:
                     break
                 if time.monotonic() >= told + _EVERY_S:
                     told = time.monotonic()
-                    progress(f"observing types: {self.done} of {len(self.inputs)} inputs")
+                    of = several(len(self.inputs), "input")
+                    progress(f"observing types: {self.done} of {of}")
 
     def _goes_on(self, until: float) -> bool:
         left = self.done < len(self.inputs) and self.lost < _MOST_LOST

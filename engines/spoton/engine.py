@@ -19,6 +19,7 @@ from fuzztui.engines.core.candidate import Candidate
 from fuzztui.engines.core.context import Context
 from fuzztui.engines.core.corpus import Corpus, Entry, Steerable, ZestScheduler
 from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.inputs import InputForm
 from fuzztui.engines.core.loop import Parts
 from fuzztui.engines.core.rescue import Unsafe
 from fuzztui.engines.core.stages import Fresh, Mutate, Stage
@@ -33,7 +34,7 @@ from fuzztui.engines.spoton.steering import Steers
 from fuzztui.engines.spoton.targets import Document, Targets, read_document
 from fuzztui.engines.zest import engine as zest
 
-__all__ = ["FORM", "build"]
+__all__ = ["FORM", "build", "fit"]
 
 FORM: Final = TypedInput
 """The form of its inputs (``engines/worker.py``)."""
@@ -58,15 +59,20 @@ class Sometimes:
         return self._stage.propose()
 
 
-def build(context: Context) -> Parts:
-    """The parts of a spoton engine."""
-    spec, rng, form = context.spec, context.rng, context.executor.form
+def fit(form: InputForm) -> TypedInput:
+    """The form. Raises :class:`Refusal` for inputs that no generator makes."""
     if not isinstance(form, TypedInput):
         raise Refusal(
             'target.generator is missing: engine.kind = "spoton" mutates the choices of a'
             " generator; name one, let target.function be a Hypothesis test, or use"
             ' engine.kind = "zest"'
         )
+    return form
+
+
+def build(context: Context) -> Parts:
+    """The parts of a spoton engine."""
+    spec, rng, form = context.spec, context.rng, fit(context.executor.form)
     form.on_drawn = context.journal.rewrite
     settings = _Settings(spec.engine.options)
     base = zest.build(context)

@@ -17,6 +17,7 @@ from fuzztui.engines.core.context import Context
 from fuzztui.engines.core.corpus import Corpus, Entry, SteerError
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Execution
+from fuzztui.engines.core.inputs import InputForm
 from fuzztui.engines.core.loop import Parts
 from fuzztui.engines.core.mutate import Havoc
 from fuzztui.engines.core.stages import Mutate, Seeds, Stage
@@ -32,8 +33,9 @@ from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.mixture import Mixture
+from fuzztui.wire.text import several
 
-__all__ = ["build"]
+__all__ = ["build", "fit"]
 
 COMBY: Final = ".comby-found"
 
@@ -81,7 +83,8 @@ class Matchless:
             return
         for template, matched in self._matches.items():
             if not matched:
-                words = f"matches nothing in the {len(self._corpus)} entries to begin with"
+                entries = several(len(self._corpus), "entry", "entries")
+                words = f"matches nothing in the {entries} to begin with"
                 self._say("warning", f"text.templates: {template!r} {words}")
         self._say = None
 
@@ -104,14 +107,19 @@ class Steers:
         return f"{command.mixture}{', adaptive' if command.adaptive else ''}"
 
 
+def fit(form: InputForm) -> None:
+    """Raises :class:`Refusal` for inputs that are no text."""
+    if form.choices:
+        raise Refusal(
+            "target.function: a Hypothesis test makes its inputs from choices, which are no text:"
+            ' name a function that takes text, or use engine.kind = "zest"'
+        )
+
+
 def build(context: Context) -> Parts:
     """The parts of a text engine."""
     spec, rng = context.spec, context.rng
-    if context.executor.form.choices:
-        raise Refusal(
-            "target.generator makes the input from choices, which are no text: remove it,"
-            ' or use engine.kind = "zest"'
-        )
+    fit(context.executor.form)
     base = zest.build(context)
     settings = _Settings(spec.text)
     first = not context.journal.words[j.TRIAL]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class Loaded:
 
     campaign: Campaign
     frozen: Tables
+    origin: Callable[[str], str] = field(default=str, repr=False, compare=False)
+    """Where a dotted key comes from: ``file:line`` (its table's, if it is not there), ``--set``."""
 
     def toml(self) -> str:
         """The frozen copy as text; loading it gives the same campaign."""
@@ -137,7 +139,7 @@ class _Loader:
         campaign = self._campaign(frozen, resolved)
         self._combinations(campaign)
         self._stop_if_wrong()
-        return Loaded(campaign, frozen)
+        return Loaded(campaign, frozen, self._origin)
 
     # -------------------------------------------------------------- reading
 
@@ -409,9 +411,11 @@ class _Loader:
         if campaign.text and campaign.text["templates"]:
             self._templates(campaign.text["language"], campaign.text["templates"])
         if 0 < campaign.budget_trials < campaign.instances:
+            are = "is" if campaign.budget_trials == 1 else "are"
             self._problem(
                 "campaign.budget",
-                f"{campaign.budget_trials} trials are fewer than {campaign.instances} instances",
+                f"{several(campaign.budget_trials, 'trial')} {are} fewer than "
+                f"{campaign.instances} instances",
             )
 
     def _templates(self, language: str, templates: list[str]) -> None:

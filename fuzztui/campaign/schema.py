@@ -239,7 +239,8 @@ SPOTON_ENGINE = (
         "aliases",
         "What generators make for a type of the application's, where neither is derived from "
         'the other: { "botocore.response.StreamingBody" = "fuzztui.generators.S3Object" }; '
-        "of several, in a list, any will do.",
+        "of several, in a list, any will do. `fuzztui check` tells of those that come to nothing, "
+        "and so does the log when the campaign has begun.",
         default={},
     ),
 )

@@ -6,7 +6,6 @@ paths); ``freeze`` the value as it goes into a run's frozen copy (units as writt
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shlex
@@ -19,12 +18,14 @@ from typing import Any
 
 from fuzztui.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
+from fuzztui.wire.near import near
 
 _LISTS = (
     "strings", "operators", "paths", "files", "directories", "arguments", "templates", "edits",
     "seeds",
 )  # fmt: skip
 _MANY = 20
+_FEW = 12
 BUILD = "$BUILD/"
 """How a path begins that ``target.build`` makes, as it would be for a shell."""
 SOURCE = "$SOURCE/"
@@ -54,7 +55,7 @@ def check(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """The one that may have been meant, as the end of a sentence; "" if none is like it."""
-    close = difflib.get_close_matches(name.lower(), list(allowed), n=1)
+    close = near(name, allowed)
     return f', did you mean "{close[0]}"?' if close else ""
 
 
@@ -256,7 +257,8 @@ def _has_name(path: Path, name: str) -> None:
     except (OSError, UnicodeDecodeError):
         return
     if name and not re.search(rf"\b{name}\b", text) and not _MAKES_NAMES.search(text):
-        hint = nearest(name, re.findall(r"^(?:async )?(?:def|class) (\w+)", text, re.MULTILINE))
+        there = re.findall(r"^(?:async )?(?:def|class) (\w+)", text, re.MULTILINE)
+        hint = nearest(name, there) or f"; it has: {', '.join(sorted(there)[:_FEW]) or 'none'}"
         raise ValueError(f"there is no {name!r} in {path}{hint}")
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+from fuzztui.campaign import CampaignError, load
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.words import USAGE, Failure, probability
+from fuzztui.cli.words import USAGE, Failure, probability, say
 from fuzztui.model.state import State
 from fuzztui.model.types import aim, targets_left, types, weights
 from fuzztui.supervise.rundir import RunDir
 from fuzztui.targets.document import Document, DocumentError
 from fuzztui.wire.commands import IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.near import meant, near_last
 
 __all__ = ["ban", "ignore", "pin", "targeted", "unban", "unignore", "unpin", "weigh"]
 
@@ -127,7 +128,11 @@ def _state(options: argparse.Namespace) -> State:
 
 
 def _type(options: argparse.Namespace, state: State) -> str:
-    """The type that is meant: its whole name, or the end of it."""
+    """The type that is meant: its whole name, or the end of it.
+
+    Of a type that generators make the one that it is an alias of (``[engine] aliases``): the
+    application's types are what is weighed.
+    """
     if not options.id:
         raise Failure(f"{options.action} needs a type: datetime.date", USAGE)
     run = find_run(options.run)
@@ -137,7 +142,33 @@ def _type(options: argparse.Namespace, state: State) -> str:
         known |= dict.fromkeys(t.name for t in document.types)
     if not known:  # it may be about to tell
         return str(options.id)
-    return _one_of(options.id, known, ".", f"{run}: no target depends on a type")
+    given, made = str(options.id), _aliases(run)
+    nothing = f"{run}: no target depends on a type"
+    if any(_ends(name, given, ".") for name in known):
+        return _one_of(given, known, ".", nothing)
+    name = _one_of(given, [*known, *made], ".", nothing)  # near ones of both
+    stand_for = [one for one in made[name] if one in known]
+    if len(stand_for) == 1:
+        say(f"{name} is what generators make for {stand_for[0]}: that is meant")
+        return stand_for[0]
+    if stand_for:
+        those = " or ".join(stand_for)
+        raise Failure(f"{name} is what generators make for several types: say {those}", USAGE)
+    words = f"{name} is an alias of {', '.join(made[name])}, which no target depends on"
+    raise Failure(f"{run}: {words} (engine.aliases)", USAGE)
+
+
+def _aliases(run: Path) -> dict[str, list[str]]:
+    """The application's types that each type of generators stands for, as the run has it."""
+    try:
+        aliases = load(RunDir(run).campaign).campaign.engine.get("aliases", {})
+    except CampaignError:
+        return {}
+    made: dict[str, list[str]] = {}
+    for name, makes in aliases.items():
+        for one in makes if isinstance(makes, list) else [makes]:
+            made.setdefault(one, []).append(name)
+    return made
 
 
 def _one_of(given: str, known: Iterable[str], before: str, nothing: str) -> str:
@@ -145,16 +176,16 @@ def _one_of(given: str, known: Iterable[str], before: str, nothing: str) -> str:
     names = list(known)
     if given in names:
         return given
-    ends = [name for name in names if name.endswith(before + given)]
+    ends = [name for name in names if _ends(name, given, before)]
     if len(ends) == 1:
         return ends[0]
-    near = ends[:_NEAR] or difflib.get_close_matches(given, names, _NEAR, 0.5)
-    if not near:
-        of_name = {name.rpartition(before)[2].casefold(): name for name in reversed(names)}
-        last = given.rpartition(before)[2].casefold()
-        near = [of_name[word] for word in difflib.get_close_matches(last, of_name, _NEAR)]
-    meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise Failure(f"{nothing} {given!r}{meant}", USAGE)
+    words = meant(ends[:_NEAR] or near_last(given, names, before, _NEAR))
+    raise Failure(f"{nothing} {given!r}{words}", USAGE)
+
+
+def _ends(name: str, given: str, before: str) -> bool:
+    """Is it what was given, or does it end so?"""
+    return f"{before}{name}".endswith(before + given)
 
 
 def _document(run: Path) -> Document | None:

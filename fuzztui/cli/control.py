@@ -38,7 +38,7 @@ from fuzztui.wire.commands import (
     Stop,
 )
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
-from fuzztui.wire.text import visible
+from fuzztui.wire.text import several, visible
 
 _ENTRY = re.compile(r"(?:(?P<instance>[^/]+)/)?(?:queue/)?(?:id:)?(?P<id>\d{1,9})(?:,.*)?")
 _FINDING = re.compile(r"(?:(?:.*/)?(?P<instance>[^/]+)/)?(?P<file>(?:crashes|hangs)[^/]*/[^/]+)")
@@ -275,4 +275,4 @@ def _say_which(run: Path, select: str) -> None:
     meant = selection(select).of(state.mutants.values())
     if not meant:
         raise nobody(select, state)
-    say(f"{select} names {len(meant):,} of {len(state.mutants):,} mutants")
+    say(f"{select} names {len(meant):,} of {several(len(state.mutants), 'mutant')}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fuzztui.model.mutation import Summary, mutants_summary
 from fuzztui.model.state import State
+from fuzztui.wire.text import several
 
 _BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
 
@@ -31,7 +32,7 @@ def _words(s: Summary, states: Iterable[str]) -> list[str]:
 def summary_line(s: Summary) -> str:
     """How many are in each state, and the score."""
     words = _words(s, _BY_INTEREST)
-    line = f"{s.total:,} mutants" + (f": {', '.join(words)}" if words else "")
+    line = several(s.total, "mutant") + (f": {', '.join(words)}" if words else "")
     if s.static:
         line += f"; {s.static:,} run only at import"
     if s.killed:
@@ -62,7 +63,7 @@ def status_rows(state: State) -> Iterator[tuple[str, str]]:
     if whole > 0:
         yield "time", ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in spent)
     if any(f.phase for f in figures):
-        yield "now", f"exact pass, {sum(f.backlog for f in figures):,} inputs to go"
+        yield "now", f"exact pass, {several(sum(f.backlog for f in figures), 'input')} to go"
     if wrong := sum(f.audit_kills for f in figures):
         audits = sum(f.audits for f in figures)
         yield "audit", f"{wrong:,} of {audits:,} pairs that were left out kill: please report it"

@@ -101,10 +101,9 @@ def status(options: argparse.Namespace) -> int:
     run = find_run(options.run)
     now = standing(run)
     if now.word == "empty" and now.pid is None:
-        raise Failure(
-            f"{run}: its campaign has never begun; start it: fuzztui {run / 'campaign.toml'}",
-            NOT_RUNNING,
-        )
+        # What could not begin has left no copy of its file.
+        file = run / "campaign.toml" if (run / "campaign.toml").exists() else "CAMPAIGN.toml"
+        raise Failure(f"{run}: its campaign has never begun; start it: fuzztui {file}", NOT_RUNNING)
     if options.json:
         print(json.dumps(status_object(run, now), indent=2))
     else:
@@ -210,7 +209,8 @@ def status_text(run: Path, now: Standing) -> str:
     if state.budget_s:
         budget = f" of {duration(state.budget_s)}"
     elif state.budget_trials:
-        budget = f", {t.execs * 100 // state.budget_trials}% of {state.budget_trials:,} trials"
+        whole = several(state.budget_trials, "trial")
+        budget = f", {t.execs * 100 // state.budget_trials}% of {whole}"
     average = " on average" if state.state in ENDED else ""
     distinct = several(len(state.groups), "distinct finding")
     rows = [

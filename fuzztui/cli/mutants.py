@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,8 +31,9 @@ from fuzztui.model.mutation import mutants_summary
 from fuzztui.model.state import Mutant, State
 from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.events import MutantsFound, Record
+from fuzztui.wire.near import near
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection
-from fuzztui.wire.text import visible
+from fuzztui.wire.text import several, visible
 
 _AS = "mu2"
 """A Python target has mutants whatever engine its campaign is for."""
@@ -82,7 +82,7 @@ def _list(options: argparse.Namespace) -> int:
         print(line)
     summary = mutants_summary(state)
     if selections:
-        print(f"{len(rows):,} of {summary.total:,} mutants")
+        print(f"{len(rows):,} of {several(summary.total, 'mutant')}")
     else:
         print(summary_line(summary))
     return DONE
@@ -166,10 +166,10 @@ def nobody(text: str, state: State) -> Failure:
     if not state.mutants:
         why = "has none (yet)" if state.engine == "mu2" else f"is for {state.engine}, not mu2"
         return Failure(f"no mutants: {state.name} {why}", USAGE)
-    near = difflib.get_close_matches(text, state.mutants, n=3, cutoff=0.5)
+    alike = near(text, state.mutants, 3, 0.5)
     hint = f"an id looks like {next(iter(state.mutants))}"
-    if near:
-        hint = "the nearest: " + ", ".join(near)
+    if alike:
+        hint = "the nearest: " + ", ".join(alike)
     else:
         with contextlib.suppress(SelectionError):  # several, of which none is to blame
             conditions = parse_selection(text).conditions
@@ -187,7 +187,7 @@ def _values(conditions: Iterable[tuple[str, str]], mutants: Sequence[Mutant]) ->
             return "no function is known (of a program's only with mutants.functions or covered)"
         named = values[:MOST_VALUES]
         if len(values) > MOST_VALUES:
-            named = difflib.get_close_matches(wanted, values, n=3, cutoff=0.6) or named
+            named = near(wanted, values, 3) or named
         more = f" and {len(values) - len(named):,} more" if len(values) > len(named) else ""
         return f"{key}s: {', '.join(named)}{more}"
     return "each condition names some, but none meets them all"
@@ -345,4 +345,5 @@ def details(m: Mutant) -> Iterator[str]:
         for n, line in enumerate(words.splitlines()[:MOST_LINES]):
             yield f"{'' if n else name:<9} {visible(line)}"
     if m.counts:
-        yield f"inputs    {m.reached:,} reached it, {m.infected:,} infected; run {m.runs:,} times"
+        runs = several(m.runs, "time")
+        yield f"inputs    {m.reached:,} reached it, {m.infected:,} infected; run {runs}"

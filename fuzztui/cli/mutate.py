@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 import stat
@@ -15,6 +14,7 @@ from typing import Final
 from fuzztui.cli.words import DONE, FAILED, USAGE, Failure, say
 from fuzztui.engines.text.plain import Rng, apply
 from fuzztui.engines.text.table import NAMES, OPERATORS
+from fuzztui.wire.near import meant, near
 from fuzztui.wire.text import several, visible
 
 _TRIES: Final = 1000
@@ -82,9 +82,8 @@ def mutate(options: argparse.Namespace) -> int:
 def _number(name: str) -> int:
     if name in NAMES:
         return NAMES.index(name)
-    close = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.4)
-    meant = f"; did you mean {close[0]}?" if close else ""
-    raise Failure(f"--operator {name}: there is no such operator{meant} (--list shows all)", USAGE)
+    words = f"there is no such operator{meant(near(name, NAMES, least=0.4))} (--list shows all)"
+    raise Failure(f"--operator {name}: {words}", USAGE)
 
 
 def _read(file: Path) -> bytes:

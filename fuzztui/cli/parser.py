@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NoReturn
 
 from fuzztui import __version__
 from fuzztui.campaign.units import parse_duration
+from fuzztui.wire.near import meant, near
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
@@ -37,7 +38,7 @@ commands:
   replay RUN|LOG           the campaign again, at any speed, from any time
   repro RUN FILE           run one finding or queue entry under the target
   minimise RUN FILE        a smaller input with the same outcome (AFL++)
-  check CAMPAIGN.toml      read and check a campaign file, run nothing
+  check CAMPAIGN.toml      check a campaign file, and whether its Python target can be loaded
   samples                  the sample campaigns that come with fuzztui
   themes                   the colour themes
 
@@ -46,16 +47,33 @@ or the campaign file that it is of.
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells of a mistyped word, or option, which one may have been meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            there = [str(choice) for choice in action.choices]
+            words = f"there is no {str(value)!r}{meant(near(str(value), there))}"
+            raise argparse.ArgumentError(action, f"{words} (one of {', '.join(there)})")
+
+    def error(self, message: str) -> NoReturn:
+        """End with the usage and the message."""
+        words = message.rpartition(": ")[2].split() if "unrecognized" in message else []
+        options = list(self._option_string_actions)
+        found = (near(w.partition("=")[0], options) for w in words if w.startswith("--"))
+        super().error(message + meant(next((names for names in found if names), [])))
+
+
 def parse(argv: list[str]) -> argparse.Namespace:
     """The options of one command; ``options.command`` is the function to call."""
     if argv and argv[0] in _COMMANDS:
         name, rest = argv[0], argv[1:]
-        parser = argparse.ArgumentParser(prog=f"fuzztui {name}")
+        parser = _Parser(prog=f"fuzztui {name}")
         command = _COMMANDS[name](parser)
         parser.set_defaults(command=command)
         # Mixed with options nothing may begin with a dash, even after two of them.
         return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="fuzztui",
         description="A terminal monitor and controller for fuzz campaigns.",
         epilog=EPILOG,
@@ -64,9 +82,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     )
     parser.set_defaults(command=_run(parser))
     if argv and argv[0].isalpha() and not Path(argv[0]).exists():
-        close = difflib.get_close_matches(argv[0], _COMMANDS, n=1)
-        meant = f"; did you mean {close[0]}?" if close else f": {', '.join(_COMMANDS)}"
-        parser.error(f"{argv[0]} is neither a campaign file nor a command{meant}")
+        words = meant(near(argv[0], _COMMANDS)) or f": {', '.join(_COMMANDS)}"
+        parser.error(f"{argv[0]} is neither a campaign file nor a command{words}")
     return parser.parse_args(argv or ["--help"])
 
 
@@ -354,6 +371,13 @@ def _check(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import run
 
     parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
+    parser.add_argument(
+        "--no-run",
+        dest="run",
+        action="store_false",
+        help="only read the file: do not import the target, in a process of its own, to see "
+        "whether an engine could start (Python targets; a program of AFL++ is never run)",
+    )
     _set(parser)
     return run.check
 

@@ -124,7 +124,7 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
         yield f"brought   {words} to the target"
     if "kept" in m.brought:
         aside = m.brought.get("aside", 0)
-        yield f"pruned    {m.brought['kept']:,} inputs kept, {aside:,} put aside"
+        yield f"pruned    {several(m.brought['kept'], 'input')} kept, {aside:,} put aside"
     if kills := m.brought.get("kills", 0):
         yield f"kills     {several(kills, 'input')} kill it ('fuzztui mutants matrix' names them)"
     if words := earlier_words(m):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from fuzztui.campaign.units import parse_ranges
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.words import DONE, FAILED, USAGE, Failure, at_terminal, say
-from fuzztui.wire.text import visible
+from fuzztui.wire.text import several, visible
 
 if TYPE_CHECKING:
     from fuzztui.mutants.text import TextMutant
@@ -70,7 +70,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
     try:
         for index, distance in _order(found.mutants, options, counter, accept):
             rows.append((found.mutants[index], distance))
-            counter.show(f"ranking {len(found.mutants):,} mutants", len(rows), total)
+            counter.show(f"ranking {several(len(found.mutants), 'mutant')}", len(rows), total)
     except MutantError as e:
         counter.clear()
         raise Failure(str(e)) from None
@@ -86,7 +86,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
     for line in table(rows, width):
         print(line)
     took = time.monotonic() - begun
-    notes = [f"{len(rows):,} of {len(found.mutants):,} mutants ranked in {took:.1f} s"]
+    notes = [f"{len(rows):,} of {several(len(found.mutants), 'mutant')} ranked in {took:.1f} s"]
     if found.blank:
         notes.append(f"{found.blank:,} that differ in blanks only are left out")
     if check is None:

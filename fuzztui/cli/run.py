@@ -18,8 +18,15 @@ from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, USAGE, Failure, at_terminal, say
 from fuzztui.model.selectors import running_time
 from fuzztui.remote.client import running
-from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError, prepare_run, start
+from fuzztui.supervise.daemon import (
+    AlreadyRunning,
+    SupervisorError,
+    Unfit,
+    prepare_run,
+    start,
+)
 from fuzztui.supervise.limits import spent
+from fuzztui.supervise.ready import ready
 
 SETTLED_S = 5.0
 """With --detach: it is waited so long whether the instances refuse to start."""
@@ -90,6 +97,8 @@ def _start(loaded: Loaded, word: str) -> None:
         proposal = propose_frozen(loaded, where)
         with Waiting() as waiting:
             start(where, proposal, progress=waiting)
+    except Unfit as e:
+        raise _unfit(loaded, e) from None
     except AlreadyRunning:
         say(f"somebody else started it at the same moment: rejoining {where}")
     except SupervisorError as e:
@@ -166,11 +175,37 @@ def _finished(campaign: Campaign, where: Path) -> bool:
 
 
 def check(options: argparse.Namespace) -> int:
-    """Read and check a campaign file; print what it means."""
+    """Read and check a campaign file, import its target; print what it means."""
     loaded = _load(options.file, options.overrides)
+    asked = options.run and bool(loaded.campaign.target.get("function"))
+    aliases = _asked(loaded) if asked else {}
     print(loaded.toml(), end="")
-    say(f"{options.file} is a good campaign file")
+    for name, words in aliases.items():
+        say(f'{_alias(loaded, name)}: engine.aliases: "{name}": {words}')
+    say(f"{options.file} is a good campaign file{', its target can be loaded' * asked}")
     return DONE
+
+
+def _asked(loaded: Loaded) -> dict[str, str]:
+    """Have the target imported. Words by each alias that comes to nothing."""
+    try:
+        with Waiting() as waiting:
+            return ready(loaded.campaign, waiting)
+    except Unfit as e:
+        raise _unfit(loaded, e) from None
+
+
+def _unfit(loaded: Loaded, error: Unfit) -> Failure:
+    """What is wrong with the file, said as everything is that is."""
+    return Failure(f"{loaded.origin(error.key)}: {error}", USAGE)
+
+
+def _alias(loaded: Loaded, name: str) -> str:
+    """Where an alias is written: for a generator's type, with the first application's type."""
+    for of, makes in loaded.campaign.engine["aliases"].items():
+        if name in (of, makes) or (isinstance(makes, list) and name in makes):
+            return loaded.origin(f"engine.aliases.{of}")
+    return loaded.origin("engine.aliases")
 
 
 def samples(options: argparse.Namespace) -> int:

@@ -40,7 +40,7 @@ def is_run(path: Path) -> bool:
 def with_output(loaded: Loaded, run: Path) -> Loaded:
     """The same campaign in another run directory."""
     frozen = {**loaded.frozen, "campaign": {**loaded.frozen["campaign"], "output": str(run)}}
-    return Loaded(replace(loaded.campaign, output=run), frozen)
+    return replace(loaded, campaign=replace(loaded.campaign, output=run), frozen=frozen)
 
 
 def find_run(given: Path | None) -> Path:

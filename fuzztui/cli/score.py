@@ -23,7 +23,7 @@ from fuzztui.model.state import Mutant, State
 from fuzztui.supervise.ask import ask
 from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.events import Event, MutantsFound, MutantState, Record
-from fuzztui.wire.text import visible
+from fuzztui.wire.text import several, visible
 
 _LINE_EVERY_S = 10.0
 """Between two lines of progress where nobody looks at a terminal."""
@@ -85,7 +85,7 @@ class _Progress:
     def show(self, told: dict[str, Any]) -> None:
         """``told`` is the engine's: done, total, killed, what."""
         words = f"{told.get('what')}: {told.get('done')} of {told.get('total')}"
-        text = visible(f"{words}, {told.get('killed')} mutants killed")
+        text = visible(f"{words}, {several(told.get('killed', 0), 'mutant')} killed")
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r\x1b[K{text[:width]}", end="", file=sys.stderr, flush=True)

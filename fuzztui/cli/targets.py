@@ -13,6 +13,7 @@ from fuzztui.cli.figures import cut, percent
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.runs import is_run, sample
 from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
+from fuzztui.supervise.ready import unknown_aliases
 from fuzztui.targets import Document, Request, Target, TargetsError, find_targets
 from fuzztui.wire.text import several, visible
 
@@ -53,6 +54,9 @@ def targets(options: argparse.Namespace) -> int:
     print(summary(document))
     for note in document.notes:
         say(note)
+    known = [influence.name for influence in document.types]
+    for name, words in unknown_aliases(campaign.engine.get("aliases", {}), known).items():
+        say(f'engine.aliases: "{name}": {words}')
     return DONE
 
 

@@ -89,7 +89,7 @@ def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
         (
             visible(row.location),
             _standing(row),
-            f"{row.reached:,} of {row.asked:,} trials asked" if row.asked else "-",
+            f"{row.reached:,} of {several(row.asked, 'trial')} asked" if row.asked else "-",
             ", ".join(f"{visible(name)} {distance}" for name, distance in row.types) or "-",
         )
         for row in rows

@@ -20,6 +20,7 @@ from fuzztui.supervise.launcher import Deed, Progress
 from fuzztui.supervise.names import ADDED
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.commands import AddSeed
+from fuzztui.wire.text import several
 
 __all__ = ["MAX_SEED", "add_seed", "seeder"]
 
@@ -79,7 +80,7 @@ def _add_all(out: Path, directory: Path) -> str:
             number += 1
     if number == first:
         raise _Unfit("has no file in it that can be a seed: not empty and at most 1 MiB")
-    passed_over = f" ({unfit} files passed over: empty, larger than 1 MiB or unreadable)"
+    passed_over = f" ({several(unfit, 'file')} passed over: empty, larger than 1 MiB or unreadable)"
     which = f"seed {first}" if number == first + 1 else f"seeds {first} to {number - 1}"
     return f"{which} added{passed_over if unfit else ''}; {_WHEN}"
 

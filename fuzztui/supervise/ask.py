@@ -11,26 +11,36 @@ import subprocess
 import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 
 from fuzztui.campaign import Campaign
-from fuzztui.supervise.engines import write_spec
 from fuzztui.supervise.files import read_tail
 from fuzztui.supervise.identity import MARK_INSTANCE, MARK_RUN, kill_marked
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.supervise.spec import write_spec
 
-__all__ = ["ask"]
+__all__ = ["NoAnswer", "ask"]
 
 _MAX_STDERR = 64 * 1024
 
 
+class NoAnswer(SupervisorError):
+    """The engine could not answer; says why."""
+
+
 def ask(
-    campaign: Campaign, question: Sequence[str], directory: Path | None = None
+    campaign: Campaign,
+    question: Sequence[str],
+    directory: Path | None = None,
+    *,
+    limit_s: float = 0.0,
 ) -> Generator[dict[str, Any], None, None]:
     """Run the campaign's engine with ``question`` as arguments; yields the objects it prints.
 
-    ``directory``: an instance's, if what it has learned counts. Raises
-    :class:`SupervisorError` in the engine's own words when it cannot answer. Closing
+    ``directory``: an instance's, if what it has learned counts. ``limit_s``: seconds until it is
+    ended (0: none). Raises
+    :class:`NoAnswer` in the engine's own words when it cannot answer. Closing
     the iterator ends the engine and all that it started.
     """
     with tempfile.TemporaryDirectory(prefix="fuzztui-") as temporary:
@@ -41,17 +51,30 @@ def ask(
             write_spec(spec, campaign, directory or home.instance("main"))
             process = _start(campaign, home, [str(spec), *question])
         except OSError as e:
-            raise SupervisorError(f"{e.filename}: {e.strerror}") from None
+            raise NoAnswer(f"{e.filename}: {e.strerror}") from None
+        late = Event()
+        timer = Timer(limit_s, _end, [home, late])
+        timer.daemon = True
         try:
+            if limit_s:
+                timer.start()
             assert process.stdout is not None
             for line in process.stdout:
                 if answer := _answer(line):
                     yield answer
-            if process.wait():
-                raise SupervisorError(_reason(home.stderr, process.returncode))
+            if process.wait() and late.is_set():
+                raise NoAnswer(f"it gave no answer within {limit_s:g} s")
+            if process.returncode:
+                raise NoAnswer(_reason(home.stderr, process.returncode))
         finally:
+            timer.cancel()
             kill_marked(home.path)
             process.wait()
+
+
+def _end(home: RunDir, late: Event) -> None:
+    late.set()
+    kill_marked(home.path)
 
 
 def _start(campaign: Campaign, home: RunDir, arguments: list[str]) -> subprocess.Popen[bytes]:

@@ -12,9 +12,15 @@ from pathlib import Path
 from typing import IO
 
 from fuzztui.supervise.files import open_regular, read_regular
-from fuzztui.supervise.rundir import AlreadyRunning, RunDir, SupervisorError, prepare_run
+from fuzztui.supervise.rundir import (
+    AlreadyRunning,
+    RunDir,
+    SupervisorError,
+    Unfit,
+    prepare_run,
+)
 
-__all__ = ["AlreadyRunning", "SupervisorError", "prepare_run", "start"]
+__all__ = ["AlreadyRunning", "SupervisorError", "Unfit", "prepare_run", "start"]
 
 _MAX_STDERR = 1 << 20
 _MAX_WORDS = 64 * 1024
@@ -29,8 +35,8 @@ def start(
     and is removed if it comes to nothing.
     Returns the supervisor's pid once the log is open, the control socket listens and
     the engines have been started or adopted; ``progress`` is told what takes time.
-    Raises :class:`SupervisorError` with the reason when it comes to nothing,
-    :class:`AlreadyRunning` when another one holds the run.
+    Raises :class:`SupervisorError` with the reason when it comes to nothing, :class:`Unfit`
+    when a key of the campaign is that, :class:`AlreadyRunning` when another one holds the run.
     """
     run = run.absolute()
     home = RunDir(run)
@@ -76,6 +82,8 @@ def _listen(run: Path, words: IO[bytes], progress: Callable[[str], None]) -> int
             return int(message["ready"])
         elif "held" in message:
             raise AlreadyRunning(run, int(message["held"]))
+        elif "unfit" in message:
+            raise Unfit(message["unfit"], message["key"])
         else:
             raise SupervisorError(message["error"])
     return None

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fuzztui.campaign import Campaign
 from fuzztui.model.first import HANDED
 from fuzztui.model.state import State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.launch import AflFuzz
-from fuzztui.supervise.afl.library import text_library
 from fuzztui.supervise.afl.seeds import gather_seeds
 from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.files import replace_text
@@ -28,12 +25,14 @@ from fuzztui.supervise.launcher import (
     trials_share,
 )
 from fuzztui.supervise.processes import last_reason
+from fuzztui.supervise.ready import ready, unknown_aliases
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.supervise.spec import write_spec
 from fuzztui.targets import Document, Request, TargetsError, find_targets
 from fuzztui.wire.commands import AddSeed
 from fuzztui.wire.events import Event, InstanceHello
 
-__all__ = ["launcher_for", "write_spec"]
+__all__ = ["launcher_for"]
 
 
 CANNOT_START = 3
@@ -50,13 +49,15 @@ class InProcess:
     def __init__(self, finish_signal: int = 0) -> None:
         self.finish_signal = finish_signal
 
-    def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
+    def setup(
+        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+    ) -> Sequence[str]:
         """Where mutants are fuzzed first, gather the seeds: all start from those.
 
         Without any the engine starts from its own.
         """
         if not campaign.mutants:
-            return
+            return ()
         if seeds := campaign.engine["seeds"]:
             gather_seeds(seeds, home.seeds, progress)
         handed = home.instance(HANDED)
@@ -65,6 +66,7 @@ class InProcess:
             write_spec(handed / "spec.json", campaign, handed)
         except OSError as e:
             raise SupervisorError(f"{e.filename or handed}: {e.strerror or e}") from None
+        return ()
 
     def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
         """It says hello itself."""
@@ -127,14 +129,19 @@ class InProcess:
 class Spoton(InProcess):
     """The engine that wants to know which types decide about branches (docs/spoton.md)."""
 
-    def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
-        """Find the code targets, once in the life of a run.
+    def setup(
+        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+    ) -> Sequence[str]:
+        """Find the code targets, once in the life of a run, if an engine could start at all.
 
         Queue entries mean what they do by the constants in the document, so it must not change. A
-        failure is a document, too: nothing is aimed at then, and the engine tells why.
+        failure is a document, too: nothing is aimed at then, and the engine tells why. Returns
+        what is wrong with aliases. Raises :class:`Unfit`, too.
         """
         if home.targets.exists():
-            return
+            return ()
+        aliases = campaign.engine["aliases"]
+        nothing = ready(campaign, progress)
         progress("finding the types that decide about branches")
         try:
             request = Request.of_target(campaign.target, engine=campaign.engine)
@@ -145,38 +152,16 @@ class Spoton(InProcess):
             replace_text(home.targets, found.dumps())
         except OSError as e:
             raise SupervisorError(f"{e.filename or home.targets}: {e.strerror or e}") from None
+        if known := [t.name for t in found.types]:  # of types without a class the analysis knows
+            nothing = {name: words for name, words in nothing.items() if name not in known}
+            nothing = unknown_aliases(aliases, known) | nothing
+        return [f'engine.aliases: "{name}": {words}' for name, words in nothing.items()]
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Name the document in the spec, by where it lies from there: runs are moved."""
         directory = home.instance(instance_names(campaign)[index])
         engine = {**campaign.engine, "targets": os.path.relpath(home.targets, directory)}
         return super().prepare(replace(campaign, engine=engine), home, index)
-
-
-def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
-    """Write the ``spec.json`` of the instance whose directory that is. Raises OSError."""
-    spec = {
-        "proto": 1,
-        "instance": directory.name,
-        "dir": str(directory),
-        "sync_dir": str(directory.parent),
-        "seed": campaign.seed,
-        "budget_trials": budget_trials,
-        "budget_s": 0,
-        "engine": campaign.engine,
-        "target": campaign.target,
-    }
-    tables = {"text": _text(campaign), "oracle": campaign.oracle}
-    spec |= {name: table for name, table in tables.items() if table}
-    replace_text(path, json.dumps(spec, indent=1))
-
-
-def _text(campaign: Campaign) -> dict[str, Any]:
-    """The table for an engine that mutates text, and the library that does it, or why not."""
-    if not campaign.text:
-        return {}
-    library, why = text_library()
-    return {**campaign.text, "library": str(library or ""), "why": why}
 
 
 _LAUNCHERS: Mapping[str, Launcher] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -73,12 +73,15 @@ class Launcher(Protocol):
     0: nothing remains, SIGTERM will do.
     """
 
-    def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
+    def setup(
+        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+    ) -> Sequence[str]:
         """Make what all instances need (build the target), telling of what takes time.
 
-        Called before each start of a campaign none of whose engines runs. Raises
-        :class:`SupervisorError`.
+        Called before each start of a campaign none of whose engines runs. Returns warnings
+        for the log. Raises :class:`SupervisorError`.
         """
+        ...
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Write what instance ``index`` needs into its directory. Raises OSError."""

@@ -23,6 +23,7 @@ from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.relay import end_torn_line
 from fuzztui.supervise.rundir import RunDir
 from fuzztui.wire.events import Event, InstanceHello, InstanceState, Stats
+from fuzztui.wire.text import several
 
 __all__ = ["TERM_GRACE_S", "Desk", "Ending", "Life"]
 
@@ -355,7 +356,7 @@ class Life:
             killed = " (it had to be killed)" if status == -signal.SIGKILL else ""
             return Ending(self._ending.state, self._ending.reason + killed)
         if self._share and self.execs >= self._share:
-            return Ending("finished", f"its budget of {self._share} trials is used up")
+            return Ending("finished", f"its budget of {several(self._share, 'trial')} is used up")
         if self.launcher.has_finished(self.directory, status):
             return Ending("finished", "it ended by itself (a limit in its own options)")
         if reason := self.launcher.refusal(self.directory, status):

@@ -6,6 +6,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.model.selectors import totals
 from fuzztui.model.state import State
 from fuzztui.supervise.life import Ending
+from fuzztui.wire.text import several
 
 __all__ = ["Limits", "spent"]
 
@@ -19,7 +20,7 @@ def spent(campaign: Campaign, state: State, running_s: float) -> str:
         return f"the budget of {_seconds(campaign.budget_s)} is used up"
     executed = sum(instance.execs for instance in state.instances.values())
     if campaign.budget_trials and executed >= campaign.budget_trials:
-        return f"the budget of {campaign.budget_trials} trials is used up"
+        return f"the budget of {several(campaign.budget_trials, 'trial')} is used up"
     return _crashed(campaign, state)
 
 

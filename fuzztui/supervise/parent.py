@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from fuzztui.supervise.rundir import AlreadyRunning, SupervisorError
+from fuzztui.supervise.rundir import AlreadyRunning, SupervisorError, Unfit
 
 __all__ = ["Parent"]
 
@@ -59,6 +59,8 @@ class Parent:
         """It cannot be supervised, and why."""
         if isinstance(error, AlreadyRunning):
             self._say({"held": error.pid})
+        elif isinstance(error, Unfit):
+            self._say({"unfit": str(error), "key": error.key})
         else:
             self._say({"error": str(error)})
         self._hang_up()

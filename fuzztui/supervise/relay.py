@@ -32,6 +32,7 @@ from fuzztui.wire.events import (
     Record,
     Unknown,
 )
+from fuzztui.wire.text import several
 
 __all__ = ["Offsets", "Relay", "end_torn_line", "relayed"]
 
@@ -124,7 +125,9 @@ class Relay:
         """A warning about the lines since the last call that were no events of an engine's."""
         if not self._foreign:
             return None
-        text = f"events.jsonl: skipped {self._foreign} lines that are no event: {self._first}"
+        are = "is" if self._foreign == 1 else "are"
+        lines = several(self._foreign, "line")
+        text = f"events.jsonl: skipped {lines} that {are} no event: {self._first}"
         self._foreign = 0
         return Message("warning", text, self._instance)
 

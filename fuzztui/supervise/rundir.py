@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fuzztui
 
-__all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "prepare_run"]
+__all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "Unfit", "prepare_run"]
 
 
 LATEST = 200
@@ -18,6 +18,17 @@ LATEST = 200
 
 class SupervisorError(Exception):
     """The campaign cannot be supervised; says why and what to do, for the user."""
+
+
+class Unfit(SupervisorError):
+    """No engine could start with what the campaign file says; ``key`` is the one that is to blame.
+
+    The words name it.
+    """
+
+    def __init__(self, words: str, key: str) -> None:
+        super().__init__(words)
+        self.key = key
 
 
 class AlreadyRunning(SupervisorError):

@@ -122,6 +122,7 @@ class Supervisor:
         self._looks = Looks(home, launcher, self._journal, self._tasks)
         self.last_look = self._looks.last
         self._ending: Ending | None = None
+        self._warnings: Sequence[str] = ()
         self._halt = asyncio.Event()
         self._first: MutantsStage | None = None
         self.lives: dict[str, Life] = {}
@@ -149,7 +150,7 @@ class Supervisor:
         Raises :class:`SupervisorError`; nothing has been logged then.
         """
         if not self._living():
-            self._launcher.setup(self._campaign, self._home, self._progress)
+            self._warnings = self._launcher.setup(self._campaign, self._home, self._progress)
             self._clock.start()
 
     async def run(self, ready: Callable[[], None]) -> None:
@@ -239,7 +240,7 @@ class Supervisor:
     async def _begin(self) -> None:
         """Adopt what still runs, say who supervises now, open the directories."""
         state, campaign = self.state, self._campaign
-        notes: list[Message] = []
+        notes = [Message("warning", words) for words in self._warnings]
         try:
             notes += self._looks.at(self.lives.values())
         except OSError as e:

@@ -21,6 +21,7 @@ from fuzztui.targets.strategies import given_types, made_type
 from fuzztui.targets.types import Module, Types, find_types, is_telling
 from fuzztui.targets.unify import unify
 from fuzztui.targets.untyped import untyped
+from fuzztui.wire.text import several
 
 __all__ = ["FURTHEST", "MOST_TYPES", "analyse"]
 
@@ -51,7 +52,7 @@ def analyse(
         Module(n, application.source(n).file, o.text, _doubtful(trees[n]))
         for n, o in overlays.items()
     ]
-    progress(f"asking mypy for the types in {len(modules):,} modules")
+    progress(f"asking mypy for the types in {several(len(modules), 'module')}")
     types = find_types(
         modules,
         path=application.interpreter.more,
@@ -257,15 +258,14 @@ class _Targets:
         self.all = tuple(found)
         if self._never:
             self.notes.append(
-                f"{self._never:,} of {len(found):,} targets are never taken, as mypy proves by"
-                " annotations: they are not aimed at"
+                f"{self._never:,} of {several(len(found), 'target')} are never taken,"
+                " as mypy proves by annotations: they are not aimed at"
             )
         if self._reasons:
             reasons = ", ".join(f"{n:,} {words}" for words, n in self._reasons.most_common())
-            self.notes.append(
-                f"{self._reasons.total():,} of {len(found):,} targets have no influencing type:"
-                f" {reasons}"
-            )
+            without, of = self._reasons.total(), several(len(found), "target")
+            have = "has" if without == 1 else "have"
+            self.notes.append(f"{without:,} of {of} {have} no influencing type: {reasons}")
 
     def _of_module(
         self, name: str, shown: str, branches: list[Decision], number: int

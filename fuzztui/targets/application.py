@@ -21,6 +21,7 @@ from fuzztui.targets.modules import (
     read,
 )
 from fuzztui.targets.request import Request, TargetsError
+from fuzztui.wire.text import several
 
 __all__ = ["Application", "Reference", "gather", "spec_of"]
 
@@ -112,7 +113,7 @@ def gather(request: Request, progress: Callable[[str], None]) -> Application:
         raise TargetsError(f"{e.filename}: {e.strerror or e}") from None
     if request.observed:
         application.observed = _observed(Path(request.observed))
-    progress(f"{len(application.sources):,} modules of {', '.join(packages)}")
+    progress(f"{several(len(application.sources), 'module')} of {', '.join(packages)}")
     return application
 
 

@@ -22,6 +22,7 @@ from fuzztui.targets.application import Application
 from fuzztui.targets.definitions import parameters
 from fuzztui.targets.overlay import RETURN, functions_of, returned_type
 from fuzztui.targets.request import Request
+from fuzztui.wire.text import several
 
 __all__ = ["observe", "unannotated"]
 
@@ -99,7 +100,9 @@ def observe(
 def _shortfall(inputs: int, of: int, lost: int) -> str:
     """What of the inputs was not seen, in words."""
     words = [f"{lost} killed their process or took too long"] * bool(lost)
-    words += [f"only {inputs} of {of} inputs were run"] * (inputs < of)
+    if inputs < of:
+        were = "was" if inputs == 1 else "were"
+        words.append(f"only {inputs} of {several(of, 'input')} {were} run")
     return ", ".join(words)
 
 

@@ -24,6 +24,7 @@ from mypy.options import Options
 import fuzztui
 from fuzztui.targets.never import Never, never_taken
 from fuzztui.targets.places import Span
+from fuzztui.wire.text import several
 
 __all__ = ["Module", "Types", "find_types", "is_telling"]
 
@@ -132,7 +133,7 @@ def find_types(
             return found
     else:
         return found
-    progress(f"mypy has checked {len(result.files):,} modules")
+    progress(f"mypy has checked {several(len(result.files), 'module')}")
     found.read = frozenset(result.files)
     names = frozenset(m.name for m in left)
     inexhaustive = _inexhaustive(messages)

@@ -148,7 +148,8 @@ def describe(event: ev.Event) -> Described:
         case ev.OperatorFigures():
             mode = "adaptive" if event.adaptive else "fixed"
             parts = (finite(getattr(event, name)) for name in CLASSES)
-            text = f"{figures.count(event.trials)} trials  {Mixture(*parts)}  {mode}"
+            trials = f"{figures.count(event.trials)} trial{'s' * (event.trials != 1)}"
+            text = f"{trials}  {Mixture(*parts)}  {mode}"
             return Described("mixture", text, "muted", event.instance, FIGURES)
         case ev.TypeFigures():
             text = f"{event.uncovered:,} of {several(event.targets, 'target')} left"

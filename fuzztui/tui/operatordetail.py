@@ -118,7 +118,7 @@ def find_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
 def _covers(row: Entry | Finding) -> list[Span]:
     if isinstance(row, Finding) or row.edges < 0:
         return []
-    return [Span(f"  {row.edges:,} edges", "edge")]
+    return [Span(f"  {several(row.edges, 'edge')}", "edge")]
 
 
 def no_operators_lines(engine: str) -> list[Line]:

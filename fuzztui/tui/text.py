@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
 
-from fuzztui.wire.text import visible_char
+from fuzztui.wire.text import several, visible_char
 
 __all__ = ["cell_len", "fit", "plain", "plain_lines"]
 
@@ -50,7 +50,7 @@ def plain_lines(text: str, limit: int = 400, width: int = MAX_LINE) -> list[str]
     lines = text[: limit * width].split("\n")
     shown = [plain(line.rstrip("\r").expandtabs(4), width) for line in lines[:limit]]
     if len(lines) > limit:
-        shown.append(f"{ELLIPSIS} {len(lines) - limit:,} more lines")
+        shown.append(f"{ELLIPSIS} {several(len(lines) - limit, 'more line')}")
     return shown
 
 

@@ -118,6 +118,16 @@ def test_no_run_is_said_so(home, args):
 def test_a_mistyped_command_is_told_its_neighbour(home):
     home("atach", "runs/x", code=2)
     assert "did you mean attach?" in home.stderr
+    for args, meant in (
+        (["ctl", "runs/x", "wiegh", "x"], "weigh"),
+        (["mutants", "lits", "x"], "list"),
+        (["operators", "--sort", "pay"], "pays"),
+        (["types", "--jsno"], "--json"),
+    ):
+        home(*args, code=2)
+        assert f"did you mean {meant}?" in home.stderr
+    home("ctl", "runs/x", "qqq", code=2)
+    assert "there is no 'qqq' (one of pause, resume, " in home.stderr
 
 
 def test_two_at_the_same_moment_share_one_campaign(home):
@@ -143,6 +153,7 @@ def test_what_a_file_chose_reaches_no_terminal_raw(home):
 
 def test_check_and_lists(home):
     assert 'function = "tomllib:loads"' in home("check", str(home.file))
+    assert "its target can be loaded" in home.stderr
     home("check", str(home.file), "--set", "campaign.bugdet=3", code=2)
     assert 'did you mean "budget"' in home.stderr
     assert "tomllib-zest.toml" in home("samples")
@@ -259,3 +270,22 @@ def test_a_run_that_is_deleted_while_it_is_followed(home):
     assert "Traceback" not in words
     assert "cannot be read any more" in words
     eventually(lambda: home.processes() == [])
+
+
+def test_a_campaign_that_could_not_start_is_refused_before_the_analysis(home):
+    (home.path / "gens.py").write_text("def gen(r): return r.text('ab', 0, 9)\n")
+    text = home.file.read_text().replace('"zest"', '"spoton"')
+    home.file.write_text(text.replace('loads"', 'laods"\npath = "."\ngenerator = "gens:gen"'))
+    home("check", str(home.file), code=2)
+    words = home.stderr.removeprefix("fuzztui: ")
+    assert words.startswith(f'{home.file}:7: target.function = "tomllib:laods": module tomllib has')
+    assert "did you mean loads?" in words
+    began = time.monotonic()
+    home(str(home.file), "--headless", code=2)
+    assert time.monotonic() - began < 30
+    assert home.stderr.endswith(f"fuzztui: {words}")
+    assert "branches" not in home.stderr, "nothing was analysed"
+    assert not (home.run / "targets.json").exists()
+    home("status", str(home.run), code=3)
+    assert "has never begun; start it: fuzztui CAMPAIGN.toml" in home.stderr
+    assert home.processes() == []

@@ -18,7 +18,8 @@ from fuzztui.engines.text.arms import PERIOD
 from fuzztui.engines.text.block import BLOCK, Block, read_block
 from fuzztui.engines.text.table import ARMS
 from fuzztui.supervise.afl.library import text_library
-from fuzztui.supervise.engines import launcher_for, write_spec
+from fuzztui.supervise.engines import launcher_for
+from fuzztui.supervise.spec import write_spec
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command, SetMixture
 

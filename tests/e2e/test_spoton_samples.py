@@ -12,7 +12,7 @@ import pytest
 from engine_lab import Lab, events, execs, names, stats
 
 from fuzztui.campaign import load
-from fuzztui.supervise.engines import write_spec
+from fuzztui.supervise.spec import write_spec
 from fuzztui.targets import Document, Request, find_targets
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_campaigns"

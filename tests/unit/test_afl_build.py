@@ -203,5 +203,5 @@ def test_empty_seeds_are_refused_in_words(tmp_path):
     with pytest.raises(SupervisorError, match=r"engine.seeds: .*there are no files"):
         gather_seeds([str(tmp_path / "in")], tmp_path / "seeds", print)
     (tmp_path / "in/empty").write_bytes(b"")
-    with pytest.raises(SupervisorError, match=r"all 1 files are empty"):
+    with pytest.raises(SupervisorError, match=r"the only file is empty"):
         gather_seeds([str(tmp_path / "in")], tmp_path / "seeds", print)

@@ -336,6 +336,8 @@ def test_a_function_that_a_file_cannot_have(write, tmp_path):
     path = write(GOOD)
     (problem,) = problems(path, f"oracle.against={old}:nosuch")
     assert f"there is no 'nosuch' in {old}, did you mean \"such\"?" in problem
+    (problem,) = problems(path, f"oracle.against={old}:qqq")
+    assert f"there is no 'qqq' in {old}; it has: such" in problem
     for text in ("from other import *\n", "nosuch = 1\n", "globals()['no' + 'such'] = 1\n"):
         old.write_text(text)
         load(path, [f"oracle.against={old}:nosuch"])

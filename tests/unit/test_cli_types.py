@@ -334,3 +334,45 @@ def test_one_word_is_enough(stands, argv):
     options = parse(["ctl", "RUN", *argv])
     with pytest.raises(Failure, match=f"{argv[0]} takes one ID, not also"):
         options.command(options)
+
+
+ALIASES = """\
+[target]
+function = "thumbs:collect"
+generator = "gens:gen"
+[engine]
+kind = "spoton"
+[engine.aliases]
+"datetime.date" = ["gens.Day", "gens.Time"]
+"pathlib.Path" = "gens.Time"
+"lib.Body" = "gens.Body"
+"""
+
+
+@pytest.mark.parametrize("name", ["gens.Day", "Day"])
+def test_a_generators_type_is_taken_for_what_it_is_an_alias_of(stands, tmp_path, capsys, name):
+    (tmp_path / "campaign.toml").write_text(ALIASES)
+    assert command("weigh", name, "3") == WeighType(DATE, 3.0)
+    assert "gens.Day is what generators make for datetime.date" in capsys.readouterr().err
+    assert command("ban", DATE) == WeighType(DATE, 0.0)
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gens.Time", r"for several types: say datetime\.date or pathlib\.Path"),
+        ("Body", r"gens\.Body is an alias of lib\.Body, which no target depends on"),
+        ("gens.Dya", r"no target depends on a type 'gens\.Dya'; did you mean gens\.Day"),
+    ],
+)
+def test_aliases_that_do_not_help(stands, tmp_path, name, words):
+    (tmp_path / "campaign.toml").write_text(ALIASES)
+    with pytest.raises(Failure, match=words):
+        command("weigh", name, "x2")
+
+
+def test_aliases_of_a_file_that_cannot_be_read(stands, tmp_path):
+    (tmp_path / "campaign.toml").write_text(ALIASES + "odd = [")
+    with pytest.raises(Failure, match="no target depends on a type 'Day'"):
+        command("ban", "Day")

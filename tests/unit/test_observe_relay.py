@@ -64,7 +64,7 @@ def test_a_dead_writers_line_is_ended(tmp_path):
     assert tail.read() == []
     warning = tail.foreign()
     assert warning is not None
-    assert "1 lines" in warning.text
+    assert "1 line that is no event" in warning.text
 
 
 def test_lines_that_are_no_event_of_an_engines(tmp_path):

@@ -12,8 +12,8 @@ from fuzztui.campaign.model import Campaign
 from fuzztui.engines.core.spec import read_spec
 from fuzztui.supervise import engines
 from fuzztui.supervise.engines import launcher_for
-from fuzztui.supervise.rundir import RunDir, prepare_run
-from fuzztui.targets import Document, Request, TargetsError
+from fuzztui.supervise.rundir import RunDir, Unfit, prepare_run
+from fuzztui.targets import Document, Influence, Request, TargetsError
 
 GOOD = """\
 [target]
@@ -67,6 +67,7 @@ def test_targets_are_found_once_in_a_run(tmp_path: Path, monkeypatch: pytest.Mon
         return Document(("thumbs",), "3.11", notes=("one",))
 
     monkeypatch.setattr(engines, "find_targets", found)
+    monkeypatch.setattr(engines, "ready", lambda campaign, progress: {})
     made = campaign(tmp_path)
     prepare_run(made.output)
     home, launcher = RunDir(made.output), launcher_for("spoton")
@@ -92,10 +93,43 @@ def test_an_analysis_that_fails_stops_nobody(
         raise TargetsError("mypy is not to be had")
 
     monkeypatch.setattr(engines, "find_targets", fails)
+    monkeypatch.setattr(engines, "ready", lambda campaign, progress: {"lib.Body": "odd"})
     made = campaign(tmp_path)
     prepare_run(made.output)
     home = RunDir(made.output)
-    launcher_for("spoton").setup(made, home, lambda words: None)
+    said = launcher_for("spoton").setup(made, home, lambda words: None)
+    assert said == ['engine.aliases: "lib.Body": odd'], "what it had been asked before"
     found = Document.loads(home.targets.read_bytes())
     assert found.notes == ("the analysis failed: mypy is not to be had",)
     assert not found.targets
+
+
+def test_aliases_that_come_to_nothing_are_for_the_log_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    types = (Influence("lib.Stub", 1), Influence("lib.Bodies", 2))
+    document = Document(("thumbs",), "3.11", types=types)
+    monkeypatch.setattr(engines, "find_targets", lambda request, progress: document)
+    nothing = {"app.Gone": "there is no such type", "lib.Stub": "there is no such type"}
+    monkeypatch.setattr(engines, "ready", lambda campaign, progress: nothing)
+    aliases = '{ "lib.Body" = "app.S3Object", "lib.Stub" = ["app.Gone"] }'
+    made = campaign(tmp_path, GOOD.replace('{ "lib.Body" = "app.S3Object" }', aliases))
+    prepare_run(made.output)
+    launcher = launcher_for("spoton")
+    assert launcher.setup(made, RunDir(made.output), lambda words: None) == [
+        'engine.aliases: "lib.Body": no branch depends on such a type; did you mean lib.Bodies?',
+        'engine.aliases: "app.Gone": there is no such type',
+    ], "a type of stubs is no class"
+    assert not launcher.setup(made, RunDir(made.output), lambda words: None)
+
+
+def test_what_no_engine_could_start_with_is_not_analysed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = campaign(tmp_path)
+    prepare_run(made.output)
+    monkeypatch.setattr(engines, "find_targets", lambda *_: pytest.fail("it is analysed"))
+    with pytest.raises(Unfit, match="No module named 'thumbs'") as caught:
+        launcher_for("spoton").setup(made, RunDir(made.output), lambda words: None)
+    assert caught.value.key == "target.function"
+    assert not RunDir(made.output).targets.exists()

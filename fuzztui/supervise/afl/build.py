@@ -15,7 +15,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.supervise.files import read_regular, replace_text
 from fuzztui.supervise.identity import MARK_RUN
 from fuzztui.supervise.rundir import SupervisorError
-from fuzztui.wire.text import visible
+from fuzztui.wire.text import several, visible
 
 __all__ = ["build_environment", "build_target", "printed_line", "telling_lines"]
 
@@ -129,7 +129,7 @@ def _shown(command: str) -> str:
         return f" {lines[0]}"
     shown = lines[:_SHOWN]
     if len(lines) > _SHOWN:
-        shown[-1:] = [f"... ({len(lines) - _SHOWN + 1} more lines)"]
+        shown[-1:] = [f"... ({several(len(lines) - _SHOWN + 1, 'more line')})"]
     return "".join(f"\n  {line}".rstrip(" ") for line in shown)
 
 

@@ -14,7 +14,7 @@ from fuzztui.supervise.afl.sanitizer import Report, parse_report
 from fuzztui.supervise.afl.signature import Frame, common, cycle, signature, telling
 from fuzztui.supervise.files import read_regular
 from fuzztui.wire.signals import signal_name
-from fuzztui.wire.text import visible
+from fuzztui.wire.text import several, visible
 
 __all__ = ["Verdict", "examine_crash", "examine_hang", "examine_other", "printable"]
 
@@ -188,7 +188,8 @@ async def _edges(bench: Bench, limit: float) -> tuple[str, str]:
     if not edges:
         return "", f"({missing}, afl-showmap no edges: findings with this signal are one group.)"
     digest = hashlib.sha256(b"\n".join(edges)).hexdigest()
-    return digest, f"({missing}: findings are grouped by the {len(edges)} edges that they cover.)"
+    by = several(len(edges), "edge")
+    return digest, f"({missing}: findings are grouped by the {by} that they cover.)"
 
 
 def printable(data: bytes) -> str:

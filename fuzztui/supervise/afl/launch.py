@@ -10,7 +10,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,7 +111,9 @@ class AflFuzz:
         self._library: tuple[Path | None, str] | None = None
         self._text: Path | None = None
 
-    def setup(self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]) -> None:
+    def setup(
+        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+    ) -> Sequence[str]:
         """Build the target, gather the seeds, compile the libraries."""
         if shutil.which(_tool(campaign, "afl-fuzz")) is None:
             raise SupervisorError(_no_afl(campaign))
@@ -134,6 +136,7 @@ class AflFuzz:
                     f"[text]: afl-fuzz needs the mutator as a library: {reason}. Without [text] "
                     'it mutates bytes; engine.kind = "text" needs no library'
                 )
+        return ()
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """The command line and the environment: it goes on where there is work already."""

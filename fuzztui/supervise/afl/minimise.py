@@ -24,7 +24,7 @@ from fuzztui.supervise.oracle.judge import Judge
 from fuzztui.supervise.oracle.smaller import smaller
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.commands import Command, Minimise
-from fuzztui.wire.text import visible
+from fuzztui.wire.text import several, visible
 
 __all__ = ["instance_of", "judged_by_oracle", "minimise", "minimised_path", "minimiser"]
 
@@ -107,7 +107,7 @@ async def minimise(
         _write(output, shorter)
     except OSError as e:
         raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
-    return f"{len(data)} -> {len(shorter)} bytes: {output}{note}"
+    return f"{len(data)} -> {several(len(shorter), 'byte')}: {output}{note}"
 
 
 async def _minimised(
@@ -210,7 +210,7 @@ class _Reader:
             self._stage = found[2][:1].lower() + found[2][1:60]
             self._tell(self._round + self._stage, 2 / 3 if found[1] in "23" else 0.0)
         elif found := _LEFT.search(line):
-            left = f"{found[2]} of {self._size} bytes left"
+            left = f"{found[2]} of {several(self._size, 'byte')} left"
             length = max(1, int(found[1]))
             self._longest = max(self._longest, length)
             before, whole = 1 / length - 1 / self._longest, 2 - 1 / self._longest

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fuzztui.supervise.rundir import SupervisorError
+from fuzztui.wire.text import several
 
 __all__ = ["gather_seeds"]
 
@@ -42,8 +43,9 @@ def gather_seeds(paths: list[str], directory: Path, progress: Callable[[str], No
         good = [file for file in found if file.stat().st_size]
         if not good:
             have = f"all {len(found)} files are empty" if found else "there are no files"
+            have = "the only file is empty" if len(found) == 1 else have
             raise SupervisorError(f"engine.seeds: {', '.join(paths)}: {have}: name one good input")
-        progress(f"gathering {len(good)} seed{'s' * (len(good) != 1)}")
+        progress(f"gathering {several(len(good), 'seed')}")
         if not gone:  # a seed that was taken away, as it crashes, must not come back
             for copy in directory.iterdir():
                 copy.unlink()

@@ -15,10 +15,10 @@ from typing import Any
 
 from fuzztui.campaign import Campaign
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
-from fuzztui.supervise.engines import write_spec
 from fuzztui.supervise.first.batch import MOST_STALLS, Progress, Unrunnable, Verdict, silent
 from fuzztui.supervise.first.scratch import read_input, scratch, sweep_scratch
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.supervise.spec import write_spec
 from fuzztui.wire.text import visible
 
 __all__ = ["Asked", "PythonBatch", "ask"]

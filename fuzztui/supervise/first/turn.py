@@ -173,7 +173,9 @@ class Turn:
         elif pruned.kept or not pruned.aside:  # an engine of ours starts from nothing, too
             self._tell("fuzzing", "", costs, brought)
         else:
-            words = f"it fails on all {len(pruned.aside)} inputs that it could start from"
+            n = len(pruned.aside)
+            those = f"all {n} inputs" if n > 1 else "the one input"
+            words = f"it fails on {those} that it could start from"
             self._tell("refused", words, costs, brought)
             self._judge()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fuzztui.engines.core.shrink import shrink
 from fuzztui.supervise.oracle.judge import Judge
 from fuzztui.supervise.rundir import SupervisorError
+from fuzztui.wire.text import several
 
 __all__ = ["smaller"]
 
@@ -40,7 +41,7 @@ async def smaller(
         found = asyncio.run_coroutine_threadsafe(judge.verdicts(shorter), loop).result()
         same = any(verdict.signature == wanted for verdict, _ in found)
         left = len(shorter) if same else left
-        loop.call_soon_threadsafe(progress, f"{left} of {len(data)} bytes left", -1.0)
+        loop.call_soon_threadsafe(progress, f"{left} of {several(len(data), 'byte')} left", -1.0)
         return same
 
     def passes() -> bytes:

@@ -425,7 +425,7 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         s = self.host.status
         living = s.mutants.alive + s.mutants.pending if s.mutants is not None else 0
         question = (
-            f"Run {several(living, 'living mutant')} on all of the {s.corpus:,} inputs in "
+            f"Run {several(living, 'living mutant')} on all of the {several(s.corpus, 'input')} in "
             "the queues that "
             "infect them? Fuzzing stands still meanwhile; the score is then the sound one. "
             "The engine does this at the end of the campaign anyway, if exact is on."

@@ -11,6 +11,7 @@ from fuzztui.tui.typecolumns import IGNORED, PINNED
 from fuzztui.tui.typewords import brief_location, brief_type, share_words
 from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
 from fuzztui.tui.widgets.strip import StatusCanvas
+from fuzztui.wire.text import several
 
 __all__ = ["AimStrip", "aim_words", "fitting", "left_words"]
 
@@ -117,11 +118,12 @@ def left_words(aim: Aim) -> list[Span]:
     if not aim.targets:
         return [Span(" no code target is known yet", "muted")]
     if not aim.uncovered:
-        return [Span(f" all {aim.targets:,} targets are covered", "bold valid")]
+        are = "is" if aim.targets == 1 else "are"
+        return [Span(f" all {several(aim.targets, 'target')} {are} covered", "bold valid")]
     ignored = f"  {IGNORED.glyph} {len(aim.ignored):,} ignored" if aim.ignored else ""
     return [
         Span(f" {aim.uncovered:,}", "bold"),
-        Span(f" of {aim.targets:,} targets left, "),
+        Span(f" of {several(aim.targets, 'target')} left, "),
         Span(f"{FRONTIER[0]} ", FRONTIER[1]),
         Span(f"{aim.frontier:,}", "bold"),
         Span(" on the frontier"),

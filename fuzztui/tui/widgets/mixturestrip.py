@@ -114,7 +114,7 @@ def _asked(asked: SetMixture, who: str, width: int) -> Line:
 
 def pays_line(blend: Blend, width: int) -> Line:
     """How many trials, and which arms pay best."""
-    line = [Span(f" {figures.count(blend.trials)} trials   ", "muted")]
+    line = [Span(f" {figures.count(blend.trials)} trial{'s' * (blend.trials != 1)}   ", "muted")]
     legend = [Span(LEGEND if width >= WIDE else "", "muted")]
     line += best_spans(blend.best, width - width_of(line) - width_of(legend))
     return spread(line, legend, width)

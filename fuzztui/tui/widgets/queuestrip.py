@@ -131,7 +131,7 @@ def _workers(first: First, named: int) -> list[Span]:
             Span(f" {used_words(used, of, trials=first.view.trials)}   ", "muted"),
         ]
     if (more := len(first.working) - named) > 0:
-        words = f"and {more} more   " if named else f"{more} mutants   "
+        words = f"and {more} more   " if named else f"{several(more, 'mutant')}   "
         line.append(Span(words, "muted"))
     if not first.working:
         words = "no mutant is at work   " if first.stage == "mutants" else "only the target   "
@@ -173,7 +173,6 @@ def gains(first: First) -> Line:
         return [*line, Span("mutants have brought nothing to the target yet", "muted")]
     line.append(Span(f"{words} of the target", "bold valid"))
     if aside := first.brought.get("aside", 0):
-        line.append(
-            Span(f"   {figures.count(aside)} inputs put aside: they fail on mutants", "muted")
-        )
+        words = "input put aside: it fails" if aside == 1 else "inputs put aside: they fail"
+        line.append(Span(f"   {figures.count(aside)} {words} on mutants", "muted"))
     return line

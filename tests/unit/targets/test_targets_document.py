@@ -147,10 +147,10 @@ def test_the_child_keeps_what_it_found(lab, mypy_cache):
     (cache / "mypy").symlink_to(mypy_cache)
     said = []
     first = find_targets(lab.request(), said.append, cache=cache)
-    assert "asking mypy for the types in 1 modules" in said
+    assert "asking mypy for the types in 1 module" in said
     said.clear()
     assert find_targets(lab.request(), said.append, cache=cache) == first
-    assert said == ["1 modules of app"]
+    assert said == ["1 module of app"]
     lab.write(app=THUMBS.replace("2008", "2009"))
     assert find_targets(lab.request(), cache=cache) != first
 

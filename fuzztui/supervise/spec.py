@@ -1,0 +1,39 @@
+"""``spec.json``: what an engine of ours is told (docs/house.md)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fuzztui.campaign import Campaign
+from fuzztui.supervise.afl.library import text_library
+from fuzztui.supervise.files import replace_text
+
+__all__ = ["write_spec"]
+
+
+def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
+    """Write the ``spec.json`` of the instance whose directory that is. Raises OSError."""
+    spec = {
+        "proto": 1,
+        "instance": directory.name,
+        "dir": str(directory),
+        "sync_dir": str(directory.parent),
+        "seed": campaign.seed,
+        "budget_trials": budget_trials,
+        "budget_s": 0,
+        "engine": campaign.engine,
+        "target": campaign.target,
+    }
+    tables = {"text": _text(campaign), "oracle": campaign.oracle}
+    spec |= {name: table for name, table in tables.items() if table}
+    replace_text(path, json.dumps(spec, indent=1))
+
+
+def _text(campaign: Campaign) -> dict[str, Any]:
+    """The table for an engine that mutates text, and the library that does it, or why not."""
+    if not campaign.text:
+        return {}
+    library, why = text_library()
+    return {**campaign.text, "library": str(library or ""), "why": why}

@@ -1,0 +1,42 @@
+"""Names that a mistyped one may mean."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["meant", "near", "near_last"]
+
+_LONGEST = 80
+"""Characters of a name that are compared: it takes their square."""
+
+
+def near(name: str, known: Iterable[str], most: int = 1, least: float = 0.6) -> list[str]:
+    """At most ``most`` of the names, the most alike first; in another case they are as good.
+
+    ``least``: how alike they must be, from 0 to 1.
+    """
+    by_folded: dict[str, str] = {}
+    for one in known:
+        by_folded.setdefault(one.casefold(), one)
+    found = difflib.get_close_matches(name[:_LONGEST].casefold(), by_folded, most, least)
+    return [by_folded[one] for one in found]
+
+
+def near_last(name: str, known: Iterable[str], before: str = ".", most: int = 1) -> list[str]:
+    """Of names with parts (``module.Type``): those alike as a whole, else in their last part.
+
+    ``before``: what stands between the parts.
+    """
+    names = list(known)
+    if found := near(name, names, most, 0.7):
+        return found
+    last = name.rpartition(before)[2]
+    by_last = {one.rpartition(before)[2]: one for one in reversed(names)}
+    return [by_last[one] for one in near(last, by_last, most)] or near(name, names, most, 0.5)
+
+
+def meant(names: Iterable[str]) -> str:
+    """The end of a sentence about a name that there is not; "" where there is none to offer."""
+    offered = " or ".join(names)
+    return f"; did you mean {offered}?" if offered else ""
