@@ -22,6 +22,9 @@ __all__ = ["Steers"]
 _NEAR: Final = 3
 """Names that are proposed for one that is unknown."""
 
+_NAMED: Final = 2
+"""Types of a pinned target that the answer names; of more, only the nearest."""
+
 _SHOWN: Final = 80
 """Characters of what a person has written, in the words of a refusal."""
 
@@ -69,8 +72,11 @@ class Steers:
     def _pin(self, target: CodeTarget) -> str:
         with self._kept():
             self._feedback.pin(target.location)
-        types = ", ".join(f"{name} {distance}" for name, distance in target.types.items())
-        return "; but ".join([f"{target.location} is pinned: {types}", *self._doubts(target)])
+        types = [f"{name} {distance}" for name, distance in target.types.items()]
+        words = ", ".join(types)
+        if len(types) > _NAMED:
+            words = f"{types[0]} and {len(types) - 1} more"
+        return "; but ".join([f"{target.location} is pinned: {words}", *self._doubts(target)])
 
     def _doubts(self, target: CodeTarget) -> Iterator[str]:
         """Why aiming at it may come to nothing."""

@@ -190,6 +190,12 @@ def test_a_target_is_pinned_and_unpinned(lab: Lab) -> None:
     assert lab.obey(PinTarget("")) == "nothing was pinned"
 
 
+def test_of_many_types_the_answer_names_the_nearest(lab: Lab, monkeypatch: Any) -> None:
+    monkeypatch.setattr("fuzztui.engines.spoton.steering._NAMED", 1)
+    words = lab.obey(PinTarget("m.py:2:then"))
+    assert words.startswith("m.py:2:then is pinned: datetime.date 2 and 1 more; but ")
+
+
 def test_a_pin_that_may_come_to_nothing(lab: Lab) -> None:
     lab.obey(WeighType("app.File", 0))
     lab.obey(SetTargeted(0))
