@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from itertools import islice
 from typing import Final
 
 from fuzztui.engines.core.corpus import SteerError
@@ -23,8 +22,8 @@ __all__ = ["Steers"]
 _NEAR: Final = 3
 """Names that are proposed for one that is unknown."""
 
-_NAMED: Final = 1
-"""Types of a pinned target that the answer names."""
+_NAMED: Final = 2
+"""Types of a pinned target that the answer names; of more, only the nearest."""
 
 _SHOWN: Final = 80
 """Characters of what a person has written, in the words of a refusal."""
@@ -77,10 +76,11 @@ class Steers:
         words = "pinned, and ignored no more" if location in self._feedback.ignored else "pinned"
         with self._kept():
             self._feedback.pin(location)
-        types = ", ".join(f"{name} {d}" for name, d in islice(target.types.items(), _NAMED))
-        if len(target.types) > _NAMED:
-            types += f" and {len(target.types) - _NAMED} more"
-        return "; but ".join([f"{location} is {words}: {types}", *self._doubts(target)])
+        types = [f"{name} {distance}" for name, distance in target.types.items()]
+        told = ", ".join(types)
+        if len(types) > _NAMED:
+            told = f"{types[0]} and {len(types) - 1} more"
+        return "; but ".join([f"{location} is {words}: {told}", *self._doubts(target)])
 
     def _doubts(self, target: CodeTarget) -> Iterator[str]:
         """Why aiming at it may come to nothing."""

@@ -137,14 +137,15 @@ def _opening(
     from fuzztui.remote.client import running, trouble
     from fuzztui.session import LiveClock, ReplayClock, Session
     from fuzztui.tui.app import Opening
-    from fuzztui.tui.player import Player
+    from fuzztui.tui.player import Outline, Player
     from fuzztui.tui.steering import Steering
 
-    def marks() -> list[tuple[float, str]]:
+    def outline() -> Outline:
         # A second session, at the end: checkpoints make that cheap, a scan would not be.
         whole = Session(log_path, ReplayClock(speed=1.0, t=0.0, paused=True))
         whole.seek(whole.end_t)
-        return [(f.t, f.category) for f in whole.state.findings.values() if f.first]
+        marks = [(f.t, f.category) for f in whole.state.findings.values() if f.first]
+        return Outline(marks, whole.state.state)
 
     if mode == "replay":
         clock = ReplayClock(speed=speed, t=at or 0.0, paused=False)
@@ -154,7 +155,7 @@ def _opening(
             run=run,
             mode=mode,
             player=Player(clock, speed, True),
-            marks=marks,
+            outline=outline,
         )
     return Opening(
         session=lambda: Session(log_path, LiveClock()),

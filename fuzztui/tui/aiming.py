@@ -90,6 +90,12 @@ class Aiming:
     def _share(self) -> str:
         return "" if self.targeted >= 0 else "no engine has told of its types yet"
 
+    def elsewhere(self) -> frozenset[str]:
+        """The ids of actions that are for rows of the other table."""
+        if self.on_targets:
+            return frozenset({"types.raise", "types.lower", "types.ban", "types.find"})
+        return frozenset({"types.ignore"} if self.unpins else {"types.pin", "types.ignore"})
+
     def labels(self) -> dict[str, str]:
         """What keys that go both ways do now, by the action's id."""
         return {

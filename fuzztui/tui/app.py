@@ -30,7 +30,7 @@ from fuzztui.tui.commands import ActionProvider
 from fuzztui.tui.controls import CampaignControls
 from fuzztui.tui.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.kin import Kin
-from fuzztui.tui.player import Player
+from fuzztui.tui.player import Outline, Player
 from fuzztui.tui.replaying import ReplayControls
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.screens.corpus import CorpusScreen
@@ -67,8 +67,8 @@ class Opening:
     mode: str = "live"
     player: Player | None = None
     """In a replay, what holds its clock."""
-    marks: Callable[[], list[Mark]] = list
-    """The finds of the whole campaign, for the replay's timeline."""
+    outline: Callable[[], Outline] = Outline
+    """Of the whole campaign, for a replay."""
     running: Callable[[], int | None] = lambda: None
     """The living supervisor's process id."""
     unwritten: Callable[[], str] = lambda: ""
@@ -146,7 +146,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self._unwritten = ""
         self._dead = ""
         """Last words of the watcher."""
-        self.marks: list[Mark] = []
+        self._outline = Outline()
 
     # --------------------------------------------------------------- start
 
@@ -173,12 +173,17 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.on_trouble("")
         self._feed = Feed(self.session, self, self._opening.hz)
         if self.mode == "replay":
-            self.run_worker(self._find_marks(), group="marks")
+            self.run_worker(self._look_ahead(), group="outline")
         self.run_worker(self._feed.run(), group="feed")
 
-    async def _find_marks(self) -> None:
+    @property
+    def marks(self) -> Sequence[Mark]:
+        """The finds of the whole campaign that is replayed."""
+        return self._outline.marks
+
+    async def _look_ahead(self) -> None:
         try:
-            self.marks = await in_thread(self._opening.marks)
+            self._outline = await in_thread(self._opening.outline)
         except Exception as e:  # a nicety: the replay works without
             self.notify(plain(f"The timeline has no marks: {e}"), markup=False)
         self.tick()
@@ -293,6 +298,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             self._last_kill_t,
             watched=self.watched,
             first=self.turns.glance(now),
+            ended=self._outline.ended,
         )
 
     def draw_frame(self) -> None:
@@ -449,9 +455,6 @@ class FuzzApp(ReplayControls, CampaignControls):
     def action_help_quit(self) -> None:
         """Ctrl+C leaves too: nothing is lost by it."""
         self.perform("app.quit")
-
-    def do_app_quit(self) -> None:  # noqa: D102
-        self.exit()
 
     def do_app_help(self) -> None:  # noqa: D102
         screen = self._campaign_screen

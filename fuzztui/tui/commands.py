@@ -8,8 +8,9 @@ from functools import partial
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.screen import Screen
 
-from fuzztui.tui.actions import ACTIONS, Action, key_name
+from fuzztui.tui.actions import ACTIONS, Action
 from fuzztui.tui.host import host
+from fuzztui.tui.keynames import key_name
 from fuzztui.tui.screens.base import CampaignScreen
 
 

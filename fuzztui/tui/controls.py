@@ -1,29 +1,37 @@
 """Commands of a person: how they are sent, and how what became of them is told.
 
-Mixed into the app: what ``do_campaign_*`` of the registry mean.
+Mixed into the app: what ``do_campaign_*`` and ``do_app_quit`` of the registry mean.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
+from textual.worker import WorkerError
 
 from fuzztui.model.state import Changes, State
 from fuzztui.tui import figures
 from fuzztui.tui.describe import command_words
 from fuzztui.tui.screens.ask import AskScreen
+from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.screens.confirm import ConfirmScreen
 from fuzztui.tui.status import Status
 from fuzztui.tui.steering import Steering
 from fuzztui.tui.text import plain
 from fuzztui.tui.themed import ThemedApp
+from fuzztui.tui.typewords import said_of
 from fuzztui.wire.commands import AddSeed, Command, Pause, Resume, Stop
 
 WAITED_S = 10.0
 """How long whoever sent a command waits for what becomes of it."""
+
+LEAVE_S = 0.5
+"""How long the screen stays for a command to be sent, after somebody has left it."""
 
 MOST_PATH = 4096
 """Characters of a path."""
@@ -35,12 +43,31 @@ class CampaignControls(ThemedApp):
     steering: Steering | None
     status: Status
     mode: str
+    _leaving = False
 
     if TYPE_CHECKING:
 
         @property
         def campaign(self) -> State: ...  # noqa: D102
+        @property
+        def _campaign_screen(self) -> CampaignScreen | None: ...
         def nudge(self) -> None: ...  # noqa: D102
+
+    def do_app_quit(self) -> None:
+        """Once what was asked for is sent; a second time, at once."""
+        screen = self._campaign_screen
+        if self._leaving or screen is None:
+            self.exit()
+            return
+        self._leaving = True
+        screen.leave()
+        self.run_worker(self._leave(), group="leave")
+
+    async def _leave(self) -> None:
+        ours = [w for w in self.workers if w.group == "steer" and not w.is_finished]
+        with suppress(TimeoutError, WorkerError):
+            await asyncio.wait_for(self.workers.wait_for_complete(ours), LEAVE_S)
+        self.exit()
 
     def steer(self, command: Command, words: str) -> None:
         """Send a command; what becomes of it is told, and comes back through the log."""
@@ -53,7 +80,7 @@ class CampaignControls(ThemedApp):
         detail = f": {outcome.detail}" if outcome.detail else ""
         if outcome.kind == "applied":
             at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
-            said = f" ({outcome.detail})" if outcome.detail else ""
+            said = f" ({said_of(command, outcome.detail)})" if outcome.detail else ""
             self.notify(plain(f"{words}: done{at}{said}"), markup=False, timeout=3)
         elif outcome.kind == "pending":
             self.notify(plain(f"{words}: sent{detail}"), markup=False, timeout=5)

@@ -17,7 +17,7 @@ from fuzztui.tui.mutants import brief_change, place
 from fuzztui.tui.places import place_of, shown
 from fuzztui.tui.text import plain, plain_lines
 from fuzztui.tui.widgets.braille import gauge
-from fuzztui.tui.widgets.canvas import Line, Span
+from fuzztui.tui.widgets.canvas import Line, OneLine, Span
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Record
 from fuzztui.wire.signals import is_by_signal, signal_name
@@ -297,4 +297,4 @@ def pair(name: str, value: str, style: str = "") -> Line:
 
 def title(text: str) -> Line:
     """A heading."""
-    return [Span(f"── {plain(text)} ", "muted"), Span("─" * 12, "rule")]
+    return OneLine([Span(f"── {plain(text)} ", "muted"), Span("─" * 12, "rule")])

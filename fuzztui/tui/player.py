@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from fuzztui.session import ReplayClock
-from fuzztui.tui.widgets.timeline import Position
+from fuzztui.tui.widgets.timeline import Mark, Position
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a replay tells of the whole campaign, wherever it is."""
+
+    marks: Sequence[Mark] = ()
+    """The finds."""
+    ended: str = ""
+    """The state that it came to; "" while that is not known."""
+
 
 SLOWEST, FASTEST = 1 / 16, 65536.0
 

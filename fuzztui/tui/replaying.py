@@ -19,10 +19,11 @@ class ReplayControls:
     """Needs a player (None when live), the marks, and what the application offers."""
 
     player: Player | None
-    marks: Sequence[Mark]
 
     if TYPE_CHECKING:
 
+        @property
+        def marks(self) -> Sequence[Mark]: ...  # noqa: D102
         @property
         def end_t(self) -> float: ...  # noqa: D102
         def now(self) -> float: ...  # noqa: D102

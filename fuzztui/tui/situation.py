@@ -114,6 +114,10 @@ class Action:
             return f"{engine} cannot {self.does}"
         return ""
 
+    def elsewhere(self, now: Situation) -> bool:
+        """Whether it is for the other table of a screen that has two."""
+        return now.aiming is not None and self.id in now.aiming.elsewhere()
+
     def title(self, now: Situation) -> str:
         """The label; pausing and resuming share a key."""
         if self.id == "campaign.pause" and now.state == "paused":

@@ -84,6 +84,8 @@ class Status:
     alive: bool | None = None
     watched: bool = False
     """Whether it is somebody else's campaign."""
+    ended: str = ""
+    """In a replay, the state that the campaign came to; "" while that is not known."""
 
     @property
     def aims(self) -> bool:
@@ -153,6 +155,7 @@ def status_of(
     *,
     watched: bool = False,
     first: First | None = None,
+    ended: str = "",
 ) -> Status:
     """``state`` summed up at campaign time ``now``.
 
@@ -200,6 +203,7 @@ def status_of(
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,
+        ended=ended,
     )
 
 

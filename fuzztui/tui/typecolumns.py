@@ -11,6 +11,7 @@ from fuzztui.tui.mutantcolumns import NEVER
 from fuzztui.tui.typewords import (
     brief_location,
     brief_type,
+    fewer,
     place_of,
     share_words,
     weight_words,
@@ -52,8 +53,8 @@ def sign_of(row: TargetRow) -> Sign:
 class Looks(NamedTuple):
     """What the columns ask of the screen."""
 
-    room: Callable[[], int]
-    """Cells for a name."""
+    name: Callable[[str], str]
+    """What a type is called for short."""
     weight: Callable[[str], str]
     """The weight that is asked for a type, "" if none is."""
     pin: Callable[[str], str]
@@ -61,11 +62,11 @@ class Looks(NamedTuple):
 
 
 def type_columns(looks: Looks) -> Sequence[Column[TypeRow]]:
-    """What the table shows of a type, by the room there is."""
+    """What the table shows of a type; where there is little room, the first of it."""
 
     def name(row: TypeRow) -> Cell:
         style = "skipped" if not row.weight else "" if row.probability else "muted"
-        return brief_type(row.name, looks.room()), style
+        return looks.name(row.name), style
 
     def weight(row: TypeRow) -> Cell:
         if asked := looks.weight(row.name):
@@ -76,17 +77,16 @@ def type_columns(looks: Looks) -> Sequence[Column[TypeRow]]:
         return words, "bold promoted" if row.weight > 1 else "skipped"
 
     return (
-        Column("type", "type", name, lambda r: r.name, min=12, max=60),
+        Column("type", "type", name, lambda r: looks.name(r.name), min=12, max=60, give=16,
+               cut=brief_type),
         Column(CHANCE, "chance", _chance, lambda r: r.probability, min=BAR + 6, descending=True),
-        Column("weight", "weight", weight, lambda r: r.weight, min=8, max=12, descending=True),
+        Column("weight", "weight", weight, lambda r: r.weight, min=6, max=12, descending=True),
         Column("distance", "steps", _distance, lambda r: (r.distance < 0, r.distance), "right",
                drop=True),
         _figure("arms", "+arms", lambda r: r.new_arms, style="bold valid", drop=True),
-        _figure("matches", "match", lambda r: r.matches, drop=True),
-        _figure("misses", "miss", lambda r: r.misses, drop=True),
+        Column("match", "match", _match, _match_share, "right", descending=True, drop=True),
         _figure("picks", "drawn", lambda r: r.picks, drop=True),
-        Column("factor", "÷", _factor, lambda r: r.factor, "right", needs=84, descending=True,
-               drop=True),
+        Column("factor", "÷", _factor, lambda r: r.factor, "right", descending=True, drop=True),
         Column("text", "", lambda r: (r.name, ""), None, needs=NEVER),
     )  # fmt: skip
 
@@ -100,6 +100,16 @@ def _chance(row: TypeRow) -> Cell:
 
 def _distance(row: TypeRow) -> Cell:
     return (figures.count(row.distance), "") if row.distance >= 0 else (figures.NONE, "muted")
+
+
+def _match_share(row: TypeRow) -> float:
+    return row.matches / row.picks if row.picks else -1.0
+
+
+def _match(row: TypeRow) -> Cell:
+    if not row.picks:
+        return figures.NONE, "muted"
+    return share_words(_match_share(row)), "" if row.matches else "hang"
 
 
 def _factor(row: TypeRow) -> Cell:
@@ -127,13 +137,19 @@ def target_columns(looks: Looks) -> Sequence[Column[TargetRow]]:
 
     def where(row: TargetRow) -> Cell:
         style = "bold" if row.pinned else "" if row.types and not row.ignored else "muted"
-        return brief_location(row.location, looks.room() + 8), style
+        return row.location, style
+
+    def decided(row: TargetRow) -> Cell:
+        if not row.types:
+            return "no type is known", "muted"
+        return ", ".join(f"{looks.name(name)} {steps}" for name, steps in row.types), "muted"
 
     return (
         Column(LEFT, "left", left, _urgency, min=10, max=10),
-        Column("where", "where", where, lambda r: place_of(r.location), min=16, max=60),
+        Column("where", "where", where, lambda r: place_of(r.location), min=16, max=30, give=18,
+               cut=brief_location),
         Column("reached", "reached", _reached, reached_share, "right", descending=True),
-        Column("types", "decided by", _types, lambda r: r.types[:1], min=10, flex=True),
+        Column("types", "decided by", decided, lambda r: r.types[:1], min=14, flex=True, cut=fewer),
         Column("text", "", lambda r: (f"{r.location} {r.types}", ""), None, needs=NEVER),
     )  # fmt: skip
 
@@ -150,9 +166,3 @@ def _reached(row: TargetRow) -> Cell:
     if share < 0:
         return figures.NONE, "muted"
     return (share_words(share), "") if share else ("never", "muted")
-
-
-def _types(row: TargetRow) -> Cell:
-    if not row.types:
-        return "no type is known", "muted"
-    return ", ".join(f"{brief_type(name, 22)} {steps}" for name, steps in row.types), "muted"

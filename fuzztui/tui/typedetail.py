@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import dedent
 
 from fuzztui.model.state import Entry, Finding, State
-from fuzztui.model.types import Aim, TargetRow, TypeRow, aim, reached_share
+from fuzztui.model.types import Aim, TargetRow, TypeRow, reached_share
 from fuzztui.tui import figures
 from fuzztui.tui.detail import pair, title
 from fuzztui.tui.mutantdetail import number_span
@@ -14,8 +15,8 @@ from fuzztui.tui.source import Source
 from fuzztui.tui.status import SPOTON
 from fuzztui.tui.text import plain
 from fuzztui.tui.typecolumns import sign_of
-from fuzztui.tui.typewords import ARMS, brief_location, brief_type, share_words, weight_words
-from fuzztui.tui.widgets.canvas import Line, Span
+from fuzztui.tui.typewords import ARMS, share_words, weight_words
+from fuzztui.tui.widgets.canvas import Line, OneLine, Span
 from fuzztui.wire.commands import WeighType
 from fuzztui.wire.text import several
 
@@ -24,9 +25,6 @@ __all__ = ["no_targets_lines", "no_types_lines", "target_lines", "type_lines"]
 TARGETS = 12
 """Targets of a type that are listed."""
 
-ROOM = 44
-"""Cells for a name in the details."""
-
 
 # --------------------------------------------------------------------- a type
 
@@ -34,16 +32,18 @@ ROOM = 44
 def type_lines(
     row: TypeRow,
     state: State,
+    whole: Aim | None,
     targets: Iterable[TargetRow],
     finds: Sequence[Entry | Finding],
+    *,
     asked: str,
 ) -> list[Line]:
     """How it fares, which targets it decides about, what it found.
 
-    ``asked``: the weight that is asked for, in words.
+    ``whole``: what is aimed at, ``asked``: the weight that is asked for, in words.
     """
     lines: list[Line] = [[Span(plain(row.name), "bold edge")]]
-    lines.append(pair("chance", *_chance(row, aim(state))))
+    lines.append(pair("chance", *_chance(row, whole)))
     lines.append(_weight(row, state, asked))
     lines.append(pair("distance", _steps(row)))
     lines += _figures(row)
@@ -95,11 +95,13 @@ def _steps(row: TypeRow) -> str:
 def _figures(row: TypeRow) -> list[Line]:
     if not row.picks:
         return [pair("drawn", "not yet", "muted")]
-    had = f"{several(row.matches, 'input')} had one, {row.misses:,} had none"
+    had = f"{several(row.matches, 'input')} had one (a match), {row.misses:,} had none (a miss)"
     had = had if row.misses else "the inputs had one each time"
     lines = [pair("drawn", f"{several(row.picks, 'time')}: {had}")]
     if row.factor >= 1.05:
-        lines.append(pair("", f"so its chance is divided by {row.factor:.1f}", "hang"))
+        words = f"its chance is divided by {row.factor:.1f}, for misses of late: "
+        words += "each takes a quarter of it, a match gives that back"
+        lines.append(pair("÷", words, "hang"))
     if row.new_arms:
         arms = f"{several(row.new_arms, 'arm')} first covered by an input that aimed at it"
         lines.append(pair("brought", arms, "valid"))
@@ -134,14 +136,14 @@ def _decides(row: TypeRow, targets: Iterable[TargetRow]) -> list[Line]:
     near.sort(key=lambda pair: (pair[0], not pair[1].frontier))
     if not near:
         return []
-    lines: list[Line] = [[], title(f"decides about {len(near):,} left")]
+    lines: list[Line] = [[], title(f"decides about {len(near):,} left (in steps)")]
     for steps, target in near[:TARGETS]:
         sign = sign_of(target)
         lines.append(
             [
                 Span(f"{sign.glyph} ", sign.style),
-                Span(plain(brief_location(target.location, ROOM))),
-                Span(f"  {several(steps, 'step')}", "muted"),
+                Span(f"{steps:>2}  ", "muted"),
+                Span(plain(target.location)),
             ]
         )
     if len(near) > TARGETS:
@@ -184,13 +186,13 @@ def target_lines(
         lines.append(pair("source", f"not shown: {source.problem}", "muted"))
     if not row.types:
         return [*lines, *_no_types_of_it()]
-    lines += [[], title("decided by parts of these types")]
+    lines += [[], title("decided by: steps, type, chance")]
     for name, steps in row.types:
         known = types.get(name)
         lines.append(
             [
-                Span(f"{several(steps, 'step'):>9}  ", "muted"),
-                Span(plain(brief_type(name, ROOM)), "edge"),
+                Span(f"{steps:>4}  ", "muted"),
+                Span(plain(name), "edge"),
                 *_of_type(known),
             ]
         )
@@ -198,17 +200,21 @@ def target_lines(
 
 
 def _source(source: Source, *, tight: bool) -> list[Line]:
-    """The program around it, or its own line alone."""
+    """The program around it, or its own line alone: that one wraps, the others are cut."""
     lines: list[Line] = []
-    for number, text in enumerate(source.lines, source.first):
-        here = number == source.line
-        style = "bold" if here else "muted"
-        line = [
-            number_span("›" if here else " ", number, style),
-            Span(plain(text.expandtabs(4)), style),
-        ]
-        lines += [line] if here or not tight else []
+    texts = dedent("\n".join(text.expandtabs(4) for text in source.lines)).split("\n")
+    for number, text in enumerate(texts, source.first):
+        if number == source.line:
+            lines.append([number_span("›", number, "bold"), *_hung(text)])
+        elif not tight:
+            lines.append(OneLine([number_span(" ", number, "muted"), Span(plain(text), "muted")]))
     return lines
+
+
+def _hung(text: str) -> list[Span]:
+    """A line of code; what does not fit hangs below where it starts, not at the margin."""
+    code = text.lstrip()
+    return [Span(text[: len(text) - len(code)], "bold"), Span(plain(code), "bold")]
 
 
 def _of_type(row: TypeRow | None) -> list[Span]:

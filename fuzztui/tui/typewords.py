@@ -6,6 +6,8 @@ Names come from the program under test: nothing in here is safe to draw yet, see
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from fuzztui.tui import figures
@@ -15,9 +17,12 @@ __all__ = [
     "ARMS",
     "brief_location",
     "brief_type",
+    "fewer",
     "named_by",
     "place_of",
+    "said_of",
     "share_words",
+    "short_names",
     "steering_words",
     "type_label",
     "weight_words",
@@ -67,12 +72,38 @@ def brief_type(name: str, room: int) -> str:
     return f"{last[:start]}…{last[start + 1 - room :]}"
 
 
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """By name: as few of its last parts as no other one of ``names`` ends with."""
+    left = {name: name.split(".") for name in dict.fromkeys(names)}
+    short: dict[str, str] = {}
+    parts = 1
+    while left:
+        ends = {name: ".".join(all_parts[-parts:]) for name, all_parts in left.items()}
+        often = Counter(ends.values())
+        for name, end in ends.items():
+            if often[end] == 1 or parts >= len(left[name]):
+                short[name] = end if end.strip(".") else name
+                del left[name]
+        parts += 1
+    return short
+
+
 def brief_location(location: str, room: int) -> str:
     """``package/module.py:12:then`` in ``room`` characters: folders are left out first."""
     if len(location) <= room:
         return location
     tail = location.rpartition("/")[2]
     return f"…/{tail}" if len(tail) + 2 <= room else "…" + location[1 - room :]
+
+
+def fewer(text: str, room: int) -> str:
+    """Of a list with commas the first ones that fit in ``room``, and how many more there are."""
+    listed = text.split(", ")
+    for n in range(len(listed) - 1, 0, -1):
+        short = f"{', '.join(listed[:n])} +{len(listed) - n}"
+        if len(short) <= room:
+            return short
+    return text
 
 
 def place_of(location: str) -> tuple[str, int]:
@@ -112,6 +143,15 @@ def wish_words(command: Command) -> str:
             return f"{share_words(command.share)} aim"
         case _:
             return command.name
+
+
+def said_of(command: Command, said: str) -> str:
+    """An engine's answer without the name that the command has told already."""
+    match command:
+        case WeighType(type=name) | PinTarget(location=name) | IgnoreTarget(location=name) if name:
+            return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said)
+        case _:
+            return said
 
 
 def steering_words(command: dict[str, Any]) -> str:

@@ -75,6 +75,12 @@ class Wishes:
         self._settling = self._screen.set_timer(after, self._send)
         self._changed()
 
+    def settle(self) -> None:
+        """Send at once what waits for another step."""
+        if self._settling is not None:
+            self._settling.stop()
+            self._send()
+
     def forget(self) -> None:
         """Nothing is asked for any more."""
         for timer in (self._settling, self._echo):

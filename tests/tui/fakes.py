@@ -14,7 +14,7 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, State
 from fuzztui.remote.client import Result
 from fuzztui.tui.app import FuzzApp, Opening
-from fuzztui.tui.player import Player
+from fuzztui.tui.player import Outline, Player
 from fuzztui.tui.steering import Steering
 from fuzztui.tui.themes import load_themes
 from fuzztui.wire import events as ev
@@ -262,6 +262,13 @@ class World:
     clock: FakeClock | None
 
 
+def outline(log: Log) -> Outline:
+    """What a replay knows of the whole campaign."""
+    whole = State()
+    apply(whole, log.records)
+    return Outline([(f.t, f.category) for f in whole.findings.values()], whole.state)
+
+
 def world(
     log: Log,
     run: Path,
@@ -284,9 +291,7 @@ def world(
         run=run,
         mode=session.mode,
         player=None if clock is None else Player(clock, 1.0, False),  # type: ignore[arg-type]
-        marks=lambda: [
-            (r.t, r.event.category) for r in log.records if isinstance(r.event, ev.FindingSaved)
-        ],
+        outline=lambda: outline(log),
         running=lambda: 4711 if alive else None,
         unwritten=lambda: unwritten,
         steering=Steering(run, supervisor.connect) if control else None,

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from fuzztui.tui.actions import ACTIONS, BY_ID, Situation, bindings, key_name, method_name
+from fuzztui.tui.actions import ACTIONS, BY_ID, Situation, bindings, method_name
 from fuzztui.tui.aiming import Aiming
 from fuzztui.tui.app import FuzzApp
+from fuzztui.tui.keynames import key_name
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.screens.corpus import CorpusScreen
 from fuzztui.tui.screens.findings import FindingsScreen

@@ -8,7 +8,7 @@ from textual.strip import Strip
 
 from fuzztui.tui.text import cell_len
 from fuzztui.tui.widgets.canvas import Span, changed_span, spread, width_of
-from fuzztui.tui.widgets.wrap import wrap
+from fuzztui.tui.widgets.wrap import cut, wrap
 
 STYLES = [Style(), Style(bold=True), Style(color="red")]
 segments = st.lists(
@@ -88,4 +88,17 @@ def test_lines_are_broken_between_words_and_long_words_anywhere():
     labelled = [Span("p ", "bold"), Span("Pause  "), Span("the whole campaign")]
     assert text_of(wrap(labelled, 20)) == ["p Pause  the whole ", "         campaign"]
     path = [Span("file "), Span("/a/very/long/path")]
-    assert text_of(wrap(path, 12)) == ["file /a/very", "     /long/p", "     ath"]
+    assert text_of(wrap(path, 12)) == ["file /a/very", "     /long/", "     path"]
+    assert text_of(wrap([Span("a name"), Span("  9.4%")], 10)) == ["a name  ", "9.4%"]
+
+
+def test_a_line_may_be_cut_instead():
+    line = [Span("  3 │ "), Span("if taken == 2008:", "bold"), Span("  # why")]
+    assert text_of([cut(line, 40)]) == ["  3 │ if taken == 2008:  # why"]
+    assert text_of([cut(line, 28)]) == ["  3 │ if taken == 2008:  # …"]
+    assert text_of([cut(line, 23)]) == ["  3 │ if taken == 2008…"]
+    assert text_of([cut(line, 6)]) == ["  3 │…"]
+    rule = [Span("── title ", "muted"), Span("─" * 12, "rule")]
+    assert text_of([cut(rule, 12)]) == ["── title ───"]
+    assert text_of([cut(rule, 7)]) == ["── tit…"]
+    assert text_of([cut([], 3)]) == [""]

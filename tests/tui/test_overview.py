@@ -393,7 +393,7 @@ async def test_a_replay_of_a_pause_is_not_a_pause_of_the_replay(drive):
     log = running(60)
     log.add(ev.CampaignState("paused"))
     async with drive(log, replay_at=1e6) as d:
-        assert "▷ REPLAY · was paused" in d.text()
+        assert "▷ REPLAY · then paused" in d.text()
 
 
 @pytest.mark.parametrize(("state", "orphaned"), [("empty", False), ("running", True)])

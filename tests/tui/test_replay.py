@@ -1,8 +1,10 @@
 """Looking at the past: the same screens under another clock."""
 
+import pytest
 from fakes import running
 
 from fuzztui.tui.widgets.timeline import Timeline
+from fuzztui.wire import events as ev
 
 
 async def test_a_replay_shows_the_campaign_as_it_was(drive):
@@ -14,6 +16,19 @@ async def test_a_replay_shows_the_campaign_as_it_was(drive):
         await d.press("full_stop")
         await d.until(lambda: "RecursionError" in d.text())
         assert d.app.campaign.t <= 300.5
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 15)])
+async def test_the_head_says_what_the_run_came_to(drive, size):
+    log = running(60)
+    log.add(ev.CampaignEnded("stopped", "stopped by ann@box"), dt=1.0)
+    async with drive(log, size=size, replay_at=30.0) as d:
+        await d.until(lambda: "▷ REPLAY of a stopped run" in d.lines()[0])
+        assert d.lines()[0].endswith(" · then running") == (size[0] > 60)
+        await d.press("ctrl+end")
+        await d.until(lambda: d.lines()[0].endswith("▷ REPLAY of a stopped run"))
+    async with drive(running(60), size=size, replay_at=30.0) as d:
+        await d.until(lambda: d.lines()[0].endswith("▷ REPLAY · then running"))
 
 
 async def test_nothing_can_be_steered(drive):

@@ -285,6 +285,27 @@ async def test_moving_is_clamped(index):
         assert not app.grid.go_to("nowhere")
 
 
+def test_what_takes_the_room_that_is_left_is_short_of_it_first():
+    made = [
+        Column("where", "where", lambda r: (r, ""), max=30, give=18),
+        Column("types", "types", lambda _: ("x" * 40, ""), min=14, flex=True),
+    ]
+    assert widths(made, [30, 40], 100) == [30, 68]
+    assert widths(made, [30, 40], 50) == [30, 18]
+    assert widths(made, [30, 40], 40) == [24, 14]
+    assert widths(made, [30, 40], 20) == [18, 14]  # it scrolls sideways
+
+
+async def test_a_column_may_know_what_to_leave_out():
+    app = Demo(make(1))
+    async with app.run_test(size=(40, 8)) as pilot:
+        name = Column("key", "key", lambda i: (i.key, ""), max=6, cut=lambda text, n: text[-n:])
+        app.grid.show_columns([name])
+        app.grid.load({"a": Item("package.Name", 1), "b": Item("Short", 1)})
+        await pilot.pause()
+        assert [line.split()[0] for line in app.lines()[1:3]] == ["e.Name", "Short"]
+
+
 def test_without_room_one_column_gives_then_others_are_left_out():
     made = [
         Column("state", "state", lambda r: (r, ""), give=8),

@@ -1,33 +1,24 @@
 """The types screen: what is aimed at and what is left, steering it, live and in replay."""
 
 import hashlib
-import itertools
 import json
+import threading
 from dataclasses import replace
 
 import pytest
-from aimed import LEFT, PINNED, TYPES, aimed, figures, left
+from aimed import LEFT, PINNED, TYPES, aimed, figures
 from fakes import Supervisor, running, started
-from hypothesis import given
-from hypothesis import strategies as st
+from mixed import mixed
 
-from fuzztui.engines.spoton.distances import label_of
-from fuzztui.model.types import TargetRow, TypeRow
+from fuzztui.remote.client import Result
 from fuzztui.tui import targetsource
 from fuzztui.tui.aiming import MOST, Aiming, Asked
-from fuzztui.tui.describe import FIGURES, command_words, describe
-from fuzztui.tui.typecolumns import Looks, target_columns, type_columns
 from fuzztui.tui.typewords import (
-    brief_location,
-    brief_type,
-    named_by,
     place_of,
-    type_label,
-    weight_words,
-    wish_words,
 )
 from fuzztui.tui.widgets.aimline import AimLine
 from fuzztui.tui.widgets.aimstrip import AimStrip
+from fuzztui.tui.wishes import Wishes
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
@@ -65,9 +56,9 @@ async def test_what_is_aimed_at_and_what_is_left(drive):
         text = d.text()
         for words in (
             " covered 211 ", "29 of 240 targets left, ▓ 9 on the frontier",
-            "50% of mutations aim at types [ ]", "next thumbs.model.Thumbnail 65%",
-            "pathlib.Path             ━        14%  ×1            0     13   2,191  3,066",
-            "⊘ banned", "÷2", "◆ frontier  thumbs/app.py:18:then         12%  pathlib.Path 0",
+            "50% of mutations aim at types [ ]", "next Thumbnail 65%, Path 14%",
+            "Path              ━        14%  ×1            0     13    42%   5,257  2.4",
+            "⊘ banned", "÷2", "Path 0, datetime 1 +1", "◆ frontier  thumbs/app.py:18:then",
             "no type is known", "decides about 2 left", "latest finds", "> Raise",
         ):  # fmt: skip
             assert words in text, words
@@ -79,8 +70,8 @@ async def test_what_is_aimed_at_and_what_is_left(drive):
         assert rows(d.screen.types)[:2] == ["thumbs.model.Thumbnail", "pathlib.Path"]
         assert set(LEFT) < set(rows(d.screen.targets))
         await d.press("j")
-        await d.until(lambda: "2,191 inputs had one, 3,066 had none" in details(d))
-        assert "so its chance is divided by 2.4" in details(d)
+        await d.until(lambda: "2,191 inputs had one (a match), 3,066 had none" in details(d))
+        assert "its chance is divided by 2.4, for misses of late" in details(d)
 
 
 async def test_a_target_in_words(drive):
@@ -89,7 +80,8 @@ async def test_a_target_in_words(drive):
         assert d.table is not d.screen.table
         assert d.screen.table.current.location == "thumbs/app.py:18:then"
         for words in ("12% of the trials come", "31 of 250", "another arm of its branch",
-                      "when its condition holds", "decided by parts of", "0 steps"):  # fmt: skip
+                      "when its condition holds", "decided by: steps, type",
+                      "   0  pathlib.Path  14%"):  # fmt: skip
             assert words in details(d), words
         assert "t Types  o Pin" in d.text()
         assert d.screen.targets.go_to("thumbs/app.py:57:except")
@@ -108,6 +100,58 @@ async def test_one_table_at_a_time_where_there_is_little_room(drive, size):
         assert not d.screen.types.region.height
         await d.press("t")
         assert d.app.focused is d.screen.types
+
+
+@pytest.mark.parametrize(("size", "tabs"), [((80, 24), True), ((60, 15), True), ((120, 15), True),
+                                            ((120, 40), False)])  # fmt: skip
+async def test_where_there_is_one_table_a_line_tells_of_the_other(drive, size, tabs):
+    async with drive(aimed(), size=size) as d:
+        await d.press("7")
+        assert ("types 9    t code targets left 29" in d.text()) == tabs
+        await d.press("t")
+        assert ("t types 9    code targets left 29" in d.text()) == tabs
+        if tabs:
+            y = next(y for y, line in enumerate(d.lines()) if "t types 9" in line)
+            await d.pilot.click(offset=(4, y))
+            await d.until(lambda: d.app.focused is d.screen.types)
+            assert "types 9    t code targets left 29" in d.text()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 15)])
+async def test_the_footer_has_what_is_for_the_table_that_is_looked_at(drive, size):
+    async with drive(aimed(pin=True), size=size) as d:
+        await d.press("7")
+        assert "> Raise  < Lower" in d.lines()[-1]
+        await d.press("t")
+        footer = d.lines()[-1]
+        assert "t Types  o Unpin  [ Less  ] More  " in footer
+        assert "Raise" not in footer
+        await d.press("greater_than_sign")  # and the key says why
+        assert d.notices() == ["Raise: t goes to the types"]
+
+
+async def test_the_footer_does_not_end_between_less_and_more(drive):
+    async with drive(aimed(), size=(80, 24)) as d:
+        await d.press("7")
+        for width in range(30, 81):
+            await d.pilot.resize_terminal(width, 24)
+            footer = d.lines()[-1]
+            assert ("[ Less" in footer) == ("] More" in footer), footer
+            assert footer.endswith("q Leave  ? Help")
+        assert "] More" in footer
+
+
+@pytest.mark.parametrize(("width", "seen"), [
+    (120, ["chance", "weight", "steps", "+arms", "match", "drawn", "÷"]),
+    (80, ["chance", "weight", "steps", "+arms", "match", "drawn", "÷"]),
+    (60, ["chance", "weight", "steps", "+arms"]),
+])  # fmt: skip
+async def test_what_the_width_shows_of_types(drive, width, seen):
+    async with drive(aimed(), size=(width, 24)) as d:
+        await d.press("7")
+        header = next(line for line in d.lines() if " chance ▼" in line).split("▏")[0]
+        assert [word for word in header.split() if word not in "▼›"] == ["type", *seen]
+        assert d.screen.types.virtual_size.width == 0
 
 
 async def test_tab_goes_through_both_and_the_details(drive):
@@ -206,13 +250,13 @@ PROGRAM = (
 )
 
 
-def write_targets(run, **changes):
+def write_targets(run, program=PROGRAM, **changes):
     """A run's targets.json, of one target."""
     app = run / "app.py"
-    app.write_text(PROGRAM)
+    app.write_text(program)
     told = {
         "modules": [{"name": "app", "file": str(app),
-                     "sha": hashlib.sha256(PROGRAM.encode()).hexdigest()[:16]}],
+                     "sha": hashlib.sha256(program.encode()).hexdigest()[:16]}],
         "targets": [{"location": "thumbs/app.py:18:then", "module": "app", "line": 3}],
     } | changes  # fmt: skip
     (run / "targets.json").write_text(json.dumps(told))
@@ -226,6 +270,23 @@ async def test_the_program_around_a_target(drive, tmp_path):
         assert "      2 │     taken = year(path)" in details(d)
         await d.press("j")
         await d.until(lambda: "targets.json does not know it" in details(d))
+
+
+async def test_lines_of_the_program_are_cut_its_own_wraps(drive, tmp_path):
+    program = PROGRAM.replace("year(path)", "year(" + "path.resolve()." * 9 + "x)")
+    program = program.replace("== 2008", "== a_first_name and another_name")
+    write_targets(tmp_path, program=program)
+    async with drive(aimed()) as d:
+        await d.press("7", "t")
+        await d.until(lambda: "›     3 │ " in d.text())
+        code = [line.rpartition("▏")[2].rstrip() for line in d.lines()]
+        own = next(i for i, line in enumerate(code) if "›" in line)
+        assert code[own - 1].startswith("       2 │     taken = year(pat") and "…" in code[own - 1]
+        assert code[own : own + 3] == [
+            " ›     3 │     if taken ==", "               a_first_name and",
+            "               another_name:",
+        ]  # fmt: skip
+        assert code[own + 3].startswith("       4 │ ")
 
 
 def test_a_program_that_is_not_what_was_analysed_is_not_shown(tmp_path):
@@ -361,6 +422,13 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
 # ------------------------------------------------------------------- steering
 
 
+@pytest.fixture
+def never_settles(monkeypatch):
+    """Steps wait for the next one for ever."""
+    ask = Wishes.ask
+    monkeypatch.setattr(Wishes, "ask", lambda self, wishes, _=0.0: ask(self, wishes, 3600.0))
+
+
 @pytest.mark.parametrize(
     ("keys", "asked"),
     [
@@ -383,6 +451,38 @@ async def test_keys_ask_for_it_steps_as_one_command(drive, keys, asked):
         await d.until(lambda: commands(d))
         await d.still()
         assert commands(d) == [asked]
+
+
+@pytest.mark.parametrize(
+    ("log", "keys"), [(aimed, ["7", "greater_than_sign"]), (mixed, ["6", "less_than_sign"])]
+)
+@pytest.mark.parametrize("leave", ["1", "question_mark", "q"])
+async def test_what_is_pending_is_sent_when_the_screen_is_left(
+    drive, never_settles, log, keys, leave
+):
+    async with drive(log()) as d:
+        await d.press(*keys)
+        assert commands(d) == []
+        await d.press(leave)
+        await d.until(lambda: commands(d))
+    assert len(commands(d)) == 1
+
+
+async def test_who_leaves_does_not_wait_for_an_answer(drive, monkeypatch):
+    monkeypatch.setattr("fuzztui.tui.controls.LEAVE_S", 0.05)
+    log, answer = aimed(), threading.Event()
+
+    class Mute(Supervisor):
+        def send(self, command, timeout=10.0):
+            self.commands.append(command)
+            answer.wait(timeout)
+            return Result(True)
+
+    async with drive(log, supervisor=Mute(log)) as d:
+        await d.press("7", "greater_than_sign", "q")
+        await d.until(lambda: d.app._exit)
+    answer.set()
+    assert commands(d) == [WeighType("thumbs.model.Thumbnail", 8.0)]
 
 
 async def test_steps_for_several_things_are_a_command_each(drive):
@@ -432,7 +532,7 @@ async def test_a_pin_is_asked_then_shown_then_ended(drive):
         await d.until(lambda: len(commands(d)) == 2)
         assert commands(d)[1] == PinTarget("")
         log.add(ev.CommandApplied("c2", "main", 9), figures("main", 602), dt=1.0)
-        await d.until(lambda: "next thumbs" in strip(d)[2])
+        await d.until(lambda: "next Thumbnail" in strip(d)[2])
 
 
 async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_again(drive):
@@ -611,87 +711,3 @@ async def test_entries_can_be_demoted_where_the_engine_can(drive):
     async with drive(running()) as d:
         await d.press("2", "D")
         assert d.notices() == ["Demote: main's engine cannot demote entries"]
-
-
-# ---------------------------------------------------------------------- words
-
-
-def test_names_are_shortened_from_where_they_say_least():
-    assert brief_type("datetime.datetime", 17) == "datetime.datetime"
-    assert brief_type("a.very.long.package.datetime.datetime", 20) == "…datetime.datetime"
-    assert brief_type("email.headerregistry.UniqueDateHeader", 20) == "UniqueDateHeader"
-    assert brief_type("AVeryLongNameOfAClassIndeed", 12) == "AVer…sIndeed"
-    assert brief_location("package/module.py:12:then", 30) == "package/module.py:12:then"
-    assert brief_location("a/b/package/module.py:12:then", 20) == "…/module.py:12:then"
-    assert brief_location("a/averylongmodule.py:12:then", 12) == "….py:12:then"
-
-
-@given(st.text(max_size=80), st.integers(6, 60))
-def test_short_names_are_short(name, room):
-    assert len(brief_type(name, room)) <= room
-    assert len(brief_location(name, room)) <= room
-
-
-@given(st.text(max_size=120))
-def test_types_in_names_of_entries_are_found_again(name):
-    assert type_label(name) == label_of(name)
-    assert named_by(f"typed:{type_label(name)},rep:4") == ([type_label(name)] if name else [])
-    assert place_of(name)[1] >= 0
-
-
-def test_what_is_not_aimed_names_no_type():
-    assert named_by("havoc,rep:4") == named_by("") == named_by("typed:,rep:2") == []
-
-
-def test_columns_of_what_was_never_drawn():
-    looks = Looks(lambda: 30, lambda _: "", lambda _: "")
-    cells = {c.id: c.cell(TypeRow("x"))[0] for c in type_columns(looks)}
-    assert (cells["weight"], cells["distance"], cells["picks"]) == ("×1", "–", "0")
-    cells = {c.id: c.cell(TargetRow("m.py:3:then", False, 0, 0, ()))[0]
-             for c in target_columns(looks)}  # fmt: skip
-    assert (cells["left"], cells["reached"]) == ("· further", "–")
-    for every, a, b in (
-        (type_columns(looks), TypeRow("x"), TypeRow("y", 3, 0.5, True, 2.0, 0.3, 5, 4, 1, 2)),
-        (target_columns(looks), TargetRow("::", True, 3, 9, (("x", 1),)),
-         TargetRow("a.py:7:x", False, 0, 0, ())),
-    ):  # fmt: skip
-        for column, (one, other) in itertools.product(every, ((a, b), (b, a), (a, a))):
-            if column.sort is not None:
-                assert column.sort(one) <= column.sort(other) or column.sort(one) >= column.sort(
-                    other
-                )
-
-
-def test_the_log_has_words_for_it():
-    told = describe(figures("main", 600, pinned=PINNED))
-    assert told.text.startswith("29 of 240 targets left, 9 on the frontier  9 types  50% aim")
-    assert told.text.endswith(f"pinned {PINNED}")
-    assert told.group == FIGURES
-    assert describe(figures("main", 600, ignored=[PINNED])).text.endswith("50% aim  1 ignored")
-    assert describe(left("main", 5)).text == "29 told"
-    assert command_words(encode_command(WeighType("a.B", 0.5))) == "weigh-type a.B ÷2"
-    assert command_words(encode_command(WeighType("a.B", 0.0, "s1"))) == (
-        "weigh-type a.B ⊘ banned on s1"
-    )
-    assert command_words(encode_command(PinTarget("m.py:3:then"))) == "pin-target m.py:3:then"
-    assert command_words(encode_command(PinTarget(""))) == "pin-target none"
-    assert command_words(encode_command(IgnoreTarget("m.py:3:then"))) == "ignore-target m.py:3:then"
-    assert command_words(encode_command(IgnoreTarget("m.py:3:then", False, "s1"))) == (
-        "ignore-target m.py:3:then off on s1"
-    )
-    assert command_words(encode_command(SetTargeted(0.55))) == "targeted 55%"
-    assert command_words(encode_command(DemoteEntry(4, "main"))) == "demote main/4"
-    for wrong in ({"weight": "x"}, {"weight": float("nan")}, {"weight": 10**400}, {}):
-        assert command_words({"c": "weigh-type", "type": "a.B", **wrong}) == "weigh-type a.B ?"
-    assert command_words({"c": "targeted", "share": 7}) == "targeted ?"
-
-
-def test_wishes_and_weights_in_words():
-    assert [weight_words(w) for w in (0, 1, 4, 0.25, 1000, 0.001)] == [
-        "⊘ banned", "×1", "×4", "÷4", "×1,000", "÷1,000",
-    ]  # fmt: skip
-    assert wish_words(WeighType("a.B", 2.0)) == "a.B ×2"
-    assert wish_words(PinTarget("")) == "unpin"
-    assert wish_words(IgnoreTarget("m.py:3:then")) == "ignore m.py:3:then"
-    assert wish_words(IgnoreTarget("m.py:3:then", False)) == "unignore m.py:3:then"
-    assert wish_words(SetTargeted(0.0)) == "0% aim"

@@ -98,6 +98,13 @@ class CampaignScreen(Screen[None]):
         """Back from another mode (or here for the first time): catch up."""
         self.host.when_free(self._catch_up)
 
+    def on_screen_suspend(self) -> None:
+        """Another mode, or a dialog, is looked at."""
+        self.leave()
+
+    def leave(self) -> None:
+        """Nobody looks at it any more, for now or for good."""
+
     def _catch_up(self) -> None:
         self.show(self.host.missed(self.TAB))
         self.tick(self.host.status)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.tui.actions import ACTIONS, GROUPS, Action, Situation, key_name
+from fuzztui.tui.actions import ACTIONS, GROUPS, Action, Situation
+from fuzztui.tui.keynames import key_name
 from fuzztui.tui.screens.box import BoxScreen
 from fuzztui.tui.situation import steerable
 from fuzztui.tui.text import fit, plain

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from operator import is_
 from typing import ClassVar, Generic, TypeVar
 
 from textual import on
@@ -28,11 +27,6 @@ P = TypeVar("P")
 
 SETTLE_S = 0.06
 """A cursor that runs through the table reads no files."""
-
-
-def unchanged(before: Sequence[object], now: Sequence[object]) -> bool:
-    """Are these the very same things? The fold puts another one in the place of what is new."""
-    return len(before) == len(now) and all(map(is_, before, now))
 
 
 class ListingScreen(CampaignScreen, Generic[T, P]):

@@ -17,25 +17,23 @@ from fuzztui.model.operators import (
     pending_mixtures,
     settings,
 )
-from fuzztui.model.state import Changes
 from fuzztui.tui import shell
 from fuzztui.tui.actions import Situation
-from fuzztui.tui.finds import Finds
 from fuzztui.tui.operatorcolumns import PAYS, columns
 from fuzztui.tui.operatordetail import FINDS, named_by, no_operators_lines, operator_lines
-from fuzztui.tui.screens.listing import ListingScreen, unchanged
+from fuzztui.tui.screens.steered import SteeredScreen
 from fuzztui.tui.situation import over_all
 from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.mixturestrip import MixtureStrip
 from fuzztui.tui.widgets.table import BigTable
-from fuzztui.tui.wishes import SETTLE_S, Wishes
+from fuzztui.tui.wishes import SETTLE_S
 from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.events import OperatorFigures
 from fuzztui.wire.mixture import Mixture, moved
 
 
-class OperatorsScreen(ListingScreen[Arm, None]):
+class OperatorsScreen(SteeredScreen[Arm, None]):
     """The mixture as a bar, and a row for each operator."""
 
     TAB = "operators"
@@ -54,12 +52,8 @@ class OperatorsScreen(ListingScreen[Arm, None]):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(named_by, _words)
         self._arms: dict[str, Arm] = {}
-        self._figures: list[OperatorFigures] = []
-        """Which figures the rows are of."""
-        self._finds = Finds(named_by)
-        self._wishes = Wishes(self, _words, self._show_wishes)
 
     def body(self) -> Iterable[Widget]:
         """The mixture, table, details."""
@@ -76,29 +70,23 @@ class OperatorsScreen(ListingScreen[Arm, None]):
 
     # -------------------------------------------------------------- changes
 
-    def show(self, changes: Changes) -> None:
-        """Take in new figures, finds, and commands that came or went."""
-        state = self.campaign
-        self._finds.note(state, changes)
-        if changes.reset or changes.commands:
-            self._wishes.heard()
-            self._show_asked()
-        figures = list(state.operators.values())
-        if changes.reset or not unchanged(self._figures, figures):
-            self._figures = figures
-            self.table.become(self._arms, arms(state), anew=changes.reset)
+    def figures(self) -> Sequence[OperatorFigures]:
+        """Each instance's."""
+        return list(self.campaign.operators.values())
+
+    def take(self, *, anew: bool) -> None:
+        """A row for each operator."""
+        self.table.become(self._arms, arms(self.campaign), anew=anew)
+
+    def _say_what_is_missing(self) -> None:
         self.table.show_empty("no operator passes the filter" if self._arms else "no operators")
-        self._count()
-        self.show_detail()
-        self.host.refresh_footer()
 
     def tick(self, status: Status) -> None:
         """The mixture."""
-        super().tick(status)
         strip = self.query_one(MixtureStrip)
         strip.display = status.blend is not None
         strip.show(status)
-        self._show_asked()
+        super().tick(status)
 
     def nothing(self) -> Sequence[Line]:
         """Why there are no operators, and how to get some."""
@@ -139,10 +127,6 @@ class OperatorsScreen(ListingScreen[Arm, None]):
 
     def _asked_here(self) -> list[SetMixture]:
         return [wish for wish in self._wishes.commands if isinstance(wish, SetMixture)]
-
-    def _show_wishes(self) -> None:
-        self._show_asked()
-        self.host.refresh_footer()
 
     def _show_asked(self) -> None:
         who, wanted = self._wishes.story(pending_mixtures(self.campaign)), self._wanted()

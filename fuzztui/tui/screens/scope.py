@@ -12,7 +12,8 @@ from textual.message import Message
 from textual.screen import ModalScreen
 
 from fuzztui.tui import figures
-from fuzztui.tui.actions import Action, key_name
+from fuzztui.tui.actions import Action
+from fuzztui.tui.keynames import key_name
 from fuzztui.tui.mutants import SIGNS
 from fuzztui.tui.scopes import Scope
 from fuzztui.tui.text import cell_len, fit, plain

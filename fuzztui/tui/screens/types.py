@@ -5,48 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from textual import events
 from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.model.state import Changes
-from fuzztui.model.types import (
-    TargetRow,
-    TypeRow,
-    aim,
-    pending_types,
-    targets_left,
-    types,
-)
+from fuzztui.model.types import Aim, TargetRow, TypeRow, pending_types, targets_left, types
 from fuzztui.tui import shell, targetsource
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.aiming import STEP, Aiming, Asked
-from fuzztui.tui.finds import Finds
 from fuzztui.tui.operatordetail import FINDS
-from fuzztui.tui.screens.listing import ListingScreen, unchanged
+from fuzztui.tui.screens.typetables import TypeTables
 from fuzztui.tui.situation import over_all
 from fuzztui.tui.source import Source
 from fuzztui.tui.status import Status
-from fuzztui.tui.typecolumns import CHANCE, LEFT, Looks, target_columns, type_columns
+from fuzztui.tui.typecolumns import Looks
 from fuzztui.tui.typedetail import no_targets_lines, no_types_lines, target_lines, type_lines
-from fuzztui.tui.typewords import named_by, type_label, weight_words, wish_words
+from fuzztui.tui.typewords import named_by, short_names, type_label, weight_words, wish_words
 from fuzztui.tui.widgets.aimstrip import AimStrip
 from fuzztui.tui.widgets.canvas import Line
-from fuzztui.tui.widgets.columns import Column
 from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.pane import Pane
-from fuzztui.tui.widgets.table import BigTable
-from fuzztui.tui.wishes import Wishes
+from fuzztui.tui.widgets.tabletabs import TableTabs
 from fuzztui.wire.commands import IgnoreTarget, PinTarget, SetTargeted, WeighType
 
 NEXT = 12
 """Types that the strip may name."""
 
 
-class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
+class TypesScreen(TypeTables):
     """What is left as a bar, a row for each type, and a row for each code target that is left.
 
     Both tables where there is room, else one of them.
@@ -58,99 +45,67 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
     TypesScreen {
         & AimStrip { margin-top: 1; display: none; }
         & #listing { margin-top: 1; }
-        & #tables { width: 2fr; layout: vertical; }
-        & #types { height: 1fr; width: 100%; }
-        & #targets { height: 1fr; width: 100%; margin-top: 1; }
-        & Pane { width: 1fr; }
         &.-short #listing, &.-tiny #listing { margin-top: 0; }
         &.-short AimStrip { margin-top: 0; }
-        &.-short #targets, &.-tiny #targets { margin-top: 0; }
         &.-tiny AimStrip { height: 1; margin-top: 0; }
-        &.-medium #tables, &.-narrow #tables { width: 100%; height: 1fr; }
-        &.-medium Pane, &.-narrow Pane { height: 38%; }
-        &.-medium #targets, &.-narrow #targets, &.-tiny #targets { display: none; margin-top: 0; }
-        &.-targets.-medium #targets, &.-targets.-narrow #targets { display: block; }
-        &.-targets.-tiny #targets { display: block; }
-        &.-targets.-medium #types, &.-targets.-narrow #types { display: none; }
-        &.-targets.-tiny #types { display: none; }
     }
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(named_by, wish_words)
         self._types: dict[str, TypeRow] = {}
         self._left: dict[str, TargetRow] = {}
-        self._told: list[object] = []
-        """Which figures the rows are of."""
-        self._finds = Finds(named_by)
-        self._wishes = Wishes(self, wish_words, self._show_wishes)
+        self._names: dict[str, str] = {}
+        """What types are called for short."""
         self._asked = Asked()
 
     def body(self) -> Iterable[Widget]:
         """The strip, two tables, details."""
         yield AimStrip()
-        looks = Looks(self._room, self._weight_asked, self._pin_asked)
-        of_types = _table("types", type_columns(looks), CHANCE, reverse=True)
-        of_targets = _table("targets", target_columns(looks), LEFT)
-        tables = Container(of_types, of_targets, id="tables")
-        yield Container(tables, Pane(id="detail"), id="listing")
+        looks = Looks(self._short, self._weight_asked, self._pin_asked)
+        yield Container(*self.tables(looks), Pane(id="detail"), id="listing")
         yield FilterBar(self.HINT)
-
-    @property
-    def types(self) -> BigTable[TypeRow]:
-        """The table of types."""
-        return self.query_one("#types", BigTable)
-
-    @property
-    def targets(self) -> BigTable[TargetRow]:
-        """The table of code targets."""
-        return self.query_one("#targets", BigTable)
-
-    @property
-    def table(self) -> BigTable[Any]:
-        """The one that has, or last had, the focus."""
-        return self.targets if self.has_class("-targets") else self.types
-
-    def _room(self) -> int:
-        width = self.app.size.width
-        return 48 if width >= 170 else 24 if width >= 76 else 18
 
     # -------------------------------------------------------------- changes
 
-    def show(self, changes: Changes) -> None:
-        """Take in new figures, finds, and commands that came or went."""
+    @property
+    def _aim(self) -> Aim | None:
+        return self.host.status.aim
+
+    def _short(self, type: str) -> str:
+        return self._names.get(type, type)
+
+    def figures(self) -> Sequence[object]:
+        """And who lives: what those pick next is what counts."""
         state = self.campaign
-        self._finds.note(state, changes)
-        if changes.reset or changes.commands:
-            self._wishes.heard()
-            self._show_asked()
-        # And who lives: what those pick next is what counts.
         lives = [state.instances[name].state for name in list(state.types)]
-        told = [*state.types.values(), *state.left.values(), *lives]
-        if changes.reset or not unchanged(self._told, told):
-            self._told = told
-            now = types(state)
-            self.types.become(self._types, now, anew=changes.reset)
-            self.targets.become(self._left, targets_left(state), anew=changes.reset)
-            self.query_one(AimStrip).show_next(list(now.values())[:NEXT])
-            # What a few types leave empty is the targets'.
-            self.types.styles.max_height = 2 + max(2, len(now))
-        self._say_what_is_missing()
-        self._count()
-        self.show_detail()
-        self.host.refresh_footer()
+        return [*state.types.values(), *state.left.values(), *lives]
+
+    def take(self, *, anew: bool) -> None:
+        """A row for each type, and for each target that is left."""
+        now, left = types(self.campaign), targets_left(self.campaign)
+        names = short_names([*now, *(name for row in left.values() for name, _ in row.types)])
+        anew = anew or names != self._names
+        self._names = names
+        self.types.become(self._types, now, anew=anew)
+        self.targets.become(self._left, left, anew=anew)
+        likely = [(self._short(row.name), row.probability) for row in now.values()]
+        self.query_one(AimStrip).show_next(likely[:NEXT])
+        # What a few types leave empty is the targets'.
+        self.types.styles.max_height = 2 + max(2, len(now))
 
     def tick(self, status: Status) -> None:
         """The strip."""
-        super().tick(status)
         strip = self.query_one(AimStrip)
         strip.display = status.aim is not None
         strip.show(status)
-        self._show_asked()
+        super().tick(status)
 
     def _say_what_is_missing(self) -> None:
         """Why a table is empty; engines tell of some hundred targets only."""
-        whole = aim(self.campaign)
+        whole = self._aim
+        left = len(self._left) if whole is None else whole.uncovered
+        self.query_one(TableTabs).count(len(self._types), left)
         covered = whole is not None and whole.targets and not whole.uncovered
         untold = 0 if whole is None else whole.uncovered - len(self._left)
         self.targets.set_caption(f"+{untold:,} not told" if untold > 0 and self._left else "")
@@ -160,7 +115,7 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
 
     def nothing(self) -> Sequence[Line]:
         """Why there is nothing in the table, and how to get some."""
-        engine, whole = self.campaign.engine, aim(self.campaign)
+        engine, whole = self.campaign.engine, self._aim
         if self.table is self.targets:
             return () if self._left else no_targets_lines(engine, whole)
         return () if self._types else no_types_lines(engine, whole)
@@ -175,7 +130,7 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
         finds = self._finds.latest(self.campaign, type_label(row.name))[:FINDS]
         asked = self._weight_asked(row.name)
         left = self._left.values()
-        return type_lines(row, self.campaign, left, finds, asked)
+        return type_lines(row, self.campaign, self._aim, left, finds, asked=asked)
 
     def preview_of(self, row: TypeRow | TargetRow) -> tuple[str, Callable[[], Source]] | None:
         """The lines of the program around a target."""
@@ -183,44 +138,6 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
         if run is None or not isinstance(row, TargetRow):
             return None
         return row.location, partial(targetsource.load, run, row.location)
-
-    # ----------------------------------------------------------- two tables
-
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """The details are of the table that is looked at."""
-        if isinstance(event.widget, BigTable):
-            self._turn_to(event.widget)
-
-    def _turn_to(self, table: BigTable[Any]) -> None:
-        if table is not self.table:
-            self.set_class(table is self.targets, "-targets")
-            self._count()
-            self.look()
-
-    def do_types_other(self) -> None:
-        """From the types to the code targets, or back."""
-        self._turn_to(self.types if self.table is self.targets else self.targets)
-        self.table.focus()
-
-    def narrow(self, text: str) -> None:
-        """Both tables: what a type is called stands beside the targets that it decides about."""
-        self.types.narrow(text)
-        self.targets.narrow(text)
-        self._count()
-
-    def do_table_sort(self) -> None:
-        """From the details: of the table that they are of."""
-        self.table.do_table_sort()
-
-    def do_table_reverse(self) -> None:
-        """As :meth:`do_table_sort`."""
-        self.table.do_table_reverse()
-
-    def on_resize(self) -> None:
-        """Names have more room, or less."""
-        super().on_resize()
-        for table in (self.types, self.targets):
-            table.invalidate()
 
     # -------------------------------------------------------------- looking
 
@@ -244,7 +161,7 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
 
     def describe_row(self) -> Situation:
         """What any living engine can do, and how things are once all that is asked for is done."""
-        row, whole = self.table.current, aim(self.campaign)
+        row, whole = self.table.current, self._aim
         target = row if isinstance(row, TargetRow) else None
         now, asked = "" if whole is None else whole.pinned, self._asked.pinned
         pinned = now if asked is None else asked
@@ -271,7 +188,7 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
         return row.ignored if asked is None else asked
 
     def _targeted(self) -> float:
-        whole, asked = aim(self.campaign), self._asked.targeted
+        whole, asked = self._aim, self._asked.targeted
         return -1.0 if whole is None else whole.targeted if asked is None else asked
 
     def _weight_asked(self, name: str) -> str:
@@ -287,11 +204,6 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
         if ignored is False and row is not None and row.ignored:
             return "aim…"
         return "unpin…" if asked is not None and row is not None and row.pinned else ""
-
-    def _show_wishes(self) -> None:
-        self._show_asked()
-        self.show_detail()
-        self.host.refresh_footer()
 
     def _show_asked(self) -> None:
         waiting = pending_types(self.campaign)
@@ -346,13 +258,3 @@ class TypesScreen(ListingScreen[TypeRow | TargetRow, Source]):
     def _share(self, by: float) -> None:
         share = round(min(1.0, max(0.0, self._targeted() + by)), 4)
         self._wishes.ask([SetTargeted(share)])
-
-
-def _table(
-    id: str, columns: Sequence[Column[Any]], first: str, *, reverse: bool = False
-) -> BigTable[Any]:
-    """Sorted by ``first``, the cursor on what comes first, whatever that is."""
-    table: BigTable[Any] = BigTable(columns, empty="nothing here yet", id=id)
-    table.rows.sort(next(c for c in columns if c.id == first), reverse=reverse)
-    table.rests = True
-    return table

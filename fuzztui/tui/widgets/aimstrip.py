@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.model.types import Aim, TypeRow
+from fuzztui.model.types import Aim
 from fuzztui.tui.bars import Part, parted_bar
 from fuzztui.tui.text import plain
 from fuzztui.tui.typecolumns import IGNORED, PINNED
@@ -31,7 +31,7 @@ class AimStrip(StatusCanvas):
         super().__init__()
         self._asked: Sequence[str] = ()
         self._who = ""
-        self._next: Sequence[TypeRow] = ()
+        self._next: Sequence[tuple[str, float]] = ()
 
     def ask(self, asked: Sequence[str], who: str) -> None:
         """What is asked for and not answered yet, in words, and who or what that waits for."""
@@ -39,10 +39,10 @@ class AimStrip(StatusCanvas):
             self._asked, self._who = asked, who
             self.repaint()
 
-    def show_next(self, rows: Sequence[TypeRow]) -> None:
-        """The types that are most likely to be drawn, the first ones first."""
-        if rows != self._next:
-            self._next = rows
+    def show_next(self, likely: Sequence[tuple[str, float]]) -> None:
+        """The types that are most likely to be drawn, and how likely, the first ones first."""
+        if likely != self._next:
+            self._next = likely
             self.repaint()
 
     def paint(self, width: int, height: int) -> list[Line]:
@@ -77,15 +77,15 @@ class AimStrip(StatusCanvas):
         return self._drawn_next(width)
 
     def _drawn_next(self, width: int) -> Line:
-        rows = [row for row in self._next if row.probability]
-        if not rows:
+        likely = [(name, chance) for name, chance in self._next if chance]
+        if not likely:
             return [Span(" no type is drawn: mutations aim at nothing", "muted")]
         line = [Span(" next ", "muted")]
-        for n, row in enumerate(rows):
+        for n, (name, chance) in enumerate(likely):
             words = [
                 Span(", " if n else "", "muted"),
-                Span(plain(brief_type(row.name, 30)), "edge"),
-                Span(f" {share_words(row.probability)}"),
+                Span(plain(brief_type(name, 30)), "edge"),
+                Span(f" {share_words(chance)}"),
             ]
             if width_of([*line, *words]) >= width:
                 break

@@ -36,6 +36,10 @@ class Span(NamedTuple):
 Line = Sequence[Span]
 
 
+class OneLine(list[Span]):
+    """A :data:`Line` that is cut where a pane is too narrow, not wrapped: a line of a program."""
+
+
 def width_of(line: Line) -> int:
     """Cells that ``line`` takes."""
     return sum(cell_len(span.text) for span in line)

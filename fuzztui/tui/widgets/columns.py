@@ -26,7 +26,8 @@ class Column(Generic[T]):
     is left out in a table with fewer cells than that. ``spare``: it is left out while
     nothing is in it in any row that was looked at. Where there is no room for all,
     first a column with ``give`` gives up room, down to so many cells (one column a
-    table), then those with ``drop`` are left out, the last one first.
+    table), then those with ``drop`` are left out, the last one first. ``cut`` makes a
+    text that is too long for its cells shorter, where not its end is what matters least.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Column(Generic[T]):
     spare: bool = False
     give: int = 0
     drop: bool = False
+    cut: Callable[[str, int], str] | None = None
 
 
 def shown(columns: Sequence[Column[T]], room: int) -> list[Column[T]]:
@@ -67,8 +69,11 @@ def widths(
     left = room - sum(out) - GAP * (len(out) - 1)
     for i, column in enumerate(columns):
         if column.flex:
-            out[i] = max(column.min, out[i] + left)
+            wide = out[i]
+            out[i] = max(column.min, wide + left)
+            left += wide - out[i]
             break
+    for i, column in enumerate(columns):
         if column.give and left < 0:
             out[i] = max(min(column.give, out[i]), out[i] + left)
             break

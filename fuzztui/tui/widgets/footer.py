@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
-from fuzztui.tui.actions import ACTIONS, BY_ID, Action, Situation, key_name
+from fuzztui.tui.actions import ACTIONS, BY_ID, Action, Situation
 from fuzztui.tui.host import painter
+from fuzztui.tui.keynames import key_name
 from fuzztui.tui.text import cell_len
 from fuzztui.tui.widgets.canvas import Canvas, Line, Span
 
@@ -38,10 +40,8 @@ class Footer(Canvas):
         line: list[Span] = [Span(" ")]
         tail = [s for id in ALWAYS for s in self._spans(BY_ID[id], now)]
         room = width - 1 - sum(cell_len(s.text) for s in tail)
-        for action in actions_for(self._scopes, now):
-            if action.id in ALWAYS:
-                continue
-            spans = self._spans(action, now)
+        for _, pair in groupby(actions_for(self._scopes, now), _place):
+            spans = [s for a in pair if a.id not in ALWAYS for s in self._spans(a, now)]
             wide = sum(cell_len(s.text) for s in spans)
             if wide > room:
                 break
@@ -58,8 +58,13 @@ class Footer(Canvas):
         return [Span(f"{key} ", "bold primary", action.id), Span(f"{label}  ", "", action.id)]
 
 
+def _place(action: Action) -> tuple[int, str]:
+    """Less and more of one thing have the same: no footer ends between them."""
+    return action.footer, action.needs or action.id
+
+
 def actions_for(scopes: Sequence[str], now: Situation) -> list[Action]:
-    """The footer's actions in its order, without those of the other mode."""
+    """The footer's actions in its order, without those of the other mode or table."""
     wanted = [
         a
         for a in ACTIONS
@@ -68,5 +73,6 @@ def actions_for(scopes: Sequence[str], now: Situation) -> list[Action]:
         and a.mode in ("", now.mode)
         and a.engine in ("", now.engine)
         and a.queue in (None, bool(now.stage))
+        and not a.elsewhere(now)
     ]
     return sorted(wanted, key=lambda a: a.footer)

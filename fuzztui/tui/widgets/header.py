@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fuzztui.model.selectors import ENDED
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
 from fuzztui.tui.host import painter
@@ -43,7 +44,7 @@ class Header(StatusCanvas):
 
     def _who(self, width: int) -> Line:
         s = self._status
-        badge = self._badge()
+        badge = self._replay(width) if s.mode == "replay" else self._badge()
         room = width - width_of(badge) - 2
         name = plain(s.name) or "…"
         left = [
@@ -56,12 +57,19 @@ class Header(StatusCanvas):
             left.append(Span("  " + fit(about, min(len(about), left_room)), "muted"))
         return spread(left, badge, width)
 
+    def _replay(self, width: int) -> list[Span]:
+        """How the run ended, and how it was then: paused was the campaign, not the replay."""
+        s = self._status
+        ended = s.ended if s.ended in ENDED else ""
+        spans = [Span("▷ REPLAY ", "bold primary")]
+        if ended:
+            spans += [Span("of a ", "muted"), Span(f"{ended} run ", state_style(ended))]
+        if s.state != ended and not (ended and width < 76):
+            spans += [Span("· ", "muted"), Span(f"then {s.state} ", state_style(s.state))]
+        return spans
+
     def _badge(self) -> list[Span]:
         s = self._status
-        if s.mode == "replay":
-            # It is the campaign that was paused then, not the replay that is.
-            was = Span(f"was {s.state} ", state_style(s.state))
-            return [Span("▷ REPLAY ", "bold primary"), Span("· ", "muted"), was]
         if s.orphaned:
             return [Span(f"✗ NO {'WATCHER' if s.watched else 'SUPERVISOR'} ", "bold failed")]
         spans = [Span(f"{state_sign(s.state)} {s.state.upper()} ", f"bold {state_style(s.state)}")]

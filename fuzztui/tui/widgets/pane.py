@@ -11,12 +11,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from fuzztui.tui.host import painter
-from fuzztui.tui.widgets.canvas import Line, to_strip
-from fuzztui.tui.widgets.wrap import wrap
+from fuzztui.tui.widgets.canvas import Line, OneLine, to_strip
+from fuzztui.tui.widgets.wrap import cut, wrap
 
 
 class Pane(ScrollView, can_focus=True):
-    """Lines of spans, wrapped to the pane's width; the arrow keys scroll it."""
+    """Lines of spans, wrapped (or cut) to the pane's width; the arrow keys scroll it."""
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -66,7 +66,9 @@ class Pane(ScrollView, can_focus=True):
         if width == self._width:
             return
         self._width = width
-        self._wrapped = [part for line in self._lines for part in wrap(line, width)]
+        self._wrapped = []
+        for line in self._lines:
+            self._wrapped += [cut(line, width)] if isinstance(line, OneLine) else wrap(line, width)
         self.virtual_size = Size(0, len(self._wrapped))
 
     def on_resize(self) -> None:

@@ -370,7 +370,10 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             text, words = column.cell(row)
             # Reversed colours would be a patchwork: sixteen-colour terminals get a plain bar.
             style = base + palette[words] if words and not base.reverse else base
-            segments.append(Segment(fit(plain(text), width, column.align), style))
+            shown = plain(text)
+            if column.cut is not None and cell_len(shown) > width:
+                shown = plain(column.cut(text, width))
+            segments.append(Segment(fit(shown, width, column.align), style))
             segments.append(Segment(" " * GAP, base))
         return Strip(segments).adjust_cell_length(max(self._room, self._layout.total), base)
 

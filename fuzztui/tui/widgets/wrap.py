@@ -1,17 +1,18 @@
-"""Styled lines broken to a width."""
+"""Styled lines broken, or cut, to a width."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fuzztui.tui.text import cell_len
-from fuzztui.tui.widgets.canvas import Line, Span
+from fuzztui.tui.text import cell_len, fit
+from fuzztui.tui.widgets.canvas import Line, Span, width_of
 
 
 def wrap(line: Line, width: int) -> Iterable[Line]:
     """``line`` in pieces of at most ``width`` cells, order kept.
 
-    Broken after a blank; a word that is longer than a line (a path, bytes) anywhere.
+    Broken after a blank; a word that is longer than a line after a dot or a slash (a name, a
+    path), else anywhere (bytes).
     What follows labels (the first spans that end with a blank) hangs below its start.
     """
     if width <= 0:
@@ -37,6 +38,23 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
     yield piece
 
 
+def cut(line: Line, width: int) -> Line:
+    """``line`` in at most ``width`` cells, with an ellipsis where words are left out."""
+    *words, last = line or [Span("")]
+    if last.style == "rule":
+        line = [*words, last._replace(text=last.text[: max(0, width - width_of(words))])]
+    if width_of(line) <= width:
+        return line
+    out: list[Span] = []
+    room = width - 1
+    for span in line:
+        if cell_len(span.text) > room:
+            return [*out, span._replace(text=fit(f"{span.text} ", room + 1))]
+        out.append(span)
+        room -= cell_len(span.text)
+    return out
+
+
 def _label(line: Line, width: int) -> int:
     """Cells of the labels; below them there must be room for a wide character."""
     label = 0
@@ -56,9 +74,10 @@ def _words(text: str, room: int, line: int) -> str:
         return head
     begin = head.rfind(" ") + 1
     fits = cell_len(head[begin:] + rest.split(" ", 1)[0]) <= line
-    if fits and (head[:begin].strip() or (begin == 0 and room < line)):
+    if fits and (head[:begin].strip() or room < line):
         return head[:begin]
-    return head
+    joint = max(head.rfind("."), head.rfind("/")) + 1
+    return head[:joint] if joint > max(begin + 1, len(head) // 2) else head
 
 
 def _take(text: str, room: int) -> str:

@@ -195,13 +195,19 @@ def test_the_campaigns_share_counts_until_a_person_sets_it(tmp_path: Path) -> No
 def test_a_target_is_pinned_and_unpinned(lab: Lab) -> None:
     lab.distances.matched("datetime.date")
     words = lab.obey(PinTarget("m.py:2:then"))
-    assert words == "m.py:2:then is pinned: datetime.date 2 and 1 more"
+    assert words == "m.py:2:then is pinned: datetime.date 2, app.File 3"
     assert lab.distances.now == {"datetime.date": 2, "app.File": 3}
     assert lab.kept()["pinned"] == "m.py:2:then"
     assert lab.obey(PinTarget("")) == "m.py:2:then is not pinned any more"
     assert "app.Image" in lab.distances.now
     assert lab.kept()["pinned"] == ""
     assert lab.obey(PinTarget("")) == "nothing was pinned"
+
+
+def test_of_many_types_the_answer_names_the_nearest(lab: Lab, monkeypatch: Any) -> None:
+    monkeypatch.setattr("fuzztui.engines.spoton.steering._NAMED", 1)
+    words = lab.obey(PinTarget("m.py:2:then"))
+    assert words.startswith("m.py:2:then is pinned: datetime.date 2 and 1 more; but ")
 
 
 def test_a_pin_that_may_come_to_nothing(lab: Lab) -> None:
@@ -312,7 +318,7 @@ def test_what_is_ignored_is_left_out_of_the_papers_distances(tmp_path: Path) -> 
 def test_a_pin_ends_an_ignore_and_the_other_way_round(lab: Lab) -> None:
     lab.obey(IgnoreTarget("m.py:2:then"))
     words = lab.obey(PinTarget("m.py:2:then"))
-    assert words.startswith("m.py:2:then is pinned, and ignored no more: datetime.date 2 and 1")
+    assert words.startswith("m.py:2:then is pinned, and ignored no more: datetime.date 2, app")
     assert (lab.kept()["pinned"], lab.kept()["ignored"]) == ("m.py:2:then", [])
     lab.obey(IgnoreTarget("m.py:6:else"))  # what else is ignored has no say in a pin
     assert lab.distances.now == {"datetime.date": 2, "app.File": 3}

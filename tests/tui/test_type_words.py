@@ -1,0 +1,141 @@
+"""Types, code targets and what is asked about them, in words and in columns."""
+
+import itertools
+
+from aimed import PINNED, figures, left
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzztui.engines.spoton.distances import label_of
+from fuzztui.model.types import TargetRow, TypeRow
+from fuzztui.tui.describe import FIGURES, command_words, describe
+from fuzztui.tui.typecolumns import Looks, target_columns, type_columns
+from fuzztui.tui.typewords import (
+    brief_location,
+    brief_type,
+    fewer,
+    named_by,
+    place_of,
+    said_of,
+    short_names,
+    type_label,
+    weight_words,
+    wish_words,
+)
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
+
+
+def test_names_are_shortened_from_where_they_say_least():
+    assert brief_type("datetime.datetime", 17) == "datetime.datetime"
+    assert brief_type("a.very.long.package.datetime.datetime", 20) == "…datetime.datetime"
+    assert brief_type("email.headerregistry.UniqueDateHeader", 20) == "UniqueDateHeader"
+    assert brief_type("AVeryLongNameOfAClassIndeed", 12) == "AVer…sIndeed"
+    assert brief_location("package/module.py:12:then", 30) == "package/module.py:12:then"
+    assert brief_location("a/b/package/module.py:12:then", 20) == "…/module.py:12:then"
+    assert brief_location("a/averylongmodule.py:12:then", 12) == "….py:12:then"
+
+
+def test_names_are_as_short_as_tells_them_apart():
+    assert short_names(["a.b.C", "x.D", "E"]) == {"a.b.C": "C", "x.D": "D", "E": "E"}
+    assert short_names(["a.b.C", "z.b.C", "q.C", "C"]) == {
+        "a.b.C": "a.b.C", "z.b.C": "z.b.C", "q.C": "q.C", "C": "C",
+    }  # fmt: skip
+    assert short_names(["a.", "..", ""]) == {"a.": "a.", "..": "..", "": ""}
+
+
+@given(st.lists(st.text("ab.", max_size=7), max_size=8))
+def test_short_names_tell_apart(names):
+    short = short_names(names)
+    assert short.keys() == set(names)
+    assert len(set(short.values())) == len(short)
+    assert all(name.endswith(end) for name, end in short.items())
+
+
+def test_of_a_list_the_first_ones_and_how_many_more():
+    listed = "Path 0, datetime 1, stat_result 4"
+    assert fewer(listed, 32) == "Path 0, datetime 1 +1"
+    assert fewer(listed, 20) == "Path 0 +2"
+    assert fewer(listed, 4) == listed
+    assert fewer("no type is known", 4) == "no type is known"
+
+
+def test_answers_do_not_repeat_the_name_that_was_asked_about():
+    pin = PinTarget("m.py:2:then")
+    assert said_of(pin, "m.py:2:then is pinned: a.B 2") == "it is pinned: a.B 2"
+    assert said_of(PinTarget(""), "m.py:2:then is not pinned any more").startswith("m.py")
+    assert said_of(WeighType("a", 2.0), "main: a weighs 2; s1: a.a too") == (
+        "main: it weighs 2; s1: a.a too"
+    )
+    assert said_of(SetTargeted(0.5), "20% -> 50%") == "20% -> 50%"
+
+
+@given(st.text(max_size=80), st.integers(6, 60))
+def test_short_names_are_short(name, room):
+    assert len(brief_type(name, room)) <= room
+    assert len(brief_location(name, room)) <= room
+
+
+@given(st.text(max_size=120))
+def test_types_in_names_of_entries_are_found_again(name):
+    assert type_label(name) == label_of(name)
+    assert named_by(f"typed:{type_label(name)},rep:4") == ([type_label(name)] if name else [])
+    assert place_of(name)[1] >= 0
+
+
+def test_what_is_not_aimed_names_no_type():
+    assert named_by("havoc,rep:4") == named_by("") == named_by("typed:,rep:2") == []
+
+
+def test_columns_of_what_was_never_drawn():
+    looks = Looks(lambda name: name, lambda _: "", lambda _: "")
+    cells = {c.id: c.cell(TypeRow("x"))[0] for c in type_columns(looks)}
+    assert (cells["weight"], cells["distance"], cells["picks"]) == ("×1", "–", "0")
+    cells = {c.id: c.cell(TargetRow("m.py:3:then", False, 0, 0, ()))[0]
+             for c in target_columns(looks)}  # fmt: skip
+    assert (cells["left"], cells["reached"]) == ("· further", "–")
+    for every, a, b in (
+        (type_columns(looks), TypeRow("x"), TypeRow("y", 3, 0.5, True, 2.0, 0.3, 5, 4, 1, 2)),
+        (target_columns(looks), TargetRow("::", True, 3, 9, (("x", 1),)),
+         TargetRow("a.py:7:x", False, 0, 0, ())),
+    ):  # fmt: skip
+        for column, (one, other) in itertools.product(every, ((a, b), (b, a), (a, a))):
+            if column.sort is not None:
+                assert column.sort(one) <= column.sort(other) or column.sort(one) >= column.sort(
+                    other
+                )
+
+
+def test_the_log_has_words_for_it():
+    told = describe(figures("main", 600, pinned=PINNED))
+    assert told.text.startswith("29 of 240 targets left, 9 on the frontier  9 types  50% aim")
+    assert told.text.endswith(f"pinned {PINNED}")
+    assert told.group == FIGURES
+    assert describe(figures("main", 600, ignored=[PINNED])).text.endswith("50% aim  1 ignored")
+    assert describe(left("main", 5)).text == "29 told"
+    assert command_words(encode_command(WeighType("a.B", 0.5))) == "weigh-type a.B ÷2"
+    assert command_words(encode_command(WeighType("a.B", 0.0, "s1"))) == (
+        "weigh-type a.B ⊘ banned on s1"
+    )
+    assert command_words(encode_command(PinTarget("m.py:3:then"))) == "pin-target m.py:3:then"
+    assert command_words(encode_command(PinTarget(""))) == "pin-target none"
+    assert command_words(encode_command(IgnoreTarget("m.py:3:then"))) == "ignore-target m.py:3:then"
+    assert command_words(encode_command(IgnoreTarget("m.py:3:then", False, "s1"))) == (
+        "ignore-target m.py:3:then off on s1"
+    )
+    assert command_words(encode_command(SetTargeted(0.55))) == "targeted 55%"
+    assert command_words(encode_command(DemoteEntry(4, "main"))) == "demote main/4"
+    for wrong in ({"weight": "x"}, {"weight": float("nan")}, {"weight": 10**400}, {}):
+        assert command_words({"c": "weigh-type", "type": "a.B", **wrong}) == "weigh-type a.B ?"
+    assert command_words({"c": "targeted", "share": 7}) == "targeted ?"
+
+
+def test_wishes_and_weights_in_words():
+    assert [weight_words(w) for w in (0, 1, 4, 0.25, 1000, 0.001)] == [
+        "⊘ banned", "×1", "×4", "÷4", "×1,000", "÷1,000",
+    ]  # fmt: skip
+    assert wish_words(WeighType("a.B", 2.0)) == "a.B ×2"
+    assert wish_words(PinTarget("")) == "unpin"
+    assert wish_words(IgnoreTarget("m.py:3:then")) == "ignore m.py:3:then"
+    assert wish_words(IgnoreTarget("m.py:3:then", False)) == "unignore m.py:3:then"
+    assert wish_words(SetTargeted(0.0)) == "0% aim"
