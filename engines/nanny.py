@@ -32,11 +32,10 @@ from fuzztui.engines.core.isolation import Isolation, read_index
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog, read_told
 from fuzztui.engines.core.rescue import Rescue, Unsafe
-from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.spec import KINDS, TRACE, Spec
 from fuzztui.engines.core.stats import Reporter
 from fuzztui.engines.core.steering import CAPABILITIES
 from fuzztui.engines.core.store import Store, candidate_tail
-from fuzztui.engines.worker import KINDS, TRACE
 from fuzztui.wire.events import InstanceHello
 
 __all__ = ["Nanny"]
