@@ -32,12 +32,10 @@ from fuzztui.engines.core.isolation import Isolation, read_index
 from fuzztui.engines.core.journal import Journal
 from fuzztui.engines.core.report import EventLog, read_told
 from fuzztui.engines.core.rescue import Rescue, Unsafe
-from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.spec import KINDS, LOAD_LIMIT_S, TRACE, Spec
 from fuzztui.engines.core.stats import Reporter
 from fuzztui.engines.core.steering import CAPABILITIES
 from fuzztui.engines.core.store import Store, candidate_tail
-from fuzztui.engines.core.target import LOAD_LIMIT_S
-from fuzztui.engines.worker import KINDS, TRACE
 from fuzztui.wire.events import InstanceHello
 
 __all__ = ["Nanny"]

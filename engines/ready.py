@@ -25,11 +25,11 @@ from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.forks import Death, Tell, in_child
 from fuzztui.engines.core.inputs import GeneratedInput
 from fuzztui.engines.core.loading import Loaded, load
-from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.spec import KINDS, Spec
 from fuzztui.engines.generators.names import name_of
 from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.kin import Kin
-from fuzztui.engines.worker import KINDS, die_with, limit_resources
+from fuzztui.engines.worker import die_with, limit_resources
 from fuzztui.wire.near import meant, near_last
 
 __all__ = ["ready"]

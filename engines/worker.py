@@ -40,26 +40,13 @@ from fuzztui.engines.core.loop import Loop, Parts
 from fuzztui.engines.core.report import EventLog, read_told
 from fuzztui.engines.core.rescue import Rescue, Unsafe
 from fuzztui.engines.core.rival import Rival
-from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.core.spec import KINDS, TRACE, Spec
 from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import Store
 from fuzztui.engines.core.thirdparty import KEPT, Watch, library_files, third_party
 
-__all__ = ["KINDS", "TRACE", "die_with", "limit_resources", "work"]
-
-KINDS: Final = {
-    "zest": "fuzztui.engines.zest.engine",
-    "text": "fuzztui.engines.text.engine",
-    "mu2": "fuzztui.engines.mu2.engine",
-    "spoton": "fuzztui.engines.spoton.engine",
-}
-"""The module of each engine: its ``build(Context)`` gives the parts; ``prepare(Spec,
-Application)``, where there is one, is called before the target is loaded; ``FORM`` is the
-form of a generator's inputs; ``fit(InputForm)`` refuses forms that it can do nothing with."""
-
-TRACE: Final = ".trace"
-"""Where the interpreter writes the Python stack when it dies of a signal, or of SIGUSR1."""
+__all__ = ["die_with", "limit_resources", "work"]
 
 _VOICE_FD: Final = 200
 _PR_SET_PDEATHSIG: Final = 1

@@ -29,11 +29,11 @@ from fuzztui.engines.core.executor import Execution
 from fuzztui.engines.core.inputs import GeneratedInput
 from fuzztui.engines.core.loop import Parts
 from fuzztui.engines.core.report import EventLog
-from fuzztui.engines.core.spec import read_spec
+from fuzztui.engines.core.spec import KINDS, read_spec
 from fuzztui.engines.core.stages import Stage
 from fuzztui.engines.core.store import Store
 from fuzztui.engines.spoton.figures import TYPES
-from fuzztui.engines.worker import KINDS, work
+from fuzztui.engines.worker import work
 
 SAMPLES = 50
 """Points of the curves, evenly over the time."""

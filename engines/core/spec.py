@@ -8,14 +8,33 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fuzztui.engines.core.errors import Refusal
 
-__all__ = ["PROTO", "EngineSpec", "OracleSpec", "Spec", "TargetSpec", "read_spec"]
+__all__ = [
+    "KINDS", "LOAD_LIMIT_S", "PROTO", "TRACE", "EngineSpec", "OracleSpec", "Spec", "TargetSpec",
+    "read_spec",
+]  # fmt: skip
 
 PROTO = 1
 """Version of ``spec.json`` that is understood."""
+
+KINDS: Final = {
+    "zest": "fuzztui.engines.zest.engine",
+    "text": "fuzztui.engines.text.engine",
+    "mu2": "fuzztui.engines.mu2.engine",
+    "spoton": "fuzztui.engines.spoton.engine",
+}
+"""The module of each engine: its ``build(Context)`` gives the parts; ``prepare(Spec,
+Application)``, where there is one, is called before the target is loaded; ``FORM`` is the
+form of a generator's inputs; ``fit(InputForm)`` refuses forms that it can do nothing with."""
+
+LOAD_LIMIT_S: Final = 120.0
+"""So long importing the target may take."""
+
+TRACE: Final = ".trace"
+"""Where the interpreter writes the Python stack when it dies of a signal, or of SIGUSR1."""
 
 
 @dataclass(frozen=True, slots=True)

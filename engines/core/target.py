@@ -31,7 +31,6 @@ from fuzztui.harness import COMPARED_WITH, check_compare
 
 __all__ = [
     "DEFAULT_FUNCTION",
-    "LOAD_LIMIT_S",
     "Target",
     "application_packages",
     "load_target",
@@ -39,9 +38,6 @@ __all__ = [
 ]
 
 _STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
-
-LOAD_LIMIT_S = 120.0
-"""So long importing the target may take."""
 
 DEFAULT_FUNCTION = "target"
 """The function of ``function = "harness.py"``."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.source import Rejected, Source
-from fuzztui.engines.generators.scope import generator
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -80,6 +79,8 @@ def from_strategy(strategy: SearchStrategy[_T], *kinds: Any) -> Callable[[Source
     """
     if not isinstance(strategy, library().SearchStrategy):
         raise TypeError(f"from_strategy({strategy!r:.80}): not a Hypothesis strategy")
+    # Here: no engine whose target has no generator need import the ready ones.
+    from fuzztui.engines.generators.scope import generator
 
     def gen_strategy(r: Source) -> Any:
         return r.draw(strategy)

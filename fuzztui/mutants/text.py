@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from Levenshtein import editops, matching_blocks
-
 __all__ = ["DELETED", "TextMutant", "edit", "squeezed"]
 
 DELETED = "...==>.../*...*/..."
@@ -37,6 +35,9 @@ def edit(before: str, after: str) -> str:
     whole new line. (universalmutator 1.14.1, ``utils.change``; its order depends on how the
     shared characters are found again, from the left.)
     """
+    # Here: with all that it brings it would be a twentieth of the start of every supervisor.
+    from Levenshtein import editops, matching_blocks
+
     before, after = before + "\n", after + "\n"
     blocks = matching_blocks(editops(before, after), before, after)
     if len(blocks) > _MOST_BLOCKS:

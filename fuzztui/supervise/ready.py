@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 from fuzztui.campaign import Campaign
-from fuzztui.engines.core.target import LOAD_LIMIT_S
+from fuzztui.engines.core.spec import LOAD_LIMIT_S
 from fuzztui.supervise.ask import NoAnswer, ask
 from fuzztui.supervise.rundir import Unfit
 from fuzztui.wire.near import meant, near_last

@@ -81,6 +81,14 @@ class Lab:
         """Start and wait; returns the exit status."""
         return self.start(spec, **popen).wait(timeout)
 
+    def run_until(self, what: Callable[[], object], spec: Path, timeout: float = 300) -> None:
+        """Start, and end it as soon as ``what()`` holds, if it has not come to its end before."""
+        engine = self.start(spec)
+        wait_for(lambda: engine.poll() is not None or what(), timeout)
+        if engine.poll() is None:
+            engine.terminate()
+        assert engine.wait(30) == 0
+
     def close(self) -> None:
         for process in self.running:
             if process.poll() is None:

@@ -15,7 +15,7 @@ from fuzztui.engines.text.block import BLOCK, Block, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT
 from fuzztui.model.operators import arms, blend
 from fuzztui.supervise.daemon import prepare_run, start
-from fuzztui.wire.commands import SetMixture, Stop
+from fuzztui.wire.commands import SetMixture, SkipMutants, Stop
 
 pytest.importorskip("ast_grep_py")
 pytest.importorskip("pycparser")
@@ -175,6 +175,9 @@ def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first
     assert [(c.by, c.state) for c in asked] == [("fuzztui", "applied")]
     assert "@" in blend(state).by
     eventually(lambda: first.fragments(other) > 20, 60)
+    # Two turns are enough: the target's comes now, not when the mutants' budget is used up.
+    first.until(lambda s: "listed" in s.plan, 60)
+    assert first.send(SkipMutants("file=*")).ok
 
     state = first.until(
         lambda s: "main" in steered(s, but=set()) and s.operators["main"].trials, 90

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import sys
 import textwrap
 from pathlib import Path
@@ -37,10 +38,10 @@ THUMBS = """
 
 
 class Laboratory:
-    """Analyses texts in this process; mypy's cache is shared by all tests of a worker."""
+    """Analyses texts in this process; what mypy reads is kept in ``cache`` for all tests."""
 
     def __init__(self, directory: Path, cache: Path) -> None:
-        self.directory, self._cache = directory, cache
+        self.directory, self.cache = directory, cache
 
     def write(self, texts: dict[str, str] | None = None, /, **modules: str) -> None:
         """Modules, or other files by their paths."""
@@ -59,13 +60,15 @@ class Laboratory:
             self.write(app=text)
         request = self.request(function, **more)
         application = gather(request, lambda words: None)
-        return analyse(
-            application,
-            sys.executable,
-            cache=str(self._cache),
-            control=request.control,
-            progress=lambda words: None,
-        )
+        with (self.cache / "targets.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # as the child does, which other workers start
+            return analyse(
+                application,
+                sys.executable,
+                cache=str(self.cache / "mypy"),
+                control=request.control,
+                progress=lambda words: None,
+            )
 
 
 def types_at(document: Document, location: str) -> dict[str, int]:

@@ -118,7 +118,7 @@ def test_refused(lab, more, words):
     lab.write(app="def entry(x): pass\n")
     base = {"function": "app:entry", "python": sys.executable, "path": (str(lab.directory),)}
     with pytest.raises(TargetsError) as raised:
-        find_targets(Request(**{**base, **more}), cache=lab.directory / "cache")
+        find_targets(Request(**{**base, **more}), cache=lab.cache)
     assert words in str(raised.value)
 
 
@@ -126,42 +126,37 @@ def test_observed_types_are_names(lab):
     lab.write({"app.py": "def entry(x): pass\n", "seen.json": '{"app.entry": {"x": ["a b"]}}'})
     request = lab.request(observed=str(lab.directory / "seen.json"))
     with pytest.raises(TargetsError, match=r"app\.entry must be an object of lists of names"):
-        find_targets(request, cache=lab.directory / "cache")
+        find_targets(request, cache=lab.cache)
 
 
-def test_deep_expressions(lab, mypy_cache):
+def test_deep_expressions(lab):
     lab.write(app=f"def entry(x: int):\n    if {' + '.join(['x'] * 3000)}: pass\n")
-    cache = lab.directory / "cache"
-    cache.mkdir()
-    (cache / "mypy").symlink_to(mypy_cache)
-    assert find_targets(lab.request(), cache=cache).notes == (
+    assert find_targets(lab.request(), cache=lab.cache).notes == (
         "app is too deep to be followed: little is known of it",
         "app.py is too deep to be instrumented: no targets",
     )
 
 
-def test_the_child_keeps_what_it_found(lab, mypy_cache):
+def test_the_child_keeps_what_it_found(lab):
     lab.write(app=THUMBS)
-    cache = lab.directory / "cache"
-    cache.mkdir()
-    (cache / "mypy").symlink_to(mypy_cache)
     said = []
-    first = find_targets(lab.request(), said.append, cache=cache)
+    first = find_targets(lab.request(), said.append, cache=lab.cache)
     assert "asking mypy for the types in 1 module" in said
     said.clear()
-    assert find_targets(lab.request(), said.append, cache=cache) == first
+    assert find_targets(lab.request(), said.append, cache=lab.cache) == first
     assert said == ["1 module of app"]
     lab.write(app=THUMBS.replace("2008", "2009"))
-    assert find_targets(lab.request(), cache=cache) != first
+    assert find_targets(lab.request(), cache=lab.cache) != first
 
 
-def test_the_same_bytes_whatever_the_hashes(lab, mypy_cache):
+def test_the_same_bytes_whatever_the_hashes(lab):
     lab.write(app=THUMBS)
     written = set()
     for seed in "0", "1", "2":
         cache = lab.directory / f"cache{seed}"
         cache.mkdir()
-        (cache / "mypy").symlink_to(mypy_cache)
+        for name in "mypy", "targets.lock":
+            (cache / name).symlink_to(lab.cache / name)
         answer = subprocess.run(
             [sys.executable, "-P", "-m", "fuzztui.targets", str(cache)],
             input=lab.request().dumps(),

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 def test_most_branches_have_a_type(lab, function, include, exclude, least):
     pytest.importorskip(include[0].partition(".")[0])
     request = lab.request(function, include=include, exclude=exclude)
-    document = find_targets(request, cache=lab.directory / "cache")
+    document = find_targets(request, cache=lab.cache)
     typed = [t for t in document.targets if t.types]
     assert len(document.targets) > least
     assert len(typed) > 0.8 * len(document.targets)
