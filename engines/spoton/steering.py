@@ -161,6 +161,8 @@ class Steers:
             raise SteerError(
                 f"there is no code target {_shown(location)}{_near(location, beside or every)}"
             )
+        if target.never:
+            raise SteerError(f"{location} is never taken, as mypy proves by annotations")
         number = targets.find(location)
         if number is None:
             why = "is not loaded yet" if targets.waits(target) else (

@@ -45,7 +45,7 @@ class CodeTarget:
     types: Mapping[str, int]
     """Distance of each influencing type, in steps of the data flow; 0 is nearest."""
     never: bool = False
-    """Is it proved that it is not taken? Then it is on no frontier."""
+    """Is it proved that it is not taken? Then it counts as none."""
 
     def placed(self, base: int) -> CodeTarget:
         """The same where the module's cells begin at ``base``."""
@@ -104,7 +104,10 @@ def _cells(numbers: Iterable[object]) -> tuple[int, ...]:
 
 
 class Targets:
-    """The targets of the modules that are loaded, numbered, and what is covered of them."""
+    """The targets of the modules that are loaded, numbered, and what is covered of them.
+
+    Those that are proved never to be taken are none of them.
+    """
 
     def __init__(self, document: Document, loaded: Callable[[str], tuple[str, int] | None]) -> None:
         """``loaded(module)``: hash of its source and its first cell; None: it is not there."""
@@ -118,7 +121,6 @@ class Targets:
         """The cells that are taken account of."""
         self._reached: set[int] = set()
         """The targets whose decision was met."""
-        self._never: set[int] = set()
         self.uncovered: set[int] = set()
         self.frontier: set[int] = set()
 
@@ -143,11 +145,9 @@ class Targets:
         arms: dict[tuple[str, int], list[int]] = {}
         for target in new:
             arms.setdefault((target.module, target.decision), []).extend(target.cells)
-        for target in new:
+        for target in (t for t in new if not t.never):
             number = len(self.all)
             self.uncovered.add(number)
-            if target.never:
-                self._never.add(number)
             self.all.append(target)
             beside = arms[target.module, target.decision]
             alone = target.arm == _HANDLER or len(beside) == len(target.cells)
@@ -169,7 +169,7 @@ class Targets:
             self.uncovered.difference_update(self._taken.get(cell, ()))
             self._reached.update(self._met.get(cell, ()))
         self._seen |= seen
-        self.frontier = (self._reached & self.uncovered) - self._never
+        self.frontier = self._reached & self.uncovered
         return len(self.uncovered) != left or self.frontier != before
 
     def met(self, observed: int) -> list[int]:

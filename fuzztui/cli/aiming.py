@@ -82,6 +82,8 @@ def _target(options: argparse.Namespace) -> str:
     location = str(options.id)
     if known:
         location = _one_of(location, known, "/", f"{run}: there is no code target")
+    if document and any(t.location == location and t.never for t in document.targets):
+        raise Failure(f"{location} is never taken, as mypy proves by annotations")
     if not known.get(location, True):
         raise Failure(f"{location}: no type is known to decide about it")
     # One that is not told of may be covered, or of a module that is not loaded: engines know.

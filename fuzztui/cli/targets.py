@@ -75,13 +75,15 @@ def table(document: Document, width: int = 0) -> Iterator[str]:
 
 
 def _types(target: Target) -> str:
+    if target.never:
+        return "(never taken, as mypy proves)"
     return ", ".join(f"{visible(t.name)} {t.distance}" for t in target.types) or "-"
 
 
 def summary(document: Document) -> str:
-    """How many targets there are, with and without a type, and of how many types."""
-    total = len(document.targets)
-    typed = sum(1 for t in document.targets if t.types)
+    """How many targets there are that may be taken, with and without a type; how many types."""
+    taken = [t for t in document.targets if not t.never]
+    total, typed = len(taken), sum(1 for t in taken if t.types)
     share = f" ({percent(typed / total)})" if total else ""
     return (
         f"{several(total, 'target')}: {typed:,} with a type{share}, {total - typed:,} without;"

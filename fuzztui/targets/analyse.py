@@ -257,10 +257,10 @@ class _Targets:
             number += len(branches)
         self.all = tuple(found)
         if self._never:
-            self.notes.append(
-                f"{self._never:,} of {several(len(found), 'target')} are never taken,"
-                " as mypy proves by annotations: they are not aimed at"
-            )
+            count, of = self._never, several(len(found), "target")
+            words = "is never taken" if count == 1 else "are never taken"
+            why = "as mypy proves by annotations: nothing aims there"
+            self.notes.append(f"{count:,} of {of} {words}, {why}")
         if self._reasons:
             reasons = ", ".join(f"{n:,} {words}" for words, n in self._reasons.most_common())
             without, of = self._reasons.total(), several(len(found), "target")
