@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,15 +53,19 @@ def was_handed(path: Path, command_id: str) -> bool:
         return False
 
 
-def missed(name: str, controls: Mapping[str, Path]) -> list[tuple[str, Command]]:
+def missed(
+    name: str, controls: Mapping[str, Path], refused: Callable[[str], bool] = lambda id_: False
+) -> list[tuple[str, Command]]:
     """What all were asked about types while instance ``name`` was not there, for it alone.
 
     The other instances' files tell: what they were given as a command for all, and this one was
     not; of commands about the same thing the last. Gives the ids of those, too, oldest first.
-    ``controls``: the file of each instance, by name.
+    ``controls``: the file of each instance, by name. What was ``refused`` (by id) by all who were
+    there has set nothing, so what was before it counts.
     """
     files = [file for other, file in controls.items() if other != name]
-    theirs = {given[0]: given for file in files for given in _given(file) if not given[2].instance}
+    given = [one for file in files for one in _given(file)]
+    theirs = {one[0]: one for one in given if not one[2].instance and not refused(one[1])}
     every = [theirs[number] for number in sorted(theirs)]
     last = {_about(command): number for number, _, command in every}
     had: dict[_Thing, int] = {}

@@ -172,10 +172,12 @@ class Steering:
         if not all(command.name in able for command in TYPE_COMMANDS):
             return
         controls = {other.name: self._control(other) for other in self._helm.lives.values()}
-        for command_id, command in missed(life.name, controls):
-            status = self._helm.state.commands.get(command_id)
-            if status is None or status.state != "rejected":
-                self.submit(command, OURSELVES)
+        for _, command in missed(life.name, controls, self._refused):
+            self.submit(command, OURSELVES)
+
+    def _refused(self, command_id: str) -> bool:
+        status = self._helm.state.commands.get(command_id)
+        return status is not None and status.state == "rejected"
 
     def _mix(self, life: Life) -> None:
         state = self._helm.state

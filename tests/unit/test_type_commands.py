@@ -11,6 +11,7 @@ from test_mixture_command import Helm, lines
 from fuzztui.remote.protocol import APPLIED, REJECTED
 from fuzztui.supervise.control import append, missed
 from fuzztui.supervise.steer import Steering
+from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
     TYPE_COMMANDS,
     DemoteEntry,
@@ -172,6 +173,15 @@ def test_what_nobody_could_do_is_not_asked_for_again(tmp_path):
     sent(helm, PinTarget("zzz"), main="!there is no code target 'zzz'")
     helm.lives["s1"] = later
     assert begun(helm, "s1") == []
+
+
+def test_what_was_refused_does_not_undo_what_was_before_it(tmp_path):
+    helm = Helm(tmp_path, main=ABLE, s1=ABLE)
+    later = helm.lives.pop("s1")
+    sent(helm, PinTarget("a"), main="a is pinned")
+    sent(helm, PinTarget("zzz"), main="!there is no code target 'zzz'")
+    helm.lives["s1"] = later
+    assert begun(helm, "s1") == [encode_command(PinTarget("a", "s1"))]
 
 
 def test_who_had_another_since_keeps_it(tmp_path):
