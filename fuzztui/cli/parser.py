@@ -368,7 +368,7 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
 
 
 def _check(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import run
+    from fuzztui.cli import check
 
     parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
     parser.add_argument(
@@ -379,7 +379,7 @@ def _check(parser: argparse.ArgumentParser) -> Run:
         "whether an engine could start (Python targets; a program of AFL++ is never run)",
     )
     _set(parser)
-    return run.check
+    return check.check
 
 
 def _samples(parser: argparse.ArgumentParser) -> Run:

@@ -26,7 +26,6 @@ from fuzztui.supervise.daemon import (
     start,
 )
 from fuzztui.supervise.limits import spent
-from fuzztui.supervise.ready import ready
 
 SETTLED_S = 5.0
 """With --detach: it is waited so long whether the instances refuse to start."""
@@ -34,7 +33,7 @@ SETTLED_S = 5.0
 
 def run(options: argparse.Namespace) -> int:
     """Start the campaign of a file, or go on with it, and show it."""
-    loaded = _load(options.file, options.overrides)
+    loaded = load_file(options.file, options.overrides)
     if options.new:
         loaded = _in_new_directory(loaded)
     where = loaded.campaign.output
@@ -81,7 +80,8 @@ def _under_way(where: Path) -> Standing:
     return now
 
 
-def _load(file: Path, overrides: list[str]) -> Loaded:
+def load_file(file: Path, overrides: list[str]) -> Loaded:
+    """A campaign file, or a sample by its name. Raises :class:`Failure`."""
     file = sample(file)
     try:
         return load(file, overrides)
@@ -98,7 +98,7 @@ def _start(loaded: Loaded, word: str) -> None:
         with Waiting() as waiting:
             start(where, proposal, progress=waiting)
     except Unfit as e:
-        raise _unfit(loaded, e) from None
+        raise unfit(loaded, e) from None
     except AlreadyRunning:
         say(f"somebody else started it at the same moment: rejoining {where}")
     except SupervisorError as e:
@@ -174,38 +174,9 @@ def _finished(campaign: Campaign, where: Path) -> bool:
     return state.state == "finished" and bool(spent(campaign, state, running_time(state)))
 
 
-def check(options: argparse.Namespace) -> int:
-    """Read and check a campaign file, import its target; print what it means."""
-    loaded = _load(options.file, options.overrides)
-    asked = options.run and bool(loaded.campaign.target.get("function"))
-    aliases = _asked(loaded) if asked else {}
-    print(loaded.toml(), end="")
-    for name, words in aliases.items():
-        say(f'{_alias(loaded, name)}: engine.aliases: "{name}": {words}')
-    say(f"{options.file} is a good campaign file{', its target can be loaded' * asked}")
-    return DONE
-
-
-def _asked(loaded: Loaded) -> dict[str, str]:
-    """Have the target imported. Words by each alias that comes to nothing."""
-    try:
-        with Waiting() as waiting:
-            return ready(loaded.campaign, waiting)
-    except Unfit as e:
-        raise _unfit(loaded, e) from None
-
-
-def _unfit(loaded: Loaded, error: Unfit) -> Failure:
+def unfit(loaded: Loaded, error: Unfit) -> Failure:
     """What is wrong with the file, said as everything is that is."""
     return Failure(f"{loaded.origin(error.key)}: {error}", USAGE)
-
-
-def _alias(loaded: Loaded, name: str) -> str:
-    """Where an alias is written: for a generator's type, with the first application's type."""
-    for of, makes in loaded.campaign.engine["aliases"].items():
-        if name in (of, makes) or (isinstance(makes, list) and name in makes):
-            return loaded.origin(f"engine.aliases.{of}")
-    return loaded.origin("engine.aliases")
 
 
 def samples(options: argparse.Namespace) -> int:

@@ -445,7 +445,7 @@ def test_foreign_lines_are_counted_in_one_warning(tmp_path):
     (warning,) = seen.last("main").events
     assert isinstance(warning, Message)
     assert (warning.level, warning.instance) == ("warning", "main")
-    assert "1001 lines" in warning.text
+    assert "1,001 lines" in warning.text
     seen.close()
 
 

@@ -1,0 +1,41 @@
+"""``fuzztui check``: is a campaign file good, and could its engine start?"""
+
+from __future__ import annotations
+
+import argparse
+
+from fuzztui.campaign import Loaded
+from fuzztui.cli.run import load_file, unfit
+from fuzztui.cli.waiting import Waiting
+from fuzztui.cli.words import DONE, say
+from fuzztui.supervise.ready import ready
+from fuzztui.supervise.rundir import Unfit
+
+
+def check(options: argparse.Namespace) -> int:
+    """Read and check a campaign file, import its target; print what it means."""
+    loaded = load_file(options.file, options.overrides)
+    asked = options.run and bool(loaded.campaign.target.get("function"))
+    aliases = _asked(loaded) if asked else {}
+    print(loaded.toml(), end="")
+    for name, words in aliases.items():
+        say(f'{_alias(loaded, name)}: engine.aliases: "{name}": {words}')
+    say(f"{options.file} is a good campaign file{', its target can be loaded' * asked}")
+    return DONE
+
+
+def _asked(loaded: Loaded) -> dict[str, str]:
+    """Have the target imported. Words by each alias that comes to nothing."""
+    try:
+        with Waiting() as waiting:
+            return ready(loaded.campaign, waiting)
+    except Unfit as e:
+        raise unfit(loaded, e) from None
+
+
+def _alias(loaded: Loaded, name: str) -> str:
+    """Where an alias is written: for a generator's type, with the first application's type."""
+    for of, makes in loaded.campaign.engine["aliases"].items():
+        if name in (of, makes) or (isinstance(makes, list) and name in makes):
+            return loaded.origin(f"engine.aliases.{of}")
+    return loaded.origin("engine.aliases")
