@@ -37,7 +37,7 @@ from subjects.figures import mann_whitney, table
 from subjects.runs import RunFailed, environment
 
 from fuzztui.campaign import Campaign, load
-from fuzztui.supervise.engines import write_spec
+from fuzztui.supervise.spec import write_spec
 from fuzztui.targets import Request, find_targets
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"

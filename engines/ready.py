@@ -178,10 +178,11 @@ def _named(name: str) -> object:
 
 
 def _is_type(found: object) -> bool:
-    return isinstance(found, type | typing.NewType)
+    # Not isinstance, which runs what lazy proxies do to be something else.
+    return issubclass(type(found), (type, typing.NewType))
 
 
 def _classes(modules: Iterable[ModuleType | None]) -> list[str]:
     """Names of all classes that modules have, by where those are defined."""
     values = [v for m in modules if m is not None for v in list(vars(m).values())]
-    return sorted({name_of(v) for v in values if isinstance(v, type)})
+    return sorted({name_of(v) for v in values if issubclass(type(v), type)})

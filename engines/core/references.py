@@ -68,7 +68,7 @@ def look_up(
 def _instead(module: ModuleType, name: str) -> str:
     """What may have been meant by the name, and what there is."""
     own = sorted(_functions(module))
-    classes = [value for value in vars(module).values() if isinstance(value, type)]
+    classes = [value for value in vars(module).values() if _is_class(value)]
     methods = [f"{cls.__name__}.{method}" for cls in classes for method in _functions(cls)]
     there = f"it has: {', '.join(own[:_SHOWN])}" if own else "it has none"
     guess = meant(near(name, [*own, *methods]))
@@ -79,8 +79,13 @@ def _functions(owner: object) -> list[str]:
     return [
         name
         for name, value in vars(owner).items()
-        if callable(value) and not name.startswith("_") and not isinstance(value, type)
+        if callable(value) and not name.startswith("_") and not _is_class(value)
     ]
+
+
+def _is_class(value: object) -> bool:
+    """Without asking it: isinstance runs what lazy proxies do to be something else."""
+    return issubclass(type(value), type)
 
 
 def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:

@@ -67,18 +67,20 @@ class Standing:
 class Distances:
     """A roulette over the types that matter now: p ~ weight / ((1 + distance) * factor).
 
-    A type that no choice of any input so far has been of is not drawn: it could only be missed.
+    A type that no choice of any entry that was mutated so far has been of is not drawn: it could
+    only be missed.
 
     The paper scales a distance that is never 0; here 0 is the nearest, so what is scaled is one
     more: else a type at 0 that no generator makes would never lose a chance.
     """
 
     def __init__(self, rng: random.Random, kin: Kin | None = None) -> None:
-        """``kin`` knows which types inputs have had; without it, all types are drawn."""
+        """``kin`` knows which types entries have had; without it, all types are drawn."""
         self._random, self._kin = rng.random, kin
         self.standings: dict[str, Standing] = {}
         self.now: dict[str, int] = {}
         """The types of what is left to cover, and their distances."""
+        self._chances: dict[str, float] = {}
         self._names: list[str] = []
         self._sums: list[float] = []
         self._stale, self._age = True, 0
@@ -89,12 +91,16 @@ class Distances:
         for name in self.now:
             self.standings.setdefault(name, Standing())
         self._stale = True
+        self._renew()
 
     def probability(self, name: str) -> float:
-        """How probable a type is to be picked next."""
-        self._renew()
+        """How probable a type was to be picked, when that was last made out.
+
+        It looks at nothing: whoever asks does so by the clock, and classes that are looked for
+        sooner or later may be there or not.
+        """
         total = self._sums[-1] if self._sums else 0.0
-        return self._chance(name) / total if total and name in self.now else 0.0
+        return self._chances.get(name, 0.0) / total if total else 0.0
 
     def pick(self) -> str | None:
         """A type; None: there is none, or all are banned."""
@@ -124,12 +130,14 @@ class Distances:
             raise ValueError(f"a weight is from 0 to 1,000,000, not {weight:g}")
         self.standings.setdefault(name, Standing()).weight = weight
         self._stale = True
+        self._renew()
 
     def _scale(self, standing: Standing, by: float) -> None:
         factor = min(MOST, max(1.0, standing.factor * by))
         if factor != standing.factor:
             standing.factor = factor
             self._stale = True
+            self._renew()
 
     def _chance(self, name: str) -> float:
         if self._kin is not None and not self._kin.met(name):
@@ -141,5 +149,6 @@ class Distances:
         age = self._kin.age if self._kin is not None else 0
         if self._stale or self._age != age:
             self._stale, self._age = False, age
-            self._names = list(self.now)
-            self._sums = list(accumulate(self._chance(name) for name in self._names))
+            self._chances = {name: self._chance(name) for name in self.now}
+            self._names = list(self._chances)
+            self._sums = list(accumulate(self._chances.values()))

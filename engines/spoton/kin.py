@@ -41,7 +41,7 @@ class Kin:
             self.age += 1
 
     def met(self, name: str) -> bool:
-        """Has a choice of any input so far been of that type?"""
+        """Has a choice of any entry that was met so far been of that type?"""
         return not self._met.isdisjoint(self.holding(name))
 
     def holding(self, name: str) -> set[int]:

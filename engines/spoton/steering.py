@@ -87,8 +87,8 @@ class Steers:
         distances = self._feedback.distances
         if not _any_left(distances):
             yield "all its types are banned"
-        if not any(distances.standings[t].matches or self._kin.holding(t) for t in target.types):
-            yield "no input so far has a part of such a type"
+        if not any(distances.standings[t].matches or self._kin.met(t) for t in target.types):
+            yield "no entry that was mutated so far has a part of such a type"
         if not self._mutator.targeted:
             yield "no mutation aims: targeted is 0"
 

@@ -105,9 +105,9 @@ def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
 
 
 def _standing(row: TargetRow) -> str:
-    if row.pinned:
-        return "pinned"
-    return "ignored" if row.ignored else "frontier" if row.frontier else ""
+    if row.ignored:
+        return "ignored"
+    return "pinned" if row.pinned else "frontier" if row.frontier else ""
 
 
 def summary(now: Aim) -> str:

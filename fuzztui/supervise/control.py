@@ -68,10 +68,12 @@ def missed(
     theirs = {one[0]: one for one in given if not one[2].instance and not refused(one[1])}
     every = [theirs[number] for number in sorted(theirs)]
     last = {_about(command): number for number, _, command in every}
+    own = list(_given(controls[name]))
     had: dict[_Thing, int] = {}
-    for number, _, command in _given(controls[name]):
+    for number, _, command in own:
         had[_about(command)] = max(number, had.get(_about(command), 0))
-    both = _targets(every, PinTarget) & _targets(every, IgnoreTarget)
+    told = [*every, *own]
+    both = _targets(told, PinTarget) & _targets(told, IgnoreTarget)
     return [
         (id_, replace(command, instance=name))
         for number, id_, command in every

@@ -153,7 +153,8 @@ class Spoton(InProcess):
         except OSError as e:
             raise SupervisorError(f"{e.filename or home.targets}: {e.strerror or e}") from None
         if known := [t.name for t in found.types]:  # of types without a class the analysis knows
-            nothing = {name: words for name, words in nothing.items() if name not in known}
+            needless = aliases.keys() & known
+            nothing = {name: words for name, words in nothing.items() if name not in needless}
             nothing = unknown_aliases(aliases, known) | nothing
         return [f'engine.aliases: "{name}": {words}' for name, words in nothing.items()]
 

@@ -23,6 +23,9 @@ Never = tuple[str, int, int, str]
 _TESTS: Final = frozenset({"is", "==", "in"})
 _FLAG: Final = "enum.Flag"
 """Its members' combinations are none of its members."""
+_PROMOTED: Final = frozenset({"builtins.float", "builtins.complex"})
+"""An int may be where these are annotated, but is no instance of them."""
+_CONSTANTS: Final = frozenset({"builtins.None", "builtins.True", "builtins.False"})
 
 
 def never_taken(
@@ -129,7 +132,7 @@ class _Subjects:
     def _variable(self, subject: nodes.Expression) -> nodes.Var | None:
         node: object = None
         if isinstance(subject, nodes.NameExpr):
-            node = subject.node
+            node = None if subject.fullname in _CONSTANTS else subject.node
         elif isinstance(subject, nodes.MemberExpr):
             kind: mypy_types.Type | None = self._types.get(subject.expr)
             of = mypy_types.get_proper_type(kind)
@@ -148,5 +151,5 @@ def _is_closed(kind: mypy_types.Type) -> bool:
     if isinstance(kind, mypy_types.UnionType):
         return all(map(_is_closed, kind.items))
     if isinstance(kind, mypy_types.Instance):
-        return not any(base.fullname == _FLAG for base in kind.type.mro)
+        return not any(base.fullname in {_FLAG, *_PROMOTED} for base in kind.type.mro)
     return isinstance(kind, mypy_types.LiteralType | mypy_types.NoneType)

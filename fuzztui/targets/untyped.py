@@ -21,6 +21,8 @@ _MOST: Final = 5
 
 def untyped(application: Application, types: Types) -> Iterator[str]:
     """A note on those that the application imports, and what to do, if there are any."""
+    if not types.read:
+        return  # mypy has failed as a whole, and that is told
     found = sorted({name for m in application.sources for name in _imported(application, m)})
     # Of a package without a source there is nothing to be read, typed or not.
     names = [n for n in found if n not in types.read and n not in sys.stdlib_module_names]

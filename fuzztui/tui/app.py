@@ -129,6 +129,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.player = opening.player
         self.run_dir = opening.run
         self.steering = opening.steering
+        self._in_turn = asyncio.Lock()
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
         self._empty = State()

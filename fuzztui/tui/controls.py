@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,13 +25,13 @@ from fuzztui.tui.steering import Steering
 from fuzztui.tui.text import plain
 from fuzztui.tui.themed import ThemedApp
 from fuzztui.tui.typewords import said_of
-from fuzztui.wire.commands import AddSeed, Command, Pause, Resume, Stop
+from fuzztui.wire.commands import AddSeed, Command, IgnoreTarget, Pause, PinTarget, Resume, Stop
 
 WAITED_S = 10.0
 """How long whoever sent a command waits for what becomes of it."""
 
-LEAVE_S = 0.5
-"""How long the screen stays for a command to be sent, after somebody has left it."""
+LEAVE_S = 2.0
+"""How long at most the screen stays for a command to be sent, after somebody has left it."""
 
 MOST_PATH = 4096
 """Characters of a path."""
@@ -44,6 +44,8 @@ class CampaignControls(ThemedApp):
     status: Status
     mode: str
     _leaving = False
+    _in_turn: asyncio.Lock
+    """Held while a pin or an ignore is sent: each may undo the other, so their order counts."""
 
     if TYPE_CHECKING:
 
@@ -65,8 +67,9 @@ class CampaignControls(ThemedApp):
 
     async def _leave(self) -> None:
         ours = [w for w in self.workers if w.group == "steer" and not w.is_finished]
-        with suppress(TimeoutError, WorkerError):
-            await asyncio.wait_for(self.workers.wait_for_complete(ours), LEAVE_S)
+        if ours:
+            with suppress(TimeoutError, WorkerError):
+                await asyncio.wait_for(self.workers.wait_for_complete(ours), LEAVE_S)
         self.exit()
 
     def steer(self, command: Command, words: str) -> None:
@@ -76,7 +79,9 @@ class CampaignControls(ThemedApp):
     async def _steer(self, command: Command, words: str) -> None:
         if self.steering is None:
             return
-        outcome = await self.steering.send(command)
+        ordered = isinstance(command, (PinTarget, IgnoreTarget))
+        async with self._in_turn if ordered else nullcontext():
+            outcome = await self.steering.send(command)
         detail = f": {outcome.detail}" if outcome.detail else ""
         if outcome.kind == "applied":
             at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +16,8 @@ __all__ = ["load"]
 MOST_TARGETS = 64 << 20
 """Of a ``targets.json`` that is looked into."""
 
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 _TORN = (OSError, ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError)
 """What comes of reading one that is none."""
@@ -41,7 +44,8 @@ def load(run: Path, location: str) -> Source:
     data = read(place.file, MOST_BYTES)
     if isinstance(data, str):
         return Source(problem=data)
-    lines = data.decode(errors="replace").splitlines()
+    # Not splitlines: a form feed or U+2028 ends no line of a program.
+    lines = _LINE_END.split(data.decode(errors="replace"))
     if sha256(data).hexdigest()[: len(place.sha)] != place.sha or not 1 <= place.line <= len(lines):
         return Source(problem=CHANGED)
     return around(lines, place.line)

@@ -172,9 +172,11 @@ def target_lines(
     head += [Span(f"  → {plain(asked)}", "bold pending")] if asked else []
     lines: list[Line] = [head]
     if row.pinned:
-        lines.append(pair("pinned", "it alone is aimed at, until it is covered", "promoted"))
+        who = "some instances aim at it alone" if row.ignored else "it alone is aimed at"
+        lines.append(pair("pinned", f"{who}, until it is covered", "promoted"))
     if row.ignored:
-        lines.append(pair("ignored", "nothing aims at it, as if it were covered", "skipped"))
+        who = "some instances do not aim" if row.pinned else "nothing aims"
+        lines.append(pair("ignored", f"{who} at it, as if it were covered", "skipped"))
     if source is not None and source.lines:
         lines += _source(source, tight=tight)
     lines.append(pair("reached", _reached(row)))
@@ -213,8 +215,9 @@ def _source(source: Source, *, tight: bool) -> list[Line]:
 
 def _hung(text: str) -> list[Span]:
     """A line of code; what does not fit hangs below where it starts, not at the margin."""
-    code = text.lstrip()
-    return [Span(text[: len(text) - len(code)], "bold"), Span(plain(code), "bold")]
+    text = plain(text)
+    code = text.lstrip(" ")
+    return [Span(text[: len(text) - len(code)], "bold"), Span(code, "bold")]
 
 
 def _of_type(row: TypeRow | None) -> list[Span]:

@@ -29,6 +29,9 @@ __all__ = [
     "wish_words",
 ]
 
+_MOST_PARTS = 8
+"""Of a name that is shortened: hostile ones have a hundred."""
+
 ARMS = {
     "then": "its condition holds",
     "else": "its condition does not hold",
@@ -73,7 +76,7 @@ def brief_type(name: str, room: int) -> str:
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """By name: as few of its last parts as no other one of ``names`` ends with."""
+    """By name: as few of its last parts as no other one of ``names`` ends with; or all of them."""
     left = {name: name.split(".") for name in dict.fromkeys(names)}
     short: dict[str, str] = {}
     parts = 1
@@ -81,8 +84,8 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
         ends = {name: ".".join(all_parts[-parts:]) for name, all_parts in left.items()}
         often = Counter(ends.values())
         for name, end in ends.items():
-            if often[end] == 1 or parts >= len(left[name]):
-                short[name] = end if end.strip(".") else name
+            if often[end] == 1 or parts >= min(_MOST_PARTS, len(left[name])):
+                short[name] = end if often[end] == 1 and end.strip(".") else name
                 del left[name]
         parts += 1
     return short

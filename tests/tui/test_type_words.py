@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from fuzztui.engines.spoton.distances import label_of
 from fuzztui.model.types import TargetRow, TypeRow
 from fuzztui.tui.describe import FIGURES, command_words, describe
+from fuzztui.tui.source import Source
 from fuzztui.tui.typecolumns import Looks, target_columns, type_columns
+from fuzztui.tui.typedetail import target_lines
 from fuzztui.tui.typewords import (
     brief_location,
     brief_type,
@@ -104,6 +106,21 @@ def test_columns_of_what_was_never_drawn():
                 assert column.sort(one) <= column.sort(other) or column.sort(one) >= column.sort(
                     other
                 )
+
+
+def test_source_that_is_indented_with_control_characters_is_drawn_plainly():
+    source = Source(3, 3, ("\x1f\x1f  if x:",))
+    text = "".join(
+        span.text for line in target_lines(TargetRow("m.py:3:then", True, 1, 1, ()), {}, "", source)
+        for span in line
+    )  # fmt: skip
+    assert text.isprintable()
+    assert "if x:" in text
+
+
+def test_names_of_many_parts_stay_whole_where_the_last_ones_are_alike():
+    a, b = (f"{part}{'.x' * 90}" for part in "ab")
+    assert short_names([a, b]) == {a: a, b: b}
 
 
 def test_the_log_has_words_for_it():

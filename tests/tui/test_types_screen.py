@@ -573,6 +573,20 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
         assert "ignored" not in strip(d)[1]
 
 
+async def test_who_has_ignored_the_first_row_has_that_row_under_the_cursor(drive):
+    log = aimed()
+    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
+        await d.press("7", "t")
+        first = d.screen.targets.current.location
+        await d.press("d")
+        await d.until(lambda: commands(d) == [IgnoreTarget(first)])
+        log.add(ev.CommandApplied("c1", "main", 9), figures("main", 601, ignored=[first]), dt=1.0)
+        await d.until(lambda: rows(d.screen.targets)[-1] == first)
+        await d.press("d")
+        await d.until(lambda: len(commands(d)) == 2)
+        assert commands(d)[1] == IgnoreTarget(first, False)
+
+
 async def test_a_replay_shows_what_was_ignored_then(drive):
     log = aimed()
     ignored = IgnoreTarget("thumbs/app.py:18:then")

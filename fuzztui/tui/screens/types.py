@@ -221,6 +221,7 @@ class TypesScreen(TypeTables):
     def _weigh(self, to: Callable[[float], float]) -> None:
         row = self.table.current
         if isinstance(row, TypeRow):
+            self.table.hold()
             self._wishes.ask([WeighType(row.name, to(self._weight(row)))])
 
     def do_types_raise(self) -> None:
@@ -239,12 +240,14 @@ class TypesScreen(TypeTables):
         """Aim at the target alone, or end that."""
         now = self.describe_row().aiming
         if now is not None:
+            self.table.hold()
             self._wishes.ask([PinTarget("" if now.unpins else now.target)])
 
     def do_types_ignore(self) -> None:
         """Leave the target out of what is aimed at, or end that."""
         row = self.table.current
         if isinstance(row, TargetRow):
+            self.table.hold()
             self._wishes.ask([IgnoreTarget(row.location, not self._ignored(row))])
 
     def do_types_more(self) -> None:

@@ -252,6 +252,10 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
 
     # ---------------------------------------------------------------- sync
 
+    def hold(self) -> None:
+        """Somebody acts on the row under the cursor: it stays on that one, wherever it goes."""
+        self._moved = True
+
     def sync(self, *, reveal: bool = False, still: bool = False) -> None:
         """Catch up with the source: cursor, scroll position, widths, changed cells."""
         n = len(self.source)

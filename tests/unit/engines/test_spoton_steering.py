@@ -76,7 +76,7 @@ class Lab:
         self.coverage = CoverageFeedback(coverage)
         self.distances = Distances(random.Random(1))
         self.feedback = TargetFeedback(self.targets, self.distances, self.coverage, mode)
-        kin = Kin(self.stacks, {})
+        kin = self.kin = Kin(self.stacks, {})
         self.mutator = TypedMutator(
             random.Random(2), Choices(lambda entry: None), lambda child, parent: None,
             self.distances, kin, targeted=targeted,
@@ -219,11 +219,11 @@ def test_a_pin_that_may_come_to_nothing(lab: Lab) -> None:
     assert words.split("; but ") == [
         "m.py:4:then is pinned: app.File 1",
         "all its types are banned",
-        "no input so far has a part of such a type",
+        "no entry that was mutated so far has a part of such a type",
         "no mutation aims: targeted is 0",
     ]
-    lab.stacks.push(0, "app.File")
-    assert "no input so far" not in lab.obey(PinTarget("m.py:4:then"))
+    lab.kin.meet({lab.stacks.push(0, "app.File")})
+    assert "no entry that was mutated" not in lab.obey(PinTarget("m.py:4:then"))
 
 
 def test_a_pin_ends_when_its_target_is_covered(lab: Lab) -> None:

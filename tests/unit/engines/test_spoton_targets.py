@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import fractions
 import json
 import random
+import sys
+import types
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -434,6 +437,30 @@ def test_who_counts_as_a_type() -> None:
     late = stacks.push(there["app.Thing"], "datetime.datetime")
     assert late in kin.holding("datetime.datetime")
     assert Kin(stacks, {}).holding("datetime.time") == set()
+
+
+def test_what_is_told_by_the_clock_changes_nothing_that_is_drawn() -> None:
+    """A class is found, or not, when an input is mutated; never because figures were written."""
+    name = "spoton_late_module"
+
+    def drawn(*, told: bool) -> list[str | None]:
+        stacks = TypeStacks()
+        kin = Kin(stacks, {})
+        made = Distances(random.Random(7), kin)
+        made.aim([target({f"{name}.Late": 1, "datetime.date": 1})])
+        kin.meet({stacks.push(0, "datetime.date"), stacks.push(0, "fractions.Fraction")})
+        if told:
+            made.probability(f"{name}.Late")
+        module = types.ModuleType(name)
+        module.Late = type("Late", (fractions.Fraction,), {})  # type: ignore[attr-defined]
+        sys.modules[name] = module
+        try:
+            return [made.pick() for _ in range(20)]
+        finally:
+            del sys.modules[name]
+
+    assert drawn(told=True) == drawn(told=False)
+    assert f"{name}.Late" in drawn(told=True)
 
 
 def test_a_child_differs_in_the_type_that_was_aimed_at() -> None:

@@ -145,6 +145,30 @@ TAKEN = {
             return 1
         return 2
 """,
+    "the same, the other way round": """
+    def entry(box: Box) -> int:
+        box.state = None
+        box.change()
+        if None is box.state:
+            return 1
+        return 2
+""",
+    "an int where a float is annotated": """
+    def entry(number: float | str) -> int:
+        if isinstance(number, float):
+            return 1
+        elif isinstance(number, str):
+            return 2
+        return 3
+""",
+    "the same with match": """
+    def entry(number: complex) -> int:
+        match number:
+            case complex():
+                return 1
+            case _:
+                return 2
+""",
     "a variable that an inner function changes": """
     def entry(n: int) -> int:
         found: int | None = None
