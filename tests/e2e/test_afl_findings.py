@@ -318,7 +318,7 @@ def test_minimise(campaign, name, arguments, engine):
         )
     )
     result = home.path / "minimised/main/id:000000,sig:11"
-    assert words == f"401 -> 1 bytes: {result}"
+    assert words == f"401 -> 1 byte: {result}"
     assert result.read_bytes() == b"n"
     assert result.stat().st_mode & 0o777 == 0o600
     assert any("bytes left" in words for words, _ in told)
@@ -330,7 +330,7 @@ def test_minimise_a_hang(campaign):
     file = finding(made, b"lxxxxxxx", "hangs")
     output = made.output / "out.min"
     words = asyncio.run(minimise(made, RunDir(made.output), file, output, lambda *_: None))
-    assert words.startswith("8 -> 1 bytes")
+    assert words.startswith("8 -> 1 byte")
     assert output.read_bytes() == b"l"
 
 
@@ -399,7 +399,7 @@ def test_minimise_on_the_command_line(campaign, tmp_path):
     finding(made, b"nnnnnnnn")
     name = "main/crashes/id:000000,sig:11"
     out, _ = fuzztui("minimise", made.output, name, code=0)
-    assert out.startswith("8 -> 1 bytes: ")
+    assert out.startswith("8 -> 1 byte: ")
     out, _ = fuzztui("minimise", made.output, name, "-o", tmp_path / "small", code=0)
     assert (tmp_path / "small").read_bytes() == b"n"
     _, err = fuzztui("minimise", made.output, finding(made, b"x"), code=1)

@@ -320,7 +320,7 @@ def test_a_budget_of_executions_is_kept(fleet):
     fleet.start("campaign.budget=4000 execs", instances=2)
     state = fleet.over()
     assert state.state == "finished"
-    assert "4000 trials" in state.reason
+    assert "4,000 trials" in state.reason
     assert 4000 <= sum(i.execs for i in state.instances.values()) < 5000
 
 
