@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.widgets.table import BigTable
+from fuzztui.tui.wishes import Wishes
 
 
 async def settled(*_args: float, **_kwargs: float) -> None:
@@ -163,3 +164,10 @@ def drive(tmp_path: Path):
             yield driver
 
     return start
+
+
+@pytest.fixture
+def never_settles(monkeypatch):
+    """Steps wait for the next one for ever."""
+    ask = Wishes.ask
+    monkeypatch.setattr(Wishes, "ask", lambda self, wishes, _=0.0: ask(self, wishes, 3600.0))

@@ -305,10 +305,11 @@ async def test_keys_move_probability(drive, key, mixture):
         assert commands(d) == [SetMixture(*mixture)]
 
 
-async def test_steps_that_follow_each_other_are_one_command(drive):
+async def test_steps_that_follow_each_other_are_one_command(drive, never_settles):
     async with drive(mixed()) as d:
         await d.press("6", *["less_than_sign"] * 3, "left_square_bracket")
         assert strip(d)[2].startswith(" → havoc 5%, text 80%, splice 15%")
+        d.screen.leave()
         await d.until(lambda: commands(d))
         assert commands(d) == [SetMixture(0.05, 0.8, 0.15)]
 

@@ -106,8 +106,8 @@ async def test_tables_follow_back_in_time(drive):
         await d.until(lambda: d.app.marks)
         await d.press("comma", "comma")
         await d.until(lambda: d.app.campaign.t < 450)
-        assert all(int(d.table.source.key(i)) <= d.app.campaign.seq
-                   for i in range(len(d.table.source)))  # fmt: skip
+        await d.until(lambda: all(int(d.table.source.key(i)) <= d.app.campaign.seq
+                                  for i in range(len(d.table.source))))  # fmt: skip
         await d.press("2")
         await d.until(lambda: len(d.table.source) == len(d.app.campaign.entries) < n)
         assert d.table.cursor in d.app.campaign.entries

@@ -18,7 +18,6 @@ from fuzztui.tui.typewords import (
 )
 from fuzztui.tui.widgets.aimline import AimLine
 from fuzztui.tui.widgets.aimstrip import AimStrip
-from fuzztui.tui.wishes import Wishes
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
@@ -422,13 +421,6 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
 # ------------------------------------------------------------------- steering
 
 
-@pytest.fixture
-def never_settles(monkeypatch):
-    """Steps wait for the next one for ever."""
-    ask = Wishes.ask
-    monkeypatch.setattr(Wishes, "ask", lambda self, wishes, _=0.0: ask(self, wishes, 3600.0))
-
-
 @pytest.mark.parametrize(
     ("keys", "asked"),
     [
@@ -445,12 +437,20 @@ def never_settles(monkeypatch):
         (["right_square_bracket"] * 3, SetTargeted(0.65)),
     ],
 )
-async def test_keys_ask_for_it_steps_as_one_command(drive, keys, asked):
+async def test_keys_ask_for_it_steps_as_one_command(drive, never_settles, keys, asked):
     async with drive(aimed()) as d:
-        await d.press("7", *keys)
+        await d.press("7", *keys)  # however long that takes
+        assert commands(d) == []
+        d.screen.leave()
         await d.until(lambda: commands(d))
         await d.still()
         assert commands(d) == [asked]
+
+
+async def test_steps_are_sent_when_none_follows(drive):
+    async with drive(aimed()) as d:
+        await d.press("7", "greater_than_sign")
+        await d.until(lambda: commands(d) == [WeighType("thumbs.model.Thumbnail", 8.0)])
 
 
 @pytest.mark.parametrize(
