@@ -83,14 +83,14 @@ class Distances:
         self._chances: dict[str, float] = {}
         self._names: list[str] = []
         self._sums: list[float] = []
-        self._stale, self._age = True, 0
+        self._age = 0
+        """Of what ``kin`` knew when the chances were made out."""
 
     def aim(self, targets: Iterable[CodeTarget]) -> None:
         """These are what is to be covered now."""
         self.now = unify(target.types for target in targets)
         for name in self.now:
             self.standings.setdefault(name, Standing())
-        self._stale = True
         self._renew()
 
     def probability(self, name: str) -> float:
@@ -104,7 +104,8 @@ class Distances:
 
     def pick(self) -> str | None:
         """A type; None: there is none, or all are banned."""
-        self._renew()
+        if self._kin is not None and self._age != self._kin.age:
+            self._renew()
         if not self._sums or not self._sums[-1]:
             return None
         at = bisect_right(self._sums, self._random() * self._sums[-1])
@@ -129,14 +130,12 @@ class Distances:
         if not 0 <= weight <= 1e6:
             raise ValueError(f"a weight is from 0 to 1,000,000, not {weight:g}")
         self.standings.setdefault(name, Standing()).weight = weight
-        self._stale = True
         self._renew()
 
     def _scale(self, standing: Standing, by: float) -> None:
         factor = min(MOST, max(1.0, standing.factor * by))
         if factor != standing.factor:
             standing.factor = factor
-            self._stale = True
             self._renew()
 
     def _chance(self, name: str) -> float:
@@ -146,9 +145,7 @@ class Distances:
         return standing.weight / ((1 + self.now[name]) * standing.factor)
 
     def _renew(self) -> None:
-        age = self._kin.age if self._kin is not None else 0
-        if self._stale or self._age != age:
-            self._stale, self._age = False, age
-            self._chances = {name: self._chance(name) for name in self.now}
-            self._names = list(self._chances)
-            self._sums = list(accumulate(self._chances.values()))
+        self._age = self._kin.age if self._kin is not None else 0
+        self._chances = {name: self._chance(name) for name in self.now}
+        self._names = list(self._chances)
+        self._sums = list(accumulate(self._chances.values()))
