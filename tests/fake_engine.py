@@ -41,6 +41,8 @@ class Plan:
     )
     deaf: bool = False
     stall_at: int = 0
+    gate_at: int = 0
+    """Tick at which it waits until there is a file ``go`` in its directory."""
     hello: bool = True
     mutants: int = 0
     """So many mutants m0, m1, ...; it kills one in each tick."""
@@ -107,6 +109,8 @@ class Engine:
             if plan.hello and not plan.deaf:
                 self.obey()
             stalled = plan.stall_at and self.done["ticks"] >= plan.stall_at
+            if plan.gate_at and self.done["ticks"] >= plan.gate_at:
+                stalled = stalled or not (self.dir / "go").exists()
             if not self.paused and not stalled:
                 self.work(budget)
                 if budget and self.trials() >= budget:

@@ -96,7 +96,7 @@ class Lab:
                 process.wait()
 
 
-def wait_for(what: Callable[[], object], seconds: float = 40) -> None:
+def wait_for(what: Callable[[], object], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until, f"in vain: {what}"
@@ -105,10 +105,10 @@ def wait_for(what: Callable[[], object], seconds: float = 40) -> None:
 
 def events(directory: Path, kind: str = "") -> list[dict[str, Any]]:
     try:
-        lines = (directory / "events.jsonl").read_text().splitlines()
+        lines = (directory / "events.jsonl").read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
-    found = [json.loads(line) for line in lines]
+    found = [json.loads(line) for line in lines[:-1]]  # the last one may be half-written
     return [e for e in found if not kind or e["k"] == kind]
 
 
@@ -141,7 +141,7 @@ def worker_of(nanny: subprocess.Popen[bytes]) -> int:
     """The pid of its worker, 0 if there is none just now."""
     try:
         children = Path(f"/proc/{nanny.pid}/task/{nanny.pid}/children").read_text().split()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone; or while we read
         return 0
     return int(children[0]) if children else 0
 
@@ -156,7 +156,7 @@ def reason(directory: Path) -> str:
 def alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone; or while we read
         return False
 
 

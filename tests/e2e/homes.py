@@ -36,13 +36,22 @@ kind = "zest"
 """
 
 
-def eventually(what: Callable[[], object], seconds: float = 30) -> object:
+def eventually(what: Callable[[], object], seconds: float = 60) -> object:
     """Poll until ``what()`` is true; returns it."""
     end = time.monotonic() + seconds
     while not (value := what()):
         assert time.monotonic() < end, f"not within {seconds} s: {what}"
         time.sleep(0.1)
     return value
+
+
+def kill_holder(run: Path) -> None:
+    """Kill the supervisor of a run, if there is one, and see it gone."""
+    while pid := running(run):
+        if pid > 0:  # -1: not readable just now, and for os.kill that is everybody
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
 
 
 class Home:
@@ -56,7 +65,7 @@ class Home:
         self.env = {**os.environ, "XDG_RUNTIME_DIR": str(path / "xdg")}
         (path / "xdg").mkdir(mode=0o700)
 
-    def __call__(self, *args: str, code: int | None = 0, timeout: float = 60) -> str:
+    def __call__(self, *args: str, code: int | None = 0, timeout: float = 120) -> str:
         """Run ``fuzztui args``; returns stdout; checks the exit code."""
         done = subprocess.run(
             [FUZZTUI, *args],
@@ -91,8 +100,7 @@ class Home:
         return int(self.status()["pid"] or 0)
 
     def kill_everything(self) -> None:
-        if self.run.is_dir() and (pid := self.status_pid()):
-            os.kill(pid, signal.SIGKILL)
+        kill_holder(self.run)
         while found := self.processes():  # a nanny may just have started another worker
             for process in found:
                 with contextlib.suppress(psutil.NoSuchProcess):

@@ -43,7 +43,7 @@ class Terminal:
         """What is on the screen now."""
         return self._tmux("capture-pane", "-p", "-t", "0")
 
-    def wait(self, wanted: str | Callable[[str], bool], seconds: float = 30) -> str:
+    def wait(self, wanted: str | Callable[[str], bool], seconds: float = 60) -> str:
         """Wait until the screen shows ``wanted``; returns the screen."""
         end = time.monotonic() + seconds
         while True:

@@ -60,7 +60,8 @@ def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
     assert "internal error: cannot fold" in bugs["crash"].title
     assert "calc -O1 printed" in bugs["differs"].title
     assert "calc -O0" in bugs["differs"].detail
-    entry = state.entries[f"{bugs['crash'].sync}/{bugs['crash'].src[0]}"]
+    key = f"{bugs['crash'].sync}/{bugs['crash'].src[0]}"
+    entry = calc.until(lambda s: key in s.entries).entries[key]
     file = calc.run / "out" / ORACLE / bugs["crash"].file
     assert file.read_bytes() == (calc.run / "out" / "main" / entry.file).read_bytes()
     assert not list((calc.run / "out" / "main" / "crashes").glob("id:*")), "nothing crashes"
@@ -83,12 +84,12 @@ def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
     # Killed, it goes on; ended, resumed, nothing is found again.
     [process] = marked(calc.run, ORACLE)
     os.kill(process.pid, signal.SIGKILL)
-    eventually(lambda: [p.pid for p in marked(calc.run, ORACLE)] not in ([], [process.pid]), 60)
+    eventually(lambda: [p.pid for p in marked(calc.run, ORACLE)] not in ([], [process.pid]), 120)
     assert calc.send(Stop(), 60).ok
     calc.over()
     before = [e for e in calc.events(FindingSaved) if e.instance == ORACLE]
     start(calc.run)
-    calc.until(lambda s: s.state == "running" and s.instances["main"].pid, 60)
+    calc.until(lambda s: s.state == "running" and s.instances["main"].pid, 120)
     calc.send(Stop(), 60)
     calc.over()
     after = [e for e in calc.events(FindingSaved) if e.instance == ORACLE]

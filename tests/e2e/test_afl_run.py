@@ -94,7 +94,8 @@ seeds = ["seeds"]
         write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
 
     def pid(self, name: str) -> int:
-        return self.state().instances[name].pid
+        """Of its process; waited for while there is none (to kill 0 is to kill ourselves)."""
+        return self.until(lambda s: s.instances[name].pid).instances[name].pid
 
     def log(self, name: str) -> str:
         return (self.run / "out" / name / "worker.log").read_text(errors="replace")
@@ -127,6 +128,15 @@ def names(fleet, instance: str, part: str) -> set[str]:
         return set()
 
 
+def stands_still(fleet, name: str) -> int:
+    """Its executions when they are no more a while later: figures may be told late."""
+    before = -1
+    while (execs := fleet.state().instances[name].execs) != before:
+        before = execs
+        time.sleep(1.5)
+    return execs
+
+
 def nothing_goes_back(fleet) -> None:
     """Since the last takeover: nothing older than what the log had, no rate without two counts."""
     before: dict[str, Stats] = {}
@@ -151,7 +161,7 @@ def nothing_goes_back(fleet) -> None:
 
 def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     fleet.start(instances=2)
-    state = fleet.until(at_work, 60)
+    state = fleet.until(at_work, 120)
     hello = {e.instance: e for e in fleet.events(InstanceHello)}
     assert hello["main"].engine == "afl-fuzz"
     assert hello["main"].version[0].isdigit()
@@ -163,15 +173,15 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     before = names(fleet, "main", "queue")
     execs, killed = state.instances["main"].execs, fleet.pid("main")
     os.kill(killed, signal.SIGKILL)
-    state = fleet.until(lambda s: s.instances["main"].pid not in (0, killed) and at_work(s), 60)
+    state = fleet.until(lambda s: s.instances["main"].pid not in (0, killed) and at_work(s), 120)
     assert state.instances["main"].restarts == 1
     segments = [x.split()[4] for x in Path("/proc/sysvipc/shm").read_text().splitlines()]
     assert str(killed) not in segments
     assert [" -i - " in line for line in fleet.starts("main")] == [False, True]
+    assert fleet.until(lambda s: s.instances["main"].execs > execs, 120)
     assert {n.partition(",")[0] for n in before} <= {
         n.partition(",")[0] for n in names(fleet, "main", "queue")
     }
-    assert fleet.until(lambda s: s.instances["main"].execs > execs, 60)
 
     # The supervisor is killed: the next one takes the living fleet over.
     pids = {name: fleet.pid(name) for name in ("main", "s1")}
@@ -181,18 +191,15 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
         os.kill(pid, 0)
     start(fleet.run)
     assert fleet.events(SupervisorStarted)[-1].adopted == ["main", "s1"]
-    fleet.until(at_work, 30)
+    fleet.until(at_work, 60)
     assert {name: fleet.pid(name) for name in pids} == pids
     nothing_goes_back(fleet)
 
     # Paused, nothing is executed; resumed it goes on.
     assert fleet.send(Pause()).ok
-    time.sleep(1.5)
-    paused = fleet.state().instances["main"].execs
-    time.sleep(1.5)
-    assert fleet.state().instances["main"].execs == paused
+    paused = stands_still(fleet, "main")
     assert fleet.send(Resume()).ok
-    fleet.until(lambda s: s.instances["main"].execs > paused, 30)
+    fleet.until(lambda s: s.instances["main"].execs > paused, 60)
     nothing_goes_back(fleet)
     assert fleet.send(SkipCurrent("main")).ok
     (fleet.directory / "more").write_text("abcdefgh" * 9)
@@ -212,12 +219,12 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
 
 def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
     fleet.start(instances=2)
-    fleet.until(at_work, 60)
-    before = fleet.until(lambda s: s.instances["s1"].execs > 2000, 60).instances["s1"]
+    fleet.until(at_work, 120)
+    before = fleet.until(lambda s: s.instances["s1"].execs > 2000, 120).instances["s1"]
     written = (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns
     fleet.kill_supervisor()
     fleet.start(instances=1)
-    state = fleet.until(lambda s: s.instances["s1"].state == "stopped", 30)
+    state = fleet.until(lambda s: s.instances["s1"].state == "stopped", 60)
     assert state.instances["s1"].reason == "the campaign has it no more"
     assert (fleet.run / "out/s1/fuzzer_stats").stat().st_mtime_ns > written
     counts = [e.execs for e in fleet.events(Stats) if e.instance == "s1"]
@@ -229,16 +236,16 @@ def test_an_instance_that_the_campaign_has_no_more_ends_cleanly(fleet):
 
 def test_signals_from_outside_pause_it_and_end_nothing(fleet):
     fleet.start(instances=2)
-    fleet.until(at_work, 60)
+    fleet.until(at_work, 120)
     pid = fleet.pid("s1")
     os.kill(pid, signal.SIGSTOP)
-    state = fleet.until(lambda s: s.instances["s1"].state == "paused", 10)
+    state = fleet.until(lambda s: s.instances["s1"].state == "paused")
     assert state.instances["s1"].execs_per_sec == 0.0
     os.kill(pid, signal.SIGCONT)
-    fleet.until(lambda s: s.instances["s1"].state == "running" and at_work(s), 10)
+    fleet.until(lambda s: s.instances["s1"].state == "running" and at_work(s))
     assert fleet.pid("s1") == pid
     os.kill(pid, signal.SIGTERM)
-    state = fleet.until(lambda s: s.instances["s1"].pid not in (0, pid) and at_work(s), 60)
+    state = fleet.until(lambda s: s.instances["s1"].pid not in (0, pid) and at_work(s), 120)
     assert state.instances["s1"].restarts == 1
     (why,) = [e.reason for e in fleet.events(InstanceState) if e.state == "restarting"]
     assert why.startswith("it ended although nobody here asked it to (exit status 0)")
@@ -256,17 +263,17 @@ def test_limits_of_its_own_are_ends(fleet):
 def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
     """Every resume reverses the queue: the first and the third give the same names."""
     fleet.start(instances=1)
-    fleet.until(at_work, 60)
+    fleet.until(at_work, 120)
     for _ in range(3):
         killed = fleet.pid("main")
         os.kill(killed, signal.SIGKILL)
-        fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old), 60)
+        fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old), 120)
 
         def there(state):
             files = [e.file.partition("/")[2] for e in state.entries.values()]
             return set(files) == names(fleet, "main", "queue") and state.instances["main"].execs
 
-        state = fleet.until(there, 60)
+        state = fleet.until(there, 120)
         for entry in state.entries.values():
             assert entry.file.startswith(f"queue/id:{entry.id:06d},")
             assert "id:" not in entry.op
@@ -276,13 +283,13 @@ def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
 
 
 def test_a_campaign_that_ended_is_resumed_with_all_its_work(fleet):
-    fleet.start("campaign.budget=4s", instances=1)
+    fleet.start("campaign.budget=8s", instances=1)
     state = fleet.over()
-    assert (state.state, "4 s" in state.reason) == ("finished", True)
+    assert (state.state, "8 s" in state.reason) == ("finished", True)
     execs = state.instances["main"].execs
     entries = len(names(fleet, "main", "queue"))
     assert (execs > 0, entries > 1) == (True, True)
-    fleet.start("campaign.budget=9s", instances=2)
+    fleet.start("campaign.budget=16s", instances=2)
     state = fleet.over()
     assert state.instances["main"].execs > execs
     assert len(names(fleet, "main", "queue")) >= entries
@@ -296,9 +303,10 @@ def test_figures_that_a_kill_tore_do_not_stand_in_the_way(fleet):
     fleet.over()
     figures = fleet.run / "out/main/fuzzer_stats"
     figures.write_bytes(b"")
-    fleet.start("campaign.budget=4s", instances=1)
-    state = fleet.over()
-    assert (state.state, "4 s" in state.reason) == ("finished", True)
+    fleet.start(instances=1)
+    eventually(lambda: figures.exists() and b"start_time" in figures.read_bytes())
+    assert fleet.send(Stop()).ok
+    assert fleet.over().state == "stopped"
     assert figures.with_name("fuzzer_stats.torn").read_bytes() == b""
     assert b"start_time" in figures.read_bytes()
 
@@ -306,7 +314,7 @@ def test_figures_that_a_kill_tore_do_not_stand_in_the_way(fleet):
 def test_the_spread_is_one_that_afl_takes(fleet):
     """MOpt excludes our steering library: an instance does without, and says so."""
     fleet.start('engine.options={s3=["-L", "0"]}', instances=4)
-    state = fleet.until(lambda s: len(s.instances) == 4 and at_work(s), 90)
+    state = fleet.until(lambda s: len(s.instances) == 4 and at_work(s), 180)
     assert all(i.restarts == 0 for i in state.instances.values())
     hello = {e.instance: e for e in fleet.events(InstanceHello)}
     assert " -L 0 " in fleet.starts("s3")[0]
@@ -375,7 +383,7 @@ def test_a_target_that_crashes_on_every_seed_and_then_gets_a_good_one(fleet):
     assert "does not crash" in refused(fleet, bad)
     (fleet.directory / "bad" / "good").write_text("hello\n")
     fleet.start(bad, instances=1)
-    state = fleet.until(at_work, 60)
+    state = fleet.until(at_work, 120)
     assert state.instances["main"].state == "running"
     fleet.send(Stop())
     fleet.over()
@@ -402,16 +410,13 @@ def test_a_directory_in_use_is_waited_for(fleet):
              "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1"},
     )  # fmt: skip
     try:
-        stats = fleet.run / "out/main/fuzzer_stats"
-        end = time.monotonic() + 30
-        while not stats.exists() and time.monotonic() < end:
-            time.sleep(0.1)
+        eventually((fleet.run / "out/main/fuzzer_stats").exists)
         start(fleet.run)
-        fleet.until(lambda s: s.instances["main"].restarts >= 1, 30)
+        fleet.until(lambda s: s.instances["main"].restarts >= 1)
     finally:
         stranger.terminate()
-        stranger.wait(10)
-    fleet.until(lambda s: s.instances["main"].state == "running" and at_work(s), 60)
+        stranger.wait(60)
+    fleet.until(lambda s: s.instances["main"].state == "running" and at_work(s), 120)
     assert " -i - " in fleet.starts("main")[-1]
     fleet.send(Stop())
     fleet.over()
@@ -458,7 +463,7 @@ def test_a_target_that_is_built_runs(fleet):
         "target.cmplog=cmplog",
     )
     fleet.start(*overrides, instances=1)
-    fleet.until(at_work, 60)
+    fleet.until(at_work, 120)
     assert f"-c {fleet.run}/build/cmplog -l 2 " in fleet.starts("main")[0]
     assert fleet.events(Stats)[-1].instance == "main"
     fleet.send(Stop())
@@ -484,6 +489,7 @@ def sample(fleet, name: str, *overrides: str) -> None:
 
 def test_the_crashy_sample_crashes(fleet):
     sample(fleet, "crashy-afl.toml", "stop.crashes=1")
+    fleet.until(lambda s: s.state == "finished", 200)
     state = fleet.over()
     assert (state.state, state.target) == ("finished", "crate @@")
     assert "stop.crashes" in state.reason
@@ -491,6 +497,7 @@ def test_the_crashy_sample_crashes(fleet):
 
 
 @pytest.mark.skipif(not Path("/usr/include/stb").is_dir(), reason="libstb-dev is not installed")
+@pytest.mark.timeout(600)  # a busy machine compiles it for minutes
 def test_the_sample_of_a_real_library_runs(fleet):
     sample(fleet, "stb-image-afl.toml")
     fleet.until(

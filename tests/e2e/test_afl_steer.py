@@ -93,7 +93,7 @@ class Afl:
             "FUZZTUI_EVENTS": str(self.dir / "events.jsonl"),
         }
         seeds = "-" if resume else str(self.home / "in")
-        argv = ["afl-fuzz", "-V", "100", "-s", "1", "-M", "main", "-i", seeds, "-o", str(self.out)]
+        argv = ["afl-fuzz", "-V", "600", "-s", "1", "-M", "main", "-i", seeds, "-o", str(self.out)]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*argv, "--", str(self.target)],
@@ -106,7 +106,7 @@ class Afl:
     def stop(self) -> int:
         assert self.process
         self.process.terminate()
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=60)
 
     def fuzzed(self) -> list[int]:
         """The entries that it has come to, in order."""
@@ -136,7 +136,7 @@ class Afl:
 
         return self.until(given)
 
-    def until(self, what: Callable[[], object], seconds: float = 60):
+    def until(self, what: Callable[[], object], seconds: float = 120):
         assert self.process
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -157,15 +157,15 @@ def afl(target, tmp_path):
     yield one
     if one.process and one.process.poll() is None:
         one.process.terminate()  # killed, it would leave a stopped target behind
-        one.process.wait(20)
+        one.process.wait(60)
 
 
 def twin(afl: Afl) -> int:
     """The seed that is never picked: afl-fuzz disables one of two alike."""
     if b"afl-fuzz++4.0" not in afl.log.read_bytes():
         pytest.skip("newer versions pick every entry now and then")
-    afl.until(lambda: len(afl.fuzzed()) >= 60)
     seeds = {n for n, name in afl.queue().items() if name.endswith((":a", ":b"))}
+    afl.until(lambda: len(afl.fuzzed()) >= 60 and seeds & set(afl.fuzzed()))
     (never,) = seeds - set(afl.fuzzed())
     return never
 
@@ -252,6 +252,6 @@ def test_seeds_are_taken_over_also_after_a_resume(afl, tmp_path):
         (tmp_path / word).write_bytes(f"{word}!".encode())
         assert add_seed(afl.out, tmp_path / word).startswith(f"seed {number} added")
         sync = f"sync:added,src:{number:06}"
-        afl.until(lambda sync=sync: any(sync in n for n in afl.queue().values()), 90)
+        afl.until(lambda sync=sync: any(sync in n for n in afl.queue().values()), 200)
     assert afl.stop() == 0
     assert {p.name for p in afl.out.iterdir()} == {"main", "added"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ pytestmark = [
 ]
 
 
+SAMPLES = Path(__file__).parents[2] / "sample_campaigns"
+
+
 @pytest.fixture
 def fuzztui(home, terminal):
     """``fuzztui(RUN, *args)`` in a terminal, in the user's directory; RUN is cleared up."""
@@ -33,13 +37,16 @@ def fuzztui(home, terminal):
 
 
 def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
-    budget = ("--set", "campaign.budget=12s")
-    screen = fuzztui("runs/crashy", "crashy-afl.toml", *budget, columns=100, rows=30)
-    screen.wait("building the target", 60)
-    screen.wait("FINISHED", 90)
+    campaign = tomllib.loads((SAMPLES / "crashy-afl.toml").read_text())
+    # That it is built is on the screen for as long as it takes: long enough to be seen.
+    build = f"target.build=sleep 5; {campaign['target']['build']}"
+    options = ("--set", "campaign.budget=20s", "--set", build)
+    screen = fuzztui("runs/crashy", "crashy-afl.toml", *options, columns=100, rows=30)
+    screen.wait("building the target", 120)
+    screen.wait("FINISHED", 120)
     screen.keys("3")
     # The sanitizer's word for it, and where: the crash was run again.
-    text = screen.wait(lambda t: "reproduce" in t and "buffer-overflow" in t, 30)
+    text = screen.wait(lambda t: "reproduce" in t and "buffer-overflow" in t)
     assert "unpack" in text
     screen.keys("q")
     screen.wait("exit=0")
@@ -55,22 +62,21 @@ def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
 @pytest.mark.skipif(
     not Path("/usr/include/stb/stb_image.h").exists(), reason="libstb-dev is not installed"
 )
+@pytest.mark.timeout(600)
 def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
     run = "runs/stb-image"
     screen = fuzztui(run, "stb-image-afl.toml", columns=120, rows=40)
-    screen.wait("RUNNING", 120)
-    eventually(lambda: all(i["execs"] > 1000 for i in home.status()["instances"]), 60)
+    screen.wait("RUNNING", 300)  # a busy machine compiles it for minutes
+    eventually(lambda: all(i["execs"] > 1000 for i in home.status()["instances"]), 120)
     # Fresh: at most two seconds old, on the screen too (older figures have an age beside them).
-    ages = [i["age_s"] for i in home.status()["instances"]]
-    assert max(ages) <= 2.5, ages
-    row = next(x for x in screen.text().splitlines() if x.strip().startswith("s1 "))
-    assert "running" in row
+    eventually(lambda: max(i["age_s"] for i in home.status()["instances"]) <= 2.5)
+    screen.wait(lambda t: re.search(r"^\s*s1 .*running", t, re.MULTILINE))
 
     # A second pair of eyes that needs no campaign file, and one without a screen.
     watching = fuzztui(run, "watch", f"{run}/out", columns=100, rows=30)
-    watching.wait(lambda t: "s1" in t and "watched" in t, 60)
+    watching.wait(lambda t: "s1" in t and "watched" in t, 120)
     watching.keys("p")
-    watching.wait("watched only", 10)
+    watching.wait("watched only")
     watching.keys("q")
     watching.wait("exit=0")
     assert "s1" in home("status", f"{run}/out")
@@ -78,10 +84,19 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
     # Pause one: it stops executing, the other goes on; resumed, its rate is honest.
     screen.keys("P")
     eventually(lambda: home.status()["instances"][0]["state"] == "paused")
-    paused = home.status()["instances"][0]["execs"]
-    other = home.status()["instances"][1]["execs"]
-    eventually(lambda: home.status()["instances"][1]["execs"] > other)
-    assert home.status()["instances"][0]["execs"] <= paused + 1000
+    paused, others = -1, set()
+
+    def stands_still() -> bool:
+        """While the other one's figures come, and come; those of before the pause may be late."""
+        nonlocal paused
+        main, other = (i["execs"] for i in home.status()["instances"])
+        if main != paused:
+            paused = main
+            others.clear()
+        others.add(other)
+        return len(others) > 3
+
+    eventually(stands_still)
     screen.keys("P")
     eventually(lambda: home.status()["instances"][0]["execs"] > paused + 1000)
 
@@ -94,7 +109,7 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
         home("ctl", run, "skip-current", "--instance", "s1", code=None)
         return not home.status()["pending_commands"]
 
-    eventually(answered, 90)
+    eventually(answered, 180)
     events = [record.event for record in LogReader(home.path / run).records()]
     asked = {e.id: e.command["c"] for e in events if isinstance(e, CommandIssued)}
     assert "skip" in [asked.get(e.id) for e in events if isinstance(e, CommandApplied)]
@@ -103,7 +118,7 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
     assert home("ctl", run, "add-seed", "seed").startswith("applied")
 
     screen.keys("x")
-    screen.wait(lambda t: "stop" in t.lower())
+    screen.wait("End the campaign")
     screen.keys("y")
-    screen.wait("STOPPED", 30)
+    screen.wait("STOPPED")
     eventually(lambda: running(home.path / run) is None)

@@ -107,22 +107,22 @@ text = 0.7
     def dir(self, name: str) -> Path:
         return self.run / "out" / name
 
-    def block(self, name: str = "main") -> Block | None:
-        return read_block(self.dir(name) / BLOCK)
+    def block(self, name: str = "main") -> Block:
+        """Waited for: nobody can read it in the middle of a change."""
+        return eventually(lambda: read_block(self.dir(name) / BLOCK))
 
     def arm(self, name: str, instance: str = "main"):
         return self.block(instance).arms[ARMS.index(name)]
 
     def trials(self, name: str = "main") -> int:
-        block = self.block(name)
-        return block.trials if block else 0
+        return self.block(name).trials
 
     def saved(self, part: str, name: str = "main") -> list[str]:
         return [p.name for p in (self.dir(name) / part).glob("id:*")]
 
     def goes_on(self, name: str = "main", more: int = 2000) -> None:
         since = self.trials(name)
-        eventually(lambda: self.trials(name) >= since + more, 60)
+        eventually(lambda: self.trials(name) >= since + more, 120)
 
 
 @pytest.fixture(params=["installed", "newest"])
@@ -141,13 +141,13 @@ OPERATORS = re.compile(r",op:([a-z0-9+-]+),rep:[1-8](,\+cov)?")
 
 def test_operators_are_named_counted_and_steered(fleet):
     fleet.start()
-    fleet.until(lambda s: s.state == "running" and s.instances["main"].execs > 0, 60)
+    fleet.until(lambda s: s.state == "running" and s.instances["main"].execs > 0, 120)
     hello = fleet.events(InstanceHello)[-1]
     assert {"mixture", "skip", "promote", "pause", "add-seed"} <= set(hello.capabilities)
     assert not hello.unable.keys() & set(hello.capabilities)
 
     # Queue names say what worked, and the block counts it, as of the last time it was told.
-    eventually(lambda: len(fleet.saved("queue")) >= 6, 60)
+    eventually(lambda: len(fleet.saved("queue")) >= 6)
     new = [name for name in fleet.saved("queue") if "orig:" not in name]
     fleet.goes_on()
     named = [m for name in new if (m := OPERATORS.search(name))]
@@ -162,19 +162,19 @@ def test_operators_are_named_counted_and_steered(fleet):
     assert fleet.arm(HAVOC).applied > 0 and fleet.arm("swap-args").applied > 0
 
     # Crashes and hangs are counted as what they are.
-    eventually(lambda: fleet.saved("crashes"), 60)
+    eventually(lambda: fleet.saved("crashes"), 120)
     assert all(OPERATORS.search(name) for name in fleet.saved("crashes"))
-    eventually(lambda: sum(arm.crashes for arm in fleet.block().arms) >= 1, 60)
+    eventually(lambda: sum(arm.crashes for arm in fleet.block().arms) >= 1, 120)
 
     # The mixture, while it runs: operators stand still when there is nothing but havoc, and
     # without havoc there is only what had to become havoc, as no operator applies to "0".
     assert fleet.send(SetMixture(1.0, 0.0, 0.0)).ok
-    eventually(lambda: fleet.block().havoc == 1.0, 10)
+    eventually(lambda: fleet.block().havoc == 1.0)
     before = [arm.tried for arm in fleet.block().arms[: len(NAMES)]]
     fleet.goes_on(more=3000)
     assert [arm.tried for arm in fleet.block().arms[: len(NAMES)]] == before
     assert fleet.send(SetMixture(0.0, 1.0, 0.0)).ok
-    eventually(lambda: fleet.block().text == 1.0, 10)
+    eventually(lambda: fleet.block().text == 1.0)
     before = [arm.applied for arm in fleet.block().arms]
     fleet.goes_on(more=3000)
     after = [arm.applied for arm in fleet.block().arms]
@@ -192,8 +192,10 @@ def test_operators_are_named_counted_and_steered(fleet):
 
     # It survives afl-fuzz's death and a stop.
     trials, found = fleet.trials(), sum(arm.found for arm in fleet.block().arms)
-    os.kill(fleet.state().instances["main"].pid, 9)
-    fleet.until(lambda s: s.instances["main"].state == "running" and s.instances["main"].pid, 60)
+    killed = fleet.until(lambda s: s.instances["main"].pid).instances["main"].pid
+    os.kill(killed, 9)
+    fleet.until(lambda s: s.instances["main"].pid not in (0, killed))
+    fleet.until(lambda s: s.instances["main"].state == "running")
     fleet.goes_on()
     assert fleet.block().text == 1.0
     assert fleet.trials() > trials
@@ -210,24 +212,27 @@ def mixture(block):
     return block.havoc, block.text, block.splice
 
 
+def weights(block):
+    return {arm.weight for arm in block.arms[: len(NAMES)]}
+
+
 def test_adaptive_siblings(fleet):
     fleet.start("text.adaptive=true", "text.splice=0.2", "text.text=0.5", instances=2)
     for name in ("main", "s1"):
-        eventually(lambda name=name: fleet.trials(name) > 21_000, 100)
+        eventually(lambda name=name: fleet.trials(name) > 21_000, 200)
         # It moves with what is found, whenever that is.
-        eventually(lambda name=name: mixture(fleet.block(name)) != (0.3, 0.5, 0.2), 60)
+        eventually(lambda name=name: mixture(fleet.block(name)) != (0.3, 0.5, 0.2), 120)
         block = fleet.block(name)
         assert block.adaptive
         assert sum(mixture(block)) == pytest.approx(1)
-        weights = [arm.weight for arm in block.arms[: len(NAMES)]]
-        assert len(set(weights)) > 1
+        eventually(lambda name=name: len(weights(fleet.block(name))) > 1)
         assert fleet.arm("balanced", name).applied > 0
     assert fleet.send(SetMixture(0.5, 0.5, 0.0, instance="s1")).ok
-    eventually(lambda: not fleet.block("s1").adaptive, 10)
+    eventually(lambda: not fleet.block("s1").adaptive)
     assert fleet.block("main").adaptive
     assert fleet.send(SetMixture(0.0, 0.5, 0.5)).ok
     for name in ("main", "s1"):
-        eventually(lambda name=name: fleet.block(name).splice == 0.5, 10)
+        eventually(lambda name=name: fleet.block(name).splice == 0.5)
     fleet.send(Pause("main"))
     fleet.send(Resume("main"))
     fleet.goes_on("main")
@@ -263,7 +268,7 @@ def test_a_plain_afl_fuzz_can_use_it(tmp_path, program):
     }  # fmt: skip
     subprocess.run(
         ["afl-fuzz", "-E", "30000", "-i", tmp_path / "in", "-o", tmp_path / "out", "--", program],
-        env=env, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=100,
+        env=env, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=300,
     )  # fmt: skip
     block = read_block(tmp_path / "block")
     assert block

@@ -212,7 +212,7 @@ def fuzz(program, seeds, out, name, execs="9000"):
         cwd=out.parent,
         check=True,
         capture_output=True,
-        timeout=100,
+        timeout=300,
     )
 
 

@@ -104,7 +104,7 @@ class First(Supervised):
 [campaign]
 name = "first"
 output = "{self.run}"
-budget = "10m"
+budget = "20m"
 [target]{target}
 [engine]
 kind = "{self.kind}"
@@ -115,7 +115,7 @@ splice = 0.3
 language = "c"
 [mutants]
 sources = ["{source}"]
-per_mutant = "5s"
+per_mutant = "2m"
 listed = 30
 """
         )
@@ -133,6 +133,12 @@ listed = 30
         """How many were spliced by that instance."""
         block = self.blocks().get(name)
         return block.arms[ARMS.index(FRAGMENT)].applied if block else 0
+
+    def end_turns(self) -> None:
+        """Of those whose turn it is: after as much as is wanted of them, and not after seconds."""
+        state = self.until(turning, 120)
+        for name in turning(state):
+            assert self.send(SkipMutants(state.instances[name].mutant)).ok
 
     def named(self, name: str) -> list[str]:
         """Its queue entries that a fragment has made."""
@@ -163,20 +169,21 @@ def steered(state, *, but: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("first", ["afl", "text"], indirect=True)
 def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first):
-    first.begin("campaign.budget=80s", "campaign.seed=3")
-    (one,) = turning(first.until(turning, 90))
-    eventually(lambda: first.fragments(one) > 20, 60)
+    first.begin("campaign.seed=3")
+    (one,) = turning(first.until(turning, 120))
+    eventually(lambda: first.fragments(one) > 20, 110)
     assert first.send(SetMixture(0.1, 0.1, 0.8)).ok
+    first.end_turns()
 
     # The next turn: we ask for it, in the log.
-    state = first.until(lambda s: steered(s, but={one}), 90)
+    state = first.until(lambda s: steered(s, but={one}), 180)
     (other,) = steered(state, but={one})
     asked = [c for c in state.commands.values() if c.command.get("instance") == other]
     assert [(c.by, c.state) for c in asked] == [("fuzztui", "applied")]
     assert "@" in blend(state).by
-    eventually(lambda: first.fragments(other) > 20, 60)
+    eventually(lambda: first.fragments(other) > 20, 110)
     # Two turns are enough: the target's comes now, not when the mutants' budget is used up.
-    first.until(lambda s: "listed" in s.plan, 60)
+    first.until(lambda s: "listed" in s.plan, 120)
     assert first.send(SkipMutants("file=*")).ok
 
     state = first.until(
@@ -198,17 +205,19 @@ def test_fragments_and_a_mixture_go_on_from_turn_to_turn_and_to_the_target(first
 @pytest.mark.parametrize("first", ["afl"], indirect=True)
 def test_parallel_turns_and_whoever_is_killed_or_stopped_in_between(first):
     first.begin('mutants.use="parallel"', "engine.instances=2")
-    two = turning(first.until(lambda s: len(turning(s)) == 2, 90))
-    eventually(lambda: all(first.fragments(name) > 20 for name in two), 60)
+    two = turning(first.until(lambda s: len(turning(s)) == 2, 120))
+    eventually(lambda: all(first.fragments(name) > 20 for name in two), 110)
     assert first.send(SetMixture(0.1, 0.1, 0.8)).ok
     first.kill_supervisor()
     start(first.run)
-    first.until(lambda s: steered(s, but=two), 90)
+    first.end_turns()
+    first.until(lambda s: steered(s, but=two), 180)
     assert first.send(Stop()).ok
     first.over()
     before = set(first.blocks())
     start(first.run)
-    (fresh, *_) = steered(first.until(lambda s: steered(s, but=before), 90), but=before)
-    eventually(lambda: first.fragments(fresh) > 20, 60)
+    first.end_turns()
+    (fresh, *_) = steered(first.until(lambda s: steered(s, but=before), 180), but=before)
+    eventually(lambda: first.fragments(fresh) > 20, 110)
     assert first.send(Stop()).ok
     first.over()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -45,12 +44,12 @@ def test_strange_files(campaign):
     assert all(f.size == 4 for f in state.findings.values())
     entries = len(state.entries)
     campaign.until(lambda s: len(s.entries) > entries + 5)
-    assert any("no event" in m.text for m in campaign.events(Message))
+    campaign.until(lambda _: any("no event" in m.text for m in campaign.events(Message)))
     assert campaign.stderr() == ""
     campaign.kill_supervisor()
+    entries = len(campaign.state().entries)
     campaign.start()
-    campaign.until(lambda s: s.state == "running")
-    time.sleep(0.3)
+    campaign.until(lambda s: len(s.entries) > entries + 5)
     assert sorted(e.file for e in campaign.events(FindingSaved)) == sorted(found)
 
 

@@ -80,19 +80,20 @@ def test_a_budget_is_shared_by_the_instances(made):
 
 def test_a_budget_of_time_ends_it_and_a_larger_one_goes_on(made):
     s = made()
-    s.start("campaign.budget=0.6s")
+    began = time.monotonic()
+    s.start("campaign.budget=2s")
     state = s.over()
-    assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
-    assert 0.6 <= state.t < 5
+    assert (state.state, state.reason) == ("finished", "the budget of 2 s is used up")
+    assert 2 <= state.t < time.monotonic() - began
     before = len(state.entries)
     with pytest.raises(SupervisorError, match=r"used up.*campaign\.budget"):
-        s.start("campaign.budget=0.6s")
+        s.start("campaign.budget=2s")
     assert s.state().seq == state.seq
-    s.start("campaign.budget=1.2s")
+    s.start("campaign.budget=4s")
     state = s.over()
-    assert 1.2 <= state.t < 6
+    assert 4 <= state.t < time.monotonic() - began
     assert len(state.entries) > before
-    assert [e.budget_s for e in s.events(BudgetSet)] == [1.2]
+    assert [e.budget_s for e in s.events(BudgetSet)] == [4.0]
     assert [e.resumed for e in s.events(SupervisorStarted)] == [[], ["main"]]
     s.check_nothing_lost_or_doubled()
 
@@ -110,12 +111,13 @@ def test_one_that_was_killed_at_its_very_end_is_brought_to_it(made, lost):
 
 
 def test_one_that_was_killed_while_stopping_is_resumed(made):
-    s = made(trials_per_tick=20)
+    s = made(trials_per_tick=20, gate_at=20)
     s.start("campaign.budget=800")
     s.until(busy)
     s.send(Stop())
     assert s.over().state == "stopped"
     s.lose_the_end(1)
+    s.go()
     s.start("campaign.budget=800")
     state = s.over()
     assert (state.state, state.instances["main"].execs) == ("finished", 800)
@@ -129,12 +131,12 @@ def test_trials_that_are_used_up_are_the_campaigns(made):
 
 def test_a_run_that_is_deleted_ends(made):
     s = made()
-    pid = s.start()
+    supervisor = psutil.Process(s.start())
     s.until(busy)
     engines = [psutil.Process(p.pid) for p in s.marked()]
     assert engines
     s.run.rename(s.directory / "elsewhere")  # as good as deleted, and leaves us its log
-    _, alive = psutil.wait_procs([psutil.Process(pid), *engines], timeout=20)
+    _, alive = psutil.wait_procs([supervisor, *engines], timeout=60)
     assert alive == []
     s.run = s.directory / "elsewhere"
     assert s.state().reason == "the run directory was deleted"
@@ -147,10 +149,10 @@ def test_stop_conditions(made):
     assert state.state == "finished"
     assert "stop.crashes" in state.reason
     idle = made(entries=3)
-    idle.start("stop.idle=0.5s")
+    idle.start("stop.idle=3s")  # it has to begin within that
     state = idle.over()
     assert state.state == "finished"
-    assert "nothing new for 0.5 s" in state.reason
+    assert "nothing new for 3 s" in state.reason
     assert len(state.entries) == 3
 
 
@@ -203,10 +205,11 @@ def test_an_engine_that_never_begins_is_given_up(made):
 
 
 def test_an_engine_is_killed_and_nothing_is_lost(made):
-    s = made(trials_per_tick=15)
+    s = made(trials_per_tick=15, gate_at=20)
     s.start("campaign.budget=800")
     first = s.until(busy).instances["main"].pid
     os.kill(first, signal.SIGKILL)
+    s.go()
     s.until(lambda st: st.instances["main"].restarts == 1 and st.instances["main"].pid != first)
     state = s.over()
     assert (state.state, state.instances["main"].execs) == ("finished", 800)
@@ -226,15 +229,15 @@ def test_back_off_doubles(made):
 
 
 def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
-    s = made(trials_per_tick=20)
+    s = made(trials_per_tick=20, gate_at=70)
     s.start("campaign.budget=1600")
     engine = s.until(busy).instances["main"].pid
     s.kill_supervisor()
+    t = s.state().t
     queue = s.run / "out/main/queue"
     before = len(list(queue.iterdir()))
-    while len(list(queue.iterdir())) < before + 10:
+    while len(list(queue.iterdir())) < min(before + 10, 70):
         time.sleep(0.01)  # the engine goes on alone
-    t = s.state().t
     pid = s.start("campaign.budget=1600")
     state = s.until(lambda st: st.supervisor_pid == pid)
     assert state.instances["main"].pid == engine
@@ -242,6 +245,7 @@ def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
     # It worked meanwhile, so the time counts.
     taken_over = next(r.t for r in reversed(s.records()) if isinstance(r.event, SupervisorStarted))
     assert taken_over > t + 0.1
+    s.go()
     state = s.over()
     assert (state.state, state.instances["main"].execs) == ("finished", 1600)
     assert state.instances["main"].restarts == 0
@@ -249,18 +253,19 @@ def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
 
 
 def test_both_are_killed_and_time_stands_still(made):
-    s = made(trials_per_tick=20)
+    s = made(trials_per_tick=20, gate_at=20)
     s.start("campaign.budget=800")
-    engine = s.until(busy).instances["main"].pid
+    s.until(busy)
     s.kill_supervisor()
-    os.kill(engine, signal.SIGKILL)
+    s.kill_engines()
     t = s.state().t
-    time.sleep(0.7)
+    time.sleep(2)
+    s.go()
     s.start("campaign.budget=800")
     records = s.records()
     started = max(i for i, r in enumerate(records) if isinstance(r.event, SupervisorStarted))
     assert records[started].event.resumed == ["main"]
-    assert records[started].t < t + 0.5
+    assert records[started].t < t + 2
     state = s.over()
     assert (state.state, state.instances["main"].execs) == ("finished", 800)
     s.check_nothing_lost_or_doubled()
@@ -268,11 +273,12 @@ def test_both_are_killed_and_time_stands_still(made):
 
 @pytest.mark.slow
 def test_after_a_reboot_everything_is_resumed(made):
-    s = made(trials_per_tick=20)
+    s = made(trials_per_tick=20, gate_at=20)
     s.start("campaign.budget=800")
-    engine = s.until(busy).instances["main"].pid
+    s.until(busy)
     s.kill_supervisor()
-    os.kill(engine, signal.SIGKILL)
+    s.kill_engines()
+    s.go()
     # The pid belongs to somebody else by now: to us.
     for name in ("out/main/process.json", "supervisor/clock.json"):
         path = s.run / name
@@ -404,7 +410,7 @@ sys.exit(__main__.main())
 TRIAGE = """
 import asyncio, sys
 from fuzztui.supervise import __main__, engines, unseen
-unseen.PATIENCE_S = 2.0
+unseen.PATIENCE_S = LIMIT_S
 class Slow:
     left = 2
     def saw(self, event): pass
@@ -418,19 +424,20 @@ sys.exit(__main__.main())
 """
 
 
-def with_triage(s, seconds: float) -> subprocess.Popen[bytes]:
+def with_triage(s, seconds: float, patience: float) -> subprocess.Popen[bytes]:
     """In the foreground, with two findings that take so long to describe."""
-    code = TRIAGE.replace("SECONDS", str(seconds)).replace("RUN", str(s.run))
+    code = TRIAGE.replace("SECONDS", str(seconds)).replace("LIMIT_S", str(patience))
+    code = code.replace("RUN", str(s.run))
     return subprocess.Popen([sys.executable, "-c", code])
 
 
 def test_no_time_is_spent_on_what_is_done_once_all_have_ended(made):
     s = made()
     s.freeze("campaign.budget=0.6s")
-    assert with_triage(s, 1.5).wait(60) == 0
+    assert with_triage(s, 4, 40).wait(60) == 0
     state = s.over()
     assert (state.state, state.reason) == ("finished", "the budget of 0.6 s is used up")
-    assert state.t < 1.5
+    assert state.t < 4
     stopping = [e.reason for e in s.events(CampaignState) if e.state == "stopping"]
     used_up = "the budget of 0.6 s is used up"
     assert stopping == [used_up, f"{used_up}; looking at 2 findings"]
@@ -440,7 +447,7 @@ def test_no_time_is_spent_on_what_is_done_once_all_have_ended(made):
 def test_what_takes_too_long_at_the_end_is_left_and_who_stops_it_knows(made):
     s = made()
     s.freeze()
-    supervisor = with_triage(s, 1000)
+    supervisor = with_triage(s, 1000, 4)
     s.until(busy)
     result = s.send(Stop())
     assert (result.ok, result.detail) == (True, "stopped; looking at 2 findings before the end")
@@ -454,7 +461,8 @@ def test_what_takes_too_long_at_the_end_is_left_and_who_stops_it_knows(made):
 def test_fewer_and_more_instances_than_before(made):
     s = made()
     s.start(instances=2)
-    s.until(lambda st: len(st.instances) == 2 and busy(st))
+    at_work = {"main", "s1"}
+    s.until(lambda st: busy(st) and at_work == {e.instance for e in st.entries.values()})
     s.kill_supervisor()
     s.start(instances=1)
     state = s.until(lambda st: st.instances["s1"].state == "stopped")
@@ -484,7 +492,7 @@ def test_a_run_that_was_moved_goes_on(made, tmp_path):
 
 
 def test_a_full_disk_loses_nothing(made):
-    s = made(tick=0.005, entries=120)
+    s = made(tick=0.005, entries=120, gate_at=20)
     s.freeze()
     log = s.run / "log"
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(log)]
@@ -498,22 +506,21 @@ def test_a_full_disk_loses_nothing(made):
         with pytest.raises(OSError, match="No space"), filler.open("wb", buffering=0) as f:
             while True:
                 f.write(b"x" * 4096)
+        s.go()
         queue = s.run / "out/main/queue"
         while len(list(queue.iterdir())) < 120:
             time.sleep(0.05)
+        # Who looks learns of it while it lasts: the log cannot say it.
+        full = "the campaign log cannot be written: No space left on device"
+        s.until(lambda _: trouble(s.run) == full)
         assert len(s.state().entries) < 120
         assert running(s.run) == pid
-        # Who looks learns of it while it lasts: the log cannot say it.
-        assert trouble(s.run) == "the campaign log cannot be written: No space left on device"
         assert s.events(Message) == []
         filler.unlink()
-        s.until(lambda st: len(st.entries) == 120)
+        again = "the campaign log is written again"
+        s.until(lambda st: len(st.entries) == 120 and again in [m.text for m in s.events(Message)])
         assert trouble(s.run) == ""
-        texts = [m.text for m in s.events(Message)]
-        assert texts == [
-            "the campaign log cannot be written: No space left on device",
-            "the campaign log is written again",
-        ]
+        assert [m.text for m in s.events(Message)] == [full, again]
         os.kill(pid, signal.SIGTERM)
         s.over()
         s.check_nothing_lost_or_doubled()

@@ -64,17 +64,17 @@ def test_what_an_engine_cannot_do_to_mutants_is_said(made):
 
 def test_an_engine_whose_budget_is_used_up_may_finish_its_work(made):
     s = made(kind="mu2", mutants=2, finish_s=0.5)
-    s.start("campaign.budget=2s")
+    s.start("campaign.budget=4s")
     s.until(lambda st: "main" in st.mutation)
     state = s.over()
-    assert (state.state, state.reason) == ("finished", "the budget of 2 s is used up")
+    assert (state.state, state.reason) == ("finished", "the budget of 4 s is used up")
     assert "exact pass done" in [e.text for e in s.events(Message)]
-    assert state.instances["main"].reason == "the budget of 2 s is used up"
+    assert state.instances["main"].reason == "the budget of 4 s is used up"
 
 
 def test_who_stops_it_meanwhile_need_not_wait(made):
     s = made(kind="mu2", mutants=2, finish_s=1000)
-    s.start("campaign.budget=2s", instances=2)
+    s.start("campaign.budget=4s", instances=2)
     s.until(lambda st: len(st.mutation) == 2)
     assert s.state().state == "stopping"
     assert s.send(Stop()).ok
@@ -87,5 +87,5 @@ def test_who_stops_it_meanwhile_need_not_wait(made):
 
 def test_zest_has_nothing_to_finish(made):
     s = made(finish_s=1000)
-    s.start("campaign.budget=2s")
+    s.start("campaign.budget=4s")
     assert s.over().state == "finished"

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from supervised import rack
 
-from fuzztui.remote.client import NotRunning, running
+from fuzztui.remote.client import NotRunning, RemoteError, running
 from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SkipEntry, Stop
 from fuzztui.wire.events import (
     CampaignState,
@@ -32,6 +32,16 @@ def made(tmp_path):
 
 def busy(state) -> bool:
     return state.state == "running" and len(state.entries) >= 3
+
+
+def stands_still(s) -> int:
+    """How many entries there are when all of them are in the log; and that no more come."""
+    queues = s.run.glob("out/*/queue")
+    files = [file for queue in queues for file in queue.iterdir()]
+    s.until(lambda st: len(st.entries) >= len(files))
+    time.sleep(0.5)
+    assert len(s.state().entries) == len(files)
+    return len(files)
 
 
 def test_an_engine_obeys_and_refuses(made):
@@ -80,17 +90,14 @@ def test_pause_and_resume(made):
     assert (result.ok, result.detail) == (True, "2 instances")
     state = s.until(lambda st: st.state == "paused")
     assert {i.state for i in state.instances.values()} == {"paused"}
-    time.sleep(0.2)
-    entries = len(s.state().entries)
-    time.sleep(0.5)
-    assert len(s.state().entries) == entries
+    entries = stands_still(s)
     assert s.send(Resume()).ok
     s.until(lambda st: busy(st) and len(st.entries) > entries)
 
 
 def test_a_pause_spends_no_time_budget(made):
     s = made()
-    s.start("campaign.budget=1s")
+    s.start("campaign.budget=4s")
     s.until(busy)
     assert s.send(Pause()).ok
     time.sleep(1.2)
@@ -98,7 +105,7 @@ def test_a_pause_spends_no_time_budget(made):
     assert s.send(Resume()).ok
     state = s.over()
     assert state.state == "finished"
-    assert state.t > 2.1
+    assert state.t > 5.1
 
 
 def test_an_engine_that_cannot_pause_is_stopped_by_signal(made):
@@ -135,23 +142,24 @@ def test_who_is_stopped_from_outside_is_paused_and_can_be_resumed(made, capabili
     s.start()
     pid = s.until(busy).instances["main"].pid
     os.kill(pid, signal.SIGSTOP)
-    state = s.until(lambda st: st.instances["main"].state == "paused", 10)
+    state = s.until(lambda st: st.instances["main"].state == "paused")
     assert state.instances["main"].reason == "stopped by a signal (SIGSTOP)"
     assert (state.state, state.instances["main"].execs_per_sec) == ("running", 0.0)
     os.kill(pid, signal.SIGCONT)
-    s.until(lambda st: st.instances["main"].state == "running", 10)
+    s.until(lambda st: st.instances["main"].state == "running")
     os.kill(pid, signal.SIGSTOP)
-    s.until(lambda st: st.instances["main"].state == "paused", 10)
+    s.until(lambda st: st.instances["main"].state == "paused")
     s.kill_supervisor()
     s.start()  # nobody here has paused it, so the next supervisor did not either
     os.kill(pid, signal.SIGCONT)
-    s.until(lambda st: st.instances["main"].state == "running", 10)
+    s.until(lambda st: st.instances["main"].state == "running")
     os.kill(pid, signal.SIGSTOP)
-    s.until(lambda st: st.instances["main"].state == "paused", 10)
-    entries = len(s.state().entries)
+    s.until(lambda st: st.instances["main"].state == "paused")
+    entries = stands_still(s)
     assert s.send(Resume()).ok
-    state = s.until(lambda st: len(st.entries) > entries + 5)
-    assert (state.instances["main"].state, state.instances["main"].pid) == ("running", pid)
+    s.until(lambda st: len(st.entries) > entries + 5)
+    state = s.until(lambda st: st.instances["main"].state == "running")
+    assert state.instances["main"].pid == pid
     assert state.instances["main"].restarts == 0
 
 
@@ -162,14 +170,12 @@ def test_a_pause_outlives_supervisor_and_engine(made):
     assert s.send(Pause()).ok
     s.until(lambda st: st.state == "paused")
     s.kill_supervisor()
-    os.kill(engine, signal.SIGKILL)
+    s.kill_engines()
     s.start()
-    state = s.until(lambda st: st.instances["main"].pid not in (0, engine))
+    s.until(lambda st: st.instances["main"].pid not in (0, engine))
     s.until(lambda st: st.instances["main"].state == "paused")
-    entries = len(s.state().entries)
-    time.sleep(0.5)
-    state = s.state()
-    assert (state.state, len(state.entries)) == ("paused", entries)
+    entries = stands_still(s)
+    assert s.state().state == "paused"
     assert s.send(Resume()).ok
     s.until(lambda st: st.state == "running" and len(st.entries) > entries)
     events = s.events()
@@ -224,7 +230,7 @@ def test_a_command_without_an_answer_stays_pending_and_ends_with_the_campaign(ma
     s.until(busy)
     result = s.send(SkipEntry(1), timeout=0.3)
     assert (result.ok, result.pending) == (False, True)
-    assert [c.state for c in s.state().commands.values()] == ["pending"]
+    s.until(lambda st: [c.state for c in st.commands.values()] == ["pending"])
     assert s.send(Stop()).ok
     state = s.over()
     assert [c.state for c in state.commands.values()] == ["rejected", "applied"]
@@ -233,10 +239,11 @@ def test_a_command_without_an_answer_stays_pending_and_ends_with_the_campaign(ma
 def test_a_command_is_answered_once_over_a_killed_supervisor(made):
     s = made(deaf=True)
     s.start()
-    engine = s.until(busy).instances["main"].pid
+    s.until(busy)
     s.send(SkipEntry(1), timeout=0.2)
+    s.until(lambda st: st.commands)
     s.kill_supervisor()
-    os.kill(engine, signal.SIGKILL)
+    s.kill_engines()
     s.plan["deaf"] = False
     s.start()
     s.until(lambda st: all(c.state == "applied" for c in st.commands.values()))
@@ -252,8 +259,7 @@ def test_a_command_that_was_logged_and_not_sent_is_sent(made):
     s.start()
     s.until(busy)
     s.kill_supervisor()
-    engine = s.state().instances["main"].pid
-    os.kill(engine, signal.SIGKILL)
+    s.kill_engines()
     from fuzztui.log.writer import LogWriter
 
     writer = LogWriter(s.run / "log")
@@ -312,14 +318,18 @@ def test_the_socket_comes_back_after_a_logout(made):
     s.start()
     s.until(busy)
     path = Path((s.run / "supervisor/socket").read_text().strip())
+    supervisor = psutil.Process(running(s.run))
     path.unlink()
-    end = time.monotonic() + 20
-    while not path.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert s.send(SkipEntry(1)).ok
-    pid = running(s.run)
+
+    def answers(_) -> bool:
+        try:
+            return s.send(SkipEntry(1)).ok
+        except RemoteError:  # it is not there yet, or nobody listens yet
+            return False
+
+    s.until(answers)
+    assert path.exists()
     assert s.send(Stop()).ok
     s.over()
     assert not path.exists()
-    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=20)
-    assert not psutil.pid_exists(pid)
+    assert psutil.wait_procs([supervisor], timeout=60)[1] == []

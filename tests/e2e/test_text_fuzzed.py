@@ -36,8 +36,10 @@ def test_fuzzing_the_mutator_finds_no_crash(tmp_path):
     for number, seed in enumerate(SEEDS):
         (seeds / str(number)).write_bytes(seed)
     out = tmp_path / "out"
-    argv = ["afl-fuzz", "-V", "15", "-m", "none", "-i", seeds, "-o", out, "--", program]
-    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=100, check=False)
+    # A limit that a machine at rest for a moment does not reach: that would be a hang.
+    argv = ["afl-fuzz", "-V", "15", "-t", "10000", "-m", "none", "-i", seeds, "-o", out]
+    argv += ["--", program]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     stats = dict(
         map(str.strip, line.split(":", 1))

@@ -108,36 +108,36 @@ def fleet(tmp_path):
     yield fleet
     fleet.clean_up()
     assert not fleet.marked()
-    assert not fleet.harvests()
+    eventually(lambda: not fleet.harvests())
 
 
 def test_fragments_are_spliced_and_the_harvest_goes_with_its_supervisor(fleet):
     fleet.start()
-    eventually(lambda: fleet.applied(FRAGMENT) > 100 and fleet.applied(TEMPLATE) > 0, 60)
-    assert {b"h(beta, 30)", b"f(alpha)"} <= fleet.fragments()
+    eventually(lambda: fleet.applied(FRAGMENT) > 100 and fleet.applied(TEMPLATE) > 0, 120)
+    eventually(lambda: {b"h(beta, 30)", b"f(alpha)"} <= fleet.fragments())
 
     # Killed, it takes the harvest along; the next supervisor has one of its own.
     [first] = fleet.harvests()
     fleet.kill_supervisor()
-    eventually(lambda: not fleet.harvests(), 20)
+    eventually(lambda: not fleet.harvests())
     fleet.start()
-    eventually(lambda: len(fleet.harvests()) == 1 and fleet.harvests() != [first], 60)
+    eventually(lambda: len(fleet.harvests()) == 1 and fleet.harvests() != [first], 120)
 
     # What is added while it runs is harvested too.
     added = fleet.run / "out/added/queue"
     added.mkdir(parents=True)
     (added / "id:000000,orig:x").write_text("int added(int gamma) { return gamma * 77; }\n")
-    eventually(lambda: b"gamma * 77" in fleet.fragments(), 60)
+    eventually(lambda: b"gamma * 77" in fleet.fragments(), 120)
     assert fleet.send(Stop()).ok
-    eventually(lambda: not fleet.harvests(), 60)
+    eventually(lambda: not fleet.harvests(), 120)
 
 
 @pytest.mark.skipif(not shutil.which("comby"), reason="needs comby on PATH")
 def test_templates_of_comby_are_used_without_a_grammar(fleet):
     fleet.text = 'templates = ["if (:[a]) ==> while (:[a])"]'
     fleet.start()
-    eventually(lambda: fleet.applied(TEMPLATE) > 0, 90)
+    eventually(lambda: fleet.applied(TEMPLATE) > 0, 180)
     assert not fleet.fragments()
     assert not fleet.applied(FRAGMENT)
     assert fleet.send(Stop()).ok
-    eventually(lambda: not fleet.harvests(), 60)
+    eventually(lambda: not fleet.harvests(), 120)

@@ -173,7 +173,7 @@ def afl(target):
     for process in started:
         process.send_signal(signal.SIGCONT)
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
@@ -185,21 +185,20 @@ def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
     screen.wait(lambda text: "RUNNING" in text and "main" in text)
     s1 = afl("-S", "s1")
     screen.wait(lambda text: text.count("running") >= 2)
-    crashes = out / "main/crashes"
-    eventually(lambda: list(crashes.glob("id*")) or list((out / "s1/crashes").glob("id*")), 60)
+    eventually(lambda: list((out / "main/crashes").glob("id*")), 120)
     screen.keys("3")
     screen.wait("sig")
     screen.keys("1")
     # Until it has written its figures nobody knows which process it is.
-    eventually((out / "s1/fuzzer_stats").exists, 60)
+    eventually((out / "s1/fuzzer_stats").exists, 120)
     s1.send_signal(signal.SIGSTOP)
     screen.wait("paused")
     s1.send_signal(signal.SIGCONT)
     screen.wait(lambda text: text.count("running") > text.count("paused"))
     main.terminate()
     s1.terminate()
-    main.wait(20)
-    s1.wait(20)
+    main.wait(60)
+    s1.wait(60)
     screen.wait("STOPPED")
     held = {p: p.stat().st_mtime_ns for p in out.rglob("*")}
     time.sleep(3)
@@ -208,6 +207,6 @@ def test_real_fuzzers_from_the_first_to_the_resumed(home, watched, afl, target):
     found.write_text(home("status", str(out)))
     afl("-M", "main", seeds="-")
     screen.wait("RUNNING")
-    eventually(lambda: list((out / "main").glob("crashes.*")) or not list(crashes.glob("id*")))
+    eventually(lambda: list((out / "main").glob("crashes.*")))
     screen.keys("q")
     screen.wait("exit=0")
