@@ -234,9 +234,11 @@ def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
     before = len(list(queue.iterdir()))
     while len(list(queue.iterdir())) < before + 10:
         time.sleep(0.01)  # the engine goes on alone
+    os.kill(engine, signal.SIGSTOP)  # it must not be done before somebody comes
     t = s.state().t
     pid = s.start("campaign.budget=1600")
     state = s.until(lambda st: st.supervisor_pid == pid)
+    os.kill(engine, signal.SIGCONT)
     assert state.instances["main"].pid == engine
     assert s.events(SupervisorStarted)[-1].adopted == ["main"]
     # It worked meanwhile, so the time counts.
