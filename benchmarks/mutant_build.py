@@ -69,7 +69,7 @@ async def measure(home: Path, source: Path, command: str, mutants: list, name: s
         f"{len(times)} {what} {statistics.fmean(times):.2f} s" for what, times in took.items()
     )
     print(
-        f"{name:8} prepare {prepared:6.1f} s (baseline {builder.baseline_s:.1f} s)  "
+        f"{name:8} prepare {prepared:6.1f} s (baseline {builder.baseline.seconds:.1f} s)  "
         f"CPU {used / len(mutants):5.2f} s a mutant: {told}",
         flush=True,
     )

@@ -1,7 +1,8 @@
 """From ``campaign.toml`` to a checked :class:`Campaign`; every error has file, key and line."""
 
 from fuzztui.campaign.errors import CampaignError, Problem
-from fuzztui.campaign.load import Loaded, load, propose_frozen, write_frozen
+from fuzztui.campaign.frozen import Loaded, propose_frozen, write_frozen
+from fuzztui.campaign.load import load
 from fuzztui.campaign.model import Campaign
 
 __all__ = [

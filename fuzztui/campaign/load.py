@@ -1,18 +1,18 @@
-"""Reading, overriding, checking and freezing a campaign file."""
+"""Reading, overriding and checking a campaign file."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import tomli
-import tomli_w
 
+from fuzztui.campaign.contradictions import contradictions
 from fuzztui.campaign.errors import CampaignError, Problem
+from fuzztui.campaign.frozen import Loaded, Tables, run_of
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.model import Campaign
 from fuzztui.campaign.schema import (
@@ -27,7 +27,6 @@ from fuzztui.campaign.schema import (
     Kind,
     tables_for,
 )
-from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import (
     BUILD,
     SOURCE,
@@ -38,40 +37,15 @@ from fuzztui.campaign.values import (
     nearest,
     program,
 )
-from fuzztui.wire.text import several
-
-FROZEN = "campaign.toml"
-"""What the frozen copy is called in its run."""
-
-_RUN = ("supervisor", "log", "out")
-"""Directories that make a directory with a frozen copy a run."""
+from fuzztui.wire.mixture import CLASSES, Mixture, completed
 
 _TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "string"}
 """As what kinds of keys are taken that name what may be gone."""
 
 MAX_FILE_SIZE = 1 << 20
-LEAST_MEMORY = 64 << 20
-MOST_DICTIONARIES = 4
 
-_PARTS = ("havoc", "text", "splice")
-_TEXTUAL_PART = 0.75
-"""Of what is not spliced, where neither text nor havoc is given."""
-
-Tables = dict[str, dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A checked campaign and the tables of its frozen copy (all paths absolute)."""
-
-    campaign: Campaign
-    frozen: Tables
-    origin: Callable[[str], str] = field(default=str, repr=False, compare=False)
-    """Where a dotted key comes from: ``file:line`` (its table's, if it is not there), ``--set``."""
-
-    def toml(self) -> str:
-        """The frozen copy as text; loading it gives the same campaign."""
-        return tomli_w.dumps({name: table for name, table in self.frozen.items() if table})
+_USUAL = Mixture(havoc=0.25, text=0.75, splice=0.0)
+"""Steps of a text engine, where nothing is given."""
 
 
 def load(
@@ -107,10 +81,8 @@ class _Loader:
         for override in overrides:
             self._override(tables, override)
         self._stop_if_wrong()
-        here = self._file_dir()
-        frozen_name = self.path.name.startswith(FROZEN) and "campaign.output" not in self.overridden
-        if frozen_name and all((here / part).is_dir() for part in _RUN):
-            self.home = here
+        if "campaign.output" not in self.overridden:
+            self.home = run_of(self.path)
         for name, table in tables.items():
             if name not in TABLES:
                 self._unknown(name, name, TABLES)
@@ -137,7 +109,8 @@ class _Loader:
             frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
         self._stop_if_wrong()
         campaign = self._campaign(frozen, resolved)
-        self._combinations(campaign)
+        for dotted, text in contradictions(campaign, of_run=self.home is not None):
+            self._problem(dotted, text)
         self._stop_if_wrong()
         return Loaded(campaign, frozen, self._origin)
 
@@ -362,152 +335,16 @@ class _Loader:
             return str(absolute(word.removeprefix(SOURCE), Path(campaign.target["source"])))
         return word
 
-    def _combinations(self, campaign: Campaign) -> None:
-        target, engine = campaign.target, campaign.engine
-        harness = target.get("function", "").partition(":")[0].endswith(".py")
-        if harness and not target.get("include"):
-            self._problem(
-                "target.function",
-                "is a harness file, so what to instrument is not known: name the packages "
-                'under test, for example target.include = ["mypackage"]',
-            )
-        if target.get("generator") and target.get("input", "auto") != "auto":
-            self._problem(
-                "target.input",
-                "is for byte and text inputs, but target.generator makes its own: remove one",
-            )
-        if target.get("generator") and engine.get("dictionary"):
-            self._problem(
-                "engine.dictionary",
-                "has tokens for byte and text inputs, but target.generator makes the input "
-                "from choices: remove one of them",
-            )
-        if target.get("timeout_s") == 0:
-            self._problem("target.timeout", "is 0: a hanging trial would never end; say how long")
-        if "python" in target and 0 < target["memory_bytes"] < LEAST_MEMORY:
-            self._problem(
-                "target.memory",
-                "is less than an interpreter needs: 64MiB or more, or 0 for no limit",
-            )
-        if "command" in target and len(engine["dictionary"]) > MOST_DICTIONARIES:
-            self._problem(
-                "engine.dictionary",
-                f"names more than {MOST_DICTIONARIES} files, which AFL++ does not take: join some",
-            )
-        for name in engine.get("options", {}):
-            there = ["main", *(f"s{i}" for i in range(1, campaign.instances))]
-            if name not in there:
-                last = there[-1] if len(there) > 1 else ""
-                have = f"there are main to {last}" if last else "there is only main"
-                self._problem(
-                    f"engine.options.{name}",
-                    f"there is no such instance: with engine.instances = {len(there)} {have}; "
-                    "remove it, or raise engine.instances",
-                )
-        if campaign.mutants:
-            self._mutants(campaign)
-        if campaign.oracle:
-            self._oracle(campaign)
-        if campaign.text and campaign.text["templates"]:
-            self._templates(campaign.text["language"], campaign.text["templates"])
-        if 0 < campaign.budget_trials < campaign.instances:
-            are = "is" if campaign.budget_trials == 1 else "are"
-            self._problem(
-                "campaign.budget",
-                f"{several(campaign.budget_trials, 'trial')} {are} fewer than "
-                f"{campaign.instances} instances",
-            )
-
-    def _templates(self, language: str, templates: list[str]) -> None:
-        # Much to import: only if wanted.
-        from fuzztui.engines.text.comby import is_comby
-        from fuzztui.engines.text.syntax import template_problem
-
-        for template in templates:
-            if self.home and is_comby(template):
-                continue  # comby may be gone since: then that is told, and the run goes on
-            if problem := template_problem(language, template):
-                self._problem("text.templates", f"{template!r}: {problem}")
-
     def _parts(self, text: dict[str, Any]) -> dict[str, float]:
         """How much is text, splice and havoc: what is not said follows from what is."""
-        havoc, texts, splice = text["havoc"], text["text"], text["splice"]
-        said = {name: text[name] for name in _PARTS if text[name] is not None}
-        splice = splice or 0.0
-        if texts is None:
-            texts = (1 - splice) * _TEXTUAL_PART if havoc is None else 1 - splice - havoc
-        if havoc is None:
-            havoc = 1 - splice - texts
-        found = {"havoc": havoc, "text": texts, "splice": splice}
-        parts = {name: round(part, 9) for name, part in found.items()}
-        if min(parts.values()) < 0 or abs(sum(parts.values()) - 1) > 1e-6:
+        said = {name: text[name] for name in CLASSES if text[name] is not None}
+        whole = completed({"splice": 0.0} | said, _USUAL)
+        parts = {name: round(part, 9) for name, part in zip(CLASSES, whole, strict=True)}
+        if Mixture(**parts).problem:
             words = " + ".join(f"{name} {part:g}" for name, part in said.items())
             total = f" = {sum(said.values()):g}" if len(said) > 1 else ""
             self._problem("text", f"{words}{total}: havoc, text and splice must add to 1")
         return parts
-
-    def _oracle(self, campaign: Campaign) -> None:
-        oracle = campaign.oracle
-        if not oracle["message"] and not oracle["against"]:
-            self._problem("oracle", "says nothing: give message or against")
-        if oracle.get("always") and not oracle["against"]:
-            self._problem("oracle.always", "is about oracle.against: name that too")
-        if oracle.get("timeout_s") == 0:
-            self._problem("oracle.timeout", "is 0: nothing would be asked; say how long")
-        command = campaign.target.get("command")
-        if command and oracle["against"] == (oracle["run"] or command):
-            self._problem("oracle.against", "is what oracle.run is: nothing can be different")
-        # Of programs, mutants' own turns are not judged, only what they bring to the target.
-        if oracle["against"] and campaign.mutants and not command:
-            self._problem(
-                "oracle.against",
-                "would find every mutant to differ: remove it, or [mutants]",
-            )
-
-    def _mutants(self, campaign: Campaign) -> None:
-        """What cannot be fuzzed first, and a budget that allows no mutant."""
-        mutants, target = campaign.mutants, campaign.target
-        if "build" in target and not target["build"]:
-            self._problem(
-                "mutants",
-                "need target.build: without a command that makes the program from its source no "
-                "mutant of it can be made",
-            )
-        if "build" in target and not self.home:  # a run has a copy of its own
-            self._mutated_files(mutants["sources"], Path(target["source"]))
-        if not campaign.budget_s and not campaign.budget_trials:
-            self._problem(
-                "mutants", "need campaign.budget, of which they get a part (mutants.share)"
-            )
-            return
-        if bool(campaign.budget_trials) != bool(mutants["each_trials"]):
-            example = "20000 trials" if campaign.budget_trials else "5m"
-            self._problem(
-                "mutants.per_mutant",
-                "is not in the unit of campaign.budget, which is in "
-                f'{"trials" if campaign.budget_trials else "time"}: such as "{example}"',
-            )
-            return
-        whole = campaign.budget_s or campaign.budget_trials
-        part, each = whole * mutants["share"], mutants["each_s"] or mutants["each_trials"]
-        if each > part:
-            unit = "trials" if campaign.budget_trials else "s"
-            self._problem(
-                "mutants.per_mutant",
-                f"is {each:g} {unit}, but the mutants' part of the budget is {part:g} {unit} "
-                "(campaign.budget times mutants.share): that is too little for one mutant",
-            )
-
-    def _mutated_files(self, sources: list[tuple[str, str]], base: Path) -> None:
-        for name, lines in sources:
-            path = absolute(name, base)
-            if not path.is_relative_to(base):
-                self._problem("mutants.sources", f"{name!r} is outside of target.source ({base})")
-            elif not path.is_file():
-                self._problem("mutants.sources", f"{name!r}: there is no file {path}")
-            elif lines and (count := _lines_in(path)) < max(r[0] for r in parse_ranges(lines)):
-                has = several(count, "line")
-                self._problem("mutants.sources", f"'{name}:{lines}': the file has only {has}")
 
     # ------------------------------------------------------------- wording
 
@@ -555,25 +392,3 @@ def _kinds_with(table: str, key: str) -> list[str]:
 def _optional(name: str, tables: dict[str, Any]) -> bool:
     """Whether that table can be left out, and something else is meant than by its defaults."""
     return name in ("mutants", "oracle") or (name == "text" and tables["engine"]["kind"] != "text")
-
-
-def _lines_in(path: Path) -> int:
-    """How many lines the file has; as many as you like of one that cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return sum(1 for _ in file)
-    except OSError:
-        return sys.maxsize
-
-
-def propose_frozen(loaded: Loaded, run: Path) -> Path:
-    """Write what is to be a run's frozen copy, beside the one that it may have. Raises OSError."""
-    # Two may start the same campaign at one moment: each writes a file of its own.
-    proposal = run / f"{FROZEN}.{os.getpid()}"
-    proposal.write_text(loaded.toml())
-    return proposal
-
-
-def write_frozen(loaded: Loaded, run: Path) -> None:
-    """Put the frozen copy into a run directory, whole or not at all. Raises OSError."""
-    propose_frozen(loaded, run).replace(run / FROZEN)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fuzztui.campaign import Campaign, CampaignError, Loaded, load, propose_frozen
-from fuzztui.campaign.load import Tables
+from fuzztui.campaign.frozen import Tables
 from fuzztui.cli.headless import follow
 from fuzztui.cli.look import screen, status_object, status_text
 from fuzztui.cli.runs import SAMPLES, Standing, is_run, sample, standing, with_output

@@ -7,10 +7,11 @@ they worked, so the gap counts; while nothing lived, time stands still
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fuzztui.supervise.files import read_json, replace_text
@@ -64,9 +65,20 @@ class CampaignClock:
         self._zero -= min(gap, most)
         return max(0.0, gap - most)
 
+    @contextlib.contextmanager
+    def unpaid(self) -> Iterator[None]:
+        """No budget pays for what is done in it: campaign time stands still."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+            self.save()
+
     def save(self) -> None:
-        """Write the bearings down. Raises OSError."""
-        replace_text(self._path, json.dumps({"boot": boot_id(), "zero": self._zero}))
+        """Write the bearings down, if the disk takes them: else the next start counts no gap."""
+        with contextlib.suppress(OSError):
+            replace_text(self._path, json.dumps({"boot": boot_id(), "zero": self._zero}))
 
     def now(self) -> float:
         """Campaign time in seconds."""

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
 
-__all__ = ["open_regular", "read_json", "read_regular", "read_tail", "replace_text", "status"]
+__all__ = [
+    "open_regular",
+    "read_json",
+    "read_regular",
+    "read_tail",
+    "remove",
+    "replace_text",
+    "status",
+]
 
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _MAX_JSON = 16 << 20
@@ -61,6 +70,14 @@ def replace_text(path: Path, text: str) -> None:
     with open(open_regular(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
         file.write(text)
     fresh.replace(path)
+
+
+def remove(path: Path) -> None:
+    """Delete a file, or a directory with all in it; of a symlink only itself. Raises OSError."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def status(path: Path) -> os.stat_result | None:

@@ -10,47 +10,40 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import signal
-import socket
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-import fuzztui
 from fuzztui.campaign import Campaign
 from fuzztui.model.first import HANDED
-from fuzztui.model.oracle import FUZZLESS, ORACLE
+from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.afl.execute import children
+from fuzztui.supervise.beginning import Beginning
+from fuzztui.supervise.ending import Halt, outcome
 from fuzztui.supervise.engines import launcher_for
-from fuzztui.supervise.first.desk import Halted
-from fuzztui.supervise.first.plan import spent_on_mutants, wants_mutants
-from fuzztui.supervise.first.stage import MutantsStage
 from fuzztui.supervise.first.steering import queue_deeds
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.journal import Journal
-from fuzztui.supervise.launcher import Deed, instance_names
-from fuzztui.supervise.life import TERM_GRACE_S, Ending, Life
+from fuzztui.supervise.launcher import Deed
+from fuzztui.supervise.life import Ending, Life
 from fuzztui.supervise.limits import Limits, spent
 from fuzztui.supervise.looks import Looks
 from fuzztui.supervise.oracle.keeper import OracleKeeper
 from fuzztui.supervise.orphans import Reaper
-from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.resources import ResourceMeter
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.supervise.stages import Stages
 from fuzztui.supervise.steer import Steering
 from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.supervise.text.harvester import Harvester
 from fuzztui.supervise.unseen import Unseen
 from fuzztui.wire.commands import Command, Pause, Resume, SetMixture, Stop
 from fuzztui.wire.events import (
-    BudgetSet,
     CampaignEnded,
-    CampaignStarted,
     CampaignState,
     CommandApplied,
     CommandRejected,
@@ -59,14 +52,11 @@ from fuzztui.wire.events import (
     Event,
     FindingSaved,
     InstanceHello,
-    InstanceState,
     Message,
     MutantsFound,
     MutantState,
     MutationStats,
-    StageStarted,
     Stats,
-    SupervisorStarted,
 )
 
 __all__ = ["Supervisor"]
@@ -110,6 +100,7 @@ class Supervisor:
         self.record = self._journal.record
         self.flush = self._journal.flush
         self._clock = self._journal.clock
+        self.now, self.unpaid = self._clock.now, self._clock.unpaid
         self._spent = spent(campaign, self.state, running_time(self.state))
         # One whose supervisor died at the very end still has to be brought to it.
         if self._spent and self.state.state in ENDED:
@@ -121,18 +112,12 @@ class Supervisor:
         self._tasks = Tasks(self.record)
         self._looks = Looks(home, launcher, self._journal, self._tasks)
         self.last_look = self._looks.last
-        self._ending: Ending | None = None
         self._warnings: Sequence[str] = ()
-        self._halt = asyncio.Event()
-        self._first: MutantsStage | None = None
-        self.lives: dict[str, Life] = {}
-        """The instances that are to live now: those of a mutant's turn, or the target's."""
-        # Those who fuzz the target since its turn came, and outlived a supervisor, go on.
-        target = self.state.stage == "target" and self._target_lives()
-        if campaign.mutants and not target and wants_mutants(campaign, self.state):
-            self._first = MutantsStage(campaign, home, launcher, self)
-        else:
-            self._muster()
+        self._halt = Halt()
+        self.abide = self._halt.abide
+        self._stages = Stages(campaign, home, launcher, self, looks=self._looks, tasks=self._tasks)
+        self.lives = self._stages.lives
+        self.live = self._stages.live
         self._triage = launcher.triage(campaign, home, self.record, self.state)
         self._oracle = OracleKeeper(home, self.record) if OracleKeeper.wanted(campaign) else None
         self._unseen = Unseen(self._triage, self._oracle, self.record)
@@ -149,7 +134,7 @@ class Supervisor:
 
         Raises :class:`SupervisorError`; nothing has been logged then.
         """
-        if not self._living():
+        if not self._stages.living():
             self._warnings = self._launcher.setup(self._campaign, self._home, self._progress)
             self._clock.start()
 
@@ -185,218 +170,34 @@ class Supervisor:
             tasks.beside(Harvester(self._campaign, self._home, self.record))
         if self._oracle:
             tasks.beside(self._oracle)
-        await self._stages()
+        await self._stages.run()
         self._clock.stop()  # no budget pays for what follows, and no rate counts it
         # What was found last is often what the campaign ended for.
         if words := self._unseen.words():
-            reason = (self._ending or self._outcome()).reason
+            reason = (self._halt.ending or self._outcome()).reason
             self.record(CampaignState("stopping", f"{reason}; {words}".lstrip("; ")))
         await self._unseen.finish()
         await tasks.close()
         await self._finish()
 
-    async def _stages(self) -> None:
-        """Fuzz: mutants of the target first, if the campaign says so, and then the target."""
-        if self._first is not None:
-            try:
-                await self._first.run()
-            except Halted:
-                return
-            except SupervisorError as e:
-                self.end(Ending("failed", str(e)))
-                return
-            if self._ending:
-                return
-            self._first = None
-            self._muster()
-            for life in self.lives.values():
-                life.revive()  # of a campaign that was another one before
-                life.paused |= self.state.state == "paused"
-            await self._looks.join([*self.lives.values()])
-        if self.state.stage == "mutants":
-            self.record(StageStarted("target", spent_on_mutants(self.state, self.now())))
-        await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
-
-    def _muster(self) -> None:
-        """The target's instances come forward."""
-        campaign = self._campaign
-        if campaign.budget_trials:  # which mutants have used a part of
-            used = sum(i.execs for i in self.state.instances.values() if i.mutant)
-            campaign = replace(campaign, budget_trials=max(1, campaign.budget_trials - used))
-        self.lives = {
-            name: Life(
-                campaign,
-                self._home,
-                index,
-                launcher=self._launcher,
-                desk=self,
-                before=self.state.instances.get(name),
-            )
-            for index, name in enumerate(instance_names(campaign))
-        }
-
-    # ------------------------------------------------------------ beginning
-
     async def _begin(self) -> None:
-        """Adopt what still runs, say who supervises now, open the directories."""
-        state, campaign = self.state, self._campaign
+        """Open the directories, and take the campaign up."""
         notes = [Message("warning", words) for words in self._warnings]
         try:
             notes += self._looks.at(self.lives.values())
         except OSError as e:
             raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
-        beside = {HANDED: campaign.mutants, ORACLE: self._oracle}
+        beside = {HANDED: self._campaign.mutants, ORACLE: self._oracle}
         notes += self._looks.at_names(name for name, wanted in beside.items() if wanted)
-        fresh = state.state == "empty"
-        # With all instances over, only the campaign's own end was not logged any more.
-        ended = state.state in ENDED or (
-            bool(self.lives) and all(life.over for life in self.lives.values())
-        )
-        ended = ended and not self._spent
-        budget = (campaign.budget_s, campaign.budget_trials)
-        changed = not fresh and budget != (state.budget_s, state.budget_trials)
-        for life in self.lives.values():
-            life.paused |= state.state == "paused"
-            # A campaign that ended goes on as a whole. In one whose supervisor died, what
-            # was stopped stays stopped.
-            if ended or life.state == "failed" or (changed and life.state == "finished"):
-                life.revive()
-        adopted = [] if fresh else [n for n, life in self.lives.items() if life.adopt()]
-        if adopted:
-            self._clock.count_gap()
-        elif self._first and (adopted := self._first.living()):
-            notes += _overtime(adopted, self._clock.count_gap(self._first.unwatched()))
-        if fresh:
-            self.record(self._campaign_started())
-        elif changed:
-            self.record(BudgetSet(*budget))
-        resumed = [n for n, life in self.lives.items() if not life.over and n not in adopted]
-        self.record(
-            SupervisorStarted(
-                pid=os.getpid(),
-                wall=time.time(),
-                host=socket.gethostname(),
-                adopted=adopted,
-                resumed=[] if fresh else resumed,
-            )
-        )
-        if state.state not in ("running", "paused") or (not adopted and state.state != "paused"):
-            self.record(CampaignState("starting", "" if fresh else "resumed"))
-        if self._first:
-            self._ask_to_wait()
-        self._save_clock()
-        self.record(*notes)
-        await self._retire()
-        self.flush()
+        beginning = Beginning(self._campaign, self._home, self._journal, self._looks)
+        await beginning.take_up(self.lives, self._stages.first, notes, spent=bool(self._spent))
 
-    def _ask_to_wait(self) -> None:
-        """Whoever fuzzed the target before goes on with it when mutants have had their turns."""
-        for name in instance_names(self._campaign):
-            if (known := self.state.instances.get(name)) and known.state in ENDED:
-                self.record(InstanceState(name, "waiting", 0, "mutants come first", known.restarts))
-
-    def _campaign_started(self) -> CampaignStarted:
-        campaign = self._campaign
-        return CampaignStarted(
-            name=campaign.name,
-            engine=campaign.kind,
-            target=campaign.subject,
-            seed=campaign.seed,
-            budget_s=campaign.budget_s,
-            budget_trials=campaign.budget_trials,
-            instances=instance_names(campaign),
-            wall=time.time(),
-            version=fuzztui.__version__,
-        )
-
-    async def _retire(self) -> None:
-        """End the instances of an earlier start that this campaign has no more."""
-        ours = {*instance_names(self._campaign), *FUZZLESS}
-        known = self.state.instances
-        gone = [name for name in known if name not in ours and not known[name].mutant]
-        await asyncio.gather(
-            *(self._retire_one(n) for n in gone if self.state.instances[n].state not in ENDED)
-        )
-
-    async def _retire_one(self, name: str) -> None:
-        """As cleanly as any other: what it writes at its end is its newest count."""
-        directory, reason = self._home.instance(name), "the campaign has it no more"
-        if directory.is_dir():
-            self._looks.at_retired(self._home, name, self.state.instances[name].execs)
-        process = EngineProcess.adopt(directory)
-        if process and not await process.stop(TERM_GRACE_S):
-            reason += " (it had to be killed)"
-        await EngineProcess.sweep(self._home.path, name)
-        await self.last_look(name)
-        restarts = self.state.instances[name].restarts
-        self.record(InstanceState(name, "stopped", 0, reason, restarts))
-
-    # ---------------------------------------------------- what the first stage needs
+    # ---------------------------------------------- what lives, stages and steering need
 
     @property
     def leaving(self) -> bool:
         """Whether the campaign is being ended."""
-        return self._ending is not None
-
-    def now(self) -> float:
-        """Campaign time."""
-        return self._clock.now()
-
-    @contextlib.contextmanager
-    def unpaid(self) -> Iterator[None]:
-        """No budget pays for what is done in it: campaign time stands still."""
-        self._clock.stop()
-        try:
-            yield
-        finally:
-            self._clock.start()
-            self._save_clock()
-
-    async def abide(self, job: Awaitable[None]) -> None:
-        """Wait for ``job``; give it up and raise :class:`Halted` when the campaign ends."""
-        task = asyncio.ensure_future(job)
-        if self._ending:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            raise Halted
-        halt = asyncio.ensure_future(self._halt.wait())
-        try:
-            await asyncio.wait({task, halt}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                raise Halted
-            await task
-        finally:
-            for one in (task, halt):
-                one.cancel()
-            await asyncio.gather(task, halt, return_exceptions=True)
-
-    async def live(self, lives: Sequence[Life], home: RunDir, mutant: str) -> None:
-        """Let instances that fuzz a mutant live, observed, to their end."""
-        if self._ending:
-            raise Halted
-        where = home.out.relative_to(self._home.path)
-        for life in lives:
-            life.paused |= self.state.state == "paused"
-            self.record(InstanceHello(life.name, mutant=mutant, directory=str(where / life.name)))
-            life.adopt()
-            self.lives[life.name] = life
-        try:
-            await self._looks.join(lives, mutant=True)
-            await asyncio.gather(*(self._live(life) for life in lives))
-        finally:
-            for life in lives:
-                await self._looks.leave(life.name)
-                del self.lives[life.name]
-
-    def _living(self) -> bool:
-        """Whether any engine of the run is at work, from an earlier supervisor."""
-        return self._target_lives() or bool(self._first and self._first.living())
-
-    def _target_lives(self) -> bool:
-        own = (self._home.instance(name) for name in instance_names(self._campaign))
-        return any(map(EngineProcess.adopt, own))
-
-    # ---------------------------------------------------------- what lives need
+        return self._halt.ending is not None
 
     def moved(self, life: Life) -> None:
         """An instance came to another state: the campaign may have too."""
@@ -411,7 +212,7 @@ class Supervisor:
     def pauses_changed(self) -> None:
         """The campaign is paused when all of it is."""
         living = [life for life in self.lives.values() if not life.over]
-        if self._ending or not living:
+        if self.leaving or not living:
             return
         paused = all(life.paused for life in living)
         if paused and self.state.state in ("starting", "running"):
@@ -422,7 +223,7 @@ class Supervisor:
     def between(self, command: Command, by: str) -> bool:
         """What is for all while a mutant is being built or its finds are handed over."""
         one: str = getattr(command, "instance", "")
-        if self._first is None or self._ending or one:
+        if self._stages.first is None or self.leaving or one:
             return False
         match command:
             case Stop():
@@ -439,11 +240,10 @@ class Supervisor:
 
     def end(self, ending: Ending) -> None:
         """End the campaign: all instances, cleanly. Told again they end without finishing."""
-        if self._ending and ending.state == "finished":
+        if self.leaving and ending.state == "finished":
             return
-        if not self._ending:
-            self._ending = ending
-            self._halt.set()
+        if not self.leaving:
+            self._halt.tell(ending)
             self.record(CampaignState("stopping", ending.reason))
         for life in list(self.lives.values()):
             self.end_one(life, ending)
@@ -460,8 +260,8 @@ class Supervisor:
 
     def _react(self, event: Event) -> None:
         """Something was recorded and is in the state."""
-        if self._first:
-            self._first.heard(event)
+        if first := self._stages.first:
+            first.heard(event)
         life = self.lives.get(getattr(event, "instance", ""))
         if self._triage and isinstance(event, FindingSaved):
             self._triage.saw(event)
@@ -482,7 +282,7 @@ class Supervisor:
         if self._journal.writable:  # else what happens waits safely in the directories
             await self._looks.look()
         self.flush()
-        if not self._ending:
+        if not self.leaving:
             if ending := self._limits.reached(self.state, self._running()):
                 self.end(ending)
             for life in list(self.lives.values()):
@@ -508,22 +308,11 @@ class Supervisor:
         for life in list(self.lives.values()):
             await asyncio.to_thread(self._launcher.tidy, life.directory)
 
-    async def _live(self, life: Life) -> None:
-        try:
-            await life.run()
-        except Exception as e:
-            self._tasks.trouble(e)
-            life.abandon(f"internal error: {e!r}")
-
     def _told_to_end(self, name: str) -> None:
         self.end(Ending("stopped", f"the supervisor got {name}"))
 
     def _running(self) -> float:
         return running_time(self.state, self._clock.now())
-
-    def _save_clock(self) -> None:
-        with contextlib.suppress(OSError):
-            self._clock.save()
 
     # ------------------------------------------------------------- the end
 
@@ -536,7 +325,7 @@ class Supervisor:
         self._looks.close()
         self._steering.close()
         # The last thing of all: who reads it may start the campaign again at once.
-        ending = self._ending or self._outcome()
+        ending = self._halt.ending or self._outcome()
         self.record(CampaignEnded(ending.state, ending.reason))
         patience = time.monotonic() + LAST_FLUSH_S
         while not self.flush() and time.monotonic() < patience:
@@ -551,23 +340,7 @@ class Supervisor:
             _log.error("%s: the end of the log is lost: %s", self._home.log, e)
 
     def _outcome(self) -> Ending:
-        """How a campaign ended whose instances all ended by themselves."""
+        """How a campaign ended that nobody ended."""
         if words := spent(self._campaign, self.state, self._running()):
             return Ending("finished", words)  # the campaign's budget, not an instance's share
-        if not self.lives:
-            return Ending("stopped", "")
-        states = {life.state for life in self.lives.values()}
-        reasons = [self.state.instances[name].reason for name in self.lives]
-        for state in ("finished", "stopped", "failed"):
-            if state in states:
-                return Ending(state, next((r for r in reasons if r), ""))
-        return Ending("failed", "no instance could be kept alive")
-
-
-def _overtime(names: Sequence[str], seconds: float) -> list[Message]:
-    """A word on what fuzzed a mutant for so much longer than it should."""
-    if seconds < 1:
-        return []
-    words = f"fuzzed for {seconds:.0f} s longer than the mutant's budget"
-    why = "while there was no supervisor to end that: no budget pays for it"
-    return [Message("info", f"{', '.join(names)}: {words}, {why}")]
+        return outcome(self.state, self.lives)

@@ -13,7 +13,7 @@ import pytest
 
 from fuzztui.campaign import load
 from fuzztui.mutants.text import TextMutant
-from fuzztui.supervise.first import build as build_module
+from fuzztui.supervise.first import baseline as baseline_module
 from fuzztui.supervise.first.build import Build, MutantBuilder, directory_name
 from fuzztui.supervise.identity import marked
 from fuzztui.supervise.rundir import RunDir, SupervisorError
@@ -129,7 +129,7 @@ async def all_kinds(made: Lab, how: dict[str, str]) -> None:
     """What has to hold however the program of PROJECT is built."""
     before = made.untouched()
     await made.prepare()
-    assert not made.builder.twins_unknown
+    assert not made.builder.baseline.twins_unknown
     main = await made.build("main.c", "'a'", "'b'")
     assert (main.how, main.twin, main.error) == (how["main.c"], "", "")
     assert made.output(main) == "letter\n1196\n"
@@ -225,7 +225,7 @@ async def test_a_build_that_hides_its_compiler_has_no_twins_but_is_right(lab):
     real = shutil.which("afl-cc")
     made = lab(PROJECT | {"Makefile": MAKEFILE}, f'make -f $SOURCE/Makefile CC="{real}"')
     await made.prepare()
-    assert "does not compile with $CC" in made.builder.twins_unknown
+    assert "does not compile with $CC" in made.builder.baseline.twins_unknown
     for file, before, after, output in (
         ("main.c", "LIMIT", "1", "197\n"),
         ("lib.h", "1000", "3000", "3196\n"),
@@ -253,7 +253,7 @@ int main() {
     command = "AFL_USE_ASAN=1 $CXX -O1 -std=c++17 -o prog $SOURCE/x.cpp"
     made = lab({"x.cpp": text}, command)
     await made.prepare()
-    assert not made.builder.twins_unknown
+    assert not made.builder.baseline.twins_unknown
     build = await made.build("x.cpp", "[3]", "[4]")
     assert build.how == "fast"
     assert "heap-buffer-overflow" in made.output(build)
@@ -270,7 +270,7 @@ async def test_a_harness_of_libfuzzer(lab):
     made = lab({"x.c": text}, "$CC -O1 -fsanitize=fuzzer -o prog $SOURCE/x.c")
     await made.prepare()
     build = await made.build("x.c", "'x'", "'b'")
-    assert (build.how, build.error, made.builder.twins_unknown) == ("fast", "", "")
+    assert (build.how, build.error, made.builder.baseline.twins_unknown) == ("fast", "", "")
     assert made.instrumented(build)
     assert (await made.build("x.c", "n > 2", "2 < n")).twin == "original"
 
@@ -354,7 +354,7 @@ async def test_a_build_may_be_cancelled_at_any_moment(lab, file):
 async def test_a_mutant_that_was_left_in_by_a_crash_is_taken_out(lab):
     made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
     await made.prepare()
-    tree = made.builder._room("base").tree
+    tree = made.builder.baseline._room("base").tree
     holding = tree.holding("main.c", b"#error left\n")
     holding.__enter__()
     assert (tree.source / "main.c").read_bytes() == b"#error left\n"
@@ -370,7 +370,7 @@ async def test_a_crash_in_the_middle_of_a_whole_build_is_got_over(lab):
     made = lab(PROJECT, 'cp -r "$SOURCE"/. . && $CC -O1 -c *.c && $CC -o prog *.o')
     await made.prepare()
     for name in ("base", "plain"):
-        tree = made.builder._room(name).tree
+        tree = made.builder.baseline._room(name).tree
         tree.begin()
         (tree.build / "main.o").write_text("half of it")
     mutant = made.mutant("main.c", "LIMIT", "1")
@@ -379,12 +379,12 @@ async def test_a_crash_in_the_middle_of_a_whole_build_is_got_over(lab):
     await made.anew().prepare(made.told.append)
     build = await made.builder.build(mutant, made.run / "b")
     assert (build.how, made.output(build)) == ("whole", "197\n")
-    assert not made.builder.twins_unknown
+    assert not made.builder.baseline.twins_unknown
 
 
 async def test_a_build_without_end_is_ended_with_all_its_processes(lab, monkeypatch):
-    monkeypatch.setattr(build_module, "LEAST_LIMIT_S", 10.0)
-    monkeypatch.setattr(build_module, "TIMES_BASELINE", 0)
+    monkeypatch.setattr(baseline_module, "LEAST_LIMIT_S", 10.0)
+    monkeypatch.setattr(baseline_module, "TIMES_BASELINE", 0)
     command = """\
 $CC -o prog $SOURCE/x.c
 if grep -q HANG $SOURCE/x.c; then setsid sleep 600 & sleep 600; fi

@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 from fuzztui.campaign import load
 from fuzztui.mutants.text import TextMutant
+from fuzztui.supervise.afl.execute import Outcome
+from fuzztui.supervise.first import failed as failed_module
 from fuzztui.supervise.first import tree as tree_module
 from fuzztui.supervise.first.build import MutantBuilder, directory_name
+from fuzztui.supervise.first.failed import FailedBuilds
 from fuzztui.supervise.first.place import companions, settle, shared_objects
+from fuzztui.supervise.first.product import Product
 from fuzztui.supervise.first.recipe import Call, Recipe, Unclear, read_calls, recipe_of
 from fuzztui.supervise.first.tree import Tree, TreeError, mutated
 from fuzztui.supervise.first.twins import Twins, digest_of
@@ -280,6 +284,76 @@ def test_a_program_that_is_no_elf_file_is_only_copied(tmp_path_factory, data, ta
         assert (directory / str(i) / "q").read_bytes() == text
 
 
+def product_in(tmp_path: Path, command: str, **more: str) -> Product:
+    """Of a campaign whose source is in ``src``, and which builds in ``run/build``."""
+    (tmp_path / "src").mkdir()
+    lines = "".join(f"{key} = '{value}'\n" for key, value in more.items())
+    (tmp_path / "c.toml").write_text(
+        f"[campaign]\noutput = 'run'\n[target]\ncommand = '{command}'\nsource = 'src'\n"
+        f"build = 'make'\n{lines}[engine]\nkind = 'afl'\n"
+    )
+    origin = Tree(tmp_path / "origin", tmp_path / "src")
+    return Product(load(tmp_path / "c.toml").campaign, origin)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [("sub/prog -x", "build/sub/prog"), ("{src}/p", "source/p")]
+)
+def test_a_program_is_at_its_own_place_in_every_tree(tmp_path, command, name):
+    product = product_in(tmp_path, command.format(src=tmp_path / "src"))
+    assert product.name == Path(name)
+    other = Tree(tmp_path / "other", tmp_path)
+    assert product.in_tree(other) == tmp_path / "other" / name
+
+
+def test_a_program_is_told_apart_and_settled_with_its_libraries(tmp_path):
+    product = product_in(tmp_path, "prog", cmplog="prog2")
+    tree = Tree(tmp_path / "tree", tmp_path / "src")
+    for directory in (tree.build, tree.source, tmp_path / "origin/source"):
+        directory.mkdir(parents=True)
+    for name in ("build/prog", "build/prog2", "build/libb.so", "source/libs.so", "source/old.so"):
+        (tree.home / name).write_text(name)
+    (tmp_path / "origin/source/old.so").touch()  # no build has made it
+    digests = [product.digest(tree)]
+    for name in ("build/prog", "build/libb.so", "source/libs.so"):
+        (tree.home / name).write_text("another")
+        digests.append(product.digest(tree))
+    assert len(set(digests)) == 4
+    for name in ("build/prog2", "source/old.so"):
+        (tree.home / name).write_text("another")
+        assert product.digest(tree) == digests[-1]
+    into = tmp_path / "into"
+    into.mkdir()
+    (into / "left").touch()
+    product.settle(tree.build / "prog", tree, into)
+    found = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
+    assert found == {"build/prog", "build/libb.so", "source/libs.so"}
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(None, "took more than 7 s"), (2, "exit status 2"), (0, "made no prog")]
+)
+def test_words_of_a_failed_build_and_its_log(tmp_path, status, words):
+    failed = FailedBuilds(tmp_path / "failed")
+    outcome = Outcome(status, 7.2, b"cc x.c\n/private/source/x.c:1: error: \x1b]0;title\n")
+    told = failed.words("m", outcome, Path("build/prog"), Path("/private/source"))
+    assert words in told.splitlines()[0]
+    assert any(line.startswith("  x.c:1: error: ") for line in told.splitlines())
+    assert "\x1b" not in told
+    assert (tmp_path / "failed/m.log").read_bytes() == outcome.output
+    assert str(tmp_path / "failed/m.log") in told
+
+
+def test_only_the_newest_logs_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(failed_module, "KEPT", 2)
+    failed = FailedBuilds(tmp_path)
+    for i, name in enumerate("abc"):
+        failed.words(name, Outcome(1, 0.1, b""), Path("p"), Path("s"))
+        os.utime(tmp_path / f"{name}.log", (i, i))
+    failed.words("d", Outcome(1, 0.1, b""), Path("p"), Path("s"))
+    assert {path.stem for path in tmp_path.iterdir()} == {"c", "d"}
+
+
 @given(st.text(st.characters(exclude_categories=())))
 def test_a_file_name_for_any_mutant(mutant):
     assert directory_name(mutant).isalnum()
@@ -309,7 +383,7 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
     builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
     told: list[str] = []
     await builder.prepare(told.append)
-    assert (builder.slow, builder.twins_unknown) == ("", "")
+    assert (builder.baseline.slow, builder.baseline.twins_unknown) == ("", "")
 
     async def build(after: str, mutant: str) -> tuple[str, str, tuple[str, ...]]:
         into = tmp_path / "run/mutants/built/b"

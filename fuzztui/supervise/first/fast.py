@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.files import read_regular
 from fuzztui.supervise.first.recipe import Call, Recipe, Step
 from fuzztui.supervise.first.wrappers import Tools
@@ -30,7 +31,7 @@ class FastPath:
     """
 
     def __init__(
-        self, home: Path, recipe: Recipe, tools: Tools, source: Path, *, plain: bool
+        self, home: Path, recipe: Recipe, tools: Tools, source: Path, mark: Mark, *, plain: bool
     ) -> None:
         self.home = home
         self.program = home / "program"
@@ -38,6 +39,7 @@ class FastPath:
         self._plain = plain
         self._recipe = recipe
         self._tools = tools
+        self._mark = mark
         self._source = os.path.realpath(source)
         self._uses: list[set[str]] = []
         self._elsewhere: set[str] = set()
@@ -61,8 +63,8 @@ class FastPath:
                 words = shlex.join([*step.args, "-M", "-MT", "x", step.source])
                 self._script(f"other-{i}", step.call, f'{words} -MF "$1"')
 
-    def everything(self) -> str:
-        """A script that makes the program: of all objects, or of those that are kept.
+    async def build(self, limit: float) -> Outcome:
+        """Make the program: of all objects, or of those that are kept. Raises OSError.
 
         Plain objects are all made anew, for it is then that compilers tell what they include.
         """
@@ -77,12 +79,12 @@ class FastPath:
                 self._line(f"other-{i}", self.home / f"other-{i}.d")
                 for i in range(len(self._recipe.others))
             ]
-        return "\n".join(lines)
+        return await self._run(lines, limit)
 
-    def changed(self, steps: Sequence[int]) -> str:
-        """A script that makes the objects of some steps, apart from the others, and the program."""
+    async def mutant(self, steps: Sequence[int], limit: float) -> Outcome:
+        """Make the program, with objects of these steps that are apart. Raises OSError."""
         lines = [self._line(f"step-{i}", self._object(i, mutant=True)) for i in steps]
-        return "\n".join([*lines, self._link(steps)])
+        return await self._run([*lines, self._link(steps)], limit)
 
     def learn(self) -> None:
         """Read what depends on what, once all plain objects were made. Raises OSError."""
@@ -103,6 +105,12 @@ class FastPath:
         if name in self._elsewhere:
             return []
         return [i for i, files in enumerate(self._uses) if name in files]
+
+    async def _run(self, lines: Sequence[str], limit: float) -> Outcome:
+        path = self.home / "run.sh"
+        path.write_bytes(os.fsencode("\n".join(["set -e", *lines, ""])))
+        self.program.unlink(missing_ok=True)
+        return await execute(["sh", str(path)], self._mark, cwd=self.home, limit=limit, stdout=True)
 
     def _object(self, i: int, *, mutant: bool = False) -> Path:
         if mutant:

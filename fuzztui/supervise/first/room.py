@@ -25,10 +25,16 @@ _HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inc", ".inl",
 
 
 class Room:
-    """``tree`` with the compilers of ``tools``; ``plain``: without AFL++'s passes."""
+    """``tree`` with the compilers of ``tools``; ``plain``: without AFL++'s passes.
 
-    def __init__(self, tree: Tree, tools: Tools, command: str, mark: Mark, *, plain: bool) -> None:
+    ``program``: what ``command`` makes in the tree.
+    """
+
+    def __init__(
+        self, tree: Tree, program: Path, tools: Tools, command: str, mark: Mark, *, plain: bool
+    ) -> None:
         self.tree = tree
+        self.program = program
         self.calls: list[Call] = []
         """Of the last build."""
         self._tools = tools
@@ -64,10 +70,10 @@ class Room:
         self.dress()
         return True
 
-    async def build(self, program: Path, limit: float) -> Outcome:
-        """Run the command. ``program`` is made anew, if only by linking. Raises OSError."""
+    async def build(self, limit: float) -> Outcome:
+        """Run the command. The program is made anew, if only by linking. Raises OSError."""
         self.tree.begin()  # objects may be left half written
-        program.unlink(missing_ok=True)
+        self.program.unlink(missing_ok=True)
         shutil.rmtree(self.records)
         self.records.mkdir(mode=0o700)
         outcome = await execute(
@@ -87,7 +93,7 @@ class Room:
         """Whether a compiler was seen to read that file of the source."""
         return name in self._sources
 
-    async def mutant(self, name: str, text: bytes, program: Path, limit: float) -> Outcome:
+    async def mutant(self, name: str, text: bytes, limit: float) -> Outcome:
         """Build with ``text`` in the file ``name``. Raises OSError, :class:`SupervisorError`."""
         direct = name in self._sources
         # A source that no compiler was seen to read was copied first, who knows how.
@@ -99,12 +105,12 @@ class Room:
             await in_thread(lambda: self.tree.touch(self._sources))
         self._stale = not direct
         with self.tree.holding(name, text):
-            outcome = await self.build(program, limit)
+            outcome = await self.build(limit)
             if outcome.status == 0 and not fresh and not self._compiled(name if direct else ""):
                 # The command did not see that something has changed: from the beginning, then.
                 await self.make()
                 with self.tree.holding(name, text):
-                    outcome = await self.build(program, limit)
+                    outcome = await self.build(limit)
         return outcome
 
     def _read(self) -> None:

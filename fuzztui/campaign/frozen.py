@@ -1,0 +1,57 @@
+"""The frozen copy of a campaign: what its run goes on with, whatever becomes of the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from fuzztui.campaign.model import Campaign
+
+__all__ = ["Loaded", "Tables", "propose_frozen", "run_of", "write_frozen"]
+
+FROZEN = "campaign.toml"
+"""What it is called in its run."""
+
+_RUN = ("supervisor", "log", "out")
+"""Directories that make a directory with a frozen copy a run."""
+
+Tables = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A checked campaign and the tables of its frozen copy (all paths absolute)."""
+
+    campaign: Campaign
+    frozen: Tables
+    origin: Callable[[str], str] = field(default=str, repr=False, compare=False)
+    """Where a dotted key comes from: ``file:line`` (its table's, if it is not there), ``--set``."""
+
+    def toml(self) -> str:
+        """The frozen copy as text; loading it gives the same campaign."""
+        return tomli_w.dumps({name: table for name, table in self.frozen.items() if table})
+
+
+def run_of(file: Path) -> Path | None:
+    """The run that a file is the frozen copy of, or is proposed as one; None of any other file."""
+    here = file.absolute().parent
+    frozen = file.name.startswith(FROZEN) and all((here / part).is_dir() for part in _RUN)
+    return here if frozen else None
+
+
+def propose_frozen(loaded: Loaded, run: Path) -> Path:
+    """Write what is to be a run's frozen copy, beside the one that it may have. Raises OSError."""
+    # Two may start the same campaign at one moment: each writes a file of its own.
+    proposal = run / f"{FROZEN}.{os.getpid()}"
+    proposal.write_text(loaded.toml())
+    return proposal
+
+
+def write_frozen(loaded: Loaded, run: Path) -> None:
+    """Put the frozen copy into a run directory, whole or not at all. Raises OSError."""
+    propose_frozen(loaded, run).replace(run / FROZEN)
