@@ -50,13 +50,15 @@ def test_steering_from_a_script(home):
     assert home("ctl", run, "skip", "../x", code=2) == ""
     assert "needs a queue entry" in home.stderr
 
-    assert home("ctl", run, "pause").startswith("applied")
+    answer = re.match(r"applied by main at trial ([\d,]+)", home("ctl", run, "pause"))
+    assert answer
+    before = int(answer[1].replace(",", ""))
     eventually(lambda: home.status()["state"] == "paused")
-    time.sleep(2)  # the engine's last figures before the pause: it writes them every second
-    before = home.status()["execs"]
+    # The engine's last figures before the pause: it writes them every second.
+    eventually(lambda: home.status()["execs"] == before)
+    eventually(lambda: home.status()["execs_per_sec"] == 0)
     time.sleep(1.5)
     assert home.status()["execs"] == before
-    assert home.status()["execs_per_sec"] == 0
     assert home("ctl", run, "resume").startswith("applied")
     eventually(lambda: home.status()["execs"] > before)
 
@@ -94,9 +96,10 @@ def test_interrupted_headless_stops_the_campaign(home):
         [FUZZTUI, str(home.file), "--headless"], cwd=home.path, env=home.env,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
+    assert process.stdout.readline()  # it follows: whom a signal ends before has stopped nothing
     eventually(lambda: home.status_pid() and home.status()["execs"] > 100)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 0, (out, err)
     assert home.status()["state"] == "stopped"
     assert home.processes() == []
@@ -138,7 +141,7 @@ def test_two_at_the_same_moment_share_one_campaign(home):
         )
         for _ in range(2)
     ]  # fmt: skip
-    said = [process.communicate(timeout=30)[1] for process in both]
+    said = [process.communicate(timeout=60)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert home.status()["state"] in ("starting", "running")
 
@@ -194,16 +197,21 @@ def test_survives_sigkill_of_everything(home):
 
 
 def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
-    home.detach("--set", "campaign.budget=5s")
+    home.detach()
     eventually(lambda: home.status()["execs"] > 0)
     home("ctl", str(home.run), "pause")
-    time.sleep(5)
+    time.sleep(6)
     home("ctl", str(home.run), "resume")
-    eventually(lambda: home.status()["state"] == "finished")
-    before = home.status()["execs"]
-    home(str(home.file), "--headless", "--set", "campaign.budget=8s")
-    assert home.status()["execs"] > before
-    assert home.status()["reason"] == "the budget of 8 s is used up"
+    home("ctl", str(home.run), "stop")
+    eventually(lambda: home.status_pid() is None)
+    ran = int(home.status()["running_s"])  # however long the commands took
+    home(str(home.file), "--headless", "--set", f"campaign.budget={ran + 1}s")
+    assert home.status()["state"] == "finished"
+    more = int(home.status()["running_s"]) + 2
+    assert home.status()["elapsed_s"] > more, "with the pause it has had all that"
+    home(str(home.file), "--headless", "--set", f"campaign.budget={more}s")
+    assert home.status()["running_s"] >= more
+    assert home.status()["reason"] == f"the budget of {more} s is used up"
 
 
 def test_a_refused_start_leaves_the_run_as_it_was(home):
@@ -265,7 +273,7 @@ def test_a_run_that_is_deleted_while_it_is_followed(home):
     ) as following:
         eventually(lambda: home.status_pid() and home.status()["execs"] > 0)
         home.run.rename(home.path / "away")
-        _, words = following.communicate(timeout=30)
+        _, words = following.communicate(timeout=60)
     assert following.returncode == 3
     assert "Traceback" not in words
     assert "cannot be read any more" in words
@@ -280,9 +288,7 @@ def test_a_campaign_that_could_not_start_is_refused_before_the_analysis(home):
     words = home.stderr.removeprefix("fuzztui: ")
     assert words.startswith(f'{home.file}:7: target.function = "tomllib:laods": module tomllib has')
     assert "did you mean loads?" in words
-    began = time.monotonic()
     home(str(home.file), "--headless", code=2)
-    assert time.monotonic() - began < 30
     assert home.stderr.endswith(f"fuzztui: {words}")
     assert "branches" not in home.stderr, "nothing was analysed"
     assert not (home.run / "targets.json").exists()

@@ -441,7 +441,7 @@ def test_full_disk(lab: Lab) -> None:
     assert (spec.parent / "queue" / names(spec.parent, "queue")[0]).stat().st_size == 5000
     wait_for(lambda: execs(spec.parent) > 100)
     nanny.send_signal(signal.SIGTERM)
-    assert nanny.wait(20) == 0
+    assert nanny.wait(60) == 0
 
 
 def test_stop_while_the_disk_is_full_loses_nothing(lab: Lab) -> None:
@@ -458,7 +458,7 @@ def test_stop_while_the_disk_is_full_loses_nothing(lab: Lab) -> None:
     nanny = lab.start(spec, preexec_fn=limit)
     wait_for(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
     nanny.send_signal(signal.SIGTERM)
-    assert nanny.wait(20) == 0
+    assert nanny.wait(60) == 0
     nanny = lab.start(spec)
     wait_for(lambda: names(spec.parent, "queue"))
     assert "orig:long" in names(spec.parent, "queue")[0]
@@ -484,7 +484,7 @@ def test_parent_killed(lab: Lab) -> None:
     nanny = lab.start(spec)
     wait_for(lambda: execs(spec.parent) > before)
     nanny.send_signal(signal.SIGTERM)
-    assert nanny.wait(20) == 0
+    assert nanny.wait(60) == 0
     assert queue.items() <= timeless(spec.parent).items()
     assert stats(spec.parent)["corpus_count"] == str(len(names(spec.parent, "queue")))
 
@@ -502,7 +502,7 @@ def test_worker_killed_is_no_crash(lab: Lab) -> None:
     before = execs(spec.parent)
     wait_for(lambda: execs(spec.parent) > before)
     nanny.send_signal(signal.SIGTERM)
-    assert nanny.wait(20) == 0
+    assert nanny.wait(60) == 0
     assert not names(spec.parent, "crashes")
     assert any("SIGKILL" in e["text"] for e in events(spec.parent, "message"))
     figures = stats(spec.parent)
@@ -516,7 +516,7 @@ def test_stop_signal_and_capabilities(lab: Lab) -> None:
     nanny = lab.start(spec)
     wait_for(lambda: execs(spec.parent))
     nanny.send_signal(signal.SIGINT)
-    assert nanny.wait(20) == 0
+    assert nanny.wait(60) == 0
     (hello,) = events(spec.parent, "instance_hello")
     assert set(hello["capabilities"]) == {
         "pause", "resume", "stop", "skip", "promote", "demote", "reset", "add-seed",

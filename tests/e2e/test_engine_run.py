@@ -142,7 +142,7 @@ def test_sample_program_gives_its_bug_up(lab: Lab) -> None:
     nanny = lab.start(spec)
     wait_for(lambda: names(spec.parent, "crashes"), 60)
     nanny.send_signal(signal.SIGTERM)
-    assert nanny.wait(20) == 0
+    assert nanny.wait(60) == 0
     event = events(spec.parent, "finding_described")[0]
     assert event["title"] == "IndexError: bytearray index out of range"
     assert event["place"].endswith("in unpack")
@@ -213,7 +213,7 @@ def test_coverage_is_rebuilt(lab: Lab) -> None:
 def test_time_budget(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", budget_s=1.0, target=EXPECTED)
     assert lab.run(spec) == 0
-    assert int(stats(spec.parent)["run_time"]) == 1
+    assert int(stats(spec.parent)["run_time"]) >= 1  # more where it had to wait for a processor
 
 
 @pytest.mark.slow
@@ -273,8 +273,8 @@ def test_afl_whatsup_executes_nothing(lab: Lab) -> None:
     not (shutil.which("afl-plot") and shutil.which("gnuplot")), reason="afl-plot or gnuplot missing"
 )
 def test_afl_plot_draws_it(lab: Lab) -> None:
-    spec = lab.spec("tomllib:loads", budget_s=1.2, target=EXPECTED)
-    assert lab.run(spec) == 0
+    spec = lab.spec("tomllib:loads", target=EXPECTED)
+    lab.run_until(lambda: execs(spec.parent) > 1000, spec)  # with the row of the end: two
     plots = lab.root / "plots"
     done = subprocess.run(
         ["afl-plot", str(spec.parent), str(plots)],
@@ -365,7 +365,7 @@ def test_pause_and_resume(lab: Lab) -> None:
     wait_for(lambda: execs(spec.parent) > int(str(paused["trial"])))
     stopped = remote.ask(Stop())
     assert stopped["k"] == "command_applied"
-    assert nanny.wait(20) == 0
+    assert nanny.wait(60) == 0
 
 
 def test_skip_promote_reset(lab: Lab) -> None:
@@ -397,11 +397,11 @@ def test_skip_promote_reset(lab: Lab) -> None:
     kill(nanny.pid)
     wait_for(lambda: not alive(worker))
     nanny = lab.start(spec)
-    wait_for(lambda: execs(spec.parent) > last + 15_000)
+    wait_for(lambda: execs(spec.parent) > last + 15_000, 90)
     assert len(events(spec.parent, "command_applied")) == answered
     assert remote.ask(SkipEntry(6))["k"] == "command_applied"
     nanny.send_signal(signal.SIGTERM)
-    assert nanny.wait(20) == 0
+    assert nanny.wait(60) == 0
     late = [n for n in names(spec.parent, "queue") if int(re.findall(r"execs:(\d+)", n)[0]) > last]
     parents = {int(re.findall(r"src:(\d+)", n)[0]) for n in late}
     assert not parents & {5, *range(7, 20)}
@@ -427,10 +427,11 @@ def test_instances_share_finds(lab: Lab) -> None:
     poor = lab.out / "poor"
     wait_for(lambda: any("sync:rich" in n for n in names(poor, "queue")), 60)
     wait_for(lambda: any("sync:afl,src:000000" in n for n in names(poor, "queue")))
-    nanny.send_signal(signal.SIGTERM)
-    assert nanny.wait(20) == 0
     count = len(names(rich.parent, "queue"))
-    assert struct.unpack("<I", (poor / ".synced" / "rich").read_bytes()) == (count,)
+    # One after the other: the first that is kept says nothing of those behind it.
+    wait_for(lambda: struct.unpack("<I", (poor / ".synced/rich").read_bytes()) == (count,))
+    nanny.send_signal(signal.SIGTERM)
+    assert nanny.wait(60) == 0
     assert not any("sync:poor" in n for n in names(poor, "queue"))
     described = [e["reasons"] for e in events(poor, "entry_described")]
     assert any(r[0] == "imported" for r in described)
@@ -480,9 +481,9 @@ def test_killed_again_and_again(lab: Lab, whom: str) -> None:
     for _ in range(2):  # the first may be an older count that is only written now
         trials = execs(spec.parent)
         wait_for(lambda trials=trials: execs(spec.parent) > trials, 60)
-    assert len(names(spec.parent, "crashes")) == 60
+    wait_for(lambda: len(names(spec.parent, "crashes")) >= 60, 60)
     nanny.send_signal(signal.SIGTERM)
-    assert nanny.wait(20) == 0
+    assert nanny.wait(60) == 0
     described = {e["signature"]: e["file"] for e in events(spec.parent, "finding_described")}
     assert len(described) == 60
     assert {f"crashes/{n}" for n in names(spec.parent, "crashes")} == set(described.values())

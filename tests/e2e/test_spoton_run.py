@@ -148,7 +148,10 @@ def test_a_worker_that_is_killed_goes_on(lab: Lab) -> None:
     nanny = lab.start(spec(lab, file, budget_trials=1500, target={"env": {"SLOW": "1"}}))
     main = lab.out / "main"
     for _ in range(2):
-        wait_for(lambda: worker_of(nanny) and (main / ".types").exists())
+        # Or it has come to its end while we looked elsewhere.
+        wait_for(
+            lambda: nanny.poll() is not None or (worker_of(nanny) and (main / ".types").exists())
+        )
         before = worker_of(nanny)
         kill(before)
         wait_for(lambda old=before: worker_of(nanny) not in (0, old) or nanny.poll() is not None)

@@ -81,6 +81,7 @@ def shop(home):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_types_are_told_of_and_steered(shop):
     shop.detach()
     run = str(shop.run)
@@ -94,7 +95,7 @@ def test_types_are_told_of_and_steered(shop):
         return {row.get("name") or row["location"]: row for row in rows}
 
     # Both instances, as their weights are asked for below.
-    eventually(lambda: "(2 instances)" in shop("ctl", run, "targeted", "60%", code=None), 60)
+    eventually(lambda: "(2 instances)" in shop("ctl", run, "targeted", "60%", code=None), 120)
     eventually(lambda: status().get("frontier", 0) >= 3 and told("types")[DATE]["picks"])
     assert {YEAR, SIGN} <= told("left").keys()
     # Each instance's first trial makes it so: a row is told again when that has changed.

@@ -23,11 +23,16 @@ from fuzztui.tui.wishes import Wishes
 async def settled(*_args: float, **_kwargs: float) -> None:
     """Until no widget has anything to do: what a pilot waits for, without its 20 ms steps.
 
-    Threads are not waited for: that is what :meth:`Driver.until` is for.
+    Nor while the log is read, as what was asked for meanwhile is shown after that. Other
+    threads are not waited for: that is what :meth:`Driver.until` is for.
     """
     app = active_app.get()
     quiet = 0
     while quiet < 3:
+        feed = getattr(app, "_feed", None)
+        # Who is left in the middle of a poll does not say that it has ended.
+        while feed is not None and feed._lent and app.is_running and not app._exit:
+            await asyncio.sleep(0.001)
         await asyncio.sleep(0)
         nodes = [app, *(n for screen in app.screen_stack for n in screen.walk_children())]
         nodes += app.screen_stack

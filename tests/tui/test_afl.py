@@ -80,7 +80,7 @@ async def test_only_ages_that_read_differently_are_painted(drive):
         assert touched == []
         log.t += 70
         d.app.tick()
-        assert len(touched) > 20
+        await d.until(lambda: len(touched) > 20)
 
 
 async def test_figures_of_afl_are_stale_only_when_two_were_missed(drive):
@@ -257,7 +257,8 @@ async def test_without_a_watcher_nothing_looks_alive(drive):
     async with drive(fleet(watched=True, trouble=False), run=None, control=False) as d:
         assert "● 50 running" in d.text()
         assert "≤1m old" not in d.text()  # 49 siblings: no figures
-        d.app._dead = "It was killed."
+        object.__setattr__(d.app._opening, "died", lambda: "It was killed.")
+        d.app._dead = "It was killed."  # as will be seen when it is looked for next
         d.app.tick()
         await d.until(lambda: "NO WATCHER" in d.text())
         assert "? 50 running" in d.text()

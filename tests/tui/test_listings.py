@@ -81,7 +81,7 @@ async def test_steering_names_the_entry_under_the_cursor(drive):
         assert d.world.supervisor.commands == [
             PromoteEntry(0, "second"), SkipEntry(1, "main"), ResetEntry(1, "main"),
         ]  # fmt: skip
-        assert "promote second/0: done at trial 1,234" in d.notices()
+        await d.until(lambda: "promote second/0: done at trial 1,234" in d.notices())
 
 
 async def test_pending_and_then_what_the_engine_says(drive):

@@ -331,7 +331,8 @@ async def test_many_at_once(drive):
         await d.press("down", "down", "down", "d")
         await d.until(lambda: commands(d))
         assert commands(d) == [SkipMutants("file=tests/program.py,operator=math")]
-        assert any(n.startswith("skip 51 mutants (file=tests/program.py,") for n in d.notices())
+        said = "skip 51 mutants (file=tests/program.py,"
+        await d.until(lambda: any(n.startswith(said) for n in d.notices()))
 
 
 async def test_many_by_mouse(drive):
@@ -357,7 +358,7 @@ async def test_many_as_the_table_is_narrowed(drive):
         await d.press("up", "e", *"why", "enter")
         await d.until(lambda: commands(d))
         assert commands(d) == [MarkEquivalent("operator=math,state=alive", "why")]
-        assert any(f"equivalent {n} mutants" in note for note in d.notices())
+        await d.until(lambda: any(f"equivalent {n} mutants" in note for note in d.notices()))
 
 
 async def test_leaving_the_menu_does_nothing(drive):

@@ -65,7 +65,7 @@ class Terminal:
                 try:
                     self.seen += os.read(self.master, 65536)
                 except OSError:
-                    assert words in self.seen, (self.process.wait(20), self.seen[-2000:])
+                    assert words in self.seen, (self.process.wait(60), self.seen[-2000:])
 
     def drain(self):
         while select.select([self.master], [], [], 0)[0]:
@@ -76,7 +76,7 @@ class Terminal:
 
     def ended(self):
         """Its exit status; read meanwhile: it could not write its last words to a full pipe."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while self.process.poll() is None:
             assert time.monotonic() < deadline, self.seen[-2000:]
             self.drain()

@@ -55,6 +55,7 @@ async def test_after_escape_keys_are_commands_again(drive):
     async with drive(running()) as d:
         await d.press("2")
         burst(d.app, *"/ab", "escape", "p")
+        await d.until(lambda: d.world.supervisor.commands)
         assert await commands(d) == ["pause"]
         assert d.screen.query_one(FilterBar).text == ""
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import errno
-import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -42,7 +43,7 @@ READ of size 4 at 0x1
 env) echo "$A ${LD_PRELOAD-none} $ASAN_OPTIONS" >&2; exit 9 ;;
 term) trap '' TERM; while :; do sleep 1; done ;;
 loop) while :; do :; done ;;
-child) setsid sleep 1000 & exit 0 ;;
+child) setsid sleep 1000.25 & exit 0 ;;
 print) exec head -c 100000000 /dev/zero >&2 ;;
 bytes) printf '\\377\\376\\033[2J' >&2; kill -SEGV $$ ;;
 esac
@@ -137,9 +138,10 @@ def test_the_environment_is_the_targets_alone(crash, tmp_path):
     assert "b c'$(x) none x=1:symbolize=1" in verdict.detail
 
 
-def run_hang(campaign, line, limit="0.3s"):
+def run_hang(campaign, line, hang_ms=300):
     async def job():
-        subject = Subject.of(campaign(target=f'timeout = "{limit}"\nenv={{AFL_HANG_TMOUT="300"}}'))
+        limits = f'timeout = "0.3s"\nenv={{AFL_HANG_TMOUT="{hang_ms}"}}'
+        subject = Subject.of(campaign(target=limits))
         with bench(subject, line.encode()) as place:
             return await examine_hang(place), place
 
@@ -155,19 +157,21 @@ def test_no_end(campaign, line):
 
 
 def test_a_hang_that_ends_in_time(campaign):
-    verdict, _ = run_hang(campaign, "x")
-    assert verdict.title.startswith("ended after 0.")
+    verdict, _ = run_hang(campaign, "x", 20_000)
+    assert re.match(r"ended after \d", verdict.title)
     assert (verdict.signature, verdict.ended) == ("ended-in-time", True)
-    verdict, _ = run_hang(campaign, "null")
+    verdict, _ = run_hang(campaign, "null", 20_000)
     assert verdict.title == "SIGSEGV"
 
 
-def test_nothing_is_left_behind(crash, campaign):
-    before = {p for p in os.listdir("/tmp") if p.startswith("fuzztui-")}
+def test_nothing_is_left_behind(crash, tmp_path, monkeypatch):
+    benches = tmp_path / "benches"  # of its own: other tests make and remove theirs meanwhile
+    benches.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(benches))
     assert crash("child").ended
     commands = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    assert "sleep 1000" not in commands.stdout
-    assert {p for p in os.listdir("/tmp") if p.startswith("fuzztui-")} - before == set()
+    assert "sleep 1000.25" not in commands.stdout
+    assert [*benches.iterdir()] == []
     assert children() == set()
 
 
@@ -486,7 +490,8 @@ def test_everybody_has_a_turn(campaign, tmp_path):
 
 
 def test_a_cancelled_finding_is_not_lost(campaign, tmp_path):
-    office = Office(campaign(), tmp_path / "run", ["loop"])
+    made = campaign(target='timeout = "1h"')  # nobody could wait for it
+    office = Office(made, tmp_path / "run", ["loop"])
 
     async def job():
         office.triage.saw(office.saved[0])
@@ -496,9 +501,7 @@ def test_a_cancelled_finding_is_not_lost(campaign, tmp_path):
         run.cancel()
         await asyncio.gather(run, return_exceptions=True)
 
-    began = time.monotonic()
     asyncio.run(job())
-    assert time.monotonic() - began < 9  # it was not waited for
     assert office.events == []
     assert office.triage.waiting == 1
 
@@ -556,7 +559,7 @@ def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
 
 def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatch):
     monkeypatch.setenv("HOLD", "1")
-    monkeypatch.setattr(minimising, "LONGEST_S", 0.5)
+    monkeypatch.setattr(minimising, "LONGEST_S", 2.0)  # in which it has to set its trap
     words = asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
     assert words.startswith("5 -> 3 bytes: ")
     assert "; stopped after 0 min: it could be made smaller still" in words

@@ -23,16 +23,21 @@ def shown(monkeypatch, stderr: io.StringIO) -> str:
     monkeypatch.setattr(waiting, "SILENT_S", 0.1)
     with Waiting() as progress:
         progress("building")
-        end = time.monotonic() + 10
-        while " s" not in stderr.getvalue() and stderr.isatty() and time.monotonic() < end:
-            time.sleep(0.01)
+        if stderr.isatty():
+            see_the_clock(stderr)
         progress("linking")
     return stderr.getvalue()
 
 
+def see_the_clock(stderr: io.StringIO) -> None:
+    end = time.monotonic() + 60
+    while " s" not in stderr.getvalue() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 def test_on_a_terminal_the_seconds_are_counted_and_nothing_is_left_of_them(monkeypatch):
     text = shown(monkeypatch, Terminal())
-    assert re.fullmatch(r"fuzztui: building\n(\r\x1b\[K\d s)+\r\x1b\[Kfuzztui: linking\n", text), (
+    assert re.fullmatch(r"fuzztui: building\n(\r\x1b\[K\d+ s)+\r\x1b\[Kfuzztui: linking\n", text), (
         repr(text)
     )
 
@@ -46,7 +51,7 @@ def test_an_error_does_not_leave_the_clock_behind(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(waiting, "SILENT_S", 0.02)
     with pytest.raises(RuntimeError), Waiting():
-        time.sleep(0.3)
+        see_the_clock(terminal)
         raise RuntimeError
-    assert re.search(r"\ds?", terminal.getvalue())
+    assert re.search(r"\d s", terminal.getvalue())
     assert terminal.getvalue().endswith("\r\x1b[K")

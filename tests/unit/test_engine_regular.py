@@ -12,8 +12,9 @@ def test_only_regular_files_are_read_and_nothing_is_left_open(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "file")
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "directory").mkdir()
-    before = len(os.listdir("/proc/self/fd"))
+    before = set(os.listdir("/proc/self/fd"))
     assert read_regular(tmp_path / "file", 10) == b"x" * 10
     for name in ("link", "fifo", "directory", "nothing", "file/x"):
         assert read_regular(tmp_path / name, 10) is None
-    assert len(os.listdir("/proc/self/fd")) == before
+    # What other tests have left may be closed meanwhile.
+    assert set(os.listdir("/proc/self/fd")) <= before

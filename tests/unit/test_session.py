@@ -16,7 +16,7 @@ from fuzztui import session as session_module
 from fuzztui.log import checkpoints as checkpoints_module
 from fuzztui.log import writer as writer_module
 from fuzztui.log.checkpoints import CheckpointFile, CheckpointWriter
-from fuzztui.log.files import CHECKPOINTS, SEALED, LogError
+from fuzztui.log.files import CHECKPOINTS, SEALED, LogError, list_tails
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.checkpoint import SCHEMA
@@ -91,7 +91,7 @@ def write(run, n, *, keep=True, seed=0):
         if writer.last_seq % 10 == 0:
             writer.flush()
             if keeper:
-                wait_for_sealing(writer)
+                wait_for_sealing(run / "log")
                 keeper.keep()
     writer.close()
     if keeper:
@@ -99,9 +99,9 @@ def write(run, n, *, keep=True, seed=0):
     return session.state
 
 
-def wait_for_sealing(writer):
+def wait_for_sealing(log):
     """Checkpoints are bounded by what is sealed: make that the same in every run."""
-    while writer._sealer._jobs.qsize() or writer._sealer._backlog:
+    while len(list_tails(log)) > 1:  # a tail goes when it has been sealed
         time.sleep(0.0005)
 
 
