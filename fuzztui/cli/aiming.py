@@ -116,7 +116,7 @@ def _weighed(name: str, weight: float, instance: str) -> WeighType:
 
 def _state(options: argparse.Namespace) -> State:
     """What is so now. Raises :class:`Failure` if nobody of the campaign aims."""
-    run = find_run(options.run)
+    run = options.run = find_run(options.run)  # once: it may tell which
     state = standing(run).state
     if aim(state) is None and state.engine not in ("", "spoton"):
         raise Failure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os.path
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import fsum
@@ -16,7 +17,7 @@ from fuzztui.cli.mutants import nobody, selection
 from fuzztui.cli.runs import find_run, standing, unsupervised
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, probability, say, still_run
 from fuzztui.model.operators import Setting, changed, settings
-from fuzztui.remote.client import ControlClient, NotRunning, RemoteError, Result
+from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, Result
 from fuzztui.wire.commands import (
     AddSeed,
     Command,
@@ -140,7 +141,7 @@ def _mixture(options: argparse.Namespace) -> list[SetMixture]:
 
 def _settings(options: argparse.Namespace) -> dict[str, Setting]:
     """What the instances that are meant mix now. Raises :class:`Failure` if none has told."""
-    run = find_run(options.run)
+    run = options.run = find_run(options.run)  # once: it may tell which
     state = standing(run).state
     if each := settings(state, options.instance):
         return each
@@ -199,6 +200,9 @@ promoted one 30 seconds to come."""
 _MUTE_S = 3.0
 """After so long without an answer a person is told what is awaited."""
 
+_SILENT_S, _AGAIN_S = 1.0, 0.05
+"""While nobody listens yet: after how long that is told, and how often it is tried."""
+
 _AT_ENTRY = (
     "no answer yet: engines look between two queue entries; skip-current ends the one it is at"
 )
@@ -219,8 +223,10 @@ def ctl(options: argparse.Namespace) -> int:
     asked = ACTIONS[options.action](options)
     commands = [asked] if isinstance(asked, Command) else asked
     run = find_run(options.run)
+    patience = _PATIENCE_S.get(options.action, _ANSWER_S)
+    patience = patience if options.timeout is None else options.timeout
     try:
-        client = ControlClient(run, "ctl")
+        client = _connect(run, min(patience, _ANSWER_S))
     except NotRunning:
         raise Failure(f"{run}: {_nobody(run)}", NOT_RUNNING) from None
     except RemoteError as e:
@@ -234,8 +240,6 @@ def ctl(options: argparse.Namespace) -> int:
     mute.daemon = True
     mute.start()
     try:
-        patience = _PATIENCE_S.get(options.action, _ANSWER_S)
-        patience = patience if options.timeout is None else options.timeout
         done = True
         for command in commands:
             result = client.send(command, patience)
@@ -247,6 +251,22 @@ def ctl(options: argparse.Namespace) -> int:
         mute.cancel()
         client.close()
     return DONE if done else FAILED
+
+
+def _connect(run: Path, patience: float) -> ControlClient:
+    """Wait up to ``patience`` seconds for a supervisor that lives to listen. Raises RemoteError."""
+    began, told = time.monotonic(), False
+    while True:
+        try:
+            return ControlClient(run, "ctl")
+        except NotYet as e:
+            waited = time.monotonic() - began
+            if waited >= patience:
+                raise NotYet(f"{e}; while it prepares a campaign it takes no commands") from None
+            if waited >= _SILENT_S and not told:
+                say("the supervisor has only begun: waiting until it takes commands")
+                told = True
+            time.sleep(_AGAIN_S)
 
 
 def _answer(result: Result) -> str:

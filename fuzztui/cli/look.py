@@ -68,6 +68,8 @@ def replay(options: argparse.Namespace) -> int:
     path = options.path
     if not path.exists() and len(path.parts) == 1 and is_run(Path("runs") / path):
         path = Path("runs") / path  # a name, as other commands take it
+    elif path.suffix == ".toml":
+        path = find_run(path)
     run = path if is_run(path) else None
     if options.json:
         state = fold_all(open_session(path, at=options.at))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,7 +17,7 @@ from fuzztui.wire.near import meant, near
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
 
-_RUN_HELP = "a run directory or campaign file"
+_RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
 
 EPILOG = """\
 fuzztui CAMPAIGN.toml starts a campaign, or rejoins it when it runs already.
@@ -43,8 +44,11 @@ commands:
   themes                   the colour themes
 
 fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME),
-or the campaign file that it is of.
+or the campaign file that it is of, which means the newest of its runs.
 """
+
+
+_WORD = re.compile(r"[A-Za-z]+(-[a-z]+)*")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -81,10 +85,26 @@ def parse(argv: list[str]) -> argparse.Namespace:
         usage="fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
     )
     parser.set_defaults(command=_run(parser))
-    if argv and argv[0].isalpha() and not Path(argv[0]).exists():
-        words = meant(near(argv[0], _COMMANDS)) or f": {', '.join(_COMMANDS)}"
-        parser.error(f"{argv[0]} is neither a campaign file nor a command{words}")
+    if argv and _WORD.fullmatch(argv[0]):
+        _refuse_word(parser, argv[0], argv[1:])
     return parser.parse_args(argv or ["--help"])
+
+
+def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) -> None:
+    """End with what was meant by a word that is no command, unless it is a file."""
+    from fuzztui.cli.control import ACTIONS
+
+    to_run = bool(rest) and not rest[0].startswith("-")
+    if word in ACTIONS and (to_run or not Path(word).exists()):
+        run, *more = rest if to_run else ["RUN"]
+        words = shlex.join(["fuzztui", "ctl", run, word, *more])
+        parser.error(f"{word} is a command to a run: {words}")
+    if Path(word).exists():
+        return
+    near_ones = near(word, [*_COMMANDS, *ACTIONS])
+    words = meant(f"ctl RUN {one}" if one in ACTIONS else one for one in near_ones)
+    words = words or f": {', '.join(_COMMANDS)}"
+    parser.error(f"{word} is neither a campaign file nor a command{words}")
 
 
 def _run(parser: argparse.ArgumentParser) -> Run:
@@ -92,7 +112,9 @@ def _run(parser: argparse.ArgumentParser) -> Run:
 
     parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
     _set(parser)
-    parser.add_argument("--new", action="store_true", help="start afresh in another run directory")
+    parser.add_argument(
+        "--new", action="store_true", help="begin another run, in a directory of its own"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--headless", action="store_true", help="no screen: a progress line")
     how.add_argument("--detach", action="store_true", help="start it and leave at once")
@@ -334,7 +356,12 @@ def _targets(parser: argparse.ArgumentParser) -> Run:
 def _replay(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import look
 
-    parser.add_argument("path", metavar="RUN|LOG", type=Path, help="a run directory or a log file")
+    parser.add_argument(
+        "path",
+        metavar="RUN|LOG",
+        type=Path,
+        help="a run directory, a campaign file (the newest of its runs), or a log",
+    )
     parser.add_argument("--speed", type=_speed, default=1.0, help="times real time (1)")
     parser.add_argument(
         "--at", metavar="TIME", type=_moment, help="start there: 90s, 1h30m or 1:30:00"

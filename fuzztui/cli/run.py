@@ -13,6 +13,7 @@ from fuzztui.campaign import Campaign, CampaignError, Loaded, load, propose_froz
 from fuzztui.campaign.frozen import Tables
 from fuzztui.cli.headless import follow
 from fuzztui.cli.look import screen, status_object, status_text
+from fuzztui.cli.origins import another, foreign_origin, has_begun, newest, remember
 from fuzztui.cli.runs import SAMPLES, Standing, is_run, sample, standing, with_output
 from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, USAGE, Failure, at_terminal, say
@@ -34,9 +35,8 @@ SETTLED_S = 5.0
 def run(options: argparse.Namespace) -> int:
     """Start the campaign of a file, or go on with it, and show it."""
     loaded = load_file(options.file, options.overrides)
-    if options.new:
-        loaded = _in_new_directory(loaded)
-    where = loaded.campaign.output
+    where = _where(loaded, options)
+    loaded = with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
         _same_campaign(loaded, where)
         if running(where):
@@ -49,6 +49,22 @@ def run(options: argparse.Namespace) -> int:
     else:
         _start(loaded, "starting")
     return _show(options, where, over=False)
+
+
+def _where(loaded: Loaded, options: argparse.Namespace) -> Path:
+    """The run that is meant: that of this file, or where a new one begins."""
+    output = loaded.campaign.output
+    if options.new:
+        return another(loaded.campaign)
+    if any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides):
+        return output
+    if run := newest(loaded, "; --new begins another here"):
+        return run
+    if has_begun(output) and (other := foreign_origin(output, loaded)):
+        raise Failure(
+            f"{output} is a run of {other}: use --new, or --set campaign.output=DIR", USAGE
+        )
+    return output
 
 
 def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
@@ -83,6 +99,8 @@ def _under_way(where: Path) -> Standing:
 def load_file(file: Path, overrides: list[str]) -> Loaded:
     """A campaign file, or a sample by its name. Raises :class:`Failure`."""
     file = sample(file)
+    if ".." in file.parts:  # what is frozen must not hang on where the command was given
+        file = file.parent.resolve() / file.name
     try:
         return load(file, overrides)
     except CampaignError as e:
@@ -94,9 +112,12 @@ def _start(loaded: Loaded, word: str) -> None:
     say(f"{word} {loaded.campaign.name} in {where}")
     try:
         prepare_run(where)
+        if not has_begun(where):  # else it is another file's until it goes on by this one
+            remember(where, loaded.campaign)
         proposal = propose_frozen(loaded, where)
         with Waiting() as waiting:
             start(where, proposal, progress=waiting)
+        remember(where, loaded.campaign)
     except Unfit as e:
         raise unfit(loaded, e) from None
     except AlreadyRunning:
@@ -105,15 +126,6 @@ def _start(loaded: Loaded, word: str) -> None:
         raise Failure(str(e)) from None
     except OSError as e:
         raise Failure(f"{where}: the run directory cannot be written: {e.strerror}") from None
-
-
-def _in_new_directory(loaded: Loaded) -> Loaded:
-    output = loaded.campaign.output
-    path, n = output, 1
-    while path.exists():
-        n += 1
-        path = output.with_name(f"{output.name}-{n}")
-    return with_output(loaded, path)
 
 
 _LONGEST_VALUE = 40

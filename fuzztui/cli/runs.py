@@ -9,13 +9,28 @@ from pathlib import Path
 
 import fuzztui
 from fuzztui.campaign import CampaignError, Loaded, load
+from fuzztui.cli.origins import has_begun, is_run, newest
 from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
 from fuzztui.log.files import LogError
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
+from fuzztui.remote.address import announced
 from fuzztui.remote.client import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
 from fuzztui.supervise.foreign.trees import Trees
+
+__all__ = [
+    "SAMPLES",
+    "Standing",
+    "find_run",
+    "fold_all",
+    "is_run",
+    "open_session",
+    "sample",
+    "standing",
+    "unsupervised",
+    "with_output",
+]
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
@@ -26,15 +41,6 @@ def sample(file: Path) -> Path:
         say(f"{file} is not here: using the sample campaign that comes with fuzztui")
         return SAMPLES / file.name
     return file
-
-
-def is_run(path: Path) -> bool:
-    """Whether a directory looks like a run of ours: others have a ``log/`` too."""
-    log = path / "log"
-    try:
-        return log.is_dir() and ((path / "supervisor").is_dir() or any(log.glob("*.jsonl*")))
-    except OSError:
-        return False
 
 
 def with_output(loaded: Loaded, run: Path) -> Loaded:
@@ -53,14 +59,8 @@ def find_run(given: Path | None) -> Path:
         return given.absolute()
     if given.name == "log" and is_run(given.parent):
         return given.parent.absolute()
-    if given.is_file() and given.suffix == ".toml":
-        try:
-            run = load(given).campaign.output
-        except CampaignError as e:
-            raise Failure(str(e), USAGE) from None
-        if is_run(run):
-            return run
-        raise Failure(f"{given} has no run yet ({run}); start it: fuzztui {given}", NOT_RUNNING)
+    if given.suffix == ".toml" and (file := sample(given)).is_file():
+        return _run_of(file, given)
     if given.is_dir():
         if Trees([given]).places():
             raise Failure(f"{given} is AFL's: fuzztui watch {given}", NOT_RUNNING)
@@ -70,11 +70,26 @@ def find_run(given: Path | None) -> Path:
     raise Failure(f"{given}: there is no such run directory", NOT_RUNNING)
 
 
+def _run_of(file: Path, given: Path) -> Path:
+    try:
+        loaded = load(file)
+    except CampaignError as e:
+        raise Failure(str(e), USAGE) from None
+    if run := newest(loaded):
+        return run
+    where = loaded.campaign.output
+    if is_run(where) and not has_begun(where):
+        return where  # what is asked of it says so
+    raise Failure(f"{given} has no run yet ({where}); start it: fuzztui {given}", NOT_RUNNING)
+
+
 def _only_or_latest(parent: Path) -> Path:
     runs = [p for p in parent.iterdir() if is_run(p)] if parent.is_dir() else []
     if not runs:
+        elsewhere = ", ".join(sorted(str(run) for run in announced() if running(run)))
         raise Failure(
-            f"no run in {parent}; name a run directory, or start one: fuzztui CAMPAIGN.toml",
+            f"no run in {parent}; name a run directory, or start one: fuzztui CAMPAIGN.toml"
+            + (f" (running elsewhere: {elsewhere})" if elsewhere else ""),
             NOT_RUNNING,
         )
     alive = [p for p in runs if running(p)]

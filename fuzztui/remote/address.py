@@ -2,23 +2,34 @@
 
 Not in the run directory: that may be on a network file system, and the address of a
 Unix socket holds 107 bytes. So it is in a private directory of the user's, named by a
-hash of the run's path, and ``RUN/supervisor/socket`` tells which.
+hash of the run's path, and ``RUN/supervisor/socket`` tells which. Beside the socket a symlink
+leads to the run: so the runs that a user has going are found, wherever they are.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["MAX_ADDRESS", "publish", "published", "socket_path"]
+__all__ = [
+    "MAX_ADDRESS",
+    "announce",
+    "announced",
+    "publish",
+    "published",
+    "socket_path",
+    "withdraw",
+]
 
 MAX_ADDRESS = 107
 """Bytes in a Unix socket's address on Linux (``sun_path`` less its final NUL)."""
 
 _MAX_PUBLISHED = 4096
+_LINK = ".run"
 
 
 def socket_path(run: Path) -> Path:
@@ -44,11 +55,15 @@ def socket_path(run: Path) -> Path:
 
 
 def _places(run: Path) -> Iterator[Path]:
+    yield from _shared()
+    yield run.resolve() / "supervisor"
+
+
+def _shared() -> Iterator[Path]:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and Path(runtime).is_absolute():
         yield Path(runtime) / "fuzztui"
     yield Path(f"/tmp/fuzztui-{os.getuid()}")
-    yield run.resolve() / "supervisor"
 
 
 def _private(directory: Path) -> bool:
@@ -88,3 +103,36 @@ def published(run: Path) -> Path | None:
     text = os.fsdecode(raw).strip()
     path = Path(text)
     return path if path.is_absolute() and "\0" not in text else None
+
+
+def announce(run: Path, path: Path) -> None:
+    """Say beside the socket whose it is. Who cannot is found by less, and works."""
+    with contextlib.suppress(OSError):  # most often it is there: its name is of the run's path
+        path.with_suffix(_LINK).symlink_to(run.resolve(), target_is_directory=True)
+
+
+def withdraw(path: Path) -> None:
+    """Remove the socket, and what leads from it to the run."""
+    for one in (path, path.with_suffix(_LINK)):
+        with contextlib.suppress(OSError):
+            one.unlink()
+
+
+def announced() -> list[Path]:
+    """The runs of this user that have said so, in every place that is shared.
+
+    Of some the supervisor is gone, or the directory: ask :func:`fuzztui.remote.lock.running`.
+    """
+    # They may have been started in a session of another kind: a login, cron, tmux.
+    places = {*_shared(), Path(f"/run/user/{os.getuid()}/fuzztui")}
+    found: dict[Path, None] = {}
+    for place in sorted(places):
+        try:
+            status = place.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+                continue
+            for link in place.glob(f"*{_LINK}"):
+                found[link.readlink()] = None
+        except OSError:  # it is not there, or one has just gone
+            continue
+    return list(found)

@@ -27,7 +27,15 @@ from fuzztui.remote.protocol import (
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
 
-__all__ = ["ControlClient", "NotRunning", "RemoteError", "Result", "running", "trouble"]
+__all__ = [
+    "ControlClient",
+    "NotRunning",
+    "NotYet",
+    "RemoteError",
+    "Result",
+    "running",
+    "trouble",
+]
 
 _CONNECT_S = 5.0
 
@@ -38,6 +46,10 @@ class RemoteError(Exception):
 
 class NotRunning(RemoteError):
     """No supervisor lives on the run."""
+
+
+class NotYet(RemoteError):
+    """A supervisor lives, but listens nowhere: most likely it has only begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +70,8 @@ class Result:
 class ControlClient:
     """A connection to a run's supervisor; safe to use from several threads.
 
-    ``client`` names the program that asks ("ctl", "tui"). Raises :class:`NotRunning`
-    or :class:`RemoteError`.
+    ``client`` names the program that asks ("ctl", "tui"). Raises :class:`NotRunning`,
+    :class:`NotYet` or another :class:`RemoteError`.
     """
 
     def __init__(self, run: Path, client: str) -> None:
@@ -212,7 +224,8 @@ def _connect(run: Path) -> socket.socket:
         pid = running(run)
         if pid is None:
             raise NotRunning(f"{run}: no supervisor runs there") from None
-        raise RemoteError(
+        absent = isinstance(e, FileNotFoundError | ConnectionRefusedError)
+        raise (NotYet if absent else RemoteError)(
             f"{run}: the supervisor (process {pid}) cannot be reached: "
             f"{getattr(e, 'strerror', None) or e}"
         ) from None

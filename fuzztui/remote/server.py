@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzztui
-from fuzztui.remote.address import publish, socket_path
+from fuzztui.remote.address import announce, publish, socket_path, withdraw
 from fuzztui.remote.protocol import (
     MAX_LINE,
     PROTO,
@@ -78,6 +78,7 @@ class ControlServer:
         while the campaign goes on.
         """
         if self._path is not None and _inode(self._path) == self._inode:
+            announce(self._run, self._path)  # what is old is swept out of /tmp
             return
         path = socket_path(self._run)
         with contextlib.suppress(FileNotFoundError):
@@ -95,6 +96,7 @@ class ControlServer:
             former.close()
         self._path, self._inode = path, _inode(path)
         publish(self._run, path)
+        announce(self._run, path)
 
     async def close(self) -> None:
         """Stop listening and hang up on everyone."""
@@ -104,8 +106,7 @@ class ControlServer:
             task.cancel()
         await asyncio.gather(*self._clients, return_exceptions=True)
         if self._path is not None and _inode(self._path) == self._inode:
-            with contextlib.suppress(OSError):
-                self._path.unlink()
+            withdraw(self._path)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

@@ -65,11 +65,13 @@ class Home:
         self.env = {**os.environ, "XDG_RUNTIME_DIR": str(path / "xdg")}
         (path / "xdg").mkdir(mode=0o700)
 
-    def __call__(self, *args: str, code: int | None = 0, timeout: float = 120) -> str:
-        """Run ``fuzztui args``; returns stdout; checks the exit code."""
+    def __call__(
+        self, *args: str, code: int | None = 0, timeout: float = 120, at: Path | None = None
+    ) -> str:
+        """Run ``fuzztui args`` (in the directory ``at``); returns stdout; checks the exit code."""
         done = subprocess.run(
             [FUZZTUI, *args],
-            cwd=self.path, env=self.env, capture_output=True, text=True,
+            cwd=at or self.path, env=self.env, capture_output=True, text=True,
             timeout=timeout, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         self.stderr = done.stderr

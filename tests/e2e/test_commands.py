@@ -3,12 +3,15 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 
 import pytest
 from homes import FUZZTUI, eventually
+
+from fuzztui.remote.client import running
 
 KEYS = {
     "name", "engine", "state", "elapsed_s", "execs", "execs_per_sec", "corpus", "crashes",
@@ -83,6 +86,66 @@ def test_the_same_command_rejoins_and_resumes(home):
     assert "resuming" in home.stderr
     eventually(lambda: home.status()["execs"] > stopped["execs"])
     assert home.status()["corpus"] >= stopped["corpus"]
+
+
+@pytest.fixture
+def all_runs_end(home):
+    """Also those that are not ``home.run``."""
+    yield
+    for run in [home.run, *home.path.glob("run-*"), *home.path.glob("*/runs/*")]:
+        home.run = run
+        home.kill_everything()
+
+
+@pytest.mark.usefixtures("all_runs_end")
+def test_a_campaign_file_means_the_newest_of_its_runs(home):
+    file, second = str(home.file), home.path / "run-2"
+    home.detach()
+    assert "newest" not in home.stderr
+    home.detach("--new")
+    assert running(second)
+    assert json.loads(home("status", file, "--json"))["state"] == "running"
+    assert home.stderr == "fuzztui: e2e.toml: run-2, the newest of 2 runs; run still runs\n"
+    home.detach()
+    assert f"rejoining {second}" in home.stderr
+    assert home("ctl", file, "stop").startswith("applied")
+    eventually(lambda: not running(second))
+    assert running(home.run), "the older one was not meant"
+    home(file, "--new", "--detach", "--set", "campaign.budget=1s")
+    home("status", file)
+    assert "run-3, the newest of 3 runs; run still runs" in home.stderr
+    eventually(lambda: not running(home.path / "run-3"))
+    shutil.rmtree(home.path / "run-3")
+    assert home("repro", file, str(next((second / "out/main/queue").glob("id:*"))))
+    assert "run-2, the newest of 2 runs" in home.stderr
+    assert home("replay", file, "--json")
+
+
+@pytest.mark.usefixtures("all_runs_end")
+def test_from_another_directory_the_file_means_the_same_run(home):
+    project, far = home.path / "project", home.path / "far"
+    project.mkdir()
+    far.mkdir()
+    file, run = project / "c.toml", project / "runs/c"
+    file.write_text(home.file.read_text().replace('name = "e2e"\noutput = "run"\n', ""))
+    home("status", str(file), code=3, at=far)
+    assert "has no run yet" in home.stderr
+    home(str(file), "--detach", at=project)
+    home(str(file), "--detach", at=far)
+    assert f"its run is {run}; --new begins another here" in home.stderr
+    assert f"rejoining {run}" in home.stderr
+    assert not (far / "runs").exists()
+    home("status", code=3, at=far)
+    assert f"running elsewhere: {run}" in home.stderr
+    assert home("ctl", "../project/c.toml", "stop", at=far).startswith("applied")
+    eventually(lambda: not running(run))
+    home(str(file), "--detach", "--new", at=far)
+    assert running(far / "runs/c")
+    home("status", str(file), at=project)
+    assert f"c.toml: runs/c; {far / 'runs/c'} still runs" in home.stderr
+    shutil.rmtree(run)
+    home("status", "c.toml", at=project)
+    assert f"its run is {far / 'runs/c'}" in home.stderr, "it runs, and there is no other"
 
 
 def test_another_campaign_is_refused_its_directory(home):

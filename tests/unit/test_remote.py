@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.remote.address import MAX_ADDRESS, publish, published, socket_path
-from fuzztui.remote.client import ControlClient, NotRunning, RemoteError, running, trouble
+from fuzztui.cli import control, main
+from fuzztui.cli.words import DONE, NOT_RUNNING
+from fuzztui.remote.address import MAX_ADDRESS, announced, publish, published, socket_path
+from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, running, trouble
 from fuzztui.remote.lock import LockHeld, RunLock
 from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, Answer
 from fuzztui.remote.server import ControlServer, Ticket
@@ -143,7 +146,7 @@ def test_what_is_published_is_read_back(run):
 class Fake:
     """A server in a loop of its own in a thread, as the supervisor's is in a process."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, *, listening: bool = True) -> None:
         self.run = run
         self.asked: list[tuple[Command, str]] = []
         self.lock = RunLock(run)
@@ -151,7 +154,8 @@ class Fake:
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
         self.server = ControlServer(run, self.submit)
-        self.do(self.server.listen())
+        if listening:
+            self.do(self.server.listen())
 
     def do(self, job):
         return asyncio.run_coroutine_threadsafe(job, self.loop).result(20)
@@ -293,12 +297,12 @@ def test_clients_that_vanish_or_never_read_block_nobody(fake):
 
 
 def test_a_socket_that_went_away_comes_back(fake):
-    fake.server.path.unlink()
-    fake.server.path.parent.rmdir()  # as logind does at logout
-    with pytest.raises(RemoteError) as e:
+    shutil.rmtree(fake.server.path.parent)  # as logind does at logout
+    assert fake.run.resolve() not in announced()
+    with pytest.raises(NotYet):
         ControlClient(fake.run, "test")
-    assert not isinstance(e.value, NotRunning)
     fake.do(fake.server.listen())
+    assert fake.run.resolve() in announced()
     client = ControlClient(fake.run, "test")
     assert client.send(Pause()).ok
     client.close()
@@ -315,6 +319,34 @@ def test_nobody_there(run):
         ControlClient(run, "test")
 
 
+def test_runs_are_found_by_what_lies_beside_their_sockets(run):
+    assert run.resolve() not in announced()
+    fake = Fake(run)
+    link = fake.server.path.with_suffix(".run")
+    assert run.resolve() in announced()
+    link.unlink()  # swept out of /tmp, as it is old
+    assert run.resolve() not in announced()
+    fake.do(fake.server.listen())
+    assert run.resolve() in announced()
+    fake.close()
+    assert run.resolve() not in announced()
+    assert list(link.parent.iterdir()) == []
+
+
+def test_nobody_else_tells_us_of_runs(run, tmp_path, monkeypatch):
+    fake = Fake(run)
+    shared = fake.server.path.parent
+    try:
+        with monkeypatch.context() as other:
+            other.setattr(os, "getuid", lambda: 12345)
+            assert run.resolve() not in announced(), "the directory is another user's"
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+        (tmp_path / "fuzztui").symlink_to(shared)
+        assert run.resolve() not in announced()
+    finally:
+        fake.close()
+
+
 def test_a_stale_socket_is_replaced(run):
     stale = socket.socket(socket.AF_UNIX)
     stale.bind(str(socket_path(run)))
@@ -324,6 +356,32 @@ def test_a_stale_socket_is_replaced(run):
         client = ControlClient(run, "test")
         assert client.send(Pause()).ok
         client.close()
+    finally:
+        fake.close()
+
+
+def test_ctl_waits_for_a_supervisor_that_has_only_begun(run, monkeypatch, capsys):
+    (run / "log").mkdir()
+    publish(run, run / "former.sock")  # what the supervisor before it has left
+    fake = Fake(run, listening=False)
+    said = []
+
+    def listen(words: str) -> None:
+        said.append(words)
+        fake.do(fake.server.listen())
+
+    monkeypatch.setattr(control, "say", listen)
+    try:
+        assert main(["ctl", str(run), "pause", "--timeout", "0.2"]) == NOT_RUNNING
+        assert said == [], "no word within the first second"
+        words = capsys.readouterr().err
+        assert f"(process {os.getpid()}) cannot be reached" in words
+        assert "while it prepares a campaign it takes no commands" in words
+        assert fake.asked == []
+        assert main(["ctl", str(run), "pause"]) == DONE
+        assert said == ["the supervisor has only begun: waiting until it takes commands"]
+        assert capsys.readouterr().out.startswith("applied by main at trial 17")
+        assert [command for command, _ in fake.asked] == [Pause()]
     finally:
         fake.close()
 
