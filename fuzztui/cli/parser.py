@@ -326,8 +326,17 @@ def _types(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import types
 
     _optional_run(parser)
+    _all(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     return types.types
+
+
+def _all(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="on a terminal, too, every line in full, whatever its length (as in a pipe)",
+    )
 
 
 def _targets(parser: argparse.ArgumentParser) -> Run:
@@ -336,6 +345,7 @@ def _targets(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "path", metavar="CAMPAIGN", type=Path, help="a campaign file, or a run directory"
     )
+    _all(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object, as in targets.json")
     parser.add_argument(
         "--observed",

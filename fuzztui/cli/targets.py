@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzztui.campaign import CampaignError, load
-from fuzztui.cli.figures import cut, percent
+from fuzztui.campaign import CampaignError, Loaded, load
+from fuzztui.cli.figures import percent
+from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
 from fuzztui.cli.progress import Counter
+from fuzztui.cli.run import unfit
 from fuzztui.cli.runs import is_run, sample
+from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
-from fuzztui.supervise.ready import unknown_aliases
+from fuzztui.supervise.ready import ready, unknown_aliases
+from fuzztui.supervise.rundir import Unfit
 from fuzztui.targets import Document, Request, Target, TargetsError, find_targets
+from fuzztui.tui.typewords import short_names
 from fuzztui.wire.text import several, visible
 
 __all__ = ["summary", "table", "targets"]
 
-_LEAST_TYPES = 20
-"""Columns for the types of a target, however long its location is."""
-
-_MOST_LOCATION = 44
+_LOCATION = 0.45
+"""How much of a line a location may take that is not shown in full."""
 
 
 def targets(options: argparse.Namespace) -> int:
@@ -32,9 +36,29 @@ def targets(options: argparse.Namespace) -> int:
     if not file.exists():
         raise Failure(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
     try:
-        campaign = load(file, options.overrides).campaign
+        loaded = load(file, options.overrides)
     except CampaignError as e:
         raise Failure(str(e), USAGE) from None
+    document = _find(loaded, options)
+    if options.json:
+        print(json.dumps(document.to_json(), indent=1))
+        return DONE
+    brief = at_terminal() and not options.all
+    for line in table(document, shutil.get_terminal_size().columns if brief else 0):
+        print(line)
+    print(summary(document))
+    for note in document.notes:
+        say(note)
+    known = [influence.name for influence in document.types]
+    aliases = loaded.campaign.engine.get("aliases", {})
+    for name, words in unknown_aliases(aliases, known).items():
+        say(f'engine.aliases: "{name}": {words}')
+    return DONE
+
+
+def _find(loaded: Loaded, options: argparse.Namespace) -> Document:
+    """What the analysis says of a target that is there. Raises :class:`Failure`."""
+    campaign = loaded.campaign
     counter = Counter()
     try:
         observed = str(options.observed.absolute()) if options.observed else ""
@@ -43,41 +67,51 @@ def targets(options: argparse.Namespace) -> int:
         document = find_targets(request, counter.words)
     except TargetsError as e:
         counter.clear()
-        raise Failure(f"{file}: {e}", USAGE) from None
+        key = re.match(r"target\.\w+", str(e))
+        raise unfit(loaded, Unfit(str(e), key[0] if key else "target")) from None
     counter.clear()
-    if options.json:
-        print(json.dumps(document.to_json(), indent=1))
-        return DONE
-    width = shutil.get_terminal_size().columns if at_terminal() else 0
-    for line in table(document, width):
-        print(line)
-    print(summary(document))
-    for note in document.notes:
-        say(note)
-    known = [influence.name for influence in document.types]
-    for name, words in unknown_aliases(campaign.engine.get("aliases", {}), known).items():
-        say(f'engine.aliases: "{name}": {words}')
-    return DONE
+    if document.unsure and options.run:
+        try:
+            with Waiting() as waiting:
+                ready(campaign, waiting)
+        except Unfit as e:
+            raise unfit(loaded, e) from None
+    elif document.unsure:
+        say(f"{' and '.join(document.unsure)}: only importing tells whether it is there")
+    return document
 
 
 def table(document: Document, width: int = 0) -> Iterator[str]:
     """A target a line: where it is, and its types with their distances, the nearest first.
 
-    Lines fit ``width`` columns (0: they are as long as they are).
+    What the target function does not reach comes last. ``width`` columns: that is summed up, and
+    where lines would be longer they name the nearest types, in short. 0: all in full.
     """
-    rows = [(visible(t.location), t) for t in document.targets]
-    longest = max((len(place) for place, _ in rows), default=0)
-    of_place = longest if not width else min(longest, max(_MOST_LOCATION, width - 60))
-    for place, target in rows:
-        shown = place if len(place) <= of_place else "…" + place[len(place) - of_place + 1 :]
-        room = max(width - of_place - 2, _LEAST_TYPES) if width else 1 << 30
-        yield f"{shown:<{of_place}}  {cut(_types(target), room)}"
+    rows = sorted(document.targets, key=lambda t: not t.reachable)
+    shown = [t for t in rows if t.reachable or not width]
+    wide = max((len(visible(t.location)) for t in shown), default=0)
+    lines = [f"{visible(t.location):<{wide}}  {_in_full(t)}" for t in shown]
+    if width and max(map(len, lines), default=0) > width:
+        wide = min(wide, int(width * _LOCATION))
+        room = max(width - wide - 2, LEAST_ROOM)
+        short = short_names(t.name for t in document.types)
+        lines = [
+            f"{place(t.location, wide):<{wide}}  {nearest(_types(t), short, room)}" for t in shown
+        ]
+    yield from lines
+    if further := len(rows) - len(shown):
+        are = "is" if further == 1 else "are"
+        yield f"{several(further, 'further one')} {are} not reachable from the target: --all"
 
 
-def _types(target: Target) -> str:
+def _types(target: Target) -> list[tuple[str, int]]:
+    return [(t.name, t.distance) for t in target.types]
+
+
+def _in_full(target: Target) -> str:
     if target.never:
         return "(never taken, as mypy proves)"
-    return ", ".join(f"{visible(t.name)} {t.distance}" for t in target.types) or "-"
+    return "(not reachable) " * (not target.reachable) + all_of(_types(target))
 
 
 def summary(document: Document) -> str:

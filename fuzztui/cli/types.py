@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from fuzztui.cli.figures import cut, percent
+from fuzztui.cli.figures import percent
+from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.words import DONE, Failure, at_terminal
 from fuzztui.model.state import State
@@ -20,6 +21,7 @@ from fuzztui.model.types import (
     types_dict,
 )
 from fuzztui.model.types import types as types_of
+from fuzztui.tui.typewords import brief_type, short_names
 from fuzztui.wire.mixture import percentage
 from fuzztui.wire.text import several, visible
 
@@ -28,8 +30,8 @@ __all__ = ["aim_rows", "left_table", "types", "types_table"]
 LIKELIEST = 2
 """Types that ``status`` names."""
 
-LEAST_TYPES = 20
-"""Columns for the types of a target, however long its location is."""
+_LOCATION = 0.38
+"""How much of a line the location of a target may take that is not shown in full."""
 
 
 def types(options: argparse.Namespace) -> int:
@@ -45,12 +47,13 @@ def types(options: argparse.Namespace) -> int:
         print(json.dumps(types_dict(state), indent=1))
         return DONE
     rows, left = types_of(state), targets_left(state)
-    for line in types_table(rows.values()):
+    brief = at_terminal() and not options.all
+    width = shutil.get_terminal_size().columns if brief else 0
+    for line in types_table(rows.values(), width):
         print(line)
     if any(row.differs for row in rows.values()):
         print("(*: instances have different weights; this is the first one's)")
     print()
-    width = shutil.get_terminal_size().columns if at_terminal() else 0
     for line in left_table(left.values(), width):
         print(line)
     if len(left) < now.uncovered:
@@ -61,47 +64,73 @@ def types(options: argparse.Namespace) -> int:
     return DONE
 
 
-def types_table(rows: Collection[TypeRow]) -> Iterator[str]:
-    """A line for each type, under titles; what is banned is marked."""
-    wide = max((len(visible(row.name)) for row in rows), default=4)
-    yield (
-        f"{'type':<{wide}}  probability  {'weight':>9}  distance  {'picks':>11}  {'matches':>11}  "
-        f"{'misses':>11}  {'new arms':>8}"
-    )
-    for row in rows:
-        weight = f"x{row.weight:g}" if row.weight else "banned"
-        distance = str(row.distance) if row.distance >= 0 else "-"
-        yield (
-            f"{visible(row.name):<{wide}}  {percent(row.probability):>11}  "
-            f"{weight + '*' * row.differs:>9}  {distance:>8}  {row.picks:>11,}  "
-            f"{row.matches:>11,}  {row.misses:>11,}  {row.new_arms:>8,}"
-        )
+def types_table(rows: Collection[TypeRow], width: int = 0) -> Iterator[str]:
+    """A line for each type, under titles; what is banned is marked.
+
+    ``width`` columns: where lines would be longer, names are short and misses are left out, which
+    are the picks that did not match. 0: all in full.
+    """
+    titles = ["type", "probability", "weight", "distance", "picks", "matches", "misses",
+              "new arms"]  # fmt: skip
+    cells = [titles, *map(_cells, rows)]
+    wide = _widths(cells)
+    if width and sum(wide) + 2 * len(wide) - 2 > width:
+        cells = [[*line[:6], *line[7:]] for line in cells]
+        short = short_names(row.name for row in rows)
+        wide = _widths(cells)
+        room = max(width - sum(wide[1:]) - 2 * len(wide[1:]), LEAST_ROOM)
+        for line, row in zip(cells[1:], rows, strict=True):
+            line[0] = brief_type(visible(short[row.name]), room)
+        wide = _widths(cells)
+    for name, *figures in cells:
+        shown = (f"{cell:>{w}}" for cell, w in zip(figures, wide[1:], strict=True))
+        yield "  ".join([f"{name:<{wide[0]}}", *shown])
+
+
+def _cells(row: TypeRow) -> list[str]:
+    weight = f"x{row.weight:g}" if row.weight else "banned"
+    return [
+        visible(row.name),
+        percent(row.probability),
+        weight + "*" * row.differs,
+        str(row.distance) if row.distance >= 0 else "-",
+        f"{row.picks:,}",
+        f"{row.matches:,}",
+        f"{row.misses:,}",
+        f"{row.new_arms:,}",
+    ]
+
+
+def _widths(cells: Iterable[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*cells, strict=True)]
 
 
 def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
     """A line for each target that is left: where, how often it was reached, its types.
 
-    Types are cut to what ``width`` columns have room for (0: they are as long as they are).
+    ``width`` columns: where lines would be longer, they name the nearest types, in short. 0: all
+    in full.
     """
     if not rows:
         return
-    cells = [
-        (
-            visible(row.location),
-            _standing(row),
-            f"{row.reached:,} of {several(row.asked, 'trial')} asked" if row.asked else "-",
-            ", ".join(f"{visible(name)} {distance}" for name, distance in row.types) or "-",
-        )
-        for row in rows
-    ]
-    titles = ("code target left", "", "reached", "types and their distances")
-    wide = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
-    room = max(width - sum(wide[:3]) - 6, LEAST_TYPES) if width else max(wide)
-    for location, where, reached, names in (titles, *cells):
-        line = (
-            f"{location:<{wide[0]}}  {where:<{wide[1]}}  {reached:>{wide[2]}}  {cut(names, room)}"
-        )
-        yield line.rstrip()
+    titles = ["code target left", "", "reached", "types and their distances"]
+    cells = [titles]
+    for row in rows:
+        reached = f"{row.reached:,} of {several(row.asked, 'trial')} asked" if row.asked else "-"
+        cells.append([visible(row.location), _standing(row), reached, all_of(row.types)])
+    wide = _widths(cells)
+    if width and sum(wide) + 6 > width:
+        short = short_names(name for row in rows for name, _ in row.types)
+        for line, row in zip(cells[1:], rows, strict=True):
+            line[0] = place(row.location, int(width * _LOCATION))
+            line[2] = f"{row.reached:,} of {row.asked:,}" if row.asked else "-"
+        room = max(width - sum(_widths(cells)[:3]) - 6, LEAST_ROOM)
+        for line, row in zip(cells[1:], rows, strict=True):
+            line[3] = nearest(row.types, short, room)
+        wide = _widths(cells)
+    for location, where, reached, names in cells:
+        line_ = f"{location:<{wide[0]}}  {where:<{wide[1]}}  {reached:>{wide[2]}}  {names}"
+        yield line_.rstrip()
 
 
 def _standing(row: TargetRow) -> str:

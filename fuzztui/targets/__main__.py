@@ -22,6 +22,7 @@ from fuzztui import __version__
 from fuzztui.engines.core.target import search_path
 from fuzztui.targets.application import Application, gather, spec_of
 from fuzztui.targets.document import VERSION
+from fuzztui.targets.named import unsure
 from fuzztui.targets.observe import observe, unannotated
 from fuzztui.targets.request import Request, TargetsError
 
@@ -40,8 +41,9 @@ def main(arguments: list[str]) -> int:
     request = Request.loads(sys.stdin.read())
     try:
         application = gather(request, _progress)
+        application.unsure = tuple(unsure(request, application))
         file = directory / "targets" / f"{_key(request, application)}.json"
-        if not file.is_file():
+        if not file.is_file() or _others_have_changed(file):
             with _alone(directory):
                 if not _observe(request, application):
                     file = file.with_suffix(".again.json")  # the next time it is tried again
@@ -91,6 +93,41 @@ def _key(request: Request, application: Application) -> str:
     for file in ours:
         found.update(file.read_bytes())
     return found.hexdigest()[:32]
+
+
+_READ = ".read"
+"""The suffix of the file beside a document that says what it depends on but its key does not."""
+
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""What lies there is known by its version, and mypy's stubs of the standard library are there."""
+
+
+def _others(application: Application) -> dict[str, list[int]]:
+    """Sizes and times of files that mypy has read of what is installed to be edited."""
+    own = {s.file for s in [*application.sources.values(), *application.around.values()]}
+    found = {}
+    for file in sorted(application.read - own):
+        if _INSTALLED.isdisjoint(file.parts):
+            found[str(file)] = _as_it_is(file)
+    return found
+
+
+def _others_have_changed(file: Path) -> bool:
+    """Since the document was made."""
+    try:
+        before = json.loads(file.with_suffix(_READ).read_bytes())
+    except (OSError, ValueError):
+        return True
+    return any(_as_it_is(Path(name)) != was for name, was in before.items())
+
+
+def _as_it_is(file: Path) -> list[int]:
+    """Size and time; nothing of one that is not there."""
+    try:
+        status = file.stat()
+    except OSError:
+        return []
+    return [status.st_size, status.st_mtime_ns]
 
 
 def _seeds(request: Request) -> list[tuple[str, int, int]]:
@@ -151,9 +188,11 @@ def _write(file: Path, request: Request, application: Application, directory: Pa
     file.parent.mkdir(mode=0o700, exist_ok=True)
     new = file.with_suffix(f".{os.getpid()}")
     new.write_text(document.dumps(), "utf-8")
+    file.with_suffix(_READ).write_text(json.dumps(_others(application)), "utf-8")
     new.replace(file)
     for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MOST_KEPT:]:
         old.unlink(missing_ok=True)
+        old.with_suffix(_READ).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

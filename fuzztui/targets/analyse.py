@@ -39,7 +39,10 @@ Progress = Callable[[str], None]
 def analyse(
     application: Application, python: str, *, cache: str, control: bool, progress: Progress
 ) -> Document:
-    """All targets, types and constants. ``cache``: a directory of mypy's, or ``/dev/null``."""
+    """All targets, types and constants. ``cache``: a directory of mypy's, or ``/dev/null``.
+
+    Sets ``application.read``.
+    """
     known = _known(application)
     trees = application.trees
     overlays = {
@@ -62,6 +65,7 @@ def analyse(
         guessed=bool(application.observed),
         progress=progress,
     )
+    application.read = types.files
     _put_back(types, trees, overlays)
 
     def unread(name: str) -> bool:
@@ -91,6 +95,7 @@ def analyse(
         constants=_constants(application, reachable),
         observed=application.observed,
         notes=(*notes, *targets.notes),
+        unsure=application.unsure,
     )
 
 
@@ -191,8 +196,10 @@ def _unread(
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """Annotations that mypy can make nothing of: those with types of libraries without types."""
     found: dict[tuple[str, str], tuple[str, ...]] = {}
+    packages = {name.rpartition(".")[0] for name in trees}
     for module, tree in trees.items():
-        for function, parameter, words in annotated(tree, module):
+        is_package = module in packages
+        for function, parameter, words in annotated(tree, module, is_package=is_package):
             names = [n for n in _telling(words) if n.partition(".")[0] not in types.read]
             if names:
                 found[f"{module}.{function}", parameter] = tuple(names)

@@ -54,6 +54,10 @@ class Application:
     observed: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     """Names of types by parameter, by full name of the function."""
     notes: list[str] = field(default_factory=list)
+    unsure: tuple[str, ...] = ()
+    """Keys of names that the sources do not have, though they may be there all the same."""
+    read: frozenset[Path] = frozenset()
+    """Files that mypy has read of all that is imported."""
 
     @cached_property
     def trees(self) -> dict[str, ast.Module]:

@@ -83,6 +83,8 @@ class Document:
     """Types that un-annotated parameters were seen to have, by function."""
     notes: tuple[str, ...] = field(default=())
     """What should be known of it, in words."""
+    unsure: tuple[str, ...] = ()
+    """Keys of the campaign that name what no source has: importing it tells if it is there."""
 
     def to_json(self) -> dict[str, Any]:
         """As it is written; constants by kind."""
@@ -100,6 +102,7 @@ class Document:
             "constants": by_kind,
             "observed": self.observed,
             "notes": list(self.notes),
+            **({"unsure": list(self.unsure)} if self.unsure else {}),
         }
 
     def dumps(self) -> str:
@@ -131,6 +134,7 @@ class Document:
             ),
             observed=data.get("observed", {}),
             notes=_list(data, "notes", str),
+            unsure=_list(data, "unsure", str) if "unsure" in data else (),
         )
 
 

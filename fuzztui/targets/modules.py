@@ -19,13 +19,15 @@ import importlib.util, json, os, sys
 path, names = json.loads(sys.argv[1])
 own = list(sys.path)
 sys.path[:0] = path
-roots = []
+roots, unknown = [], []
 for name in names:
     spec = importlib.util.find_spec(name)
-    if spec is not None:
+    if spec is None:
+        unknown.append(name)
+    else:
         places = list(spec.submodule_search_locations or ()) or [spec.origin or ""]
         roots += [os.path.dirname(place) for place in places]
-print(json.dumps([path + roots, own, sys.version_info[:2]]))
+print(json.dumps([path + roots, own, sys.version_info[:2], unknown]))
 """
 # What is installed for editing may not be on the path, but found by a hook: so the roots.
 _PATIENCE_S = 60.0
@@ -40,6 +42,8 @@ class Interpreter:
     more: tuple[str, ...]
     """What is to be looked through before that."""
     version: tuple[int, int]
+    unknown: frozenset[str] = frozenset()
+    """Outermost packages that were asked for and that it does not find."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -87,12 +91,12 @@ def ask_interpreter(
         stdin=subprocess.DEVNULL,
     )
     try:
-        more, own, (major, minor) = json.loads(done.stdout)
+        more, own, (major, minor), unknown = json.loads(done.stdout)
     except (ValueError, TypeError):
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise ValueError(last or f"it ended with exit status {done.returncode}") from None
     more = dict.fromkeys(p for p in more if p and p not in own)
-    return Interpreter(tuple(p for p in own if p), tuple(more), (major, minor))
+    return Interpreter(tuple(p for p in own if p), tuple(more), (major, minor), frozenset(unknown))
 
 
 def find_module(name: str, path: Sequence[str]) -> tuple[Path | None, Path | None]:

@@ -149,9 +149,11 @@ def returned_type(tree: ast.Module, module: str, function: str) -> str:
     return ""
 
 
-def annotated(tree: ast.Module, module: str) -> Iterator[tuple[str, str, str]]:
+def annotated(
+    tree: ast.Module, module: str, *, is_package: bool = False
+) -> Iterator[tuple[str, str, str]]:
     """Functions, their annotated parameters and the types of these, by full names."""
-    known = imported(tree, module)
+    known = imported(tree, module, is_package=is_package)
     for name, node, _ in functions_of(tree):
         for parameter in parameters(node.args):
             if parameter.annotation is not None:
@@ -168,11 +170,11 @@ def by_full_names(annotation: ast.expr, known: Mapping[str, str]) -> str:
     return ast.unparse(_FullNames(known).visit(ast.parse(ast.unparse(annotation))))
 
 
-def imported(tree: ast.Module, module: str) -> dict[str, str]:
-    """What names at the top of a module mean, by full names."""
+def imported(tree: ast.Module, module: str, *, is_package: bool = False) -> dict[str, str]:
+    """What names at the top of a module mean, by full names; also ``if TYPE_CHECKING``."""
     names: dict[str, str] = {}
-    package = module.split(".")
-    for node in tree.body:
+    package = [*module.split("."), *[""] * is_package]  # what is relative is so to itself
+    for node in _at_the_top(tree):
         if isinstance(node, ast.Import):
             for a in node.names:
                 names[a.asname or a.name.partition(".")[0]] = (
@@ -185,6 +187,19 @@ def imported(tree: ast.Module, module: str) -> dict[str, str]:
         elif isinstance(node, ast.ClassDef):
             names[node.name] = f"{module}.{node.name}"
     return names
+
+
+def _at_the_top(node: ast.AST) -> Iterator[ast.AST]:
+    """Statements that bind names of the module's, in order: in ``if`` and ``try``, too.
+
+    Not in ``except``, which binds what takes the place of what could not be imported.
+    """
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ExceptHandler):
+            continue
+        yield child
+        if not isinstance(child, ast.expr | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _at_the_top(child)
 
 
 class _FullNames(ast.NodeTransformer):

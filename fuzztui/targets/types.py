@@ -83,6 +83,8 @@ class Types:
     """Arms that mypy proves never to be taken."""
     read: frozenset[str] = frozenset()
     """Names of all modules that mypy has read: of others it knows nothing."""
+    files: frozenset[Path] = frozenset()
+    """Those of these modules."""
     notes: list[str] = field(default_factory=list)
     """What mypy could not read, in words."""
 
@@ -135,6 +137,7 @@ def find_types(
         return found
     progress(f"mypy has checked {several(len(result.files), 'module')}")
     found.read = frozenset(result.files)
+    found.files = frozenset(Path(tree.path) for tree in result.files.values() if tree.path)
     names = frozenset(m.name for m in left)
     inexhaustive = _inexhaustive(messages)
     for module in left:
@@ -295,7 +298,9 @@ def _type_names(kind: mypy_types.Type, depth: int = 0) -> Iterator[str]:
         return
     kind = mypy_types.get_proper_type(kind)
     parts: Sequence[mypy_types.Type] = ()
-    if isinstance(kind, mypy_types.Instance):
+    if isinstance(kind, mypy_types.Instance) and _is_made_up(kind.type):
+        parts = kind.type.bases
+    elif isinstance(kind, mypy_types.Instance):
         yield from filter(is_telling, [kind.type.fullname])
         parts = kind.args
     elif isinstance(kind, mypy_types.UnionType):
@@ -308,6 +313,11 @@ def _type_names(kind: mypy_types.Type, depth: int = 0) -> Iterator[str]:
         parts = kind.values or [kind.upper_bound]
     for part in parts:
         yield from _type_names(part, depth + 1)
+
+
+def _is_made_up(info: nodes.TypeInfo) -> bool:
+    """Is it no class of the program's, but stands for its bases (what two ``isinstance`` leave)?"""
+    return info.name.startswith("<")
 
 
 def _plain(kind: mypy_types.Instance) -> mypy_types.Instance:
@@ -343,6 +353,9 @@ def _instances(kind: mypy_types.Type) -> Iterator[nodes.TypeInfo]:
     if isinstance(kind, mypy_types.UnionType):
         for item in kind.items:
             yield from _instances(item)
+    elif isinstance(kind, mypy_types.Instance) and _is_made_up(kind.type):
+        for base in kind.type.bases:
+            yield from _instances(base)
     elif not isinstance(kind, mypy_types.TypeType | mypy_types.FunctionLike):
         yield from _classes(kind)
 

@@ -8,7 +8,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["CHANGED", "MOST_BYTES", "Source", "around", "load", "read", "substitute"]
+__all__ = ["CHANGED", "MOST_BYTES", "Source", "around", "lines_of", "load", "read",
+           "substitute"]  # fmt: skip
 
 MOST_BYTES = 4 << 20
 """A larger source file is not read."""
@@ -21,6 +22,8 @@ AROUND = 2
 
 SPREAD = 12
 """Lines that an expression is looked for in, from its first on."""
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,16 @@ def load(path: str, line: int, before: str) -> Source:
     data = read(path, MOST_BYTES)
     if isinstance(data, str):
         return Source(problem=data)
-    lines = data.decode(errors="replace").splitlines()
+    lines = lines_of(data)
     if not 1 <= line <= len(lines) or not _stands(before, lines[line - 1 : line - 1 + SPREAD]):
         return Source(problem=CHANGED)
     return around(lines, line)
+
+
+def lines_of(data: bytes) -> list[str]:
+    """A program's lines as its compiler counts them: a form feed or U+2028 ends none."""
+    lines = _LINE_END.split(data.decode(errors="replace"))
+    return lines if lines[-1] else lines[:-1]
 
 
 def around(lines: list[str], line: int) -> Source:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzztui.tui.source import CHANGED, MOST_BYTES, Source, around, read
+from fuzztui.tui.source import CHANGED, MOST_BYTES, Source, around, lines_of, read
 
 __all__ = ["load"]
 
 MOST_TARGETS = 64 << 20
 """Of a ``targets.json`` that is looked into."""
-
-
-_LINE_END = re.compile(r"\r\n|\r|\n")
 
 _TORN = (OSError, ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError)
 """What comes of reading one that is none."""
@@ -44,8 +40,7 @@ def load(run: Path, location: str) -> Source:
     data = read(place.file, MOST_BYTES)
     if isinstance(data, str):
         return Source(problem=data)
-    # Not splitlines: a form feed or U+2028 ends no line of a program.
-    lines = _LINE_END.split(data.decode(errors="replace"))
+    lines = lines_of(data)
     if sha256(data).hexdigest()[: len(place.sha)] != place.sha or not 1 <= place.line <= len(lines):
         return Source(problem=CHANGED)
     return around(lines, place.line)

@@ -1,5 +1,6 @@
 """Source lines are shown only when they are the mutant's; reading them blocks nothing."""
 
+import ast
 import os
 
 import pytest
@@ -32,6 +33,17 @@ def test_the_lines_around(file):
 def test_an_expression_over_several_lines(file):
     assert load(file, 3, "g( a + b, a+b)").text == "    return g("
     assert load(file, 3, "g( a + …").text == "    return g("
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("inside", "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
+def test_lines_are_counted_as_python_does(tmp_path, inside, end):
+    text = f"# one{inside}\n# two\nx = 1\n".replace("\n", end)
+    (node,) = ast.parse(text.encode()).body
+    (tmp_path / "m.py").write_bytes(text.encode())
+    found = load(str(tmp_path / "m.py"), node.lineno, "x = 1")
+    assert (found.problem, found.text, found.line) == ("", "x = 1", 3)
+    assert len(found.lines) == 3
 
 
 @pytest.mark.parametrize(

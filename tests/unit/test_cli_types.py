@@ -12,7 +12,6 @@ from fuzztui.cli.runs import Standing
 from fuzztui.cli.words import Failure
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.model.types import targets_left
 from fuzztui.targets import Document, Influence, Target
 from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
 from fuzztui.wire.events import (
@@ -120,12 +119,35 @@ def test_tables_of_types_and_of_what_is_left(stands, capsys):
     assert "\u202e" not in text
 
 
-def test_types_are_cut_to_the_terminal():
-    rows = targets_left(campaign(FIGURES, LEFT)).values()
-    whole, cut = list(types.left_table(rows)), list(types.left_table(rows, 90))
-    assert max(map(len, whole)) > 90
-    assert max(map(len, cut)) == 90
-    assert cut[1] == whole[1][:89] + "…"
+WIDE = "thumbs.kinds.of_images.TypeOfImage"
+MANY = [[f"{WIDE}{n}", n] for n in range(8)]
+
+
+def test_lines_fit_the_terminal_and_tell_how_many_types_more_there_are(stands, capsys, monkeypatch):
+    names = [name for name, _ in MANY]
+    figures = replace(
+        FIGURES, names=names, distances=[2] * 8, weights=[1.0] * 8, factors=[1.0] * 8,
+        probabilities=[9] * 8, picks=[1_234_567] * 8, matches=[9000] * 8, misses=[77] * 8,
+        new_arms=[4] * 8,
+    )  # fmt: skip
+    row = {"frontier": True, "reached": 12, "types": MANY}
+    far = "thumbs/in_a_deep/directory/of_images.py:18:then"
+    stands(campaign(figures, replace(LEFT, left={THEN: row, far: row})))
+    whole = listed(capsys)
+    assert whole.count(f"{WIDE}7") == 3
+    assert "misses" in whole
+    monkeypatch.setattr(types, "at_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = listed(capsys).splitlines()
+    assert max(map(len, lines[:-1])) <= 80
+    assert lines[1].split() == ["TypeOfImage0", "0.0%", "x1", "2", "1,234,567", "9,000", "4"]
+    left = [line for line in lines if "frontier" in line][:2]
+    nearest = "TypeOfImage0 0, TypeOfImage1 1 +6"
+    assert left[0].split() == [THEN, "frontier", "12", "of", "340", *nearest.split()]
+    assert left[1].startswith("…/of_images.py:18:then ")
+    assert listed(capsys, "--all") == whole
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert listed(capsys) == whole
 
 
 def test_what_is_pinned_or_beyond_what_is_told_is_said(stands, capsys):

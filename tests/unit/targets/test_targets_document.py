@@ -140,13 +140,13 @@ def test_deep_expressions(lab):
 def test_the_child_keeps_what_it_found(lab):
     lab.write(app=THUMBS)
     said = []
-    first = find_targets(lab.request(), said.append, cache=lab.cache)
+    first = find_targets(lab.request("app:collect"), said.append, cache=lab.cache)
     assert "asking mypy for the types in 1 module" in said
     said.clear()
-    assert find_targets(lab.request(), said.append, cache=lab.cache) == first
+    assert find_targets(lab.request("app:collect"), said.append, cache=lab.cache) == first
     assert said == ["1 module of app"]
     lab.write(app=THUMBS.replace("2008", "2009"))
-    assert find_targets(lab.request(), cache=lab.cache) != first
+    assert find_targets(lab.request("app:collect"), cache=lab.cache) != first
 
 
 def test_the_same_bytes_whatever_the_hashes(lab):
@@ -159,7 +159,7 @@ def test_the_same_bytes_whatever_the_hashes(lab):
             (cache / name).symlink_to(lab.cache / name)
         answer = subprocess.run(
             [sys.executable, "-P", "-m", "fuzztui.targets", str(cache)],
-            input=lab.request().dumps(),
+            input=lab.request("app:collect").dumps(),
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,

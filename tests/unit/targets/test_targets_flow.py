@@ -225,3 +225,68 @@ def test_types_of_other_modules_and_untyped_libraries(lab):
     assert [m.name for m in document.modules] == ["pack", "pack.app", "pack.kinds"]
     assert types_at(document, "pack/app.py:8:then") == {"pack.kinds.K": 1}
     assert types_at(document, "pack/app.py:10:then") == {"nowhere.Unknown": 1}
+
+
+def test_what_is_made_up_stands_for_its_parts(lab):
+    lab.write({
+        "pack/__init__.py": "",
+        "pack/app.py": """
+            class V:
+                def __init__(self) -> None:
+                    self.size = 0
+                def __len__(self) -> int:
+                    return self.size
+            class W:
+                text = ""
+
+            def entry(v: V):
+                if isinstance(v, list):
+                    if len(v):
+                        pass
+                    if isinstance(v, W):
+                        if v.text:
+                            pass
+        """,
+    })  # fmt: skip
+    document = lab.study(function="pack.app:entry")
+    assert {t.name for t in document.types} == {"pack.app.V", "pack.app.W"}
+    assert types_at(document, "pack/app.py:11:then") == {"pack.app.V": 1}
+    assert types_at(document, "pack/app.py:14:then") == {"pack.app.V": 1, "pack.app.W": 1}
+
+
+def test_names_that_are_imported_for_annotations_are_known_in_full(lab):
+    lab.write({
+        "pack/__init__.py": """
+            from .app import entry
+            from .kinds import K
+
+            def sized(k: K):
+                if k.size:
+                    pass
+        """,
+        "pack/kinds.py": "class K:\n    size = 0\n",
+        "pack/app.py": """
+            from typing import TYPE_CHECKING
+
+            if TYPE_CHECKING:
+                from . import kinds
+                from .kinds import K
+            try:
+                import nowhere as there
+            except ImportError:
+                import elsewhere as there
+
+            def entry(k: "kinds.K", w: "K.Wrong", u: there.Unknown):
+                if k.size:
+                    pass
+                if w:
+                    pass
+                if u.size():
+                    pass
+        """,
+    })  # fmt: skip
+    document = lab.study(function="pack.app:entry")
+    assert {t.name for t in document.types} == {"pack.kinds.K", "nowhere.Unknown"}
+    assert types_at(document, "pack/app.py:12:then") == {"pack.kinds.K": 1}
+    assert types_at(document, "pack/app.py:14:then") == {}
+    assert types_at(document, "pack/app.py:16:then") == {"nowhere.Unknown": 1}
