@@ -1,8 +1,10 @@
 """Could a campaign's engine start? The target is loaded as for a campaign, in a child that may die.
 
 Prints JSON lines: ``{"progress"}``, if it takes its time; ``{"refused"}``: why not, in words; or
-``{"ready": true}``, and then, where the campaign has aliases of types, ``{"aliases"}``: words by
-name about those that come to nothing.
+``{"ready": true}``, and then ``{"remark", "key", "warns"}`` (``engines/samples.py``) one by one;
+of a generator that cannot work perhaps ``{"refused"}`` still; ``{"made"}``: how many inputs were
+made to try it; and, where the campaign has aliases of types, ``{"aliases"}``: words by name about
+those that come to nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import time
 import typing
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -22,51 +25,74 @@ from typing import Any, Final
 from fuzztui.engines.core.dictionary import read_dictionary
 from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.extent import extent
 from fuzztui.engines.core.forks import Death, Tell, in_child
+from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.inputs import GeneratedInput
-from fuzztui.engines.core.loading import Loaded, load
+from fuzztui.engines.core.loading import load
 from fuzztui.engines.core.spec import KINDS, Spec
 from fuzztui.engines.generators.names import name_of
-from fuzztui.engines.spoton.form import TypedInput
+from fuzztui.engines.samples import MAKING_S, Remark, Samples
 from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.worker import die_with, limit_resources
 from fuzztui.wire.near import meant, near_last
+from fuzztui.wire.text import first_of
 
 __all__ = ["ready"]
 
 _TOLD_S: Final = 3.0
 """After so long it is told that it takes its time."""
-_INPUTS: Final = 64
-"""So many are made to see of what types their parts are."""
-_CHOICES: Final = 2048
-"""Bytes that each is made of; what more it draws is zeros."""
-_MAKING_S: Final = 2.0
+_LATE_S: Final = 2.0 + 2 * MAKING_S
+"""Making inputs, which code in C may hold up, is ended after so long."""
 _SHOWN: Final = 4
 
 
 def ready(spec: Spec, limit_s: float) -> int:
     """Print the answer; returns the exit status. ``limit_s``: what loading may take."""
     die_with(os.getppid())
-    began = time.monotonic()
-    answered = told = False
+    since = time.monotonic()
+    loaded = answered = told = False
 
     def meanwhile() -> None:
         nonlocal told
-        if not told and time.monotonic() - began > _TOLD_S:
+        now = time.monotonic()
+        if loaded and not answered and now - since > _LATE_S:
+            raise _Late
+        if not told and now - since > _TOLD_S:
             told = True
             _say(progress=f"importing the target; it is given {limit_s:g} s")
 
     work = in_child(lambda tell: _load(spec, tell), silence_s=limit_s, meanwhile=meanwhile)
-    for message in work:
-        if not isinstance(message, Death):
-            answered = told = True
-            _say(**message)
-        elif not answered:
-            how = message.words
-            if message.how == "hung":
-                how = f"did not end within {limit_s:g} s"
-            _say(refused=f'target.function = "{spec.target.function}": importing it {how}')
+    try:
+        for message in work:
+            if not isinstance(message, Death):
+                if "ready" in message:
+                    loaded, since = True, time.monotonic()
+                answered |= bool(message.keys() & {"refused", "made"})
+                told = True
+                _say(**message)
+            elif answered:
+                pass
+            elif loaded:
+                _spoilt(spec, message.words)
+            else:
+                how = message.words
+                if message.how == "hung":
+                    how = f"did not end within {limit_s:g} s"
+                _say(refused=f'target.function = "{spec.target.function}": importing it {how}')
+    except _Late:
+        _spoilt(spec, f"did not end within {_LATE_S:g} s")
     return 0
+
+
+class _Late(Exception):
+    """Nothing is waited for any more."""
+
+
+def _spoilt(spec: Spec, how: str) -> None:
+    """One input in many may do so: it is for the trials to find."""
+    key = "target.generator" if spec.target.generator else "target.function"
+    _say(**asdict(Remark(f"{key}: trying to make inputs {how}", key, warns=True)))
 
 
 def _say(**what: Any) -> None:
@@ -76,7 +102,7 @@ def _say(**what: Any) -> None:
 def _load(spec: Spec, tell: Tell) -> None:
     limit_resources(spec)
     engine = importlib.import_module(KINDS[spec.engine.kind])
-    rng = random.Random(0)
+    rng = random.Random(f"{spec.seed}/ready")
     try:
         for file in spec.engine.dictionary:
             read_dictionary(Path(file))
@@ -96,30 +122,29 @@ def _load(spec: Spec, tell: Tell) -> None:
         tell({"refused": str(e)})
         return
     tell({"ready": True})
+    for words in extent(loaded.application):
+        tell(asdict(Remark(f"instruments {words}")))
+    if loaded.target.generator is None:
+        tell({"made": 0})
+        return
+    samples = Samples(loaded, spec.target)
+    if words := samples.refused():
+        tell({"refused": words})
+        return
+    for remark in samples.remarks():
+        tell(asdict(remark))
+    tell({"made": samples.made})
     aliases = spec.engine.options.get("aliases")
-    form = loaded.executor.form
-    if aliases and isinstance(aliases, dict) and isinstance(form, TypedInput):
-        tell({"aliases": _Aliases(loaded, form, rng).judged(aliases)})
+    if aliases and isinstance(aliases, dict) and samples.kin is not None:
+        tell({"aliases": _Aliases(loaded.application, samples, samples.kin).judged(aliases)})
 
 
 class _Aliases:
     """What is known of the types that ``[engine] aliases`` names."""
 
-    def __init__(self, loaded: Loaded, form: TypedInput, rng: random.Random) -> None:
-        self._application = loaded.application
-        executor = loaded.executor
-        executor.guard.arm()
-        self._inputs = 0
-        until = time.monotonic() + _MAKING_S
-        while self._inputs < _INPUTS and time.monotonic() < until:
-            executor.fixture.restore()
-            data = rng.randbytes(_CHOICES)
-            executor.guarded(lambda: form.annotate(data), None)  # noqa: B023 - called at once
-            self._inputs += 1
-        executor.guard.disarm()
-        self._kin = Kin(form.stacks, {})
-        stacks = map(form.stacks.types, range(len(form.stacks)))
-        self._made = sorted({name for stack in stacks for name in stack})
+    def __init__(self, application: Application, samples: Samples, kin: Kin) -> None:
+        self._application, self._samples, self._kin = application, samples, kin
+        self._made = kin.made()
 
     def judged(self, aliases: dict[str, Any]) -> dict[str, str]:
         """Words by name, of those that come to nothing."""
@@ -133,13 +158,11 @@ class _Aliases:
                 continue
             if not _is_type(_named(name)):
                 found[name] = _nowhere(name, [*self._made, *_classes([_module(name)])])
-            elif not self._kin.holding(name):
-                shown = ", ".join(self._made[:_SHOWN])
-                more = f" and {len(self._made) - _SHOWN} more" if len(self._made) > _SHOWN else ""
-                has = f"they have: {shown}{more}" if shown else "they have none of any type"
+            elif not self._kin.met(name) and not self._samples.draws_later:
+                has = f"they have: {first_of(self._made, _SHOWN)}"
                 found[name] = (
-                    f"none of {self._inputs} inputs that the generator made has a part of that"
-                    f" type ({has})"
+                    f"none of {self._samples.made} inputs that the generator made has a part of"
+                    f" that type ({has if self._made else 'they have none of any type'})"
                 )
         return found
 

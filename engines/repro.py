@@ -21,6 +21,7 @@ from fuzztui.engines.core.rival import Rival
 from fuzztui.engines.core.source import Rejected
 from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.target import Target, load_target
+from fuzztui.engines.core.triage import UNMADE
 from fuzztui.wire.text import visible
 
 __all__ = ["reproduce"]
@@ -43,9 +44,11 @@ def reproduce(spec: Spec, file: Path) -> int:
     # A hang in C: print the stack and exit 1.
     faulthandler.dump_traceback_later(spec.target.timeout_s + 2, exit=True)
     invalid: tuple[type[BaseException], ...] = (Rejected, *target.expected)
+    when = UNMADE
     try:
         guard.start()
         argument = form.build(data)
+        when = ""
         if target.generator is not None:
             # The choices say nothing to a person: what they make is the input.
             guard.stop()
@@ -58,15 +61,15 @@ def reproduce(spec: Spec, file: Path) -> int:
     except invalid as e:
         guard.stop()
         if spec.target.oracle.message and Alarm(spec.target.oracle.message).said(e):
-            return _failed(e)
+            return _failed(e, when)
         first = Execution(Outcome.INVALID, data, 0, None, e)
-        words = f"invalid, as expected: {title_of(e)}"
+        words = f"invalid, as expected: {title_of(e, when)}"
     except TrialTimeout:
-        print(f"timeout: longer than {spec.target.timeout_s:g} s")
+        print(f"timeout{when}: longer than {spec.target.timeout_s:g} s")
         return 1
     except BaseException as e:
         guard.stop()
-        return _failed(e)
+        return _failed(e, when)
     finally:
         guard.disarm()
         faulthandler.cancel_dump_traceback_later()
@@ -75,8 +78,9 @@ def reproduce(spec: Spec, file: Path) -> int:
     return 0 if target.against is None else _contrasted(spec, target, form, first)
 
 
-def _failed(error: BaseException) -> int:
-    print(visible(f"failure: {title_of(error)}\n{traceback_text(error)}", lines=True), end="")
+def _failed(error: BaseException, when: str) -> int:
+    words = f"failure: {title_of(error, when)}\n{traceback_text(error)}"
+    print(visible(words, lines=True), end="")
     return 1
 
 

@@ -31,6 +31,7 @@ from fuzztui.engines.core.errors import (
     Refusal,
     Stopping,
 )
+from fuzztui.engines.core.extent import extent
 from fuzztui.engines.core.findings import Findings
 from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.inputs import GeneratedInput
@@ -195,6 +196,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         budget_cpu_s=spec.budget_cpu_s,
         on_modules=on_modules,
         third_party=watch.count if watch else lambda: 0,
+        extent=lambda: "; ".join(extent(loaded.application)),
     )
     executor.guard.arm()
     loop.rebuild(told, Unsafe(spec.dir).load())

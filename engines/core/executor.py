@@ -49,6 +49,8 @@ class Execution:
     """What in the error's message makes it a failure, whatever its class (:class:`Alarm`)."""
     turns: int = 0
     """Turns of loops and calls that were counted (:mod:`~fuzztui.engines.core.guard`)."""
+    unmade: bool = False
+    """Did it end while the input was made? Then the target was not called."""
 
 
 class Observer(Protocol):
@@ -112,6 +114,7 @@ class Executor:
         value: object = None
         error: BaseException | None = None
         outcome = Outcome.SUCCESS
+        unmade = True
         try:
             try:
                 guard.start(fuel)
@@ -120,6 +123,7 @@ class Executor:
                     self._argument = form.build(data)
                     if type(self._argument) in _LASTING:
                         self._built_of, self._used = data, form.used(data)
+                unmade = False
                 value = self.function(self._argument)
             except self.expected as e:
                 outcome, error = Outcome.INVALID, e
@@ -141,7 +145,7 @@ class Executor:
             # Without its traceback: it leads to this frame, and the frame to the error.
             BaseException.with_traceback(error, None)
         used = self._used if data is self._built_of else form.used(data)
-        return Execution(outcome, used, 0, value, error, said, turns)
+        return Execution(outcome, used, 0, value, error, said, turns, unmade)
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]

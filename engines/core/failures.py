@@ -139,9 +139,12 @@ def hang_of(stack: Stack, files: Collection[str]) -> Failure:
     return Failure("hang", f"timeout @ {place}", "timeout", place)
 
 
-def title_of(error: BaseException) -> str:
-    """``ZeroDivisionError: division by zero``, on one line. Calls the target's ``__str__``."""
-    name = qualified(type(error))
+def title_of(error: BaseException, when: str = "") -> str:
+    """``ZeroDivisionError: division by zero``, on one line. Calls the target's ``__str__``.
+
+    ``when``: what follows the name.
+    """
+    name = qualified(type(error)) + when
     text = " ".join(str(error).split())
     return f"{name}: {text[:200]}" if text else name
 

@@ -64,6 +64,8 @@ _TICK_NS: Final = 50_000_000
 _SLOW_REBUILD_S: Final = 5.0
 _FRESH_TRIALS: Final = 100
 """So long a worker counts as clean: running out of memory is then the input's own fault."""
+_BLIND_TRIALS: Final = 300
+"""After so many without anything of the application executed it is told what is instrumented."""
 _TALLY: Final = {
     Outcome.SUCCESS: j.VALID,
     Outcome.INVALID: j.INVALID,
@@ -120,11 +122,12 @@ class Loop:
         budget_cpu_s: float = 0.0,
         on_modules: Callable[[], None] = lambda: None,
         third_party: Callable[[], int] = lambda: 0,
+        extent: Callable[[], str] = lambda: "",
     ) -> None:
         """``on_modules`` is called between trials when modules were imported late.
 
         ``rival``: a second implementation, which must do the same. ``third_party``: how much of
-        libraries was covered.
+        libraries was covered. ``extent``: what is instrumented, in words.
         """
         self.parts = parts
         self.journal, self.store, self.log = journal, store, log
@@ -134,11 +137,13 @@ class Loop:
         self._budget_cpu_s = budget_cpu_s
         self._triage = Triage(parts.executor, edges.files())
         self._modules = len(edges.modules)
-        self._on_modules, self._third_party = on_modules, third_party
+        self._on_modules, self._third_party, self._extent = on_modules, third_party, extent
         self._due = 0
         self._fresh_until = journal.words[j.TRIAL] + _FRESH_TRIALS
         self._cycle_of_find = 0
         self._variable = 0
+        self._blind = True
+        """Has no trial executed any of the application?"""
         parts.connect(self.describe, self.pulse)
         parts.scheduler.on_change = lambda entry: self.describe(parts.corpus.by_id[entry])
 
@@ -161,6 +166,8 @@ class Loop:
                 now = clock()
                 self._due = now + _TICK_NS
             self.trial(self._propose(), now)
+            if self._blind and words[j.TRIAL] == _BLIND_TRIALS:
+                self._tell_blind()
         self._tick()
         if words[j.STOP] != j.STOP_NOW and not self.steering.stop:
             self.parts.finish()
@@ -192,6 +199,8 @@ class Loop:
         took = time.monotonic_ns() - now_ns
         words[j.SLOWEST_NS] = max(took, words[j.SLOWEST_NS])
         journal.judging()
+        if execution.observed:
+            self._blind = False
         if self._starved(execution):
             raise Recycle
         if not (candidate.recovered and journal.tallied):
@@ -275,6 +284,18 @@ class Loop:
         used = self.journal.words[j.TRIAL] > self._fresh_until
         failed = execution.outcome is Outcome.FAILURE
         return used and failed and issubclass(type(execution.error), MemoryError)
+
+    def _tell_blind(self) -> None:
+        """Once: nothing of what follows is going to be kept."""
+        if self.parts.coverage.edges:
+            return  # of an earlier worker
+        why = "" if self.journal.words[j.VALID] else " and none of their inputs was valid"
+        self.log.say(
+            "warning",
+            f"{_BLIND_TRIALS} trials have executed no Python code of the application{why}: nothing"
+            f" guides them. Instrumented: {self._extent()}. Set target.include to the packages that"
+            " do the work, target.path to where their Python source lies",
+        )
 
     # -------------------------------------------------------------------- corpus
 

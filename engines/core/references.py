@@ -7,14 +7,16 @@ import importlib.util
 import pkgutil
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.offers import generators_in, targets_in
 from fuzztui.engines.core.spec import TargetSpec
 from fuzztui.wire.near import meant, near
+from fuzztui.wire.text import first_of
 
 __all__ = ["import_module", "is_file", "look_up", "resolve", "split_reference"]
 
@@ -39,11 +41,14 @@ def resolve(
     """The callable. ``modules``: what was imported for other keys; a file is loaded once."""
     found, module = look_up(key, reference, default, spec, modules)
     if not callable(found):
-        what = "no" if found is None else "an attribute, but no"
+        has = "no" if found is None else "an attribute, but no"
         name = split_reference(reference, default)[1]
+        makes = key == "target.generator"
+        what = "function, strategy or type" if makes else "function"
+        there = [*(generators_in if makes else targets_in)(module)]
         raise Refusal(
-            f'{key} = "{reference}": module {module.__name__} has {what} function'
-            f" {name!r}{_instead(module, name)}"
+            f'{key} = "{reference}": module {module.__name__} has {has} {what}'
+            f" {name!r}{_instead(name, there)}"
         )
     return found  # type: ignore[no-any-return]
 
@@ -65,27 +70,13 @@ def look_up(
     return found, module
 
 
-def _instead(module: ModuleType, name: str) -> str:
-    """What may have been meant by the name, and what there is."""
-    own = sorted(_functions(module))
-    classes = [value for value in vars(module).values() if _is_class(value)]
-    methods = [f"{cls.__name__}.{method}" for cls in classes for method in _functions(cls)]
-    there = f"it has: {', '.join(own[:_SHOWN])}" if own else "it has none"
-    guess = meant(near(name, [*own, *methods]))
-    return f"{guess} ({there})" if guess else f"; {there}"
-
-
-def _functions(owner: object) -> list[str]:
-    return [
-        name
-        for name, value in vars(owner).items()
-        if callable(value) and not name.startswith("_") and not _is_class(value)
-    ]
-
-
-def _is_class(value: object) -> bool:
-    """Without asking it: isinstance runs what lazy proxies do to be something else."""
-    return issubclass(type(value), type)
+def _instead(name: str, there: Sequence[str]) -> str:
+    """What may have been meant by the name, and what there is, names that are like it first."""
+    alike = near(name, there, _SHOWN)
+    names = [*alike, *sorted(set(there) - set(alike))]
+    has = f"it has: {first_of(names, _SHOWN)}" if names else "it has none"
+    guess = meant(alike[:1])
+    return f"{guess} ({has})" if guess else f"; {has}"
 
 
 def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:

@@ -136,7 +136,11 @@ def _generator(spec: TargetSpec, modules: dict[str, ModuleType]) -> Callable[[So
     """A function, or what one can be made of: a strategy, a type."""
     found, _ = look_up("target.generator", spec.generator, "generate", spec, modules)
     made = generator_of(f'target.generator = "{spec.generator}"', found)
-    return made or resolve("target.generator", spec.generator, "generate", spec, modules)
+    if made is not None:
+        return made
+    function = resolve("target.generator", spec.generator, "generate", spec, modules)
+    _check_callable("target.generator", spec.generator, function, "the source of choices")
+    return function
 
 
 def _of_test(
@@ -170,16 +174,18 @@ def _of_test(
     return given.target(), given.make
 
 
-def _check_callable(key: str, reference: str, function: Callable[..., Any]) -> None:
+def _check_callable(
+    key: str, reference: str, function: Callable[..., Any], argument: str = "the input"
+) -> None:
     where = f'{key} = "{reference}"'
     if inspect.iscoroutinefunction(function):
         raise Refusal(
-            f"{where} is a coroutine function: fuzz a plain function that calls asyncio.run() on it"
+            f"{where} is a coroutine function: name a plain one that calls asyncio.run() on it"
         )
     try:
         inspect.signature(function).bind(b"")
     except TypeError as e:
-        raise Refusal(f"{where} must be callable with one argument, the input: {e}") from None
+        raise Refusal(f"{where} must be callable with one argument, {argument}: {e}") from None
     except ValueError:
         pass  # a builtin without a signature
 

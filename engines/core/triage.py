@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
 from fuzztui.engines.core.executor import Execution, Executor
@@ -18,9 +19,12 @@ from fuzztui.engines.core.failures import (
 )
 from fuzztui.engines.core.findings import Description
 
-__all__ = ["FLAKY", "Triage"]
+__all__ = ["FLAKY", "UNMADE", "Triage"]
 
 FLAKY: Final = "Flaky: the same input, run again at once, did not fail so."
+
+UNMADE: Final = " while the input was made"
+"""Ends the name of what was not the target's doing: its generator, or strategies, failed."""
 
 
 class Triage:
@@ -32,20 +36,28 @@ class Triage:
         self.files = files
 
     def classify(self, execution: Execution) -> Failure:
-        """Type and place; a timeout's place is where the guard struck."""
+        """Type and place; a timeout's place is where the guard struck.
+
+        What is met while an input is made hides nothing that the target does at the same place.
+        """
         if execution.error is not None:
-            return failure_of(execution.error, self.files, execution.said)
-        return hang_of(self._executor.guard.where, self.files)
+            failure = failure_of(execution.error, self.files, execution.said)
+        else:
+            failure = hang_of(self._executor.guard.where, self.files)
+        if execution.unmade:
+            failure = replace(failure, signature=failure.signature + UNMADE)
+        return failure
 
     def describe(self, execution: Execution, stack: Stack, *, flaky: bool) -> Description:
         """``stack``: where the guard struck, if it did. ``flaky``: it does not happen again."""
         executor, error = self._executor, execution.error
+        when = UNMADE if execution.unmade else ""
         if error is not None:
             name = type(error).__name__
-            title = executor.guarded(lambda: title_of(error), name)
+            title = executor.guarded(lambda: title_of(error, when), name + when)
             detail = executor.guarded(lambda: traceback_text(error), f"{name}, and no traceback")
         else:
-            title = f"timeout: longer than {executor.guard.timeout_s:g} s"
+            title = f"timeout{when}: longer than {executor.guard.timeout_s:g} s"
             detail = hang_text(stack)
         if execution.said:
             detail = f"A failure because of its message ([oracle]).\n{detail}"

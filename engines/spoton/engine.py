@@ -33,6 +33,7 @@ from fuzztui.engines.spoton.source import Annotated
 from fuzztui.engines.spoton.steering import Steers
 from fuzztui.engines.spoton.targets import Document, Targets, read_document
 from fuzztui.engines.zest import engine as zest
+from fuzztui.wire.text import first_of
 
 __all__ = ["FORM", "build", "fit"]
 
@@ -43,6 +44,12 @@ FORM: Final = TypedInput
 _VISIT: Final = 5
 """Children in one visit, a tenth of Zest's: a new entry, which is nearest to what is left to cover,
 must not wait until each of the others has had its thousand."""
+
+
+_AIMLESS: Final = 500
+"""After so many trials it is told if no mutation could aim."""
+_SHOWN: Final = 4
+"""Types that are told of then."""
 
 
 class Sometimes:
@@ -118,6 +125,11 @@ def build(context: Context) -> Parts:
             figures.write()
         figures.tick()
 
+    def before(candidate: Candidate) -> None:
+        feedback.begin(candidate)
+        if context.journal.words[j.TRIAL] == _AIMLESS and (words := _aimless(feedback, kin)):
+            context.log.say("warning", words)
+
     feedback.on_covered = on_covered
     on_modules()
     if not context.journal.words[j.TRIAL] and not any(t.types for t in settings.document.targets):
@@ -132,11 +144,27 @@ def build(context: Context) -> Parts:
         scheduler=scheduler,
         stages=stages,
         feedbacks=[feedback, *base.feedbacks],
-        before=feedback.begin,
+        before=before,
         on_modules=on_modules,
         tick=tick,
         finish=figures.write,
         obey=Steers(feedback, mutator, kin, figures).obey,
+    )
+
+
+def _aimless(feedback: TargetFeedback, kin: Kin) -> str:
+    """What to say if no entry that was mutated has a choice of any type that decides; else ""."""
+    now, standings = feedback.distances.now, feedback.distances.standings
+    has_aimed = any(standing.matches for standing in standings.values())
+    if has_aimed or not kin.anything_met or not now or any(map(kin.met, now)):
+        return ""
+    wanted = sorted(now, key=lambda name: (now[name], name))
+    made = kin.made()
+    has = f"their choices make {first_of(made, _SHOWN)}" if made else "their choices have no type"
+    return (
+        f"after {_AIMLESS} trials no mutation has aimed: the inputs have no part of a type that"
+        f" decides ({first_of(wanted, _SHOWN)}); {has}: mutations are random (docs/hypothesis.md"
+        " tells which strategies give types; engine.aliases, which types are alike)"
     )
 
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence, Set
+from typing import Final
 
 from fuzztui.engines.spoton.source import TypeStacks
 
 __all__ = ["Kin"]
+
+_UNTOLD: Final = ("builtins.", "hypothesis.", "dataclasses._")
+"""Types of what strategies have made on the way: nobody's code depends on them."""
 
 
 class Kin:
@@ -40,9 +44,19 @@ class Kin:
             self._met |= stacks
             self.age += 1
 
+    @property
+    def anything_met(self) -> bool:
+        """Has any entry been met?"""
+        return bool(self._met)
+
     def met(self, name: str) -> bool:
         """Has a choice of any entry that was met so far been of that type?"""
         return not self._met.isdisjoint(self.holding(name))
+
+    def made(self) -> list[str]:
+        """All types that a choice of any entry that was met so far has, sorted; for people."""
+        names = {name for stack in self._met for name in self._stacks.types(stack)}
+        return sorted(name for name in names if not name.startswith(_UNTOLD))
 
     def holding(self, name: str) -> set[int]:
         """The stacks that hold a type; do not change the set, it grows as stacks are met."""

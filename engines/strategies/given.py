@@ -37,6 +37,11 @@ class Pending:
         made = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
         return f"{self.test.name}({made})"
 
+    @property
+    def made(self) -> dict[str, Any]:
+        """The arguments without those that only draw more."""
+        return {n: v for n, v in self.arguments.items() if not self.test.draws_by(v)}
+
     def drew(self, value: Any) -> None:
         """The test has drawn this."""
         self.drawn.append(value)
@@ -129,8 +134,12 @@ class GivenTest:
         _seed()
         case = library().Case(r, self.function)
         arguments = case.make(self._strategies)
-        more = any(isinstance(value, self._interactive) for value in arguments.values())
+        more = any(map(self.draws_by, arguments.values()))
         return Pending(self, case, arguments, more)
+
+    def draws_by(self, value: object) -> bool:
+        """Is it what the test draws more by (``data()``)?"""
+        return isinstance(value, self._interactive)
 
     def target(self) -> Callable[[Any], object]:
         """The function to call with what was made."""

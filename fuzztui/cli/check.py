@@ -8,24 +8,29 @@ from fuzztui.campaign import Loaded
 from fuzztui.cli.run import load_file, unfit
 from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, say
-from fuzztui.supervise.ready import ready
+from fuzztui.supervise.ready import Ready, ready
 from fuzztui.supervise.rundir import Unfit
+from fuzztui.wire.text import several
 
 
 def check(options: argparse.Namespace) -> int:
     """Read and check a campaign file, import its target; print what it means."""
     loaded = load_file(options.file, options.overrides)
     asked = options.run and bool(loaded.campaign.target.get("function"))
-    aliases = _asked(loaded) if asked else {}
+    found = _asked(loaded) if asked else Ready()
     print(loaded.toml(), end="")
-    for name, words in aliases.items():
+    for name, words in found.aliases.items():
         say(f'{_alias(loaded, name)}: engine.aliases: "{name}": {words}')
-    say(f"{options.file} is a good campaign file{', its target can be loaded' * asked}")
+    for remark in found.remarks:
+        at = f"{loaded.origin(remark.key)}: " if remark.key else ""
+        say(f"{at}{'warning: ' * remark.warns}{remark.words}")
+    made = f", {several(found.made, 'input was', 'inputs were')} made" if found.made else ""
+    say(f"{options.file} is a good campaign file{', its target can be loaded' * asked}{made}")
     return DONE
 
 
-def _asked(loaded: Loaded) -> dict[str, str]:
-    """Have the target imported. Words by each alias that comes to nothing."""
+def _asked(loaded: Loaded) -> Ready:
+    """Have the target imported, and some inputs made."""
     try:
         with Waiting() as waiting:
             return ready(loaded.campaign, waiting)

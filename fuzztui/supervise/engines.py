@@ -136,12 +136,13 @@ class Spoton(InProcess):
 
         Queue entries mean what they do by the constants in the document, so it must not change. A
         failure is a document, too: nothing is aimed at then, and the engine tells why. Returns
-        what is wrong with aliases. Raises :class:`Unfit`, too.
+        what is wrong with the generator, and with aliases. Raises :class:`Unfit`, too.
         """
         if home.targets.exists():
             return ()
         aliases = campaign.engine["aliases"]
-        nothing = ready(campaign, progress)
+        asked = ready(campaign, progress)
+        nothing = asked.aliases
         progress("finding the types that decide about branches")
         try:
             request = Request.of_target(campaign.target, engine=campaign.engine)
@@ -156,7 +157,8 @@ class Spoton(InProcess):
             needless = aliases.keys() & known
             nothing = {name: words for name, words in nothing.items() if name not in needless}
             nothing = unknown_aliases(aliases, known) | nothing
-        return [f'engine.aliases: "{name}": {words}' for name, words in nothing.items()]
+        wrong = [remark.words for remark in asked.remarks if remark.warns]
+        return wrong + [f'engine.aliases: "{name}": {words}' for name, words in nothing.items()]
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Name the document in the spec, by where it lies from there: runs are moved."""

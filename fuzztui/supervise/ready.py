@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import Any
 
 from fuzztui.campaign import Campaign
@@ -13,7 +14,7 @@ from fuzztui.supervise.ask import NoAnswer, ask
 from fuzztui.supervise.rundir import Unfit
 from fuzztui.wire.near import meant, near_last
 
-__all__ = ["ready", "unknown_aliases"]
+__all__ = ["Ready", "Remark", "ready", "unknown_aliases"]
 
 _LEEWAY_S = 30.0
 """For what is not importing the target: starting its interpreter, answering."""
@@ -21,15 +22,33 @@ _LEEWAY_S = 30.0
 _KEY = r"(?:target|engine|oracle|text)\.\w+"
 
 
-def ready(
-    campaign: Campaign, progress: Callable[[str], None] = lambda words: None
-) -> dict[str, str]:
-    """Import the target, as an engine would; returns words by each alias that comes to nothing.
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Words about a key of the campaign file ("": about none). ``warns``: it is a mistake."""
 
-    The target is in Python. Takes as long as importing takes, :data:`LOAD_LIMIT_S` at most;
-    ``progress`` is told of a long one. Raises :class:`Unfit` if no engine could start.
+    words: str
+    key: str
+    warns: bool
+
+
+@dataclass(slots=True)
+class Ready:
+    """An engine could start; ``made``: so many inputs were made to try the generator."""
+
+    remarks: list[Remark] = field(default_factory=list)
+    aliases: dict[str, str] = field(default_factory=dict)
+    """Words by each alias that comes to nothing."""
+    made: int = 0
+
+
+def ready(campaign: Campaign, progress: Callable[[str], None] = lambda words: None) -> Ready:
+    """Import the target, as an engine would, and make some inputs, if it has a generator.
+
+    The target is in Python. Takes as long as importing takes, :data:`LOAD_LIMIT_S` at most, and
+    a second or so; ``progress`` is told of a long one. Raises :class:`Unfit` if no engine could
+    start, or the generator cannot work.
     """
-    aliases: dict[str, str] = {}
+    found = Ready()
     began = False
     try:
         question = ["--ready", f"{LOAD_LIMIT_S:g}"]
@@ -40,14 +59,19 @@ def ready(
                 if isinstance(words := answer.get("progress"), str):
                     progress(words)
                 began |= answer.get("ready") is True
-                aliases |= _texts(answer.get("aliases"))
+                found.aliases |= _texts(answer.get("aliases"))
+                if isinstance(made := answer.get("made"), int):
+                    found.made = made
+                if isinstance(words := answer.get("remark"), str):
+                    key = str(answer.get("key"))
+                    found.remarks.append(Remark(words, key, answer.get("warns") is True))
     except NoAnswer as e:
-        if began:  # what was left to be told are warnings
-            return aliases
+        if began:  # what was left to be told are remarks
+            return found
         raise _no_answer(campaign, str(e)) from None
     if not began:
         raise _no_answer(campaign, "it ended without a word")
-    return aliases
+    return found
 
 
 def unknown_aliases(aliases: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["ago", "clock", "several", "visible", "visible_char"]
+from collections.abc import Sequence
+
+__all__ = ["ago", "clock", "first_of", "several", "visible", "visible_char"]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
@@ -38,6 +40,13 @@ def clock(seconds: float) -> str:
 def several(n: int, one: str, many: str = "") -> str:
     """An exact number: ``1 hang``, ``3 hangs``; ``many`` if that is not ``one`` and an s."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """``a, b, c``, or of more than ``most``: ``a, b and 3 more``."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def ago(seconds: float) -> str:

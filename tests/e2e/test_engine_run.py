@@ -536,6 +536,60 @@ def test_repro_shows_what_the_choices_make(lab: Lab) -> None:
     assert second == "success: (0, [False])"
 
 
+def test_repro_tells_who_failed(lab: Lab) -> None:
+    lab.write("app.py", "def target(d): return 1 / 0")
+    file = lab.write("gen.py", "def gen(r): return 1 // r.below(2)")
+    spec = lab.spec("app:target", target={"generator": f"{file}:gen"})
+    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", "input"]
+    said = []
+    for data in (b"\0", b"\1"):
+        (lab.root / "input").write_bytes(data)
+        done = subprocess.run(
+            argv, cwd=lab.root, env=lab.env, capture_output=True, check=False, text=True, timeout=60
+        )
+        said.append(done.stdout.splitlines())
+        assert done.returncode == 1
+    assert said[0][0].startswith("failure: ZeroDivisionError while the input was made: integer")
+    assert said[1][:2] == ["input: 1", "failure: ZeroDivisionError: division by zero"]
+
+
+# ------------------------------------------------------------------ what is instrumented
+
+
+def warnings(lab: Lab) -> list[str]:
+    return [e["text"] for e in events(lab.out / "main", "message") if e["level"] == "warning"]
+
+
+@pytest.mark.parametrize("kind", ["zest", "mu2"])
+def test_that_nothing_is_executed_is_told_once(lab: Lab, kind: str) -> None:
+    lab.write("app.py", "from work import target\ndef never(): pass\n")
+    lab.write("work.py", "def target(data: bytes): return len(data)")
+    spec = lab.spec("app:target", engine={"kind": kind}, budget_trials=299)
+    assert lab.run(spec) == 0
+    assert warnings(lab) == []
+    for trials in (300, 301, 700):
+        lab.spec("app:target", engine={"kind": kind}, budget_trials=trials)
+        assert lab.run(spec) == 0
+        (told,) = warnings(lab)
+    assert told.startswith("300 trials have executed no Python code of the application: nothing")
+    assert f"Instrumented: app in {lab.src}/app.py. Set target.include to" in told
+
+
+@pytest.mark.parametrize(
+    ("target", "generator"),
+    [("return 1", ""), ("raise KeyError", ""), ("return 1", "r.assume(False)")],
+)
+def test_what_is_executed_is_no_news(lab: Lab, target: str, generator: str) -> None:
+    """Also if all of it fails; of a generator that gives all up it is told why."""
+    lab.write("app.py", f"def target(data):\n    {target}\n")
+    lab.write("gen.py", f"def gen(r):\n    r.below(9)\n    {generator}\n")
+    made = {"target": {"generator": "gen:gen" * bool(generator)}}
+    assert lab.run(lab.spec("app:target", budget_trials=600, **made)) == 0
+    said = warnings(lab)
+    assert len(said) == bool(generator)
+    assert all("and none of their inputs was valid: nothing guides" in w for w in said)
+
+
 # ------------------------------------------------------------------------- other Pythons
 
 

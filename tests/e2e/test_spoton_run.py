@@ -127,6 +127,43 @@ def repro(lab: Lab, file: Path) -> str:
     return subprocess.run(argv, env=lab.env, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.parametrize(
+    ("generator", "made"),
+    [("gen_image", "their choices make app.Image"), ("gen_text", "their choices have no type")],
+)
+def test_that_no_mutation_can_aim_is_told_once(lab: Lab, generator: str, made: str) -> None:
+    file = write(lab)
+    more = (
+        f"{GENERATORS.replace('PIXELS', '9')}\n\ndef gen_text(r):\n    return r.text('ab', 1, 9)\n"
+    )
+    lab.write("gens.py", more)
+    lab.write("harness.py", "import app\n\n\ndef target(thing):\n    app.year(app.File)\n")
+    lab.write("app.py", APP)
+    keys = {
+        "target": {
+            "generator": f"gens:{generator}",
+            "function": f"{lab.src}/harness.py:target",
+            "include": ["app"],
+            "expected": ["AttributeError"],
+        }
+    }
+
+    def told(instance: str, trials: int) -> list[str]:
+        assert lab.run(spec(lab, file, instance, budget_trials=trials, **keys)) == 0
+        said = events(lab.out / instance, "message")
+        return [e["text"] for e in said if "no mutation has aimed" in e["text"]]
+
+    assert told("short", 499) == []
+    (words,) = told("main", 500)
+    assert f"type that decides (datetime.date, app.File); {made}: mutations are random" in words
+    assert told("main", 700) == [words], "nor a second time after a restart"
+
+
+def test_that_mutations_aim_is_no_news(lab: Lab) -> None:
+    assert lab.run(spec(lab, write(lab), budget_trials=700)) == 0
+    assert not [e for e in events(lab.out / "main", "message") if "aimed" in e["text"]]
+
+
 def test_two_runs_are_one(lab: Lab) -> None:
     """By trials, whatever addresses and hashes are; constants among the choices."""
     constants = {"str": [{"value": "fade"}], "bytes": [], "int": [{"value": 2008}]}

@@ -357,8 +357,8 @@ def test_random_is_as_hypothesis_has_it(lab: Lab) -> None:
         ("test_parse", {"oracle": {"against": "shop:parse"}}, "remove oracle.against"),
         ("test_parse", {"include": []}, "target.include is missing"),
         ("test_parse", {"generator": "test_shop:orders"}, "remove target.generator"),
-        ("shop:price", {"generator": "test_shop:not_one"}, "an attribute, but no function"),
-        ("shop:price", {"generator": "test_shop:none"}, "no function 'none'"),
+        ("shop:price", {"generator": "test_shop:not_one"}, "an attribute, but no function, s"),
+        ("shop:price", {"generator": "test_shop:none"}, "type 'none'; it has: lines, orders"),
     ],
 )
 def test_refusals(lab: Lab, function: str, target: dict[str, Any], words: str) -> None:

@@ -1,6 +1,9 @@
 """What a mistyped name may have meant."""
 
+import pytest
+
 from fuzztui.wire.near import meant, near, near_last
+from fuzztui.wire.text import first_of
 
 VERBS = ["weigh", "ban", "unban", "pin"]
 
@@ -26,3 +29,16 @@ def test_names_with_parts():
 def test_meant():
     assert meant(["a", "b"]) == "; did you mean a or b?"
     assert meant([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", "b", "c"], "a, b, c"),
+        (["a", "b", "c", "d", "e"], "a, b, c and 2 more"),
+    ],
+)
+def test_the_first_of_many_names(names, text):
+    assert first_of(names, 3) == text

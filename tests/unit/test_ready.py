@@ -65,7 +65,93 @@ class TestDays:
     def test_method(self, day):
         pass
 
+    def helper(self):
+        pass
+
 names = globals()
+days = st.dates()
+
+@given(st.data())
+def test_drawing(data):
+    raise SystemExit(data.draw(days))
+
+@given(day=days.filter(lambda day: day.day == 1))
+def test_choosy(day):
+    pass
+
+@given(words=st.text())
+def test_words(words):
+    pass
+"""
+
+ODD = """\
+import datetime, os, random, signal, time
+from fuzztui.generators import Source, gen_date, generator
+from hypothesis import strategies as st
+
+class Box:
+    pass
+
+class Oops(Exception):
+    pass
+
+days = st.dates().map(lambda day: {"day": day})
+fails = st.builds(lambda day: [][day.year], st.dates())
+
+def raises(r: Source) -> Box:
+    raise KeyError(r.below(2))
+
+@generator
+def nothing() -> Box:
+    return Box()
+
+@generator
+def none(r: Source) -> Box:
+    r.below(9)
+
+@generator
+def chance(r: Source) -> list[Box]:
+    return [r.below(random.randint(2, 2000)) for _ in range(random.randint(0, 9))]
+
+@generator
+def clock(r: Source) -> Box:
+    return r.below(9), time.monotonic_ns()
+
+@generator
+def bare(r: Source):
+    return gen_date(r)
+
+def undecorated(r: Source) -> Box:
+    return r.below(9), gen_date(r)
+
+def untyped(r: Source) -> str:
+    return r.text("abc", 1, 9)
+
+@generator
+def seldom(r: Source) -> Box:
+    r.assume(r.below(4) == 0)
+    return Box()
+
+@generator
+def fragile(r: Source) -> Box:
+    return 1 / r.below(3) and Box()
+
+@generator
+def slow(r: Source) -> Box:
+    while r.below(99):
+        time.sleep(100)
+
+@generator
+def dies(r: Source) -> Box:
+    os._exit(r.below(1) + 7)
+
+@generator
+def stuck(r: Source) -> Box:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    time.sleep(1000)
+
+async def late(r: Source) -> Box:
+    return Box()
 """
 
 
@@ -76,6 +162,7 @@ def room(tmp_path, monkeypatch):
     (tmp_path / "app/core.py").write_text(APP)
     (tmp_path / "gens.py").write_text(GENS)
     (tmp_path / "test_days.py").write_text(TESTS)
+    (tmp_path / "odd.py").write_text(ODD)
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(ask_module.tempfile, "tempdir", str(tmp_path / "tmp"))
     yield tmp_path
@@ -101,22 +188,120 @@ def bare(room: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "kind"),
+    ("target", "kind", "types"),
     [
-        (GOOD, "spoton"),
-        (TEST % "test_it", "spoton"),
-        (TEST % "TestDays.test_method", "zest"),
-        ('function = "app.core:text"', "zest"),
-        ('function = "app.core:text"', "mu2"),
-        ('function = "app.core:text"', "text"),
+        (GOOD, "spoton", "datetime.date, gens.Part"),
+        (TEST % "test_it", "spoton", "datetime.date"),
+        (TEST % "TestDays.test_method", "zest", ""),
+        ('function = "app.core:text"', "zest", ""),
+        ('function = "app.core:text"', "mu2", ""),
+        ('function = "app.core:text"', "text", ""),
     ],
 )
-def test_what_would_start(room, target, kind, capsys):
+def test_what_would_start(room, target, kind, types, capsys):
     file = write(room, target, f'kind = "{kind}"')
     assert main(["check", str(file)]) == 0
     said = capsys.readouterr()
-    assert said.err == f"fuzztui: {file} is a good campaign file, its target can be loaded\n"
+    of_types = [f"types of its choices: {types}"] * bool(types)
+    last = f"{file} is a good campaign file, its target can be loaded"
+    makes = "test" in target or "generator" in target
+    modules = 1 + (room / "app/core.py").exists() if "app.core" in target else 1
+    assert lines(said.err, room) == [
+        f"instruments app in {room}/app ({modules} module{'s' * (modules > 1)})",
+        *of_types,
+        last + ", N inputs were made" * makes,
+    ]
     assert "[target]" in said.out
+
+
+def lines(said: str, room: Path) -> list[str]:
+    """How many are made is a matter of time."""
+    plain = re.sub(r"\b\d+ (inputs? w)", r"N \1", said).replace(f"{room}/c.toml", "FILE")
+    found = [line.removeprefix("fuzztui: ") for line in plain.splitlines()]
+    return [line.replace("FILE", f"{room}/c.toml") for line in found]
+
+
+MADE_BY = 'function = "app.core:parse"\ngenerator = "odd:%s"'
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nothing", "must be callable with one argument, the source of choices: "),
+        ("late", "is a coroutine function"),
+        ("raises", r" raises KeyError: \d at odd\.py:\d+ in raises, for each of \d+ inputs$"),
+        ("fails", r" raises IndexError: .* at odd\.py:\d+ in <lambda>, for each of \d+ inputs$"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["spoton", "zest"])
+def test_generators_that_cannot_work(room, kind, name, words, capsys):
+    file = write(room, MADE_BY % name, f'kind = "{kind}"')
+    assert main(["check", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f'fuzztui: {file}:4: target.generator = "odd:{name}"')
+    assert re.search(words, said.strip()), said
+    assert main(["check", str(file), "--no-run"]) == 0
+
+
+OTHER = r"warning: target\.generator: the same choices made another input \(\d+ of \d+\): draw it"
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "typed"),
+    [
+        ("none", "target.generator: makes None, never the odd.Box that is annotated", True),
+        ("chance", OTHER, True),
+        ("clock", OTHER, True),
+        ("bare", "target.generator: has no return annotation: its choices have only the", False),
+        ("undecorated", "target.generator: is no @generator: what it draws itself has no", False),
+        ("untyped", "target.generator: no choice has a type, so nothing is aimed at: zest", False),
+        ("seldom", r"gives \d+ of 200 inputs up: an assumption of the generator does not", True),
+        ("fragile", r"warning: target\.generator: raises ZeroDiv.* in fragile, for \d+ of", True),
+        ("slow", r"warning: target\.generator: takes longer than 1 s for 1 of \d inputs", True),
+        ("dies", "warning: target.generator: trying to make inputs exited with status 7", True),
+        ("stuck", "warning: target.generator: trying to make inputs did not end within 4", True),
+    ],
+)
+def test_generators_that_work_somehow(room, name, words, typed, capsys):
+    """``typed``: it is as true of engines that look at no types."""
+    for kind in ("spoton", "zest"):
+        file = write(room, MADE_BY % name, f'kind = "{kind}"')
+        assert main(["check", str(file)]) == 0
+        said = capsys.readouterr().err
+        found = [line for line in lines(said, room) if re.search(words, line)]
+        assert len(found) == (kind == "spoton" or typed), said
+        assert all(line.startswith(f"{file}:4: ") for line in found)
+        known = {"types of its choices", "instruments app", "is a good campaign file", *found}
+        assert not [line for line in lines(said, room) if not any(k in line for k in known)]
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("test_drawing", []),
+        ("test_choosy", ["{at}:4: warning: target.function: gives", "types of its choices: date"]),
+        ("test_words", ["{at}:4: target.function: no choice has a type, so nothing is aimed at"]),
+    ],
+)
+def test_what_is_said_of_tests(room, name, there, capsys):
+    """None is run: the first would end the process."""
+    file = write(room, TEST % name)
+    assert main(["check", str(file)]) == 0
+    said = lines(capsys.readouterr().err, room)[1:-1]
+    assert len(said) == len(there), said
+    for line, begins in zip(said, there, strict=True):
+        assert line.startswith(begins.format(at=file))
+
+
+def test_a_start_is_warned_and_refused_alike(room):
+    asked = ready(load(write(room, MADE_BY % "chance")).campaign)
+    assert [(r.key, r.warns) for r in asked.remarks] == [
+        ("", False), ("target.generator", True), ("", False),
+    ]  # fmt: skip
+    assert asked.made > 0
+    with pytest.raises(Unfit, match="raises KeyError") as caught:
+        ready(load(write(room, MADE_BY % "raises")).campaign)
+    assert caught.value.key == "target.generator"
 
 
 @pytest.mark.parametrize(
@@ -133,12 +318,26 @@ def test_what_would_start(room, target, kind, capsys):
             "module app.core has no function 'prase'; did you mean parse? (it has: parse, text)",
         ),
         (GOOD.replace("gens:", "genz:"), 4, "No module named 'genz': install it"),
-        (GOOD.replace(":gen", ":ge"), 4, "no function 'ge'; did you mean gen? (it has: "),
+        (
+            GOOD.replace(":gen", ":ge"), 4,
+            "no function, strategy or type 'ge'; did you mean gen? (it has: gen, Never, Part, gen_",
+        ),
+        (
+            MADE_BY % "day", 4,
+            "no function, strategy or type 'day'; did you mean days? (it has: days, Box, bare, ch",
+        ),
         (f'{GOOD}\ninclude = ["ap"]', 5, "No module named 'ap': install it"),
         (f'{GOOD}\nexpected = ["OddError"]', 5, 'target.expected: "OddError" is not an exception'),
         (TEST % "test_with_fixture", 4, "takes tmp_path, which @given does not make"),
-        (TEST % "test_itt", 4, "no function 'test_itt'; did you mean test_it? (it has: "),
-        (TEST % "TestDays.test_methd", 4, "did you mean TestDays.test_method? (it has: "),
+        (
+            TEST % "test_itt", 4,
+            "no function 'test_itt'; did you mean test_it? (it has: test_it, test_with_fixture,"
+            " test_drawing, TestDays.test_method, test_choosy, test_words)\n",
+        ),
+        (
+            TEST % "TestDays.test_methd", 4,
+            "did you mean TestDays.test_method? (it has: TestDays.test_method, test_choosy,",
+        ),
         (BARE + TEST % "test_it", 5, "No module named 'hypothesis': install it"),
         (
             BARE + GOOD.replace(":gen", ":Part"), 3,
@@ -249,16 +448,20 @@ def test_aliases_that_come_to_nothing(room, capsys):
 """
     file = write(room, GOOD, engine)
     assert main(["check", str(file)]) == 0
-    said = capsys.readouterr().err.splitlines()
-    at = f"fuzztui: {file}"
+    said = [
+        re.sub(r"\b\d+ inputs", "N inputs", line) for line in lines(capsys.readouterr().err, room)
+    ]
+    at = str(file)
     assert said == [
         f'{at}:8: engine.aliases: "app.core.Oder": there is no such type; did you mean '
         "app.core.Order?",
         f'{at}:9: engine.aliases: "gens.Prat": there is no such type; did you mean gens.Part?',
-        f'{at}:10: engine.aliases: "gens.Never": none of 64 inputs that the generator made has a'
+        f'{at}:10: engine.aliases: "gens.Never": none of N inputs that the generator made has a'
         " part of that type (they have: datetime.date, gens.Part)",
         f'{at}:10: engine.aliases: "nowhere.X": there is no such type',
-        f"{at} is a good campaign file, its target can be loaded",
+        f"instruments app in {room}/app (2 modules)",
+        "types of its choices: datetime.date, gens.Part",
+        f"{at} is a good campaign file, its target can be loaded, N inputs were made",
     ]
 
 

@@ -12,6 +12,7 @@ from fuzztui.campaign.model import Campaign
 from fuzztui.engines.core.spec import read_spec
 from fuzztui.supervise import engines
 from fuzztui.supervise.engines import launcher_for
+from fuzztui.supervise.ready import Ready, Remark
 from fuzztui.supervise.rundir import RunDir, Unfit, prepare_run
 from fuzztui.targets import Document, Influence, Request, TargetsError
 
@@ -67,7 +68,7 @@ def test_targets_are_found_once_in_a_run(tmp_path: Path, monkeypatch: pytest.Mon
         return Document(("thumbs",), "3.11", notes=("one",))
 
     monkeypatch.setattr(engines, "find_targets", found)
-    monkeypatch.setattr(engines, "ready", lambda campaign, progress: {})
+    monkeypatch.setattr(engines, "ready", lambda campaign, progress: Ready())
     made = campaign(tmp_path)
     prepare_run(made.output)
     home, launcher = RunDir(made.output), launcher_for("spoton")
@@ -93,7 +94,8 @@ def test_an_analysis_that_fails_stops_nobody(
         raise TargetsError("mypy is not to be had")
 
     monkeypatch.setattr(engines, "find_targets", fails)
-    monkeypatch.setattr(engines, "ready", lambda campaign, progress: {"lib.Body": "odd"})
+    odd = Ready(aliases={"lib.Body": "odd"})
+    monkeypatch.setattr(engines, "ready", lambda campaign, progress: odd)
     made = campaign(tmp_path)
     prepare_run(made.output)
     home = RunDir(made.output)
@@ -111,12 +113,17 @@ def test_aliases_that_come_to_nothing_are_for_the_log_once(
     document = Document(("thumbs",), "3.11", types=types)
     monkeypatch.setattr(engines, "find_targets", lambda request, progress: document)
     nothing = {"app.Gone": "there is no such type", "lib.Stub": "there is no such type"}
-    monkeypatch.setattr(engines, "ready", lambda campaign, progress: nothing)
+    remarks = [
+        Remark("target.generator: odd", "target.generator", warns=True),
+        Remark("so", "", warns=False),
+    ]
+    monkeypatch.setattr(engines, "ready", lambda campaign, progress: Ready(remarks, nothing))
     aliases = '{ "lib.Body" = "app.S3Object", "lib.Stub" = ["app.Gone"] }'
     made = campaign(tmp_path, GOOD.replace('{ "lib.Body" = "app.S3Object" }', aliases))
     prepare_run(made.output)
     launcher = launcher_for("spoton")
     assert launcher.setup(made, RunDir(made.output), lambda words: None) == [
+        "target.generator: odd",
         'engine.aliases: "lib.Body": no branch depends on such a type; did you mean lib.Bodies?',
         'engine.aliases: "app.Gone": there is no such type',
     ], "a type of stubs is no class"

@@ -14,6 +14,7 @@ import pytest
 from fuzztui.engines.core.edges import CoverageMap, EdgeTable
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Executor, Outcome
+from fuzztui.engines.core.extent import extent
 from fuzztui.engines.core.fixture import Fixture
 from fuzztui.engines.core.guard import Guard
 from fuzztui.engines.core.importer import Application
@@ -22,6 +23,7 @@ from fuzztui.engines.core.source import Source
 from fuzztui.engines.core.spec import TargetSpec
 from fuzztui.engines.core.stages import list_seeds
 from fuzztui.engines.core.target import Target, application_packages, load_target
+from fuzztui.engines.core.triage import Triage
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +96,24 @@ def test_source_is_preferred_to_a_compiled_module(tmp_path: Path) -> None:
 def test_compiled_only_is_said(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match=r"only compiled modules were found: _json"):
         load(tmp_path, "json:loads", include=("_json",))
+
+
+def test_what_is_instrumented_in_words(tmp_path: Path) -> None:
+    suffix = EXTENSION_SUFFIXES[0]
+    for file in ("whole/__init__.py", "whole/deep/__init__.py", "whole/deep/more.py", "alone.py"):
+        (tmp_path / file).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / file).write_text("")
+    (tmp_path / "whole/__init__.py").write_text(
+        "import whole.deep.more\ntry:\n    import whole.fast\nexcept ImportError:\n    pass\n"
+        "def f(data): pass\n"
+    )
+    (tmp_path / f"whole/fast{suffix}").write_bytes(b"\x7fELF, which would not load")
+    _, application = load(tmp_path, "whole:f", include=("whole", "alone", "whole.deep"))
+    assert extent(application) == [
+        f"whole in {tmp_path}/whole (3 modules; not whole.fast: compiled)",
+        f"alone in {tmp_path}/alone.py",
+        f"whole.deep in {tmp_path}/whole/deep (2 modules)",
+    ]
 
 
 def test_expected_by_name_and_path(tmp_path: Path) -> None:
@@ -183,6 +203,37 @@ def test_generator_that_gives_up_is_invalid(tmp_path: Path) -> None:
         assert run(b"\x05").value == 5
         assert run(b"\xff").outcome is Outcome.INVALID
     finally:
+        os.chdir(here)
+
+
+def test_what_fails_while_the_input_is_made_is_told_apart(tmp_path: Path) -> None:
+    def generate(r: Source) -> int:
+        return check(r.below(3))
+
+    def check(n: int) -> int:
+        while n > 1:
+            pass
+        return 1 // n
+
+    here = Path.cwd()
+    try:
+        made = executor(lambda n: check(n - 1), tmp_path)
+        made.form = GeneratedInput(generate, 10, bytes)
+        made.guard.arm()
+        triage = Triage(made, ())
+        inner, outer, hang = made.run(b"\0"), made.run(b"\1"), made.run(b"\2")
+        assert (inner.unmade, outer.unmade, hang.unmade) == (True, False, True)
+        place = triage.classify(inner).place
+        assert triage.classify(outer).place == place, "the same line"
+        assert triage.classify(outer) != triage.classify(inner)
+        titles = [triage.describe(run, (), flaky=False).title for run in (inner, outer, hang)]
+        assert titles == [
+            "ZeroDivisionError while the input was made: integer division or modulo by zero",
+            "ZeroDivisionError: integer division or modulo by zero",
+            "timeout while the input was made: longer than 0.5 s",
+        ]
+    finally:
+        made.guard.disarm()
         os.chdir(here)
 
 
