@@ -150,6 +150,7 @@ def test_from_another_directory_the_file_means_the_same_run(home):
 
 def test_another_campaign_is_refused_its_directory(home):
     home.detach()
+    eventually(lambda: home.status()["execs"] > 0)  # before that it holds nothing yet
     home(str(home.file), "--detach", "--set", "target.function=json:loads", code=2)
     assert "holds another campaign: target.function" in home.stderr
 
