@@ -146,8 +146,8 @@ def target_columns(looks: Looks) -> Sequence[Column[TargetRow]]:
 
     return (
         Column(LEFT, "left", left, _urgency, min=10, max=10),
-        Column("where", "where", where, lambda r: place_of(r.location), min=16, max=30, give=18,
-               cut=brief_location),
+        Column("where", "where", where, lambda r: place_of(r.location), min=16, max=30, more=90,
+               give=18, cut=brief_location),
         Column("reached", "reached", _reached, reached_share, "right", descending=True),
         Column("types", "decided by", decided, lambda r: r.types[:1], min=14, flex=True, cut=fewer),
         Column("text", "", lambda r: (f"{r.location} {r.types}", ""), None, needs=NEVER),

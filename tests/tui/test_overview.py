@@ -3,12 +3,13 @@
 import re
 
 import pytest
-from fakes import running, started
+from fakes import WALL, Log, running, started
 from mutated import found, killed, mutated
 
 from fuzztui.model.state import Changes, State
 from fuzztui.tui.status import status_of
 from fuzztui.tui.widgets.banner import Banner
+from fuzztui.tui.widgets.header import brief_target
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import Pause, Resume
 
@@ -311,6 +312,31 @@ async def test_themes_go_round(drive):
         assert seen[0] == seen[4]
         assert len(set(seen)) == 4
         assert "RUNNING" in d.text()
+
+
+@pytest.mark.parametrize(
+    ("target", "room", "shown"),
+    [
+        ("/w/x-2.0/test/test_a.py:test_of_b", 33, "/w/x-2.0/test/test_a.py:test_of_b"),
+        ("/w/x-2.0/test/test_a.py:test_of_b", 32, "…/x-2.0/test/test_a.py:test_of_b"),
+        ("/w/x-2.0/test/test_a.py:test_of_b", 29, "…/test/test_a.py:test_of_b"),
+        ("/w/a b/test_a.py:test_of_b", 20, "…test_a.py:test_of_b"),
+        ("package.module:function", 12, "…le:function"),
+        ("/usr/bin/tiffinfo -q /a/b @@", 20, "tiffinfo -q /a/b @@"),
+    ],
+)
+def test_of_a_target_folders_are_left_out_first(target, room, shown):
+    assert brief_target(target, room) == shown
+
+
+async def test_the_name_of_a_test_is_seen_on_every_screen(drive):
+    log = Log()
+    target = "/home/somebody/projects/priority-2.0.0/test/test_priority.py:test_of_weights"
+    log.add(ev.CampaignStarted("weights", "zest", target, 7, 60.0, 0, ["main"], WALL, "0.1"))
+    async with drive(log, size=(80, 24)) as d:
+        for key in "12345":
+            await d.press(key)
+            assert "/test_priority.py:test_of_weights " in d.lines()[0]
 
 
 async def test_narrow_short_and_tiny_terminals(drive):

@@ -170,6 +170,67 @@ async def test_when_its_row_goes_the_cursor_stays_where_it_was():
         assert app.events[-1] == ("Highlighted", None)
 
 
+@pytest.mark.parametrize("above", [0, 5, 40])
+async def test_what_is_sent_away_leaves_cursor_and_view_where_they_are(above):
+    items = make(100)
+    app = Demo(items)
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.grid.sort_by(app.grid.columns[1])
+        keys = [app.grid.source.key(i) for i in range(100)]
+        app.grid.move_to(above)
+        await pilot.pause()
+        before = app.lines()
+        sent = []
+        for _ in range(3):
+            sent.append(app.grid.cursor)
+            app.grid.go_on()
+        assert sent == keys[above : above + 3]
+        for key in sent:  # answered one by one
+            items[key].n = 10_000
+            app.grid.touch([key])
+        await pilot.pause()
+        assert app.grid.cursor == keys[above + 3]
+        line = next(i for i, text in enumerate(before) if sent[0] in text)
+        assert keys[above + 3] in app.lines()[line]
+        # Somebody else's row: what the eye is on stays where it is, as ever.
+        if above == 40:
+            items[keys[0]].n = 10_000
+            app.grid.touch([keys[0]])
+            await pilot.pause()
+            assert keys[above + 3] in app.lines()[line]
+
+
+async def test_at_the_end_what_is_sent_away_turns_the_cursor_back():
+    items = make(10)
+    app = Demo(items)
+    async with app.run_test(size=(80, 20)):
+        app.grid.move_to(8)
+        app.grid.go_on(lambda row: row.key != "k000009")
+        assert app.grid.cursor == "k000007"
+        app.grid.go_on(lambda row: False)
+        assert app.grid.cursor == "k000007"
+        app.grid.show_columns(columns())
+        app.grid.load({})
+        app.grid.go_on()
+        assert app.grid.cursor is None
+
+
+def test_what_is_left_goes_first_to_who_wants_more_then_to_who_takes_all():
+    where = Column("where", "where", lambda r: (r, ""), max=10, more=30, give=5)
+    kinds = Column("kinds", "kinds", lambda r: (r, ""), max=20, min=6, flex=True)
+
+    def at(room, *wanted):
+        return widths([where, kinds], wanted, room + GAP)
+
+    assert at(200, 25, 50) == [25, 175]
+    assert at(200, 60, 50) == [40, 160]
+    assert at(35, 25, 50) == [15, 20]
+    assert at(30, 25, 50) == [10, 20]
+    assert at(20, 25, 50) == [10, 10]
+    assert at(12, 25, 50) == [6, 6]
+    assert at(200, 4, 50) == [5, 195]
+
+
 async def test_an_empty_table_says_so():
     app = Demo({}, empty="nothing [/x] yet\x1b")
     async with app.run_test(size=(40, 6)) as pilot:

@@ -1,7 +1,9 @@
 """Keys that come in one burst (a paste, a slow line) are done with one after the other."""
 
 import pytest
+from aimed import aimed
 from fakes import running
+from mixed import mixed
 from mutated import mutated
 from textual import events
 from textual.keys import _character_to_key
@@ -82,3 +84,76 @@ async def test_what_is_said_again_is_shown_once(drive):
     async with drive(running(), control=False) as d:
         await d.press("2", *"ddddd")
         assert d.notices() == ["Skip: opened to look only"]
+
+
+WORLDS = {"4": mutated, "6": mixed, "7": aimed}
+"""Made-up campaigns in which the screen has rows; the others do in any."""
+
+MOVES = {
+    "details": ["enter"],
+    "and back": ["enter", "escape"],
+    "another filter": [*"/ab", "escape"],
+    "a filter kept": [*"/a", "enter"],
+    "left with down": ["slash", "down"],
+}
+"""Keys that give the focus to something else."""
+
+
+@pytest.mark.parametrize(
+    ("tab", "move"), [("2", move) for move in MOVES] + [(tab, "details") for tab in "34567"]
+)
+async def test_what_gives_the_focus_away_does_not_take_it_from_the_filter(drive, tab, move):
+    async with drive(WORLDS.get(tab, running)()) as d:
+        await d.press(tab)
+        burst(d.app, *MOVES[move], "slash", *"bx dq")
+        await d.still()
+        assert isinstance(d.app.focused, Input)
+        assert d.screen.query_one(FilterBar).text.endswith("bx dq")
+        assert await commands(d) == []
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("keys", ["t", "tt", "ttt"])
+async def test_from_table_to_table_and_into_the_filter(drive, size, keys):
+    async with drive(aimed(), size=size) as d:
+        await d.press("7")
+        burst(d.app, *keys, "slash", *"bx dq")
+        await d.still()
+        assert isinstance(d.app.focused, Input)
+        assert d.screen.query_one(FilterBar).text == "bx dq"
+        assert await commands(d) == []
+        burst(d.app, "enter", "j")
+        await d.still()
+        assert d.app.focused is (d.screen.targets if len(keys) % 2 else d.screen.types)
+
+
+@pytest.mark.parametrize("key", ["t", "tab"])
+async def test_the_other_table_has_the_very_next_key(drive, key):
+    async with drive(aimed()) as d:
+        await d.press("7")
+        burst(d.app, key, "d")
+        await d.until(lambda: d.world.supervisor.commands)
+        assert await commands(d) == ["ignore-target"]
+
+
+async def test_a_box_that_opens_late_does_not_open_over_a_filter(drive):
+    async with drive(running()) as d:
+        burst(d.app, "enter", "2", "slash", *"bx dq")
+        await d.still()
+        assert d.app.screen is d.screen
+        assert d.screen.query_one(FilterBar).text == "bx dq"
+        assert await commands(d) == []
+
+
+async def test_a_menu_that_waits_for_the_log_does_not_open_over_a_filter(drive, monkeypatch):
+    async with drive(mutated()) as d:
+        await d.press("4")
+        late = []
+        monkeypatch.setattr(d.app, "when_free", late.append)
+        await d.press("m", "slash")
+        monkeypatch.undo()
+        for look in late:
+            look()
+        await d.press("b")
+        assert isinstance(d.app.focused, Input)
+        assert d.screen.query_one(FilterBar).text == "b"

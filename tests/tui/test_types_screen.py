@@ -153,6 +153,15 @@ async def test_what_the_width_shows_of_types(drive, width, seen):
         assert d.screen.types.virtual_size.width == 0
 
 
+@pytest.mark.parametrize("width", [240, 120])
+async def test_a_location_takes_what_room_there_is(drive, width):
+    async with drive(aimed(), size=(width, 40)) as d:
+        await d.press("7")
+        whole = "thumbs/store/headers/parsing.py:112:no-case"
+        assert (whole in d.text()) == (width == 240)
+        assert "…/parsing.py:112:no-case" in d.text() or width == 240
+
+
 async def test_tab_goes_through_both_and_the_details(drive):
     async with drive(aimed()) as d:
         await d.press("7", "tab")
@@ -430,7 +439,7 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
         (["end", "b"], WeighType("PIL.Image.Image", 1.0)),
         (["t", "o"], PinTarget("thumbs/app.py:18:then")),
         (["t", "d"], IgnoreTarget("thumbs/app.py:18:then")),
-        (["t", "d", "d"], IgnoreTarget("thumbs/app.py:18:then", False)),
+        (["t", "d", "k", "d"], IgnoreTarget("thumbs/app.py:18:then", False)),
         (["right_square_bracket"], SetTargeted(0.55)),
         (["left_square_bracket"], SetTargeted(0.45)),
         (["greater_than_sign"] * 3, WeighType("thumbs.model.Thumbnail", 32.0)),
@@ -574,18 +583,49 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
         assert "ignored" not in strip(d)[1]
 
 
-async def test_who_has_ignored_the_first_row_has_that_row_under_the_cursor(drive):
+async def test_the_same_key_ignores_one_after_the_other(drive):
     log = aimed()
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
         await d.press("7", "t")
-        first = d.screen.targets.current.location
-        await d.press("d")
-        await d.until(lambda: commands(d) == [IgnoreTarget(first)])
-        log.add(ev.CommandApplied("c1", "main", 9), figures("main", 601, ignored=[first]), dt=1.0)
-        await d.until(lambda: rows(d.screen.targets)[-1] == first)
-        await d.press("d")
-        await d.until(lambda: len(commands(d)) == 2)
-        assert commands(d)[1] == IgnoreTarget(first, False)
+        table = d.screen.targets
+        first, below = rows(table)[:3], rows(table)[3]
+        await d.press("d", "d", "d")
+        assert table.cursor == below
+        await d.until(lambda: commands(d) == [IgnoreTarget(where) for where in first])
+        for n in (1, 2, 3):
+            log.add(ev.CommandApplied(f"c{n}", "main", 9), dt=1.0)
+        log.add(figures("main", 601, ignored=first))
+        await d.until(lambda: rows(table)[-3:] == first)
+        assert (rows(table)[0], table.cursor) == (below, below)
+        # From one that is ignored it goes on among those; at the end it turns back.
+        await d.press("end", "d")
+        assert table.cursor == first[1]
+        await d.until(lambda: commands(d)[3:] == [IgnoreTarget(first[2], False)])
+
+
+async def test_the_same_key_bans_one_after_the_other(drive):
+    log = aimed()
+    async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
+        await d.press("7")
+        table = d.screen.types
+        first, below = rows(table)[:2], rows(table)[2]
+        await d.press("b", "b")
+        await d.until(lambda: commands(d) == [WeighType(name, 0.0) for name in first])
+        new = figures("main", 601)
+        for name in first:
+            new.weights[new.names.index(name)] = 0.0
+            new.probabilities[new.names.index(name)] = 0
+        log.add(ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9), new, dt=1.0)
+        await d.until(lambda: rows(table)[0] == table.cursor == below)
+
+
+async def test_the_only_one_of_its_kind_keeps_the_cursor(drive, never_settles):
+    async with drive(aimed()) as d:
+        await d.press("7", "end", "b")  # the only one that is banned
+        assert d.screen.types.cursor == "PIL.Image.Image"
+        await d.press("b")
+        d.screen.leave()
+        await d.until(lambda: commands(d) == [WeighType("PIL.Image.Image", 0.0)])
 
 
 async def test_a_replay_shows_what_was_ignored_then(drive):

@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Input
 
 from fuzztui.model.state import Changes, State
 from fuzztui.tui.actions import Situation, bindings
@@ -77,6 +78,16 @@ class CampaignScreen(Screen[None]):
             reached = [name for least, name in sorted(breakpoints) if size >= least]
             wanted += reached[-1:]
         self.add_class(*wanted)  # at once: each change of classes has all widgets styled again
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether what comes a moment after its key may still take the keys.
+
+        Not once somebody types into an input or looks at something else: the keys are meant for
+        that. For the same reason the focus is given by :meth:`set_focus`, at once, and never by
+        ``Widget.focus``, which puts it off until after the keys that were typed meanwhile.
+        """
+        return self.app.screen is self and not isinstance(self.focused, Input)
 
     def body(self) -> Iterable[Widget]:
         """The widgets between header and footer."""

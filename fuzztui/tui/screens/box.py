@@ -46,7 +46,7 @@ class BoxScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Fill and focus it."""
         self.say()
-        self.query_one(Pane).focus()
+        self.set_focus(self.query_one(Pane))
 
     def say(self) -> None:
         """Say it anew."""

@@ -65,7 +65,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     def body(self) -> Iterable[Widget]:
         """Table and details."""
         yield Container(self.make_table(), Pane(id="detail"), id="listing")
-        yield FilterBar(self.HINT)
+        yield FilterBar(self.HINT, self.to_table)
 
     def make_table(self) -> BigTable[T]:
         """The table."""
@@ -92,6 +92,10 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     def pane(self) -> Pane:
         """The details."""
         return self.query_one(Pane)
+
+    def to_table(self) -> None:
+        """The keys are the table's."""
+        self.set_focus(self.table)
 
     # ------------------------------------------------------------- details
 
@@ -145,7 +149,8 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
 
     @on(BigTable.Selected)
     def _opened(self) -> None:
-        self.pane.focus()
+        if self.at_hand:
+            self.set_focus(self.pane)
 
     def on_resize(self) -> None:
         """The hexdump fits its width."""
@@ -161,7 +166,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
     def do_table_unfilter(self) -> None:
         """Show everything; from the details, back to the table."""
         if self.focused is self.pane:
-            self.table.focus()
+            self.to_table()
         else:
             self.query_one(FilterBar).close()
 
@@ -177,7 +182,3 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
 
     def _count(self) -> None:
         self.query_one(FilterBar).count(len(self.table.rows), self.table.rows.total)
-
-    @on(FilterBar.Done)
-    def _back(self) -> None:
-        self.table.focus()

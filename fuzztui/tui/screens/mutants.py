@@ -369,9 +369,8 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
 
     def _go_on_from(self, mutant_id: str) -> None:
         """A row that is about to leave the queue does not take the cursor along."""
-        at = self.table.rows.position(mutant_id)
-        if self._queue and at is not None and self.table.cursor == mutant_id:
-            self.table.move_to(at + 1)
+        if self._queue and self.table.cursor == mutant_id:
+            self.table.go_on()
 
     def do_mutant_many(self) -> None:
         """Ask which mutants are meant, and what for."""
@@ -379,7 +378,7 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
 
     def _ask_which(self) -> None:
         mutant = self.table.current
-        if mutant is None:
+        if mutant is None or not self.at_hand:
             return
         # Phases of a queue cannot be said in a selection.
         sayable = not (self._queue and self._only)

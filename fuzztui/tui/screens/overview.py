@@ -279,6 +279,8 @@ class OverviewScreen(CampaignScreen):
 
     @on(BigTable.Selected, "#instances")
     def _opened(self, event: BigTable.Selected) -> None:
+        if not self.at_hand:
+            return
         key = event.key or ""
 
         def look() -> list[Fact]:

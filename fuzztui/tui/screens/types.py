@@ -64,7 +64,7 @@ class TypesScreen(TypeTables):
         yield AimStrip()
         looks = Looks(self._short, self._weight_asked, self._pin_asked)
         yield Container(*self.tables(looks), Pane(id="detail"), id="listing")
-        yield FilterBar(self.HINT)
+        yield FilterBar(self.HINT, self.to_table)
 
     # -------------------------------------------------------------- changes
 
@@ -233,8 +233,12 @@ class TypesScreen(TypeTables):
         self._weigh(lambda weight: weight / 2)
 
     def do_types_ban(self) -> None:
-        """Never, or as its distance says again."""
-        self._weigh(lambda weight: 0.0 if weight else 1.0)
+        """Never, or as its distance says again; on to the next that is not, or is."""
+        row = self.table.current
+        if isinstance(row, TypeRow):
+            banned = not self._weight(row)
+            self._wishes.ask([WeighType(row.name, float(banned))])
+            self.types.go_on(lambda r: (not self._weight(r)) == banned)
 
     def do_types_pin(self) -> None:
         """Aim at the target alone, or end that."""
@@ -244,11 +248,12 @@ class TypesScreen(TypeTables):
             self._wishes.ask([PinTarget("" if now.unpins else now.target)])
 
     def do_types_ignore(self) -> None:
-        """Leave the target out of what is aimed at, or end that."""
+        """Leave the target out of what is aimed at, or end that; on to the next of its kind."""
         row = self.table.current
         if isinstance(row, TargetRow):
-            self.table.hold()
-            self._wishes.ask([IgnoreTarget(row.location, not self._ignored(row))])
+            ignored = self._ignored(row)
+            self._wishes.ask([IgnoreTarget(row.location, not ignored)])
+            self.targets.go_on(lambda r: self._ignored(r) == ignored)
 
     def do_types_more(self) -> None:
         """More of the mutations aim."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from textual import events
 from textual.containers import Container
 from textual.widget import Widget
 
@@ -62,10 +61,10 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, Source]):
         """The one that has, or last had, the focus."""
         return self.targets if self.has_class("-targets") else self.types
 
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+    def watch_focused(self, focused: Widget | None) -> None:
         """The details are of the table that is looked at."""
-        if isinstance(event.widget, BigTable):
-            self._turn_to(event.widget)
+        if isinstance(focused, BigTable):
+            self._turn_to(focused)
 
     def _turn_to(self, table: BigTable[Any]) -> None:
         if table is not self.table:
@@ -76,8 +75,7 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, Source]):
 
     def do_types_other(self) -> None:
         """From the types to the code targets, or back."""
-        self._turn_to(self.types if self.table is self.targets else self.targets)
-        self.table.focus()
+        self.set_focus(self.types if self.table is self.targets else self.targets)
 
     def narrow(self, text: str) -> None:
         """Both tables: what a type is called stands beside the targets that it decides about."""

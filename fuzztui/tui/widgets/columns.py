@@ -22,7 +22,8 @@ class Column(Generic[T]):
     """One column: its cells, its order, its room.
 
     ``sort`` gives a value of one comparable type for every row; None: not sortable.
-    ``flex`` takes the room that is left (one column a table). ``needs``: the column
+    ``flex`` takes the room that is left (one column a table), once a column with ``more``
+    has taken up to so many cells beyond its ``max`` of it. ``needs``: the column
     is left out in a table with fewer cells than that. ``spare``: it is left out while
     nothing is in it in any row that was looked at. Where there is no room for all,
     first a column with ``give`` gives up room, down to so many cells (one column a
@@ -37,6 +38,7 @@ class Column(Generic[T]):
     align: str = "left"
     min: int = 3
     max: int = 40
+    more: int = 0
     flex: bool = False
     needs: int = 0
     descending: bool = False
@@ -67,6 +69,11 @@ def widths(
         for c, want in zip(columns, wanted, strict=True)
     ]
     left = room - sum(out) - GAP * (len(out) - 1)
+    for i, column in enumerate(columns):
+        if column.more and left > 0:
+            more = min(left, column.more, max(0, wanted[i] - out[i]))
+            out[i] += more
+            left -= more
     for i, column in enumerate(columns):
         if column.flex:
             wide = out[i]
@@ -141,10 +148,11 @@ class Layout(Generic[T]):
 
     def _measure(self, column: Column[T], row: T) -> None:
         want = self._wanted.setdefault(column.id, 0)
-        if want < column.max:
+        most = column.max + column.more
+        if want < most:
             text = column.cell(row)[0]
             if len(text) > want or not text.isascii():
-                need = min(column.max, cell_len(plain(text, column.max + 1)))
+                need = min(most, cell_len(plain(text, most + 1)))
                 self._wanted[column.id] = max(want, need)
 
     def at(self, x: int) -> Column[T] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -17,6 +18,7 @@ class FilterBar(Horizontal):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "end", show=False),
         Binding("down", "done", show=False),
+        Binding("enter", "done", show=False, priority=True),  # at once: the input would send word
     ]
     DEFAULT_CSS = """
     FilterBar {
@@ -36,12 +38,11 @@ class FilterBar(Horizontal):
             super().__init__()
             self.text = text
 
-    class Done(Message):
-        """Back to the table."""
-
-    def __init__(self, placeholder: str) -> None:
+    def __init__(self, placeholder: str, back: Callable[[], None]) -> None:
+        """``back`` gives the focus to the table, at once: the next key is meant for that."""
         super().__init__()
         self._placeholder = placeholder
+        self._back = back
 
     def compose(self) -> ComposeResult:
         """Prompt, input, count."""
@@ -75,22 +76,13 @@ class FilterBar(Horizontal):
         event.stop()
         self.post_message(self.Changed(event.value))
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter."""
-        event.stop()
-        self.action_done()
-
     def action_done(self) -> None:
         """Keep the filter, leave the input."""
         if not self.text:
             self.display = False
-        self._leave()
+        self._back()
 
     def action_end(self) -> None:
         """Drop the filter."""
         self.close()
-        self._leave()
-
-    def _leave(self) -> None:
-        self.screen.set_focus(None)  # at once: the next key is not meant for the filter
-        self.post_message(self.Done())
+        self._back()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from fuzztui.model.selectors import ENDED
@@ -23,6 +24,28 @@ TABS = (
 OPERATORS = ("operators", "6", "Operators")
 TYPES = ("types", "7", "Types")
 """These only where there are any."""
+
+
+FUNCTION = re.compile(r"(.*\.py|[\w.]+):")
+"""Before the name of a function, its file or module; what else there is is a command."""
+
+
+def brief_target(target: str, room: int) -> str:
+    """``dir/file.py:function``, or a command, in about ``room`` characters.
+
+    Folders go first, the outermost before all. Then of a function the start goes, since its end
+    tells which of a file's tests it is; a command is left to be cut at its end.
+    """
+    if len(target) <= room:
+        return target
+    path = target if FUNCTION.match(target) else target.partition(" ")[0]
+    folders = [i for i, char in enumerate(path) if char == "/"]
+    for i in folders:
+        if len(target) - i < room:
+            return "…" + target[i:]
+    if path is target and room > 1:
+        return "…" + target[1 - room :]
+    return target[folders[-1] + 1 :] if folders else target
 
 
 class Header(StatusCanvas):
@@ -51,8 +74,10 @@ class Header(StatusCanvas):
             Span(" fuzztui ", "bold primary"),
             Span(fit(name, min(len(name), room - 10)), "bold"),
         ]
-        about = "  ".join(plain(x) for x in (s.engine, s.target) if x)
         left_room = room - width_of(left) - 2
+        engine = plain(s.engine)
+        target = brief_target(plain(s.target), left_room - len(engine) - 2)
+        about = "  ".join(x for x in (engine, target) if x)
         if about and left_room > 6:
             left.append(Span("  " + fit(about, min(len(about), left_room)), "muted"))
         return spread(left, badge, width)

@@ -7,7 +7,7 @@ that row moves (Textual's DataTable: facts in benchmarks/tui_table.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
@@ -22,10 +22,11 @@ from textual.strip import Strip
 from fuzztui.tui.actions import bindings
 from fuzztui.tui.host import painter
 from fuzztui.tui.palette import Palette
-from fuzztui.tui.text import cell_len, fit, plain
+from fuzztui.tui.text import plain
 from fuzztui.tui.widgets.canvas import changed_span
-from fuzztui.tui.widgets.columns import GAP, Column, Layout
+from fuzztui.tui.widgets.columns import Column, Layout
 from fuzztui.tui.widgets.rows import Rows, Source
+from fuzztui.tui.widgets.tablelines import cut, header_line, row_line
 
 T = TypeVar("T")
 
@@ -109,6 +110,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         """Until somebody moves it the cursor is on a line, whatever row comes to be there."""
         self._moved = False
         """Somebody has put the cursor on its row; the first line is a place."""
+        self._sent: set[str] = set()
+        """Rows that somebody has sent away and that are still where they were."""
         self._row = 0
         self._shown: list[Strip] = []
         self._strips: dict[str, Strip] = {}
@@ -161,11 +164,14 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         keys = list(keys)
         if not keys:
             return
+        sent = {key: self.source.position(key) for key in self._sent.intersection(keys)}
         if self.source is self.rows:
             self.rows.update(keys)
         for key in keys:
             self._strips.pop(key, None)
-        self.sync(still=still)
+        gone = {key for key, was in sent.items() if self.source.position(key) != was}
+        self._sent -= gone
+        self.sync(still=still or bool(gone))
 
     def narrow(self, text: str) -> None:
         """Show only rows that hold every word of ``text``."""
@@ -256,6 +262,22 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         """Somebody acts on the row under the cursor: it stays on that one, wherever it goes."""
         self._moved = True
 
+    def go_on(self, alike: Callable[[T], bool] = lambda _: True) -> None:
+        """Somebody sends the row under the cursor away, which may take a while.
+
+        The next row that is ``alike`` has the cursor at once, or else the one before, so that the
+        same key does the same to that one; the view stays where it is when the row goes.
+        """
+        if self.cursor is None:
+            return
+        self._sent.add(self.cursor)
+        for index in (*range(self._row + 1, len(self.source)), *reversed(range(self._row))):
+            row = self.source.row(self.source.key(index))
+            if row is not None and alike(row):
+                self.move_to(index)
+                return
+        self.hold()
+
     def sync(self, *, reveal: bool = False, still: bool = False) -> None:
         """Catch up with the source: cursor, scroll position, widths, changed cells."""
         n = len(self.source)
@@ -344,7 +366,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         key = self.source.key(index)
         if key == self.cursor:
             base = self.get_component_rich_style("bigtable--cursor")
-            return self._cut(self._row_strip(key, base), x, width, base)
+            return cut(self._row_strip(key, base), x, width, base)
         strip = self._strips.get(key)
         if strip is None:
             strip = self._row_strip(key, self.rich_style)
@@ -353,59 +375,21 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
             if self.source.row(key) is not None:
                 self._strips[key] = strip
         if x or strip.cell_length != width:
-            return self._cut(strip, x, width, self.rich_style)
+            return cut(strip, x, width, self.rich_style)
         return strip
-
-    def _cut(self, strip: Strip, x: int, width: int, base: Style) -> Strip:
-        """What is in view; a text that ends at the edge must not be taken for the whole of it."""
-        seen = strip.crop_extend(x, x + width, base)
-        edge = strip.crop(x + width - 1, x + width + 1).text
-        if len(edge) == 2 and not any(map(str.isspace, edge)):
-            return Strip([*seen.crop(0, width - 1), Segment("…", base)])
-        return seen
 
     def _row_strip(self, key: str, base: Style) -> Strip:
         row = self.source.row(key)
         if row is None:
             return Strip([Segment(" …", base + self._palette["muted"])])
-        palette = self._palette
-        segments = [Segment(" ", base)]
-        for column, width in self._layout.cells:
-            text, words = column.cell(row)
-            # Reversed colours would be a patchwork: sixteen-colour terminals get a plain bar.
-            style = base + palette[words] if words and not base.reverse else base
-            shown = plain(text)
-            if column.cut is not None and cell_len(shown) > width:
-                shown = plain(column.cut(text, width))
-            segments.append(Segment(fit(shown, width, column.align), style))
-            segments.append(Segment(" " * GAP, base))
-        return Strip(segments).adjust_cell_length(max(self._room, self._layout.total), base)
+        line = row_line(row, self._layout.cells, self._palette, base)
+        return line.adjust_cell_length(max(self._room, self._layout.total), base)
 
     def _header(self, x: int, width: int) -> Strip:
-        """Titles; at the edges signs for columns out of view; at the right the caption."""
         base = self.get_component_rich_style("bigtable--header")
         sign = base + self._palette["bold primary"]
         note = plain(self.caption)
-        segments = [Segment(" ", base)]
-        for column, cells in self._layout.cells:
-            title, style = column.title, base
-            last = column is self._layout.cells[-1][0]
-            if note and column.flex and not last and cell_len(note) <= cells:  # not over others
-                title, style, note = note, sign, ""
-            if column is self.rows.sort_column:
-                title += " ▼" if self.rows.reverse else " ▲"
-                style = base + Style(bold=True)
-            segments.append(Segment(fit(title, cells, column.align) + " " * GAP, style))
-        header = Strip(segments).crop_extend(x, x + width, base)
-        if x > 0:
-            header = Strip([Segment("‹", sign), *header.crop(1)])
-        note = f" {note} " if note else ""
-        if x + width < self._layout.total:
-            note += "›"
-        if note:
-            left = max(0, width - cell_len(note))
-            header = Strip([*header.crop(0, left), Segment(note, sign)])
-        return header.adjust_cell_length(width, base)
+        return header_line(self._layout, self.rows, note, x, width, base=base, sign=sign)
 
     def notify_style_update(self) -> None:
         """The theme changed: every drawn row is stale."""
