@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["ago", "clock", "several", "visible", "visible_char"]
+from collections.abc import Sequence
+
+__all__ = ["ago", "clock", "listed", "several", "visible", "visible_char"]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
@@ -38,6 +40,13 @@ def clock(seconds: float) -> str:
 def several(n: int, one: str, many: str = "") -> str:
     """An exact number: ``1 hang``, ``3 hangs``; ``many`` if that is not ``one`` and an s."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 2 more``."""
+    left = len(names) - most
+    *first, last = names if left <= 0 else (*names[:most], f"{left:,} more")
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def ago(seconds: float) -> str:
