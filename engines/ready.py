@@ -36,7 +36,7 @@ from fuzztui.engines.samples import MAKING_S, Remark, Samples
 from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.worker import die_with, limit_resources
 from fuzztui.wire.near import meant, near_last
-from fuzztui.wire.text import first_of
+from fuzztui.wire.text import listed
 
 __all__ = ["ready"]
 
@@ -159,7 +159,7 @@ class _Aliases:
             if not _is_type(_named(name)):
                 found[name] = _nowhere(name, [*self._made, *_classes([_module(name)])])
             elif not self._kin.met(name) and not self._samples.draws_later:
-                has = f"they have: {first_of(self._made, _SHOWN)}"
+                has = f"they have: {listed(self._made, _SHOWN)}"
                 found[name] = (
                     f"none of {self._samples.made} inputs that the generator made has a part of"
                     f" that type ({has if self._made else 'they have none of any type'})"

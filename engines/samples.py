@@ -20,7 +20,7 @@ from fuzztui.engines.generators import made_by
 from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.strategies.given import Pending
-from fuzztui.wire.text import first_of
+from fuzztui.wire.text import listed
 
 __all__ = ["MAKING_S", "Remark", "Samples"]
 
@@ -158,7 +158,7 @@ class Samples:
         types = self.kin.made() if self.kin is not None else []
         own = made_by(self._generator) if self._is_own else ()
         if own and self.made == self._none > 0:
-            yield self._note(f"makes None, never the {first_of(own, _SHOWN)} that is annotated")
+            yield self._note(f"makes None, never the {listed(own, _SHOWN)} that is annotated")
         if self.kin is None or not self.made or self.draws_later:
             return
         if self._is_own and not own and not _is_annotated(self._generator):
@@ -169,7 +169,7 @@ class Samples:
         elif not set(own) <= set(types):
             yield self._note("is no @generator: what it draws itself has no type")
         if types:
-            yield Remark(f"types of its choices: {first_of(types, _SHOWN)}")
+            yield Remark(f"types of its choices: {listed(types, _SHOWN)}")
         else:
             yield self._note(
                 "no choice has a type, so nothing is aimed at: zest does the same for less"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.engines.core.importer import Application
-from fuzztui.wire.text import first_of, several
+from fuzztui.wire.text import listed, several
 
 __all__ = ["extent"]
 
@@ -38,4 +38,4 @@ def _of(application: Application, package: str) -> str:
 def _but(compiled: Sequence[str]) -> str:
     if not compiled:
         return ""
-    return f"; not {first_of(compiled, _SHOWN)}: compiled"
+    return f"; not {listed(compiled, _SHOWN)}: compiled"

@@ -16,7 +16,7 @@ from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.offers import generators_in, targets_in
 from fuzztui.engines.core.spec import TargetSpec
 from fuzztui.wire.near import meant, near
-from fuzztui.wire.text import first_of
+from fuzztui.wire.text import listed
 
 __all__ = ["import_module", "is_file", "look_up", "resolve", "split_reference"]
 
@@ -74,7 +74,7 @@ def _instead(name: str, there: Sequence[str]) -> str:
     """What may have been meant by the name, and what there is, names that are like it first."""
     alike = near(name, there, _SHOWN)
     names = [*alike, *sorted(set(there) - set(alike))]
-    has = f"it has: {first_of(names, _SHOWN)}" if names else "it has none"
+    has = f"it has: {listed(names, _SHOWN)}" if names else "it has none"
     guess = meant(alike[:1])
     return f"{guess} ({has})" if guess else f"; {has}"
 

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -33,7 +34,8 @@ from fuzztui.engines.spoton.source import Annotated
 from fuzztui.engines.spoton.steering import Steers
 from fuzztui.engines.spoton.targets import Document, Targets, read_document
 from fuzztui.engines.zest import engine as zest
-from fuzztui.wire.text import first_of
+from fuzztui.wire.analysed import stale_words
+from fuzztui.wire.text import listed
 
 __all__ = ["FORM", "build", "fit"]
 
@@ -106,15 +108,8 @@ def build(context: Context) -> Parts:
 
     def on_modules() -> None:
         kin.forget()
-        for name in feedback.renew():
-            context.log.say(
-                "warning",
-                f"module {name} is not what it was when its types were analysed: its branches"
-                " are no code targets; start a new run to have it analysed again",
-            )
-        if (pinned := feedback.pinned) and feedback.targets.lost(pinned):
-            feedback.pin("")
-            context.log.say("warning", f"{pinned} is pinned no more: it is no code target now")
+        if changed := feedback.renew():
+            context.log.say("warning", f"{stale_words(changed)}; until then nothing aims there")
 
     def on_covered(location: str) -> None:
         context.log.say("info", f"{location} was pinned and is covered: all that is left counts")
@@ -131,6 +126,7 @@ def build(context: Context) -> Parts:
             context.log.say("warning", words)
 
     feedback.on_covered = on_covered
+    feedback.on_lost = partial(context.log.say, "warning")
     on_modules()
     if not context.journal.words[j.TRIAL] and not any(t.types for t in settings.document.targets):
         why = "; ".join(settings.document.notes[:3]) or "it has found no branch that a type decides"
@@ -160,10 +156,10 @@ def _aimless(feedback: TargetFeedback, kin: Kin) -> str:
         return ""
     wanted = sorted(now, key=lambda name: (now[name], name))
     made = kin.made()
-    has = f"their choices make {first_of(made, _SHOWN)}" if made else "their choices have no type"
+    has = f"their choices make {listed(made, _SHOWN)}" if made else "their choices have no type"
     return (
         f"after {_AIMLESS} trials no mutation has aimed: the inputs have no part of a type that"
-        f" decides ({first_of(wanted, _SHOWN)}); {has}: mutations are random (docs/hypothesis.md"
+        f" decides ({listed(wanted, _SHOWN)}); {has}: mutations are random (docs/hypothesis.md"
         " tells which strategies give types; engine.aliases, which types are alike)"
     )
 

@@ -12,6 +12,7 @@ from fuzztui.engines.core.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import Distances, label_of
 from fuzztui.engines.spoton.mutator import TYPED
 from fuzztui.engines.spoton.targets import CodeTarget, Targets
+from fuzztui.wire.text import listed
 
 __all__ = ["Mode", "TargetFeedback"]
 
@@ -44,8 +45,13 @@ class TargetFeedback:
         """The location of the one target that is aimed at until it is covered."""
         self.ignored: frozenset[str] = frozenset()
         """The locations of targets that are not aimed at. What is pinned is none of them."""
+        self.resting_pin = ""
+        self.resting: frozenset[str] = frozenset()
+        """The same of targets whose modules are not what was analysed: until they are again."""
         self.on_covered: Callable[[str], None] = lambda location: None
         """Told when the pinned target is covered, and so pinned no more."""
+        self.on_lost: Callable[[str], None] = lambda words: None
+        """Told in words what rests or has ended because its target is none."""
 
     def begin(self, candidate: Candidate) -> None:
         """A trial begins."""
@@ -53,16 +59,36 @@ class TargetFeedback:
         self._aimed = op[len(TYPED) :].rpartition(",rep:")[0] if op.startswith(TYPED) else ""
 
     def renew(self) -> list[str]:
-        """Modules were loaded: aim anew. Returns those that are not what was analysed."""
+        """Modules were loaded: aim anew. Returns files that are not what was analysed."""
         changed = self.targets.place()
-        self.ignored -= {at for at in self.ignored if self.targets.lost(at)}
+        self._end_lost()
         self._cover(self._coverage.seen)
         self.distances.aim(self.wanted())
         return changed
 
+    def _end_lost(self) -> None:
+        """What a person has set about targets that there are not aims at nothing: it rests where
+        an analysis may bring them back, else it ends.
+        """
+        targets = self.targets
+        lost = {at for at in self.ignored if targets.lost(at)}
+        self.ignored -= lost
+        resting = {at for at in lost if targets.analysed(at)}
+        self.resting |= resting
+        if ended := sorted(lost - resting):
+            are, what = ("is", "target") if len(ended) == 1 else ("are", "targets")
+            self.on_lost(f"{listed(ended)} {are} ignored no more: no code {what} now")
+        if (pinned := self.pinned) and targets.lost(pinned):
+            self.pinned = ""
+            if targets.analysed(pinned):
+                self.resting_pin = pinned
+                self.on_lost(f"{pinned} is pinned, which rests until the program is analysed again")
+            else:
+                self.on_lost(f"{pinned} is pinned no more: it is no code target now")
+
     def pin(self, location: str) -> None:
         """Aim at this target, which is uncovered, alone until it is covered; "": at all again."""
-        self.pinned = location
+        self.pinned, self.resting_pin = location, ""
         self.ignored -= {location}
         self.distances.aim(self.wanted())
 

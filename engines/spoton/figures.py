@@ -7,7 +7,9 @@ are), ``types`` (by name: ``weight factor picks matches misses new_arms``, and o
 now ``distance probability``), ``left`` (targets that are not covered, the pinned one, then those
 that are ignored, then those on the frontier: ``location frontier reached types``; ``reached`` of
 ``asked`` trials came to its decision, ``types`` are ``name distance``, the nearest first),
-``beyond`` (``reached`` by location, of those that ``left`` has no room for).
+``beyond`` (``reached`` by location, of those that ``left`` has no room for), ``changed`` (files
+that are not what was analysed), ``analysis`` (which one the locations are of), ``resting`` (the
+pin, and what is ignored, of such files: to be taken up again).
 
 What a person has set outlives whatever may be killed by being here before it is answered.
 """
@@ -41,7 +43,7 @@ _KEPT: Final = [f.name for f in fields(Standing) if f.name != "factor"]
 """Not what misses have done to a type's chance: when that was written last is the clock's doing,
 and what a worker draws must not depend on that."""
 _MOST: Final = 300
-"""Targets that are told of."""
+"""Targets that are told of, and files that have changed."""
 _NEAREST: Final = 8
 """Types of a target that are told of."""
 
@@ -59,6 +61,7 @@ class Figures:
         """``replace`` writes a file, or raises OSError. What the file has is taken over."""
         self._file, self._replace = file, replace
         self._feedback, self._mutator = feedback, mutator
+        self._analysis = feedback.targets.document.analysis
         self.steered = False
         """Has a person set the share? Else the campaign's counts, also if that has changed."""
         self._due = 0.0
@@ -80,7 +83,15 @@ class Figures:
         share = float(_number(data["targeted"], most=1)) if steered else self._mutator.targeted
         feedback = self._feedback
         ignored = frozenset(map(str, data.get("ignored", ())))
-        feedback.asked, feedback.pinned = int(data["asked"]), str(data["pinned"])
+        asked, pinned = int(data["asked"]), str(data["pinned"])
+        if (
+            data.get("analysis", self._analysis) != self._analysis
+        ):  # locations may be other branches' now
+            asked, reached = 0, {}
+        at, others = data.get("resting", ("", ()))
+        pinned = pinned or str(at)
+        ignored |= set(map(str, others))
+        feedback.asked, feedback.pinned = asked, pinned
         feedback.ignored = ignored - {feedback.pinned}
         self.steered, self._mutator.targeted = steered, share
         feedback.reached.update(reached)
@@ -140,6 +151,9 @@ class Figures:
                 for number in first[_MOST:]
                 if (location := targets.all[number].location) in feedback.reached
             },
+            "changed": targets.changed[:_MOST],
+            "analysis": self._analysis,
+            "resting": [feedback.resting_pin, sorted(feedback.resting)],
         }
 
     def _left(self, number: int) -> dict[str, Any]:

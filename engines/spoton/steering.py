@@ -121,7 +121,7 @@ class Steers:
     def _kept(self) -> Iterator[None]:
         """What is done within is in ``.types`` after it, or is undone and refused."""
         feedback, distances = self._feedback, self._feedback.distances
-        pinned, ignored = feedback.pinned, feedback.ignored
+        pinned, ignored, resting = feedback.pinned, feedback.ignored, feedback.resting_pin
         weights = {n: s.weight for n, s in distances.standings.items()}
         share, steered = self._mutator.targeted, self._figures.steered
         yield
@@ -133,6 +133,7 @@ class Steers:
                 distances.weigh(name, weights.get(name, 1.0))
             feedback.ignored = ignored
             feedback.pin(pinned)
+            feedback.resting_pin = resting
             why = e.strerror or e
             raise SteerError(f"not done, as it would be forgotten: {TYPES} ({why})") from None
 

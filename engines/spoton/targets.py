@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
 from fuzztui.engines.core.errors import Refusal
+from fuzztui.wire.analysed import analysis_of
 
 __all__ = ["CodeTarget", "Document", "Targets", "read_document"]
 
@@ -67,6 +68,13 @@ class Document:
     """All that were found, those of the targets among them."""
     notes: tuple[str, ...] = ()
     """What should be known of it, in words."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What people call the source of a module, as locations do: ``package/module.py``."""
+
+    @property
+    def analysis(self) -> str:
+        """What tells it from documents of other programs."""
+        return analysis_of(self.modules)
 
 
 def read_document(file: Path) -> Document:
@@ -74,6 +82,7 @@ def read_document(file: Path) -> Document:
     try:
         data = json.loads(file.read_bytes())
         modules = {str(m["name"]): str(m["sha"]) for m in data["modules"]}
+        files = {str(m["name"]): _file(str(m["name"]), m.get("file")) for m in data["modules"]}
         targets = tuple(
             CodeTarget(
                 location=str(t["location"]),
@@ -94,7 +103,13 @@ def read_document(file: Path) -> Document:
         raise Refusal(f"{file}: {e.strerror or e}") from None
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise Refusal(f"{file} is not a targets.json: {type(e).__name__}: {e}") from None
-    return Document(modules, targets, frozenset(types.union(*(t.types for t in targets))), notes)
+    known = frozenset(types.union(*(t.types for t in targets)))
+    return Document(modules, targets, known, notes, files)
+
+
+def _file(module: str, path: object) -> str:
+    inside = "/__init__" if str(path).endswith("/__init__.py") else ""
+    return f"{module.replace('.', '/')}{inside}.py"
 
 
 def _cells(numbers: Iterable[object]) -> tuple[int, ...]:
@@ -113,6 +128,8 @@ class Targets:
         """``loaded(module)``: hash of its source and its first cell; None: it is not there."""
         self.document, self._loaded = document, loaded
         self._waiting = set(document.modules)
+        self.changed: list[str] = []
+        """The files that are not what was analysed: their targets are left out."""
         self.all: list[CodeTarget] = []
         self._taken: dict[int, list[int]] = {}
         """The targets that a cell covers, and those whose decision it tells of."""
@@ -125,10 +142,7 @@ class Targets:
         self.frontier: set[int] = set()
 
     def place(self) -> list[str]:
-        """Take notice of modules that were loaded meanwhile.
-
-        Returns those that are not what was analysed: their targets are left out.
-        """
+        """Take notice of modules that were loaded meanwhile; returns what is new of ``changed``."""
         placed: dict[str, int] = {}
         changed: list[str] = []
         for name in sorted(self._waiting):
@@ -140,7 +154,8 @@ class Targets:
             if sha == self.document.modules[name]:
                 placed[name] = base
             else:
-                changed.append(name)
+                changed.append(self.document.files.get(name, name))
+        self.changed += changed
         new = [t.placed(placed[t.module]) for t in self.document.targets if t.module in placed]
         arms: dict[tuple[str, int], list[int]] = {}
         for target in new:
@@ -194,9 +209,13 @@ class Targets:
         return target.module in self._waiting
 
     def lost(self, location: str) -> bool:
-        """Is there no target, nor can there be one later?"""
+        """Is there no target, nor can there be one while this document counts?"""
         there = (t for t in self.document.targets if t.location == location)
         return self.find(location) is None and not any(map(self.waits, there))
+
+    def analysed(self, location: str) -> bool:
+        """Was there a target when the program was analysed?"""
+        return any(t.location == location and not t.never for t in self.document.targets)
 
 
 def _numbers(cells: int) -> Iterator[int]:

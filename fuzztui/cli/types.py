@@ -17,6 +17,7 @@ from fuzztui.model.types import (
     TargetRow,
     TypeRow,
     aim,
+    stale,
     targets_left,
     types_dict,
 )
@@ -61,6 +62,8 @@ def types(options: argparse.Namespace) -> int:
     if left:
         print()
     print(visible(summary(now)))
+    if words := stale(state):
+        print(visible(words))
     return DONE
 
 
@@ -154,7 +157,7 @@ def _how_many_ignored(now: Aim) -> str:
 
 
 def aim_rows(state: State) -> Iterator[tuple[str, str]]:
-    """The row of ``status`` about types: what is aimed at, and what is left."""
+    """Rows of ``status`` about types: what is aimed at, what is left, and what is known no more."""
     now = aim(state)
     if now is None:
         return
@@ -168,3 +171,5 @@ def aim_rows(state: State) -> Iterator[tuple[str, str]]:
         f"{several(now.targets, 'code target')} left, {now.frontier:,} on the frontier{pinned}"
         f"{_how_many_ignored(now)}",
     )
+    if words := stale(state):
+        yield "changed", words

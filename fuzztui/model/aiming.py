@@ -45,6 +45,9 @@ MOST_TYPES = 1000
 MOST_NEAREST = 32
 """Types of one target that are kept."""
 
+MOST_CHANGED = 100
+"""Files of one instance that have changed and are kept."""
+
 MOST_NAME = 200
 """Characters of a type's name; what is longer is left out."""
 
@@ -92,6 +95,8 @@ def type_figures(state: State, e: TypeFigures, touched: Touched) -> None:
         frontier=max(count(e.frontier), 0),
         names=names,
         ignored=[at for at in e.ignored[:MOST_LEFT] if _is_name(at, MOST_LOCATION)],
+        changed=[at for at in e.changed[:MOST_CHANGED] if _is_name(at, MOST_LOCATION)],
+        analysis=e.analysis if len(e.analysis) <= MOST_NAME else "",
         **lists,
     )
     touched.campaign = True

@@ -62,7 +62,7 @@ from fuzztui.wire.signals import is_by_signal
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 9
+FOLD_VERSION = 10
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
 
 _BY_ANY = frozenset(command.name for command in (*MUTANT_COMMANDS, *TYPE_COMMANDS))

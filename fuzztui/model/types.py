@@ -13,6 +13,7 @@ from typing import Any
 from fuzztui.model.aiming import MILLION, Steering, steering_of
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import CommandStatus, State, TargetLeft
+from fuzztui.wire.analysed import stale_words
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.events import TypeFigures
 
@@ -24,6 +25,7 @@ __all__ = [
     "aim_dict",
     "pending_types",
     "reached_share",
+    "stale",
     "targets_left",
     "types",
     "types_dict",
@@ -86,6 +88,8 @@ class Aim:
     """Of those."""
     ignored: tuple[str, ...] = ()
     """The locations that any instance does not aim at, sorted."""
+    changed: tuple[str, ...] = ()
+    """The files that are not what was analysed, in any instance that lives, sorted."""
 
 
 def _living(state: State, instance: str = "") -> list[TypeFigures]:
@@ -211,7 +215,15 @@ def aim(state: State) -> Aim | None:
         uncovered,
         frontier,
         tuple(sorted(_ignored(living))),
+        tuple(sorted({file for f in living for file in f.changed})),
     )
+
+
+def stale(state: State) -> str:
+    """What has changed since its types were analysed, and what helps; "" if nothing has."""
+    now = aim(state)
+    changed = now.changed if now else ()
+    return stale_words(changed, over=state.state in ENDED) if changed else ""
 
 
 def pending_types(state: State) -> list[tuple[CommandStatus, Steering]]:
@@ -244,6 +256,7 @@ def aim_dict(state: State) -> dict[str, Any] | None:
         "targets": now.targets,
         "uncovered": now.uncovered,
         "frontier": now.frontier,
+        "changed": list(now.changed),
         "likeliest": [
             {"name": row.name, "probability": round(row.probability, 6)}
             for row in rows[:LIKELIEST]

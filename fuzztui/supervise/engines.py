@@ -14,8 +14,8 @@ from fuzztui.model.state import State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.launch import AflFuzz
 from fuzztui.supervise.afl.seeds import gather_seeds
+from fuzztui.supervise.analysis import analyse, analyse_again
 from fuzztui.supervise.figures import FiguresSource, FileFigures
-from fuzztui.supervise.files import replace_text
 from fuzztui.supervise.launcher import (
     Deed,
     Launch,
@@ -28,9 +28,8 @@ from fuzztui.supervise.processes import last_reason
 from fuzztui.supervise.ready import ready, unknown_aliases
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.spec import write_spec
-from fuzztui.targets import Document, Request, TargetsError, find_targets
 from fuzztui.wire.commands import AddSeed
-from fuzztui.wire.events import Event, InstanceHello
+from fuzztui.wire.events import Event, InstanceHello, Message
 
 __all__ = ["launcher_for"]
 
@@ -51,7 +50,7 @@ class InProcess:
 
     def setup(
         self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
-    ) -> Sequence[str]:
+    ) -> Sequence[Message]:
         """Where mutants are fuzzed first, gather the seeds: all start from those.
 
         Without any the engine starts from its own.
@@ -131,34 +130,26 @@ class Spoton(InProcess):
 
     def setup(
         self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
-    ) -> Sequence[str]:
-        """Find the code targets, once in the life of a run, if an engine could start at all.
+    ) -> Sequence[Message]:
+        """Find the code targets, if an engine could start at all; again for a changed program.
 
-        Queue entries mean what they do by the constants in the document, so it must not change. A
-        failure is a document, too: nothing is aimed at then, and the engine tells why. Returns
-        what is wrong with the generator, and with aliases. Raises :class:`Unfit`, too.
+        Returns what became of that, the first time also what is wrong with the generator and with
+        aliases. Raises :class:`Unfit`, too.
         """
         if home.targets.exists():
-            return ()
+            return analyse_again(campaign, home, progress)
         aliases = campaign.engine["aliases"]
         asked = ready(campaign, progress)
         nothing = asked.aliases
         progress("finding the types that decide about branches")
-        try:
-            request = Request.of_target(campaign.target, engine=campaign.engine)
-            found = find_targets(request, progress)
-        except TargetsError as e:
-            found = Document((), "", notes=(f"the analysis failed: {e}",))
-        try:
-            replace_text(home.targets, found.dumps())
-        except OSError as e:
-            raise SupervisorError(f"{e.filename or home.targets}: {e.strerror or e}") from None
+        found, told = analyse(campaign, home, progress)
         if known := [t.name for t in found.types]:  # of types without a class the analysis knows
             needless = aliases.keys() & known
             nothing = {name: words for name, words in nothing.items() if name not in needless}
             nothing = unknown_aliases(aliases, known) | nothing
         wrong = [remark.words for remark in asked.remarks if remark.warns]
-        return wrong + [f'engine.aliases: "{name}": {words}' for name, words in nothing.items()]
+        wrong += [f'engine.aliases: "{name}": {words}' for name, words in nothing.items()]
+        return [*told, *(Message("warning", words) for words in wrong)]
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Name the document in the spec, by where it lies from there: runs are moved."""

@@ -11,7 +11,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.model.state import State
 from fuzztui.supervise.figures import FiguresSource
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.events import Event, FindingSaved, InstanceHello
+from fuzztui.wire.events import Event, FindingSaved, InstanceHello, Message
 
 __all__ = ["Deed", "Launch", "Launcher", "Progress", "Triage", "instance_names", "trials_share"]
 
@@ -75,11 +75,11 @@ class Launcher(Protocol):
 
     def setup(
         self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
-    ) -> Sequence[str]:
+    ) -> Sequence[Message]:
         """Make what all instances need (build the target), telling of what takes time.
 
-        Called before each start of a campaign none of whose engines runs. Returns warnings
-        for the log. Raises :class:`SupervisorError`.
+        Called before each start of a campaign none of whose engines runs. Returns what the log
+        is to be told. Raises :class:`SupervisorError`.
         """
         ...
 

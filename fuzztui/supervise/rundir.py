@@ -87,7 +87,7 @@ class RunDir:
 
     @property
     def targets(self) -> Path:
-        """The code targets and constants that were found before the first start (spoton)."""
+        """The code targets and constants that an analysis has found (spoton)."""
         return self.path / "targets.json"
 
     @property

@@ -112,7 +112,7 @@ class Supervisor:
         self._tasks = Tasks(self.record)
         self._looks = Looks(home, launcher, self._journal, self._tasks)
         self.last_look = self._looks.last
-        self._warnings: Sequence[str] = ()
+        self._told: Sequence[Message] = ()
         self._halt = Halt()
         self.abide = self._halt.abide
         self._stages = Stages(campaign, home, launcher, self, looks=self._looks, tasks=self._tasks)
@@ -135,7 +135,7 @@ class Supervisor:
         Raises :class:`SupervisorError`; nothing has been logged then.
         """
         if not self._stages.living():
-            self._warnings = self._launcher.setup(self._campaign, self._home, self._progress)
+            self._told = self._launcher.setup(self._campaign, self._home, self._progress)
             self._clock.start()
 
     async def run(self, ready: Callable[[], None]) -> None:
@@ -182,7 +182,7 @@ class Supervisor:
 
     async def _begin(self) -> None:
         """Open the directories, and take the campaign up."""
-        notes = [Message("warning", words) for words in self._warnings]
+        notes = list(self._told)
         try:
             notes += self._looks.at(self.lives.values())
         except OSError as e:

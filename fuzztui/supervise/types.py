@@ -42,6 +42,7 @@ STALE_MOST_S = 600.0
 MOST_TYPES = 100
 MOST_LEFT = 300
 """Of one instance that are told of; the model would keep more."""
+MOST_CHANGED = 20
 MAX_SIZE = 4 << 20
 """Bytes of a file that is looked at."""
 
@@ -83,8 +84,7 @@ def parse(name: str, raw: bytes) -> Look | None:
     likely = sorted(rows.values(), key=lambda r: (-r[4], -r[5], r[0]))
     kept = {r[0] for r in sorted(likely, key=lambda r: r[2] == 1)[:MOST_TYPES]}
     told = [r for r in likely if r[0] in kept]
-    pinned, ignored = data.get("pinned"), data.get("ignored")
-    places = ignored if isinstance(ignored, list) else []
+    pinned, analysis = data.get("pinned"), data.get("analysis")
     figures = TypeFigures(
         name,
         _real(data.get("targeted"), 0.0, 1.0, 0.0),
@@ -93,7 +93,9 @@ def parse(name: str, raw: bytes) -> Look | None:
         _count(data.get("uncovered")),
         _count(data.get("frontier")),
         **{field: [row[i] for row in told] for i, field in enumerate(_LISTS)},
-        ignored=[at for at in places if _is_text(at, MOST_LOCATION)][:MOST_LEFT],
+        ignored=_texts(data.get("ignored"))[:MOST_LEFT],
+        changed=_texts(data.get("changed"))[:MOST_CHANGED],
+        analysis=analysis if _is_text(analysis, MOST_NAME) else "",
     )
     return Look(figures, _count(data.get("asked")), dict(islice(_left(left), MOST_LEFT)))
 
@@ -140,6 +142,10 @@ def _nearest(types: Any) -> Iterator[list[Any]]:
 
 def _is_text(value: Any, most: int) -> TypeGuard[str]:
     return isinstance(value, str) and 0 < len(value) <= most
+
+
+def _texts(values: Any) -> list[str]:
+    return [v for v in values if _is_text(v, MOST_LOCATION)] if isinstance(values, list) else []
 
 
 def _count(value: Any, otherwise: int = 0) -> int:
@@ -242,10 +248,10 @@ class TypesFile:
 
 
 def _settings(figures: TypeFigures) -> tuple[Any, ...]:
-    """What a person has set, and what of it has ended."""
+    """What a person has set, and what of it has ended; files whose targets are known no more."""
     weights = zip(figures.names, figures.weights, strict=True)
     weighed = {n: w for n, w in weights if w != 1}
-    return figures.targeted, figures.pinned, figures.ignored, weighed
+    return figures.targeted, figures.pinned, figures.ignored, weighed, figures.changed
 
 
 def _finds(figures: TypeFigures) -> tuple[int, ...]:

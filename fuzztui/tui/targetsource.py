@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzztui.tui.source import CHANGED, MOST_BYTES, Source, around, lines_of, read
+from fuzztui.wire.analysed import analysis_of
 
 __all__ = ["load"]
 
@@ -27,14 +28,20 @@ class Place(NamedTuple):
     sha: str
 
 
-def load(run: Path, location: str) -> Source:
-    """The lines around the target, if the program is still what was analysed. Blocking."""
+def load(run: Path, location: str, analysis: str = "") -> Source:
+    """The lines around the target, if the program is still what was analysed. Blocking.
+
+    ``analysis``: the one that the location is of, "" if that is not known.
+    """
     file = run / "targets.json"
     try:
         known = file.stat()
-        place = _places(str(file.resolve()), known.st_mtime_ns).get(location)
+        of, places = _places(str(file.resolve()), known.st_mtime_ns)
     except _TORN:
         return Source(problem="the run has no targets.json that could be read")
+    if analysis not in ("", of):
+        return Source(problem="the program was another one, and is analysed again since")
+    place = places.get(location)
     if place is None:
         return Source(problem="the run's targets.json does not know it")
     data = read(place.file, MOST_BYTES)
@@ -47,14 +54,15 @@ def load(run: Path, location: str) -> Source:
 
 
 @lru_cache(2)
-def _places(path: str, changed: int) -> dict[str, Place]:
-    """By location. ``changed``: a file that was written anew is another one."""
+def _places(path: str, changed: int) -> tuple[str, dict[str, Place]]:
+    """Which analysis it is, places by location. ``changed``: what is written anew is another."""
     told = read(path, MOST_TARGETS)
     if isinstance(told, str):
         raise ValueError(told)
     data = json.loads(told)
     files = {str(m["name"]): (str(m["file"]), str(m["sha"])) for m in data["modules"]}
-    return {
+    places = {
         str(t["location"]): Place(files[t["module"]][0], int(t["line"]), files[t["module"]][1])
         for t in data["targets"]
     }
+    return analysis_of({name: sha for name, (_, sha) in files.items()}), places

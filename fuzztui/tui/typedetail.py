@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import dedent
 
 from fuzztui.model.state import Entry, Finding, State
-from fuzztui.model.types import Aim, TargetRow, TypeRow, reached_share
+from fuzztui.model.types import Aim, TargetRow, TypeRow, reached_share, stale
 from fuzztui.tui import figures
 from fuzztui.tui.detail import pair, title
 from fuzztui.tui.mutantdetail import number_span
@@ -43,9 +43,10 @@ def type_lines(
     ``whole``: what is aimed at, ``asked``: the weight that is asked for, in words.
     """
     lines: list[Line] = [[Span(plain(row.name), "bold edge")]]
+    changed = stale(state)
     lines.append(pair("chance", *_chance(row, whole)))
     lines.append(_weight(row, state, asked))
-    lines.append(pair("distance", _steps(row)))
+    lines.append(pair("distance", *_steps(row, changed)))
     lines += _figures(row)
     return [*lines, *_instances(row, state), *_decides(row, targets), *find_lines(finds)]
 
@@ -55,7 +56,8 @@ def _chance(row: TypeRow, whole: Aim | None) -> tuple[str, str]:
         if not row.weight:
             return "none: it is banned", "skipped"
         if row.distance < 0:
-            return "none: nothing that is left to cover depends on it", "muted"
+            known = "known to be " if whole is not None and whole.changed else ""
+            return f"none: nothing that is {known}left to cover depends on it", "muted"
         return "none now", "muted"
     words = f"{share_words(row.probability)} of the mutations that aim"
     if whole is not None and 0 < whole.targeted < 1:
@@ -86,10 +88,12 @@ def _since(row: TypeRow, state: State) -> str:
     return f" since {figures.clock(last.t)}" + (f" by {last.by}" if last.by else "")
 
 
-def _steps(row: TypeRow) -> str:
-    if row.distance < 0:
-        return "nothing that is left depends on it"
-    return f"{several(row.distance, 'step')} to what is left to cover (0 is nearest)"
+def _steps(row: TypeRow, changed: str) -> tuple[str, str]:
+    if row.distance >= 0:
+        return f"{several(row.distance, 'step')} to what is left to cover (0 is nearest)", ""
+    if changed:
+        return plain(changed), "pending"
+    return "nothing that is left depends on it", ""
 
 
 def _figures(row: TypeRow) -> list[Line]:
@@ -250,8 +254,11 @@ def _no_types_of_it() -> list[Line]:
 # ------------------------------------------------------------ where none are
 
 
-def no_types_lines(engine: str, whole: Aim | None) -> list[Line]:
-    """Why there is no type, and what helps."""
+def no_types_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
+    """Why there is no type, and what helps.
+
+    ``changed``: that nothing is known of parts of the program any more, in words.
+    """
     if engine != SPOTON and whole is None:
         return [
             [Span(f"This campaign's engine is {plain(engine or 'unknown')}: it aims at no types.",
@@ -261,6 +268,8 @@ def no_types_lines(engine: str, whole: Aim | None) -> list[Line]:
         ]  # fmt: skip
     if whole is None:
         return [[Span("No instance has told of its types yet.", "bold")]]
+    if changed:
+        return _changed_lines(changed)
     if whole.targets and not whole.uncovered:
         return [[Span("Everything is covered: no type is drawn any more.", "bold valid")]]
     return [
@@ -272,10 +281,18 @@ def no_types_lines(engine: str, whole: Aim | None) -> list[Line]:
     ]
 
 
-def no_targets_lines(engine: str, whole: Aim | None) -> list[Line]:
-    """Why there is no code target to be shown."""
-    if whole is None or not whole.targets:
-        return no_types_lines(engine, whole)
+def _changed_lines(words: str) -> list[Line]:
+    return [
+        [Span(f"{plain(words)}.", "bold pending")],
+        [],
+        [Span("Until then nothing aims at what is left there; the mutations are Zest's.")],
+    ]
+
+
+def no_targets_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
+    """Why there is no code target to be shown; ``changed`` as for :func:`no_types_lines`."""
+    if whole is None or not whole.targets or (changed and not whole.uncovered):
+        return no_types_lines(engine, whole, changed)
     if not whole.uncovered:
         words = (
             f"Everything that can be aimed at is covered: all {several(whole.targets, 'target')}."

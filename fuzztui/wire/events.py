@@ -534,7 +534,9 @@ class TypeFigures(Event):
     banned), ``factors`` (1 to 8, what misses divide its chance by), ``probabilities`` (of being
     picked next, in millionths), ``picks``, ``matches``, ``misses``, ``new_arms`` (cells first
     covered by a child that aimed at it). ``ignored``: the locations of code targets that nothing
-    aims at, as a person wants it.
+    aims at, as a person wants it. ``changed``: files that are not what they were when their types
+    were analysed, so that nothing is known of their targets. ``analysis``: which one locations
+    are of (``wire/analysed.py``), "" if that was not told.
     """
 
     kind: ClassVar[str] = "type_figures"
@@ -554,6 +556,8 @@ class TypeFigures(Event):
     misses: list[int] = field(default_factory=list)
     new_arms: list[int] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    analysis: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["ago", "clock", "first_of", "several", "visible", "visible_char"]
+__all__ = ["ago", "clock", "listed", "several", "visible", "visible_char"]
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
@@ -42,11 +42,11 @@ def several(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def first_of(names: Sequence[str], most: int) -> str:
-    """``a, b, c``, or of more than ``most``: ``a, b and 3 more``."""
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 2 more``."""
+    left = len(names) - most
+    *first, last = names if left <= 0 else (*names[:most], f"{left:,} more")
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def ago(seconds: float) -> str:

@@ -242,7 +242,8 @@ def test_a_module_that_has_changed(lab: Lab) -> None:
     lab.write("app.py", APP + "\n\nMORE = 1\n")
     assert lab.run(spec(lab, file, budget_trials=100)) == 0
     said = [e["text"] for e in events(lab.out / "main", "message")]
-    assert any("module app is not what it was" in t for t in said)
+    assert any(t.startswith("app.py has changed since its types were analysed: ") for t in said)
+    assert types(lab.out / "main")["changed"] == ["app.py"]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,12 @@
 
 import json
 
+import psutil
 import pytest
 from homes import eventually
+
+from fuzztui.log.reader import LogReader
+from fuzztui.wire.events import Message
 
 CAMPAIGN = """\
 [campaign]
@@ -66,9 +70,9 @@ def gen_order(r: Source) -> Order:
     return Order(r.text("abc", 1, 8), gen_price(r), gen_date(r))
 """
 DATE, PRICE = "datetime.date", "decimal.Decimal"
-YEAR, SIGN = (
+YEAR, SIGN, LONG = (
     f"shop.py:{SHOP[: SHOP.index(text)].count(chr(10)) + 1}:then"
-    for text in ("if order.made", "if order.price")
+    for text in ("if order.made", "if order.price", "if len(order.name)")
 )
 
 
@@ -139,3 +143,66 @@ def test_types_are_told_of_and_steered(shop):
     assert after["ignored"] == [YEAR]
     assert after["left"]
     assert json.loads(shop("replay", run, "--json"))["types"] == status()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_program_that_is_edited_is_aimed_at_again(shop):
+    """Edit, stop, start: what daily work is; and what is said while it is not analysed yet."""
+    program = shop.path / "shop.py"
+    shop.file.write_text(CAMPAIGN.replace("instances = 2\n", ""))
+    shop.detach()
+    run = str(shop.run)
+
+    def now():
+        return shop.status()["types"] or {}
+
+    def told():
+        return json.loads(shop("types", run, "--json"))
+
+    def start():
+        """Start it again; what the terminal says meanwhile."""
+        shop("ctl", run, "stop")
+        shop.detach()
+        said = shop.stderr
+        eventually(lambda: shop.status()["state"] == "running" and now().get("frontier"), 120)
+        return said
+
+    def messages():
+        events = (record.event for record in LogReader(shop.run).records())
+        return {event.text for event in events if isinstance(event, Message)}
+
+    eventually(lambda: now().get("frontier", 0) >= 3, 120)
+    shop("ctl", run, "weigh", PRICE, "3")
+    shop("ctl", run, "pin", SIGN)
+    shop("ctl", run, "ignore", YEAR)
+    shop("ctl", run, "ignore", LONG)
+    assert "analysed" not in start(), "nothing has changed"
+    assert (now()["pinned"], now()["ignored"]) == (SIGN, [YEAR, LONG])
+
+    # Another branch comes, one goes; the others stay where they are.
+    program.write_text(SHOP.replace("if len(order.name) > 100:", "").replace(
+        '        return "nor this"\n    return ""', '    return "a" if order.name == "x" else ""'
+    ))  # fmt: skip
+    words = "shop.py has changed: its types are analysed again"
+    assert words in start()
+    eventually(lambda: now()["ignored"] == [YEAR])
+    assert (now()["pinned"], now()["changed"]) == (SIGN, [])
+    eventually(lambda: {YEAR, SIGN} <= {row["location"] for row in told()["left"]})
+    assert {row["name"]: row["weight"] for row in told()["types"]}[PRICE] == 3
+    ended = f"{LONG} is ignored no more: no code target now"
+    eventually(lambda: {words, ended} <= messages())
+
+    # While it runs: what a worker loads that is started again is not what was analysed.
+    program.write_text(program.read_text() + "\n# a remark\n")
+    nanny = json.loads((shop.run / "out/main/process.json").read_text())["pid"]
+    for worker in psutil.Process(nanny).children():
+        worker.kill()
+    eventually(lambda: now()["changed"] == ["shop.py"], 120)
+    words = "shop.py has changed since its types were analysed: stop and start the campaign"
+    assert words in shop("status", run)
+    assert words in shop("types", run)
+    assert (now()["targets"], now()["pinned"]) == (0, None)
+    start()
+    eventually(lambda: now()["pinned"] == SIGN)
+    assert (now()["changed"], now()["ignored"]) == ([], [YEAR])

@@ -160,7 +160,10 @@ OWN = {
     (TypeFigures, "targets"): st.one_of(st.integers(0, 4), INTS),
     (TypeFigures, "uncovered"): st.one_of(st.integers(0, 4), INTS),
     (TypeFigures, "pinned"): PLACES,
-    (TypeFigures, "ignored"): st.lists(st.one_of(PLACES, PLACES, HOSTILE_JSON), max_size=4),
+    **{
+        (TypeFigures, name): st.lists(st.one_of(PLACES, PLACES, HOSTILE_JSON), max_size=4)
+        for name in ("ignored", "changed")
+    },
     (TargetsLeft, "asked"): st.one_of(st.integers(0, 50), INTS),
     (TargetsLeft, "left"): st.dictionaries(PLACES, LEFT, max_size=4),
     (TargetsLeft, "gone"): st.lists(st.one_of(PLACES, PLACES, HOSTILE_JSON), max_size=3),

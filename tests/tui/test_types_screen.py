@@ -19,6 +19,7 @@ from fuzztui.tui.typewords import (
 from fuzztui.tui.widgets.aimline import AimLine
 from fuzztui.tui.widgets.aimstrip import AimStrip
 from fuzztui.wire import events as ev
+from fuzztui.wire.analysed import analysis_of
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
 
@@ -85,7 +86,7 @@ async def test_a_target_in_words(drive):
         assert "t Types  o Pin" in d.text()
         assert d.screen.targets.go_to("thumbs/app.py:57:except")
         await d.until(lambda: "only chance gets there" in details(d))
-        assert "(o Pin)" in d.text()
+        await d.until(lambda: "(o Pin)" in d.text())
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 15), (120, 15)])
@@ -253,6 +254,55 @@ async def test_a_campaign_without_types_says_what_helps(drive):
         assert "no type is drawn" in strip(d)[2]
 
 
+async def test_a_program_that_has_changed_is_why_nothing_is_left(drive):
+    log = aimed()
+    before, changed = figures("main", 601), ["thumbs/app.py"]
+    log.add(
+        ev.TypeFigures("main", 0.5, "", 0, 0, 0, before.names, [-1] * 9, before.weights,
+                       before.factors, [0] * 9, before.picks, before.matches, before.misses,
+                       before.new_arms, changed=changed),
+        ev.TargetsLeft("main", 300, {}, [], anew=True), dt=1.0,
+    )  # fmt: skip
+    async with drive(log, size=(80, 24)) as d:
+        await d.press("7")
+        assert "thumbs/app.py has changed since the analysis" in strip(d)[1]
+        assert strip(d)[2].strip() == "stop and start the campaign to have it analysed again"
+        assert "none: nothing that is known to be left to cover depends on it" in d.text()
+        assert "thumbs/app.py has changed since its types were analysed" in details(d)
+        await d.press("t")
+        assert "none: thumbs/app.py has changed" in d.text()
+        assert "thumbs/app.py has changed since its types were analysed" in details(d)
+        assert "No type is known" not in d.text()
+        await d.press("1")
+        assert "thumbs/app.py has changed since the analysis" in d.text()
+        log.add(ev.InstanceState("main", "stopped"), ev.CampaignEnded("stopped", ""), dt=1.0)
+        await d.press("7", "t")
+        await d.until(lambda: strip(d)[2].strip().startswith("start the campaign to have it"))
+
+
+async def test_without_any_type_a_program_that_has_changed_is_why(drive):
+    log = started("x", engine="spoton")
+    figures = ev.TypeFigures("main", 0.5, changed=["thumbs/app.py", "b.py"])
+    log.add(ev.InstanceState("main", "running", 1), figures)
+    async with drive(log, size=(120, 40)) as d:
+        await d.press("7")
+        words = "b.py and thumbs/app.py have changed since their types were analysed"
+        assert words in " ".join(details(d).split())
+        assert "@generator" not in details(d)
+        await d.press("t")
+        assert words in " ".join(details(d).split())
+
+
+async def test_what_is_left_elsewhere_is_shown_beside_what_has_changed(drive):
+    log = aimed()
+    log.add(replace(figures("main", 601), changed=["b.py"]), dt=1.0)
+    async with drive(log, size=(80, 24)) as d:
+        await d.press("7")
+        await d.until(lambda: "≠ 1 file changed" in strip(d)[1])
+        assert "29 of 240 targets left" in strip(d)[1]
+        assert "next" in strip(d)[2]
+
+
 PROGRAM = (
     "def thumb(path):\n    taken = year(path)\n    if taken == 2008:\n        return old(path)\n"
 )
@@ -302,6 +352,10 @@ def test_a_program_that_is_not_what_was_analysed_is_not_shown(tmp_path):
     assert "no targets.json" in targetsource.load(tmp_path, where).problem
     write_targets(tmp_path)
     assert targetsource.load(tmp_path, where).text == "    if taken == 2008:"
+    sha = hashlib.sha256(PROGRAM.encode()).hexdigest()[:16]
+    now = analysis_of({"app": sha})
+    assert targetsource.load(tmp_path, where, now).text == "    if taken == 2008:"
+    assert "analysed again since" in targetsource.load(tmp_path, where, "another").problem
     (tmp_path / "app.py").write_text(PROGRAM.replace("2008", "2009"))
     assert "something else now" in targetsource.load(tmp_path, where).problem
     (tmp_path / "app.py").unlink()

@@ -216,6 +216,18 @@ def test_the_status_names_what_is_aimed_at(tmp_path):
     assert "types " not in status_text(tmp_path, Standing(campaign(), 1))
 
 
+def test_what_has_changed_is_told(stands, capsys, tmp_path):
+    figures = TypeFigures("main", 0.5, changed=[f"{HOSTILE}.py", "a.py"])
+    state = campaign(InstanceState("main", "running", 1), figures)
+    words = (
+        "[/x]\\e[31m\\u202e.py and a.py have changed since their types were analysed: "
+        "stop and start the campaign to have them analysed again\n"
+    )
+    assert f"\nchanged   {words}" in status_text(tmp_path, Standing(state, 1))
+    stands(state)
+    assert listed(capsys).endswith(f"0 of 0 code targets left, 0 on the frontier\n{words}")
+
+
 @pytest.mark.parametrize(
     ("figures", "words"),
     [

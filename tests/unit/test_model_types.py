@@ -15,6 +15,7 @@ from fuzztui.model.types import (
     aim,
     pending_types,
     reached_share,
+    stale,
     targets_left,
     types,
     types_dict,
@@ -23,6 +24,7 @@ from fuzztui.model.types import (
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import IgnoreTarget, Pause, PinTarget, SetTargeted, WeighType
 from fuzztui.wire.events import (
+    CampaignState,
     CommandApplied,
     CommandIssued,
     CommandRejected,
@@ -116,6 +118,7 @@ def test_hostile_figures_do_not_survive():
             distances=[-7, 1, 1, 1, 1, 1, True], weights=[-1, 1, 1, 1, 1, 1, float("inf")],
             factors=[0.5, 1, 1, 1, 1, 1, float("nan")], probabilities=[2**40], picks=[3, 4],
             matches=["7"], misses=[{}], new_arms=[-1], ignored=[HUGE, 7, THEN, "", None],
+            changed=[HUGE, 7, "a.py", ""], analysis=HUGE,
         ),
         TargetsLeft(
             "main", -3,
@@ -131,7 +134,7 @@ def test_hostile_figures_do_not_survive():
     f = state.types["main"]
     assert f == TypeFigures(
         "main", 0.0, "", 0, 0, 1, [DATE, PATH, "m.C"], [-1, -1, -1], [1, 1, 1], [1, 1, 1],
-        [0, 0, 0], [3, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [THEN],
+        [0, 0, 0], [3, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [THEN], ["a.py"],
     )  # fmt: skip
     assert state.left["main"] == {
         THEN: TargetLeft(False, 0, 0, ()),
@@ -264,6 +267,23 @@ def test_the_aim_is_of_whom_has_loaded_the_most_of_the_program():
     assert aim(state) == Aim(pytest.approx(0.4), THEN, 9, 2, 1)
 
 
+def test_what_has_changed_since_the_analysis():
+    changed = told("s1", changed=["b.py", "a/__init__.py"], analysis="0123")
+    state = fold(told(), changed, told("s2", changed=["b.py"]))
+    assert aim(state).changed == ("a/__init__.py", "b.py")
+    words = "a/__init__.py and b.py have changed since their types were analysed: "
+    assert stale(state) == f"{words}stop and start the campaign to have them analysed again"
+    assert from_json(to_json(state)) == state
+    fold(InstanceState("s1", "stopped"), CampaignState("stopped"), state=state)
+    assert stale(state) == (
+        "b.py has changed since its types were analysed: "
+        "start the campaign to have it analysed again"
+    )
+    assert status_dict(state)["types"]["changed"] == ["b.py"]
+    fold(told("s2"), state=state)
+    assert stale(state) == stale(State()) == ""
+
+
 def test_as_json():
     assert types_dict(State()) is None
     assert status_dict(State())["types"] is None
@@ -272,7 +292,7 @@ def test_as_json():
     status = status_dict(state)["types"]
     assert status == {
         "targeted": 0.5, "pinned": None, "ignored": [LOOP], "targets": 9, "uncovered": 2,
-        "frontier": 1,
+        "frontier": 1, "changed": [],
         "likeliest": [{"name": DATE, "probability": 0.6}, {"name": PATH, "probability": 0.4}],
         "banned": [DATE], "pending": [{"c": "pin-target", "location": THEN}],
     }  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 
 from fuzztui.wire.near import meant, near, near_last
-from fuzztui.wire.text import first_of
+from fuzztui.wire.text import listed
 
 VERBS = ["weigh", "ban", "unban", "pin"]
 
@@ -41,4 +41,4 @@ def test_meant():
     ],
 )
 def test_the_first_of_many_names(names, text):
-    assert first_of(names, 3) == text
+    assert listed(names, 3) == text

@@ -133,6 +133,8 @@ def test_what_a_person_sets_is_told_at_once(bench):
         {"pinned": ""},
         {"ignored": ["m.py:2:then"]},
         {"ignored": []},
+        {"changed": ["m.py"]},
+        {"changed": []},
     ):
         assert bench.told_after(data(**changed), TypeFigures)[0] <= 0.25
 
@@ -267,7 +269,7 @@ def test_figures_that_are_none():
               distance="x", probability=7)  # fmt: skip
     raw = json.dumps({
         "targeted": float("inf"), "pinned": ["x"], "ignored": [7, "", "l", "y" * 501], "asked": -1,
-        "targets": 2.5, "uncovered": None,
+        "targets": 2.5, "uncovered": None, "changed": [[], "m.py", "y" * 501], "analysis": 7,
         "types": {"a": bad, "": row(), "x" * 201: row(), "b": [], "\ud800": row()},
         "left": [7, {}, {"location": 3}, {"location": "y" * 501}, left("l", 1, 2),
             left("l", True, 3)],
@@ -275,7 +277,7 @@ def test_figures_that_are_none():
     look = parse("main", raw)
     f = look.figures
     assert (f.targeted, f.pinned, f.targets, f.uncovered) == (0.0, "", 0, 0)
-    assert f.ignored == ["l"]
+    assert (f.ignored, f.changed, f.analysis) == (["l"], ["m.py"], "")
     assert parse("main", json.dumps(data(ignored="xyz")).encode()).figures.ignored == []
     assert f.names == ["a", "\ud800"]
     assert [x[0] for x in (f.distances, f.weights, f.factors, f.probabilities)] == [-1, 1.0, 1.0, 0]

@@ -1,4 +1,4 @@
-"""Starting spoton: its keys, and the document of code targets that a run is given once."""
+"""Starting spoton: its keys, and the document of code targets that a run is given."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import pytest
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.model import Campaign
 from fuzztui.engines.core.spec import read_spec
-from fuzztui.supervise import engines
+from fuzztui.supervise import analysis, engines
 from fuzztui.supervise.engines import launcher_for
 from fuzztui.supervise.ready import Ready, Remark
 from fuzztui.supervise.rundir import RunDir, Unfit, prepare_run
 from fuzztui.targets import Document, Influence, Request, TargetsError
+from fuzztui.targets.application import Application
+from fuzztui.targets.modules import Interpreter
+from fuzztui.wire.events import Message
+
+PYTHON = Interpreter((), (), (3, 11))
 
 GOOD = """\
 [target]
@@ -60,20 +65,28 @@ def test_what_it_does_not_take(tmp_path: Path, old: str, new: str, words: str) -
     assert words in said(tmp_path, GOOD.replace(old, new))
 
 
-def test_targets_are_found_once_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def _fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No engine is asked whether it could start; there are no sources but what a test says."""
+    monkeypatch.setattr(engines, "ready", lambda campaign, progress: {})
+    monkeypatch.setattr(analysis, "gather", lambda request, progress: Application(PYTHON, ()))
+
+
+def test_the_document_of_a_run_is_for_each_of_its_instances(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[Request] = []
 
     def found(request: Request, progress: object) -> Document:
         asked.append(request)
         return Document(("thumbs",), "3.11", notes=("one",))
 
-    monkeypatch.setattr(engines, "find_targets", found)
+    monkeypatch.setattr(analysis, "find_targets", found)
     monkeypatch.setattr(engines, "ready", lambda campaign, progress: Ready())
     made = campaign(tmp_path)
     prepare_run(made.output)
     home, launcher = RunDir(made.output), launcher_for("spoton")
-    for _ in range(2):
-        launcher.setup(made, home, lambda words: None)
+    launcher.setup(made, home, lambda words: None)
     assert [r.generator for r in asked] == ["gens:gen_files"]
     assert json.loads(home.targets.read_text())["notes"] == ["one"]
     home.instance("main").mkdir()
@@ -93,14 +106,15 @@ def test_an_analysis_that_fails_stops_nobody(
     def fails(request: Request, progress: object) -> Document:
         raise TargetsError("mypy is not to be had")
 
-    monkeypatch.setattr(engines, "find_targets", fails)
+    monkeypatch.setattr(analysis, "find_targets", fails)
     odd = Ready(aliases={"lib.Body": "odd"})
     monkeypatch.setattr(engines, "ready", lambda campaign, progress: odd)
     made = campaign(tmp_path)
     prepare_run(made.output)
     home = RunDir(made.output)
     said = launcher_for("spoton").setup(made, home, lambda words: None)
-    assert said == ['engine.aliases: "lib.Body": odd'], "what it had been asked before"
+    words = 'engine.aliases: "lib.Body": odd'
+    assert said == [Message("warning", words)], "what it had been asked before"
     found = Document.loads(home.targets.read_bytes())
     assert found.notes == ("the analysis failed: mypy is not to be had",)
     assert not found.targets
@@ -111,7 +125,7 @@ def test_aliases_that_come_to_nothing_are_for_the_log_once(
 ) -> None:
     types = (Influence("lib.Stub", 1), Influence("lib.Bodies", 2))
     document = Document(("thumbs",), "3.11", types=types)
-    monkeypatch.setattr(engines, "find_targets", lambda request, progress: document)
+    monkeypatch.setattr(analysis, "find_targets", lambda request, progress: document)
     nothing = {"app.Gone": "there is no such type", "lib.Stub": "there is no such type"}
     remarks = [
         Remark("target.generator: odd", "target.generator", warns=True),
@@ -122,12 +136,14 @@ def test_aliases_that_come_to_nothing_are_for_the_log_once(
     made = campaign(tmp_path, GOOD.replace('{ "lib.Body" = "app.S3Object" }', aliases))
     prepare_run(made.output)
     launcher = launcher_for("spoton")
-    assert launcher.setup(made, RunDir(made.output), lambda words: None) == [
+    said = launcher.setup(made, RunDir(made.output), lambda words: None)
+    assert [message.text for message in said] == [
         "target.generator: odd",
         'engine.aliases: "lib.Body": no branch depends on such a type; did you mean lib.Bodies?',
         'engine.aliases: "app.Gone": there is no such type',
     ], "a type of stubs is no class"
-    assert not launcher.setup(made, RunDir(made.output), lambda words: None)
+    again = launcher.setup(made, RunDir(made.output), lambda words: None)
+    assert not [message for message in again if "aliases" in message.text]
 
 
 def test_what_no_engine_could_start_with_is_not_analysed(
@@ -135,7 +151,8 @@ def test_what_no_engine_could_start_with_is_not_analysed(
 ) -> None:
     made = campaign(tmp_path)
     prepare_run(made.output)
-    monkeypatch.setattr(engines, "find_targets", lambda *_: pytest.fail("it is analysed"))
+    monkeypatch.undo()
+    monkeypatch.setattr(analysis, "find_targets", lambda *_: pytest.fail("it is analysed"))
     with pytest.raises(Unfit, match="No module named 'thumbs'") as caught:
         launcher_for("spoton").setup(made, RunDir(made.output), lambda words: None)
     assert caught.value.key == "target.function"

@@ -48,7 +48,7 @@ from fuzztui.supervise.launcher import (
 )
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, Minimise
-from fuzztui.wire.events import Event, InstanceHello
+from fuzztui.wire.events import Event, InstanceHello, Message
 
 __all__ = ["AflFuzz", "has_work"]
 
@@ -113,7 +113,7 @@ class AflFuzz:
 
     def setup(
         self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
-    ) -> Sequence[str]:
+    ) -> Sequence[Message]:
         """Build the target, gather the seeds, compile the libraries."""
         if shutil.which(_tool(campaign, "afl-fuzz")) is None:
             raise SupervisorError(_no_afl(campaign))

@@ -10,7 +10,7 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.widget import Widget
 
-from fuzztui.model.types import Aim, TargetRow, TypeRow, pending_types, targets_left, types
+from fuzztui.model.types import Aim, TargetRow, TypeRow, pending_types, stale, targets_left, types
 from fuzztui.tui import shell, targetsource
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.aiming import STEP, Aiming, Asked
@@ -19,6 +19,7 @@ from fuzztui.tui.screens.typetables import TypeTables
 from fuzztui.tui.situation import over_all
 from fuzztui.tui.source import Source
 from fuzztui.tui.status import Status
+from fuzztui.tui.text import plain
 from fuzztui.tui.typecolumns import Looks
 from fuzztui.tui.typedetail import no_targets_lines, no_types_lines, target_lines, type_lines
 from fuzztui.tui.typewords import named_by, short_names, type_label, weight_words, wish_words
@@ -27,6 +28,7 @@ from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.pane import Pane
 from fuzztui.tui.widgets.tabletabs import TableTabs
+from fuzztui.wire.analysed import have_changed
 from fuzztui.wire.commands import IgnoreTarget, PinTarget, SetTargeted, WeighType
 
 NEXT = 12
@@ -110,15 +112,17 @@ class TypesScreen(TypeTables):
         untold = 0 if whole is None else whole.uncovered - len(self._left)
         self.targets.set_caption(f"+{untold:,} not told" if untold > 0 and self._left else "")
         none_left = "everything that can be aimed at is covered" if covered else "no code targets"
+        if whole is not None and whole.changed:
+            none_left = plain(f"none: {have_changed(whole.changed)}")
         self.types.show_empty("no type passes the filter" if self._types else "no types")
         self.targets.show_empty("no target passes the filter" if self._left else none_left)
 
     def nothing(self) -> Sequence[Line]:
         """Why there is nothing in the table, and how to get some."""
-        engine, whole = self.campaign.engine, self._aim
+        missing = self.campaign.engine, self._aim, stale(self.campaign)
         if self.table is self.targets:
-            return () if self._left else no_targets_lines(engine, whole)
-        return () if self._types else no_types_lines(engine, whole)
+            return () if self._left else no_targets_lines(*missing)
+        return () if self._types else no_types_lines(*missing)
 
     def details(
         self, row: TypeRow | TargetRow, preview: Source | None, size: Size
@@ -137,7 +141,8 @@ class TypesScreen(TypeTables):
         run = self.host.run_dir
         if run is None or not isinstance(row, TargetRow):
             return None
-        return row.location, partial(targetsource.load, run, row.location)
+        of = next((f.analysis for f in list(self.campaign.types.values()) if f.analysis), "")
+        return f"{of} {row.location}", partial(targetsource.load, run, row.location, of)
 
     # -------------------------------------------------------------- looking
 

@@ -11,6 +11,7 @@ from fuzztui.tui.typecolumns import IGNORED, PINNED
 from fuzztui.tui.typewords import brief_location, brief_type, share_words
 from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
 from fuzztui.tui.widgets.strip import StatusCanvas
+from fuzztui.wire.analysed import have_changed, remedy
 from fuzztui.wire.text import several
 
 __all__ = ["AimStrip", "aim_words", "fitting", "left_words"]
@@ -74,6 +75,8 @@ class AimStrip(StatusCanvas):
             where = plain(brief_location(aim.pinned, room))
             left = [Span(f" {PINNED.glyph} pinned ", f"bold {PINNED.style}"), Span(where, "bold")]
             return spread(left, [Span("it alone is aimed at ", "muted")], width)
+        if aim.changed and not aim.frontier:
+            return [Span(f" {remedy(aim.changed, over=self._status.over)}", "pending")]
         return self._drawn_next(width)
 
     def _drawn_next(self, width: int) -> Line:
@@ -115,6 +118,8 @@ def aim_words(aim: Aim, keys: str = "") -> list[Line]:
 
 def left_words(aim: Aim) -> list[Span]:
     """How many code targets are left, and how many of them are near."""
+    if aim.changed and not aim.uncovered:
+        return [Span(f" {plain(have_changed(aim.changed))} since the analysis", "pending")]
     if not aim.targets:
         return [Span(" no code target is known yet", "muted")]
     if not aim.uncovered:
@@ -128,6 +133,7 @@ def left_words(aim: Aim) -> list[Span]:
         Span(f"{aim.frontier:,}", "bold"),
         Span(" on the frontier"),
         Span(ignored, IGNORED.style),
+        Span(f"  ≠ {several(len(aim.changed), 'file')} changed" if aim.changed else "", "pending"),
     ]
 
 

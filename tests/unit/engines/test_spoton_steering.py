@@ -59,9 +59,12 @@ class Lab:
         sha: str = "",
         targeted: float = 0.5,
         mode: Mode = "frontier",
+        *,
+        source: str = SOURCE,
+        branches: dict[int, dict[str, int]] = BRANCHES,
     ) -> None:
         self.file = root / TYPES
-        data = document("m", SOURCE, BRANCHES)
+        data = document("m", source, branches)
         data["types"] = [{"name": name, "distance": 9} for name in ("lib.date", "lib.Far")]
         data["modules"].append({"name": "late", "file": "/late.py", "sha": "0"})
         late = {**data["targets"][0], "location": "late.py:1:then", "module": "late"}
@@ -85,6 +88,8 @@ class Lab:
         self.figures = Figures(self.file, self.feedback, self.mutator, self.replace)
         self.told: list[str] = []
         self.feedback.on_covered = self.told.append
+        self.lost: list[str] = []
+        self.feedback.on_lost = self.lost.append
         self.feedback.renew()
         self.steers = Steers(self.feedback, self.mutator, kin, self.figures)
         if loaded == "m" and not sha:
@@ -276,8 +281,65 @@ def test_a_target_of_a_module_that_has_changed(tmp_path: Path) -> None:
     assert words in lab.refusal(PinTarget("m.py:2:then"))
     assert lab.targets.lost("m.py:2:then")
     assert lab.targets.lost("no.py:1:then")
+    assert lab.figures.data()["changed"] == ["m.py"]
     assert not lab.targets.lost("late.py:1:then")
     assert not Lab(tmp_path).targets.lost("m.py:2:then")
+
+
+def test_what_was_set_rests_while_a_module_is_not_what_was_analysed(tmp_path: Path) -> None:
+    first = Lab(tmp_path)
+    first.obey(PinTarget("m.py:4:then"))
+    first.obey(IgnoreTarget("m.py:6:else"))
+    lost = ["m.py:4:then is pinned, which rests until the program is analysed again"]
+    for _ in range(2):  # however often its worker is started
+        changed = Lab(tmp_path, sha="another")
+        assert (changed.feedback.pinned, changed.feedback.ignored) == ("", set())
+        assert changed.lost == lost
+        changed.figures.write()
+        assert changed.kept()["pinned"] == ""
+    again = Lab(tmp_path)
+    assert (again.feedback.pinned, again.feedback.ignored) == ("m.py:4:then", {"m.py:6:else"})
+    again.figures.write()
+    assert again.kept()["resting"] == ["", []]
+    changed = Lab(tmp_path, sha="another")
+    changed.obey(PinTarget(""))
+    assert Lab(tmp_path).feedback.pinned == ""
+
+
+def test_what_an_analysis_finds_no_more_ends_with_a_word(tmp_path: Path) -> None:
+    first = Lab(tmp_path)
+    first.obey(PinTarget("m.py:4:then"))
+    first.obey(IgnoreTarget("m.py:6:else"))
+    first.obey(IgnoreTarget("m.py:2:then"))
+    first.obey(WeighType("datetime.date", 3.0))
+    moved = SOURCE.replace("    if x.image", "\n    if x.image")
+    branches = {line + (line > 4): types for line, types in BRANCHES.items()}
+    again = Lab(tmp_path, source=moved, branches=branches)
+    assert again.feedback.pinned == "m.py:4:then"
+    assert again.feedback.ignored == {"m.py:2:then"}
+    assert again.lost == ["m.py:6:else is ignored no more: no code target now"]
+    assert again.distances.standings["datetime.date"].weight == 3
+    again.figures.write()
+    again = Lab(tmp_path, source=moved, branches={9: {}})
+    assert (again.feedback.pinned, again.feedback.ignored) == ("", set())
+    assert again.lost == [
+        "m.py:2:then is ignored no more: no code target now",
+        "m.py:4:then is pinned no more: it is no code target now",
+    ]
+
+
+def test_how_often_targets_were_reached_is_of_one_analysis(tmp_path: Path) -> None:
+    first = Lab(tmp_path)
+    first.feedback.asked, first.feedback.reached = 10, {"m.py:2:then": 4}
+    first.figures.write()
+    assert (Lab(tmp_path).feedback.asked, first.figures.data()["changed"]) == (10, [])
+    assert Lab(tmp_path).feedback.reached == {"m.py:2:then": 4}
+    older = {key: value for key, value in first.kept().items() if key != "analysis"}
+    first.file.write_text(json.dumps(older))
+    assert Lab(tmp_path).feedback.reached == {"m.py:2:then": 4}
+    first.file.write_text(json.dumps({**older, "analysis": "another"}))
+    again = Lab(tmp_path).feedback
+    assert (again.asked, again.reached) == (0, {})
 
 
 # --------------------------------------------------------------------- what is ignored

@@ -52,7 +52,7 @@ TYPES = {2: {"datetime.date": 2, "File": 3}, 4: {"File": 1}, 6: {"Image": 0}}
 def targets(tmp_path: Path, base: int = 10, sha: str | None = None) -> Targets:
     read = read_document(write_document(tmp_path / "targets.json", document("m", SOURCE, TYPES)))
     made = Targets(read, lambda name: (sha or read.modules[name], base))
-    assert made.place() == ([] if sha is None else ["m"])
+    assert made.place() == made.changed == ([] if sha is None else ["m.py"])
     return made
 
 
