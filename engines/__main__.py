@@ -1,4 +1,4 @@
-"""``python -P -m fuzztui.engines SPEC.json [--repro FILE | --mutants | --score DIR... | ...]``."""
+"""``python -P -m fuzztui.engines SPEC.json [--repro FILE | --minimise FILE | --mutants | ...]``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzztui.engines", description=__doc__)
     parser.add_argument("spec", type=Path, help="spec.json of the instance")
     parser.add_argument("--repro", type=Path, metavar="FILE", help="run this one input and report")
+    parser.add_argument("--minimise", type=Path, metavar="FILE", help="make this input smaller")
+    parser.add_argument("--tries", type=int, default=100_000, help="with --minimise: at most")
+    parser.add_argument("--seconds", type=float, default=600.0, help="with --minimise: at most")
     parser.add_argument("--mutants", action="store_true", help="print the mutants as JSON")
     parser.add_argument("--diff", metavar="ID", help="with --mutants: the diff of this one")
     parser.add_argument("--score", type=Path, nargs="+", metavar="DIR", help="score these inputs")
@@ -42,6 +45,10 @@ def main() -> int:
             from fuzztui.engines.repro import reproduce
 
             return reproduce(spec, args.repro)
+        if args.minimise is not None:
+            from fuzztui.engines.minimise import minimise
+
+            return minimise(spec, args.minimise.absolute(), args.tries, args.seconds)
         if args.mutants:
             from fuzztui.engines.mutants.listing import list_mutants
 

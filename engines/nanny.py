@@ -12,7 +12,6 @@ import contextlib
 import fcntl
 import os
 import platform
-import re
 import select
 import signal
 import subprocess
@@ -25,7 +24,7 @@ from fuzztui import __version__
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import AFRESH, CANNOT_START, RECYCLE, Refusal, Stopping
-from fuzztui.engines.core.failures import Failure, printable
+from fuzztui.engines.core.failures import Failure, last_place, printable
 from fuzztui.engines.core.findings import Description, Findings
 from fuzztui.engines.core.forks import how_it_ended
 from fuzztui.engines.core.isolation import Isolation, read_index
@@ -354,13 +353,8 @@ class Nanny:
             text = (self._spec.dir / TRACE).read_text(errors="replace")[-8000:]
         except OSError:
             return "", ""
-        frames = re.findall(r'File "([^"\n]*)", line (\d+) in ([^\n]*)', text)
         files = EdgeTable(self._spec.dir / "edges.json").known_files()
-        inside = [f for f in frames if f[0] in files]
-        outside = [f for f in frames if "/fuzztui/engines/" not in f[0]]
-        for file, _, function in [*inside, *outside][:1]:
-            return f"{Path(file).name} in {function}", text
-        return "", text
+        return last_place(text, files), text
 
 
 class _Exit:

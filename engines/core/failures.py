@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import traceback
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ __all__ = [
     "frames_above",
     "hang_of",
     "hang_text",
+    "last_place",
     "printable",
     "title_of",
     "traceback_text",
@@ -137,6 +139,19 @@ def hang_of(stack: Stack, files: Collection[str]) -> Failure:
     found = _innermost(stack, files)
     place = "" if found is None else _place(found[0])
     return Failure("hang", f"timeout @ {place}", "timeout", place)
+
+
+def last_place(trace: str, files: Collection[str]) -> str:
+    """Where an interpreter died, by what faulthandler wrote: ``app.py in f``; "": unknown.
+
+    As :func:`failure_of` has it: inside the application if it was there at all.
+    """
+    frames = re.findall(r'File "([^"\n]*)", line \d+ in ([^\n]*)', trace)
+    inside = [f for f in frames if f[0] in files]
+    outside = [f for f in frames if "/fuzztui/engines/" not in f[0]]
+    for file, function in [*inside, *outside][:1]:
+        return f"{file.rpartition('/')[2]} in {function}"
+    return ""
 
 
 def title_of(error: BaseException, when: str = "") -> str:

@@ -93,8 +93,11 @@ class GeneratedInput:
 
     def build(self, data: bytes) -> object:
         """Run the generator."""
-        self._source = source = Source(data, self._limit, self._more, self._magic)
+        self._source = source = self._plain(data)
         return self._generator(source)
+
+    def _plain(self, data: bytes) -> Source:
+        return Source(data, self._limit, self._more, self._magic)
 
     def detach(self) -> None:
         """The journal belongs to another process."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import codecs
-import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +14,17 @@ from pathlib import Path
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
-from fuzztui.supervise.afl.minimise import instance_of, judged_by_oracle, minimised_path
+from fuzztui.supervise.afl.minimise import judged_by_oracle
 from fuzztui.supervise.afl.minimise import minimise as minimised
 from fuzztui.supervise.afl.subject import Subject, find_file, repro_command_line
 from fuzztui.supervise.afl.triage import MAX_INPUT, category_of, examine_file
 from fuzztui.supervise.files import read_regular
+from fuzztui.supervise.launcher import Progress
+from fuzztui.supervise.minimise import instance_of, minimised_path
 from fuzztui.supervise.oracle.judge import Judge
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.supervise.smaller import minimise_by_engine
+from fuzztui.supervise.spec import python_of, spec_near
 from fuzztui.wire.text import visible
 
 MAX_SHOWN = 1 << 20
@@ -49,20 +53,36 @@ def minimise(options: argparse.Namespace) -> int:
     home = RunDir(find_run(options.run))
     file = _find(home, options.file)
     campaign = _afl_campaign(home)
-    if campaign is None:
-        raise Failure(f"{home.path} is no run of AFL++: only its findings can be minimised", USAGE)
     output = (options.output or minimised_path(home, file)).absolute()
     if output.is_dir():
         output /= file.name
     line = _ProgressLine()
     try:
-        words = asyncio.run(minimised(campaign, home, file, output, line.show))
+        if campaign is None:
+            words = asyncio.run(_until_interrupted(home, file, output, line.show))
+        else:
+            words = asyncio.run(minimised(campaign, home, file, output, line.show))
     except SupervisorError as e:
         raise Failure(str(e)) from None
     finally:
         line.end()
-    print(visible(words))
+    print(visible(words), flush=True)
+    if campaign is None:
+        _repro_engine(home, output, near=file)  # what was made of it, and how it fails
     return DONE
+
+
+async def _until_interrupted(home: RunDir, file: Path, output: Path, progress: Progress) -> str:
+    """Ctrl-C is answered with the smallest input so far; another one ends it at once."""
+    loop, stopped = asyncio.get_running_loop(), False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        loop.remove_signal_handler(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, stop)
+    return await minimise_by_engine(home, file, output, progress, stop=lambda: stopped)
 
 
 def _find(home: RunDir, given: str) -> Path:
@@ -125,21 +145,24 @@ def _repro_oracle(judge: Judge, file: Path, data: bytes) -> int:
     return FAILED if verdicts else DONE
 
 
-def _repro_engine(home: RunDir, file: Path) -> int:
-    """An engine of ours runs the input, and says itself what happened."""
-    specs = sorted(home.out.glob("*/spec.json"))
-    near = [s for s in specs if s.parent in file.parents]
-    if not specs:
+def _repro_engine(home: RunDir, file: Path, near: Path | None = None) -> int:
+    """An engine of ours runs the input, and says itself what happened.
+
+    ``near``: whose instance's engine, if the file itself is elsewhere.
+    """
+    spec = spec_near(home, near or file)
+    if spec is None:
         raise Failure(f"{home.path}: no instance has been started here", NOT_RUNNING)
-    spec = (near or specs)[0]
     try:
-        python = str(json.loads(spec.read_bytes())["target"]["python"])
-    except (ValueError, LookupError, TypeError):
-        raise Failure(f"{spec}: is damaged: run the campaign again to have it made anew") from None
+        python, said = python_of(spec)
+    except SupervisorError as e:
+        raise Failure(str(e)) from None
     package = home.supervisor / "pkg"
+    # As in the campaign: the order of a set may decide whether it fails.
+    env = {**os.environ, "PYTHONHASHSEED": "0", **said, "PYTHONPATH": str(package)}
     argv = [python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(file)]
     try:
-        done = subprocess.run(argv, env={**os.environ, "PYTHONPATH": str(package)}, check=False)
+        done = subprocess.run(argv, env=env, check=False)
     except OSError as e:
         raise Failure(f"{python}: the target's interpreter cannot be run: {e.strerror}") from None
     return DONE if done.returncode == 0 else FAILED

@@ -38,7 +38,7 @@ commands:
   mutate FILE...           text operators applied to files, to look at what they do
   replay RUN|LOG           the campaign again, at any speed, from any time
   repro RUN FILE           run one finding or queue entry under the target
-  minimise RUN FILE        a smaller input with the same outcome (AFL++)
+  minimise RUN FILE        a smaller input with the same outcome
   check CAMPAIGN.toml      check a campaign file, and whether its Python target can be loaded
   samples                  the sample campaigns that come with fuzztui
   themes                   the colour themes
@@ -392,7 +392,7 @@ def _repro(parser: argparse.ArgumentParser) -> Run:
 def _minimise(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import findings
 
-    parser.add_argument("run", metavar="RUN", type=Path, help=f"{_RUN_HELP}, of AFL++")
+    parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     parser.add_argument(
         "-o",

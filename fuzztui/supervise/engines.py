@@ -27,8 +27,9 @@ from fuzztui.supervise.launcher import (
 from fuzztui.supervise.processes import last_reason
 from fuzztui.supervise.ready import ready, unknown_aliases
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.supervise.smaller import engine_minimiser
 from fuzztui.supervise.spec import write_spec
-from fuzztui.wire.commands import AddSeed
+from fuzztui.wire.commands import AddSeed, Minimise
 from fuzztui.wire.events import Event, InstanceHello, Message
 
 __all__ = ["launcher_for"]
@@ -93,8 +94,8 @@ class InProcess:
         return FileFigures(home.instance(name), name)
 
     def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
-        """They take seeds from a sibling's queue, as AFL does."""
-        return {AddSeed.name: seeder(home)}
+        """They take seeds from a sibling's queue, as AFL does; another process minimises."""
+        return {AddSeed.name: seeder(home), Minimise.name: engine_minimiser(home)}
 
     def triage(
         self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State

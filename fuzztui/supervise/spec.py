@@ -9,8 +9,9 @@ from typing import Any
 from fuzztui.campaign import Campaign
 from fuzztui.supervise.afl.library import text_library
 from fuzztui.supervise.files import replace_text
+from fuzztui.supervise.rundir import RunDir, SupervisorError
 
-__all__ = ["write_spec"]
+__all__ = ["python_of", "spec_near", "write_spec"]
 
 
 def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: int = 0) -> None:
@@ -37,3 +38,21 @@ def _text(campaign: Campaign) -> dict[str, Any]:
         return {}
     library, why = text_library()
     return {**campaign.text, "library": str(library or ""), "why": why}
+
+
+def spec_near(home: RunDir, file: Path) -> Path | None:
+    """The ``spec.json`` of the instance that a file is of, else of another one of the run."""
+    specs = sorted(home.out.glob("*/spec.json"))
+    return next((s for s in specs if s.parent in file.absolute().parents), next(iter(specs), None))
+
+
+def python_of(spec: Path) -> tuple[str, dict[str, str]]:
+    """The target's interpreter, and its variables. Raises :class:`SupervisorError`."""
+    try:
+        target = json.loads(spec.read_bytes())["target"]
+        env = {str(name): str(value) for name, value in target.get("env", {}).items()}
+        return str(target["python"]), env
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise SupervisorError(
+            f"{spec}: is damaged: run the campaign again to have it made anew"
+        ) from None

@@ -202,8 +202,7 @@ _LOOKING = (
     Action(
         "finding.minimise", ("m",), "Minimise",
         "Look for a smaller input with the same outcome", "Findings",
-        scope="findings", needs="minimise", does="minimise",
-        check=finding, footer=13, mode="live", engine="afl",
+        scope="findings", check=finding, footer=13, mode="live",
     ),
     Action(
         "finding.group", ("v",), "Group",

@@ -43,7 +43,9 @@ def several(n: int, one: str, many: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
-    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 2 more``."""
+    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 2 more``; "" of none."""
+    if not names:
+        return ""
     left = len(names) - most
     *first, last = names if left <= 0 else (*names[:most], f"{left:,} more")
     return f"{', '.join(first)} and {last}" if first else last

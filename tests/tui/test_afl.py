@@ -193,9 +193,7 @@ async def test_other_engines_have_these_keys_in_the_help_only(drive):
     ("changes", "words"),
     [
         ({}, ""),
-        ({"engine": "zest"}, "s1's engine cannot minimise"),
-        ({"engine": "zest", "capabilities": frozenset({"minimise"})}, ""),
-        ({"unable": {"minimise": "no afl-tmin"}}, "s1's engine cannot minimise: no afl-tmin"),
+        ({"engine": "zest", "instance": "handed", "capabilities": None}, ""),
         ({"minimising": True}, "it is being minimised"),
         ({"watched": True, "control": False}, WATCHED),
         ({"control": False}, "opened to look only"),
@@ -232,6 +230,25 @@ async def test_minimising_shows_how_far_it_is_and_its_answer(drive):
             ev.CommandRejected("c2", "s1", "no afl-tmin"),
         )
         await d.until(lambda: "minimised  no: no afl-tmin" in d.text())
+
+
+async def test_findings_of_engines_of_ours_are_minimised_too(drive):
+    log = running()
+    async with drive(log, size=(200, 40), supervisor=Supervisor(log, silent=True)) as d:
+        await d.press("3")
+        assert "m Minimise" in d.lines()[-1]
+        await d.press("m")
+        await d.until(lambda: d.world.supervisor.commands)
+        (command,) = d.world.supervisor.commands
+        assert isinstance(command, Minimise)
+        assert (command.instance, command.file.partition("/")[0]) in {
+            ("main", "crashes"),
+            ("main", "hangs"),
+        }
+        log.add(ev.CommandProgress("c1", "1,204 tries, 96 -> 31 bytes", -1.0), dt=2.0)
+        await d.until(lambda: "1,204 tries, 96 -> 31 bytes" in d.text())
+        log.add(ev.CommandApplied("c1", "", detail="96 -> 9 bytes: /x"), dt=30.0)
+        await d.until(lambda: "minimised  96 -> 9 bytes: /x" in d.text())
 
 
 async def test_a_refusal_to_minimise_is_said_once(drive):

@@ -21,10 +21,11 @@ from fuzztui.supervise.afl import minimise as minimising
 from fuzztui.supervise.afl.bench import bench
 from fuzztui.supervise.afl.examine import examine_crash, examine_hang, printable
 from fuzztui.supervise.afl.execute import KEPT, Mark, children, execute
-from fuzztui.supervise.afl.minimise import minimise, minimised_path, minimiser
+from fuzztui.supervise.afl.minimise import minimise, minimiser
 from fuzztui.supervise.afl.subject import Subject, find_file, repro_command_line
 from fuzztui.supervise.afl.triage import Triage
 from fuzztui.supervise.identity import marked
+from fuzztui.supervise.minimise import minimised_path
 from fuzztui.supervise.orphans import Reaper
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.commands import Minimise

@@ -36,9 +36,9 @@ def test_meant():
     [
         ([], ""),
         (["a"], "a"),
-        (["a", "b", "c"], "a, b, c"),
+        (["a", "b", "c"], "a, b and c"),
         (["a", "b", "c", "d", "e"], "a, b, c and 2 more"),
     ],
 )
-def test_the_first_of_many_names(names, text):
+def test_names_in_words(names, text):
     assert listed(names, 3) == text

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import itertools
 import math
 import os
 import re
@@ -17,18 +15,18 @@ from fuzztui.campaign import Campaign
 from fuzztui.model.oracle import ORACLE
 from fuzztui.supervise.afl.bench import Bench, bench
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
-from fuzztui.supervise.afl.subject import Subject, find_file
+from fuzztui.supervise.afl.subject import Subject
 from fuzztui.supervise.afl.triage import MAX_INPUT, category_of, examine_file
-from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.supervise.files import read_regular
+from fuzztui.supervise.launcher import Progress
+from fuzztui.supervise.minimise import in_turn, instance_of, rewrite
 from fuzztui.supervise.oracle.judge import Judge
 from fuzztui.supervise.oracle.smaller import smaller
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.wire.commands import Command, Minimise
+from fuzztui.wire.commands import Command
 from fuzztui.wire.text import several, visible
 
-__all__ = ["instance_of", "judged_by_oracle", "minimise", "minimised_path", "minimiser"]
-
-Progress = Callable[[str, float], None]
+__all__ = ["judged_by_oracle", "minimise", "minimiser"]
 
 CHECK_S = 1.0
 """afl-tmin waits so long for a run at least: by AFL++'s own limit, which is tight, a slow
@@ -40,8 +38,6 @@ LONGEST_S = 900.0
 _GRACE_S = 30.0
 """For its last words."""
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-_numbers = itertools.count(1)
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])|[\x0e\x0f]")
 _LEFT = re.compile(r"Block length = (\d+), remaining size = (\d+)")
 _STAGE = re.compile(r"Stage #(\d): (.*?)\.*\s*\Z")
@@ -50,36 +46,12 @@ _REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
 
 
 def minimiser(campaign: Campaign, home: RunDir) -> Callable[[Command, Progress], Awaitable[str]]:
-    """What the supervisor does when it is told to minimise a finding: one at a time."""
-    turn = asyncio.Lock()
+    """What the supervisor does when it is told to minimise a finding."""
 
-    async def deed(command: Command, progress: Progress) -> str:
-        if not isinstance(command, Minimise):
-            raise SupervisorError(f"{command.name} is not for afl-tmin")
-        if turn.locked():
-            progress("waits until another one is minimised", -1.0)
-        async with turn:  # and only then looked for: a resumed afl-fuzz puts its findings away
-            return await take(command, progress)
+    async def one(file: Path, output: Path, progress: Progress, mark: Mark) -> str:
+        return await minimise(campaign, home, file, output, progress, mark=mark)
 
-    async def take(command: Minimise, progress: Progress) -> str:
-        named = [home.instance(command.instance)] if command.instance else home.out.iterdir()
-        mark = Mark(home.path, f"minimise-{next(_numbers)}")
-        for directory in sorted(named):
-            if file := find_file(directory, command.file):
-                output = minimised_path(home, file)
-                return await minimise(campaign, home, file, output, progress, mark=mark)
-        raise SupervisorError(f"{command.file}: no such finding in {home.out}")
-
-    return deed
-
-
-def minimised_path(home: RunDir, file: Path) -> Path:
-    """Where the smaller form of a file goes: ``minimised/INSTANCE/NAME`` of the run."""
-    file = file.absolute()
-    if file.is_relative_to(home.out.absolute()):
-        instance = file.relative_to(home.out.absolute()).parts[0]
-        return home.path / "minimised" / instance / file.name
-    return home.path / "minimised" / file.name
+    return in_turn(home, one)
 
 
 async def minimise(
@@ -96,18 +68,14 @@ async def minimise(
     ``mark``: by which its processes are found, if its maker should die.
     Raises :class:`SupervisorError` with the reason where that cannot be done.
     """
-    try:
-        data = read_regular(file, MAX_INPUT)
+
+    async def shorten(data: bytes) -> tuple[bytes, str]:
         if judged_by_oracle(campaign, home, file):
-            judge = Judge.of(campaign, mark)
-            shorter, note = await smaller(judge, data, progress, LONGEST_S)
-        else:
-            subject = Subject.of(campaign, instance_of(home, file))
-            shorter, note = await _minimised(subject, category_of(file), data, progress, mark)
-        _write(output, shorter)
-    except OSError as e:
-        raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
-    return f"{len(data)} -> {several(len(shorter), 'byte')}: {output}{note}"
+            return await smaller(Judge.of(campaign, mark), data, progress, LONGEST_S)
+        subject = Subject.of(campaign, instance_of(home, file))
+        return await _minimised(subject, category_of(file), data, progress, mark)
+
+    return await rewrite(file, output, shorten)
 
 
 async def _minimised(
@@ -238,15 +206,6 @@ def _reason(outcome: Outcome) -> str:
     return f"it ended with status {outcome.status}: {last}"
 
 
-def _write(output: Path, data: bytes) -> None:
-    """The result, whole or not at all, for its owner's eyes."""
-    output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = output.with_name(f".{output.name[:200]}.new")
-    with os.fdopen(open_regular(fresh, _NEW), "wb") as file:
-        file.write(data)
-    fresh.replace(output)
-
-
 def judged_by_oracle(campaign: Campaign, home: RunDir, file: Path) -> bool:
     """Whether the oracle found it. Raises :class:`SupervisorError` where there is none any more."""
     where = instance_of(home, file)
@@ -255,9 +214,3 @@ def judged_by_oracle(campaign: Campaign, home: RunDir, file: Path) -> bool:
     if not campaign.oracle:
         raise SupervisorError(f"{file.name}: the campaign has no [oracle] any more that found it")
     return True
-
-
-def instance_of(home: RunDir, file: Path) -> Path | None:
-    """The instance's directory that a file is in, if it is in one."""
-    file, out = file.absolute(), home.out.absolute()
-    return out / file.relative_to(out).parts[0] if file.is_relative_to(out) else None

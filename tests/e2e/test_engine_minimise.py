@@ -1,0 +1,353 @@
+"""Findings of engines of ours made smaller, by the engine, the command and the supervisor."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_lab import Lab
+from homes import FUZZTUI, Home, eventually
+from shared import HOME
+
+from fuzztui.remote.client import ControlClient
+from fuzztui.wire.commands import Minimise
+
+APP = """
+import ctypes, os, random, signal
+
+RUNS = []
+
+def plain(data: bytes):
+    if data.count(b"(") > 2 and b")" in data:
+        raise ValueError("two")
+    if b"[" in data:
+        raise ValueError("another place")
+
+def text(said: str):
+    if "\\u00e9" in said:
+        raise KeyError(said)
+
+def dies(data: bytes):
+    if b"s" in data:
+        segfault()
+    if b"t" in data:
+        other()
+    if b"x" in data:
+        os._exit(7)
+
+def segfault():
+    ctypes.string_at(0)
+
+def other():
+    ctypes.string_at(0)
+
+def loops(data: bytes):
+    while b"l" in data:
+        pass
+
+def deaf(data: bytes):
+    if b"d" in data:
+        signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+        ctypes.PyDLL(None).pause()
+
+def rarely(data: bytes):
+    with open(__file__ + ".runs", "a+") as runs:
+        runs.write("x")
+        if runs.tell() % 3:
+            raise ValueError("twice of three times")
+
+def once(data: bytes):
+    RUNS.append(data)
+    if len(RUNS) == 1 and b"o" in data:
+        raise ValueError("only the first time")
+
+def spoiled(data: bytes):
+    if RUNS or b"ab" in data:
+        RUNS.append(1)
+        raise ValueError("and always from then on")
+
+def closes(data: bytes):
+    os.closerange(0, 400)
+    if b"c" in data:
+        raise ValueError("closed")
+
+def numbers(r):
+    return [r.integer(-500, 500) for _ in range(r.below(30))]
+
+def total(made):
+    if sum(x for x in made if x > 0) > 700:
+        raise OverflowError(str(made))
+
+def falls(made):
+    if 444 in made:
+        segfault()
+
+def strict(data: bytes):
+    if data[:1] == b"<":
+        raise SyntaxError("a tag")
+
+def loose(data: bytes):
+    if b"!" in data:
+        return 1
+"""
+MACHINE = """
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+import app
+
+class Accounts(RuleBasedStateMachine):
+    def __init__(self):
+        super().__init__()
+        self.held = {}
+
+    @rule(name=st.text("abcdef", max_size=4), n=st.integers(1, 1000))
+    def pay(self, name, n):
+        self.held[name] = self.held.get(name, 0) + n
+
+    @rule(name=st.text("abcdef", max_size=4))
+    def close(self, name):
+        self.held.pop(name, None)
+
+    @rule()
+    def look(self):
+        assert sum(self.held.values()) >= 0
+
+    @rule(name=st.text("abcdef", max_size=4))
+    def check(self, name):
+        assert self.held.get(name, 0) <= 300
+"""
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    made = Lab(tmp_path)
+    made.write("app.py", APP)
+    made.write("machine.py", MACHINE)
+    made.env["XDG_CACHE_HOME"] = str(Path(os.environ[HOME]) / "cache")
+    made.env.pop("HYPOTHESIS_STORAGE_DIRECTORY", None)
+    yield made
+    made.close()
+
+
+class Answer:
+    """What the engine said."""
+
+    def __init__(self, data: bytes, run: subprocess.CompletedProcess[str]) -> None:
+        self.status, self.words = run.returncode, run.stderr
+        lines = [json.loads(line) for line in run.stdout.splitlines()]
+        self.best = next(
+            (base64.b64decode(line["best"]) for line in reversed(lines) if "best" in line), data
+        )
+        self.tries = lines[-1]["tries"] if lines else 0
+        self.end = lines[-1].get("end") if lines else None
+
+
+def minimised(lab: Lab, function: str, data: bytes, *more: str, **keys: Any) -> Answer:
+    target = {"include": ["app"], "timeout_s": 2.0, **keys.pop("target", {})}
+    at = lab.spec(function, target=target, **keys)
+    file = lab.root / "input"
+    file.write_bytes(data)
+    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(at), "--minimise", str(file), *more]
+    run = subprocess.run(
+        argv, env={**lab.env, "PYTHONHASHSEED": "0"}, capture_output=True, text=True, check=False
+    )
+    return Answer(data, run)
+
+
+def repro(lab: Lab, data: bytes) -> str:
+    file = lab.root / "small"
+    file.write_bytes(data)
+    argv = [lab.python, "-P", "-m", "fuzztui.engines", str(lab.out / "main/spec.json")]
+    run = subprocess.run(
+        [*argv, "--repro", str(file)], env=lab.env, capture_output=True, text=True, check=False
+    )
+    return run.stdout + run.stderr
+
+
+NOISE = bytes(range(128, 168))
+
+
+@pytest.mark.parametrize(
+    ("function", "data", "smallest"),
+    [
+        ("plain", b"a(b(c[d(e)f(g]h)" + NOISE, {b"((()", b"(()(", b"()((", b")((("}),
+        ("text", "one é two é".encode(), {"é".encode()}),
+        ("dies", b"asts", {b"s"}),
+        ("dies", b"axxa" + NOISE, {b"x"}),
+        ("loops", b"all", {b"l"}),
+        ("once", b"foot" + NOISE, {b"o"}),
+        ("spoiled", b"ab-ab" + NOISE, {b"ab"}),
+        ("closes", b"acac", {b"c"}),
+    ],
+    ids=["exception", "text", "segfault", "exit", "loop", "once", "spoiled", "closes"],
+)
+def test_inputs(lab: Lab, function: str, data: bytes, smallest: set[bytes]) -> None:
+    """To nothing but what is needed, with the failure that it was; twice the same."""
+    keys: dict[str, Any] = {"target": {"timeout_s": 0.2}} if function == "loops" else {}
+    found = minimised(lab, f"app:{function}", data, **keys)
+    assert (found.status, found.end, found.words) == (0, "", "")
+    assert found.best in smallest
+    again = minimised(lab, f"app:{function}", data, **keys)
+    assert (again.best, again.tries) == (found.best, found.tries)
+
+
+@pytest.mark.slow
+def test_what_hangs_where_python_cannot_be_interrupted(lab: Lab) -> None:
+    found = minimised(lab, "app:deaf", b"add", target={"timeout_s": 0.2})
+    assert (found.end, found.best) == ("", b"d")
+
+
+@pytest.mark.parametrize("kind", ["zest", "spoton", "text", "mu2"])
+def test_generators(lab: Lab, kind: str) -> None:
+    keys: dict[str, Any] = {"engine": {"kind": kind}, "target": {"generator": "app:numbers"}}
+    found = minimised(lab, "app:total", bytes(range(20, 150)), **keys)
+    assert found.end == ""
+    said = repro(lab, found.best)
+    (numbers,) = re.findall(r"^input: \[(\d+), (\d+)\]$", said, re.MULTILINE)
+    assert sum(map(int, numbers)) == 701
+    assert "failure: OverflowError" in said
+
+
+def test_choices_of_what_kills_its_process(lab: Lab) -> None:
+    """How many were drawn is not known then, only that there were enough."""
+    data = bytes([29]) + b"".join(n.to_bytes(2, "big") for n in range(930, 959))
+    found = minimised(lab, "app:falls", data, target={"generator": "app:numbers"})
+    assert (found.end, found.best) == ("", b"\1" + (944).to_bytes(2, "big"))
+
+
+def test_stateful_tests(lab: Lab) -> None:
+    """From many steps of chance to the two that it takes."""
+    at = lab.spec("machine:Accounts", engine={"kind": "spoton"}, budget_trials=400,
+                  target={"include": ["machine"], "timeout_s": 5.0})  # fmt: skip
+    assert lab.run(at, timeout=300) == 0
+    crash = next((lab.out / "main/crashes").glob("id:*"))
+    before = repro(lab, crash.read_bytes())
+    found = minimised(
+        lab,
+        "machine:Accounts",
+        crash.read_bytes(),
+        engine={"kind": "spoton"},
+        target={"include": ["machine"], "timeout_s": 5.0},
+    )
+    assert found.end == ""
+    after = repro(lab, found.best)
+    steps = [line.partition(": ")[2] for line in after.splitlines() if line.startswith("Draw ")]
+    assert before.count("\nDraw ") >= len(steps) == 2
+    assert re.fullmatch(r"pay\((name='', n=\d+|n=\d+, name='')\)", steps[0])
+    assert steps[1] == "check(name='')"
+
+
+def test_a_second_implementation(lab: Lab) -> None:
+    """What one refuses and the other does not is a failure, too."""
+    found = minimised(
+        lab, "app:strict", b"<html>!", oracle={"against": "app:loose"},
+        target={"expected": ["SyntaxError"]},
+    )  # fmt: skip
+    assert (found.end, found.best) == ("", b"<")
+
+
+def test_what_is_not_minimised(lab: Lab) -> None:
+    harmless = minimised(lab, "app:plain", b"harmless")
+    assert harmless.status == 3
+    assert "there is nothing to keep: it does not fail (success)" in harmless.words
+    flaky = minimised(lab, "app:rarely", b"flaky")
+    assert flaky.status == 3
+    assert "it does not always fail alike" in flaky.words
+    assert flaky.words.rstrip().endswith(" in rarely; then: success")
+    missing = minimised(lab, "app:nothing", b"")
+    assert "module app has no function 'nothing'" in missing.words
+
+
+def test_limits(lab: Lab) -> None:
+    data = b"((())" + os.urandom(500).translate(None, b"()[")
+    few = minimised(lab, "app:plain", data, "--tries", "9")
+    assert (few.tries, few.end) == (9, "stopped after 9 tries")
+    assert len(few.best) < len(data)
+    none = minimised(lab, "app:plain", data, "--seconds", "0")
+    assert (none.best, none.end) == (data, "stopped after 0 min")
+
+
+# -------------------------------------------------------------------- command and supervisor
+
+
+@pytest.fixture
+def campaign(home: Home) -> Home:
+    """A run that goes on, of a target that never takes long, with a finding put into it."""
+    (home.path / "app.py").write_text(APP)
+    home.file.write_text(
+        '[campaign]\nname = "e2e"\noutput = "run"\nseed = 1\n'
+        '[target]\nfunction = "app:total"\ngenerator = "app:numbers"\ninclude = ["app"]\n'
+        '[engine]\nkind = "zest"\n'
+    )
+    home.detach()
+    eventually(lambda: any((home.run / "out/main/crashes").glob("id:*")))
+    return home
+
+
+def finding(home: Home) -> Path:
+    return next((home.run / "out/main/crashes").glob("id:*"))
+
+
+def test_the_command(campaign: Home) -> None:
+    """With a supervisor and without; it says what the input is that is left."""
+    file = finding(campaign)
+    said = campaign("minimise", "run", f"main/crashes/{file.name}")
+    first, *rest = said.splitlines()
+    small = campaign.run / "minimised/main" / file.name
+    size = len(small.read_bytes())
+    assert first.startswith(f"{len(file.read_bytes())} -> {size} bytes: {small} (")
+    assert re.fullmatch(r"input: \[\d+, \d+\]", rest[0])
+    assert rest[1].startswith("failure: OverflowError: ")
+    assert small.stat().st_mode & 0o777 == 0o600
+    campaign("ctl", "run", "stop")
+    eventually(lambda: campaign.status_pid() is None)
+    campaign("minimise", "run", str(file), "-o", str(campaign.path / "small"))
+    assert (campaign.path / "small").read_bytes() == small.read_bytes()
+    seed = campaign.path / "seed"
+    seed.write_bytes(bytes(9))
+    campaign("minimise", "run", str(seed), code=1)
+    assert "there is nothing to keep: it does not fail (success)" in campaign.stderr
+
+
+def test_the_supervisor_does_it_and_tells_how_far_it_is(campaign: Home) -> None:
+    file = finding(campaign)
+    client = ControlClient(campaign.run, "test")
+    try:
+        result = client.send(Minimise(f"crashes/{file.name}", "main"), 120)
+    finally:
+        client.close()
+    small = campaign.run / "minimised/main" / file.name
+    assert result.ok, result
+    assert f" -> {len(small.read_bytes())} bytes: {small} (" in result.detail
+    log = campaign("ctl", "run", "minimise", "main/crashes/nothing", code=1)
+    assert "no such finding" in log + campaign.stderr
+
+
+def test_ctrl_c_keeps_the_smallest_so_far(campaign: Home) -> None:
+    slow = "def total(made):\n    import time\n    time.sleep(0.05)"
+    (campaign.path / "app.py").write_text(APP.replace("def total(made):", slow))
+    file, output = campaign.path / "large", campaign.path / "small"
+    file.write_bytes(bytes([29]) + (999).to_bytes(2, "big") * 29)
+    terminal, stderr = os.openpty()
+    process = subprocess.Popen(
+        [FUZZTUI, "minimise", "run", str(file), "-o", str(output)],
+        cwd=campaign.path, env=campaign.env, stdout=subprocess.PIPE, stderr=stderr, text=True,
+    )  # fmt: skip
+    os.close(stderr)
+    shown = b""
+    while not re.search(rb"59 -> (\d|[1-4]\d) bytes", shown):  # it has got somewhere
+        shown += os.read(terminal, 4096)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=120)
+    os.close(terminal)
+    assert process.returncode == 0
+    assert "; stopped: it could be made smaller still" in said
+    assert len(output.read_bytes()) < 50
