@@ -190,7 +190,7 @@ def bare(room: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "kind", "types"),
     [
-        (GOOD, "spoton", "datetime.date, gens.Part"),
+        (GOOD, "spoton", "datetime.date and gens.Part"),
         (TEST % "test_it", "spoton", "datetime.date"),
         (TEST % "TestDays.test_method", "zest", ""),
         ('function = "app.core:text"', "zest", ""),
@@ -315,12 +315,12 @@ def test_a_start_is_warned_and_refused_alike(room):
         ),
         (
             GOOD.replace("parse", "prase"), 3,
-            "module app.core has no function 'prase'; did you mean parse? (it has: parse, text)",
+            "module app.core has no function 'prase'; did you mean parse? (it has: parse and text)",
         ),
         (GOOD.replace("gens:", "genz:"), 4, "No module named 'genz': install it"),
         (
             GOOD.replace(":gen", ":ge"), 4,
-            "no function, strategy or type 'ge'; did you mean gen? (it has: gen, Never, Part, gen_",
+            "no function, strategy or type 'ge'; did you mean gen? (it has: gen, Never, Part and gen_",
         ),
         (
             MADE_BY % "day", 4,
@@ -332,7 +332,7 @@ def test_a_start_is_warned_and_refused_alike(room):
         (
             TEST % "test_itt", 4,
             "no function 'test_itt'; did you mean test_it? (it has: test_it, test_with_fixture,"
-            " test_drawing, TestDays.test_method, test_choosy, test_words)\n",
+            " test_drawing, TestDays.test_method, test_choosy and test_words)\n",
         ),
         (
             TEST % "TestDays.test_methd", 4,
@@ -457,10 +457,10 @@ def test_aliases_that_come_to_nothing(room, capsys):
         "app.core.Order?",
         f'{at}:9: engine.aliases: "gens.Prat": there is no such type; did you mean gens.Part?',
         f'{at}:10: engine.aliases: "gens.Never": none of N inputs that the generator made has a'
-        " part of that type (they have: datetime.date, gens.Part)",
+        " part of that type (they have: datetime.date and gens.Part)",
         f'{at}:10: engine.aliases: "nowhere.X": there is no such type',
         f"instruments app in {room}/app (2 modules)",
-        "types of its choices: datetime.date, gens.Part",
+        "types of its choices: datetime.date and gens.Part",
         f"{at} is a good campaign file, its target can be loaded, N inputs were made",
     ]
 
