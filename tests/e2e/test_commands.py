@@ -19,6 +19,7 @@ KEYS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_headless_run_to_its_budget(home):
     out = home(str(home.file), "--headless", "--json", "--set", "campaign.budget=2000 trials")
     last = json.loads(out.splitlines()[-1])
@@ -42,6 +43,7 @@ def test_a_headless_run_to_its_budget(home):
     assert home.status()["execs"] == 3000
 
 
+@pytest.mark.slow
 def test_steering_from_a_script(home):
     home.detach()
     run = str(home.run)
@@ -72,6 +74,7 @@ def test_steering_from_a_script(home):
     assert "no campaign runs there" in home.stderr
 
 
+@pytest.mark.slow
 def test_the_same_command_rejoins_and_resumes(home):
     home.detach()
     eventually(lambda: home.status()["execs"] > 500)
@@ -97,6 +100,7 @@ def all_runs_end(home):
         home.kill_everything()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_runs_end")
 def test_a_campaign_file_means_the_newest_of_its_runs(home):
     file, second = str(home.file), home.path / "run-2"
@@ -121,6 +125,7 @@ def test_a_campaign_file_means_the_newest_of_its_runs(home):
     assert home("replay", file, "--json")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_runs_end")
 def test_from_another_directory_the_file_means_the_same_run(home):
     project, far = home.path / "project", home.path / "far"
@@ -148,6 +153,7 @@ def test_from_another_directory_the_file_means_the_same_run(home):
     assert f"its run is {far / 'runs/c'}" in home.stderr, "it runs, and there is no other"
 
 
+@pytest.mark.slow
 def test_another_campaign_is_refused_its_directory(home):
     home.detach()
     eventually(lambda: home.status()["execs"] > 0)  # before that it holds nothing yet
@@ -155,6 +161,7 @@ def test_another_campaign_is_refused_its_directory(home):
     assert "holds another campaign: target.function" in home.stderr
 
 
+@pytest.mark.slow
 def test_interrupted_headless_stops_the_campaign(home):
     process = subprocess.Popen(
         [FUZZTUI, str(home.file), "--headless"], cwd=home.path, env=home.env,
@@ -169,6 +176,7 @@ def test_interrupted_headless_stops_the_campaign(home):
     assert home.processes() == []
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_start_says_why(home):
     home(str(home.file), "--headless", "--set", "target.function=tomllib:nope", code=1)
     assert "nope" in json.dumps(home.status())
@@ -182,6 +190,7 @@ def test_no_run_is_said_so(home, args):
     assert "no run in" in home.stderr or "no such run" in home.stderr
 
 
+@pytest.mark.slow
 def test_a_mistyped_command_is_told_its_neighbour(home):
     home("atach", "runs/x", code=2)
     assert "did you mean attach?" in home.stderr
@@ -197,6 +206,7 @@ def test_a_mistyped_command_is_told_its_neighbour(home):
     assert "there is no 'qqq' (one of pause, resume, " in home.stderr
 
 
+@pytest.mark.slow
 def test_two_at_the_same_moment_share_one_campaign(home):
     both = [
         subprocess.Popen(
@@ -210,6 +220,7 @@ def test_two_at_the_same_moment_share_one_campaign(home):
     assert home.status()["state"] in ("starting", "running")
 
 
+@pytest.mark.slow
 def test_what_a_file_chose_reaches_no_terminal_raw(home):
     name = r"a\u001b[31m\u202e"
     home.file.write_text(home.file.read_text().replace('"e2e"', f'"{name}"'))
@@ -218,6 +229,7 @@ def test_what_a_file_chose_reaches_no_terminal_raw(home):
     assert "\x1b" not in home.stderr
 
 
+@pytest.mark.slow
 def test_check_and_lists(home):
     assert 'function = "tomllib:loads"' in home("check", str(home.file))
     assert "its target can be loaded" in home.stderr
@@ -227,6 +239,7 @@ def test_check_and_lists(home):
     assert len(home("themes").splitlines()) >= 4
 
 
+@pytest.mark.slow
 def test_a_run_directory_that_cannot_be_made(home):
     (home.path / "run").write_text("a file is in the way")
     home(str(home.file), "--headless", code=2)
@@ -234,6 +247,7 @@ def test_a_run_directory_that_cannot_be_made(home):
     assert str(home.run) in home.stderr
 
 
+@pytest.mark.slow
 def test_survives_sigkill_of_everything(home):
     home.detach()
     eventually(lambda: home.status()["corpus"] > 30)
@@ -260,6 +274,7 @@ def test_survives_sigkill_of_everything(home):
     assert not os.path.exists(home.run / "supervisor" / "socket") or home.status_pid() is None
 
 
+@pytest.mark.slow
 def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
     home.detach()
     eventually(lambda: home.status()["execs"] > 0)
@@ -278,6 +293,7 @@ def test_a_pause_does_not_stand_in_the_way_of_a_larger_budget(home):
     assert home.status()["reason"] == f"the budget of {more} s is used up"
 
 
+@pytest.mark.slow
 def test_a_refused_start_leaves_the_run_as_it_was(home):
     home.detach("--set", "campaign.budget=1h")
     eventually(lambda: home.status()["execs"] > 500 and home.status()["elapsed_s"] > 2)
@@ -295,6 +311,7 @@ def test_a_refused_start_leaves_the_run_as_it_was(home):
     home("ctl", str(home.run), "stop")
 
 
+@pytest.mark.slow
 def test_a_moved_run_goes_on_by_its_own_file(home):
     home(str(home.file), "--headless", "--set", "campaign.budget=500 trials")
     moved = home.path / "moved"
@@ -306,6 +323,7 @@ def test_a_moved_run_goes_on_by_its_own_file(home):
     assert home.status()["execs"] == 800
 
 
+@pytest.mark.slow
 def test_nobody_reads_what_we_print(home):
     for sink in (">&-", ">/dev/full"):
         command = f"{FUZZTUI} {home.file} --headless --set 'campaign.budget=200 trials' {sink}"
@@ -317,6 +335,7 @@ def test_nobody_reads_what_we_print(home):
         eventually(lambda: home.status()["state"] == "finished")
 
 
+@pytest.mark.slow
 def test_repro_in_a_damaged_run(home):
     home(str(home.file), "--headless", "--set", "campaign.budget=200 trials")
     entry = next((home.run / "out/main/queue").glob("id:000000*"))
@@ -330,6 +349,7 @@ def test_repro_in_a_damaged_run(home):
     assert "spec.json: is damaged" in home.stderr
 
 
+@pytest.mark.slow
 def test_a_run_that_is_deleted_while_it_is_followed(home):
     command = [FUZZTUI, str(home.file), "--headless"]
     with subprocess.Popen(
@@ -344,6 +364,7 @@ def test_a_run_that_is_deleted_while_it_is_followed(home):
     eventually(lambda: home.processes() == [])
 
 
+@pytest.mark.slow
 def test_a_campaign_that_could_not_start_is_refused_before_the_analysis(home):
     (home.path / "gens.py").write_text("def gen(r): return r.text('ab', 0, 9)\n")
     text = home.file.read_text().replace('"zest"', '"spoton"')

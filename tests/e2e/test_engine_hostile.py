@@ -117,6 +117,7 @@ def test_missing_seeds(lab: Lab) -> None:
     refuse(lab, "app:parse", "engine.seeds", "/no/such", engine={"seeds": ["/no/such"]})
 
 
+@pytest.mark.slow
 def test_two_engines_on_one_directory(lab: Lab) -> None:
     lab.write("app.py", PARSER)
     spec = lab.spec("app:parse")
@@ -188,6 +189,7 @@ def test_expected_exit_is_invalid(lab: Lab) -> None:
     assert int(stats(directory)["invalid_inputs"]) > 0
 
 
+@pytest.mark.slow
 def test_os_exit(lab: Lab) -> None:
     directory = campaign(lab, wrapped("os._exit(0)"), trials=60)
     event = only_finding(directory)
@@ -195,6 +197,7 @@ def test_os_exit(lab: Lab) -> None:
     assert len(names(directory, "crashes")) == 1
 
 
+@pytest.mark.slow
 def test_segfault(lab: Lab) -> None:
     directory = campaign(lab, wrapped("import ctypes; ctypes.string_at(0)"), trials=40)
     event = only_finding(directory)
@@ -203,6 +206,7 @@ def test_segfault(lab: Lab) -> None:
     assert ",sig:11," in names(directory, "crashes")[0]
 
 
+@pytest.mark.slow
 def test_kills_itself(lab: Lab) -> None:
     """A SIGKILL may come from anybody: the input is tried again before it is blamed."""
     directory = campaign(lab, wrapped("import signal; os.kill(os.getpid(), signal.SIGKILL)"), 30)
@@ -242,6 +246,7 @@ def test_forked_child_raises(lab: Lab) -> None:
     assert not names(campaign(lab, code, trials=100), "crashes")
 
 
+@pytest.mark.slow
 def test_eats_memory(lab: Lab) -> None:
     code = wrapped("x = [b'x' * (1 << 24) for _ in range(1000)]")
     event = only_finding(
@@ -250,6 +255,7 @@ def test_eats_memory(lab: Lab) -> None:
     assert event["title"] == "MemoryError"
 
 
+@pytest.mark.slow
 def test_leaks_memory(lab: Lab) -> None:
     """A clean worker goes on when the old one is full; no input is blamed."""
     code = "KEEP = []\n" + wrapped("KEEP.append(bytearray(1 << 16))", "True")
@@ -261,6 +267,7 @@ def test_leaks_memory(lab: Lab) -> None:
     assert "does it leak?" in said[0]
 
 
+@pytest.mark.slow
 def test_eats_memory_late(lab: Lab) -> None:
     """What asks for too much in a clean worker as well is found, once, and costs one worker."""
     code = wrapped("x = [b'x' * (1 << 24) for _ in range(1000)]", "data.count(b'e') > 3")
@@ -283,6 +290,7 @@ def test_recursion_limit_lifted(lab: Lab) -> None:
     assert not names(campaign(lab, code), "crashes")
 
 
+@pytest.mark.slow
 def test_hangs_in_its_own_code(lab: Lab) -> None:
     directory = campaign(lab, wrapped("while True: pass"), trials=60)
     event = only_finding(directory)
@@ -291,12 +299,14 @@ def test_hangs_in_its_own_code(lab: Lab) -> None:
     assert "while True" in str(event["detail"])
 
 
+@pytest.mark.slow
 def test_hangs_in_other_code(lab: Lab) -> None:
     lab.write("other.py", "def spin():\n    while True: pass\n")
     directory = campaign(lab, "import other\n" + wrapped("other.spin()"), trials=40)
     assert only_finding(directory)["place"] == "app.py in target"
 
 
+@pytest.mark.slow
 def test_hangs_in_c(lab: Lab) -> None:
     code = "import itertools\n" + wrapped("sum(itertools.count())")
     directory = campaign(lab, code, trials=12)
@@ -313,6 +323,7 @@ def test_catches_everything(lab: Lab) -> None:
     assert only_finding(directory)["category"] == "hang"
 
 
+@pytest.mark.slow
 def test_swallows_the_timeout(lab: Lab) -> None:
     code = wrapped("try:\n    while True: pass\nexcept BaseException: return 0")
     assert only_finding(campaign(lab, code, trials=40))["category"] == "hang"
@@ -350,6 +361,7 @@ class Odd(Exception):
     assert event["title"] == "Odd"
 
 
+@pytest.mark.slow
 def test_exception_that_kills_while_being_described(lab: Lab) -> None:
     code = """
 class Odd(Exception):
@@ -420,6 +432,7 @@ def test_no_seeds_in_the_folder(lab: Lab) -> None:
 # --------------------------------------------------------------------- a full disk
 
 
+@pytest.mark.slow
 def test_full_disk(lab: Lab) -> None:
     """RLIMIT_FSIZE makes writes fail as a full disk does; lifting it makes room."""
     lab.write("app.py", wrapped("pass").replace("n > 2", "n > 2 and len(data) > 300"))
@@ -444,6 +457,7 @@ def test_full_disk(lab: Lab) -> None:
     assert nanny.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_stop_while_the_disk_is_full_loses_nothing(lab: Lab) -> None:
     lab.write("app.py", wrapped("pass"))
     seeds = lab.root / "seeds"
@@ -473,6 +487,7 @@ def crashing(lab: Lab) -> Path:
     return lab.spec("app:target", target={"include": ["app"]})
 
 
+@pytest.mark.slow
 def test_parent_killed(lab: Lab) -> None:
     spec = crashing(lab)
     nanny = lab.start(spec)
@@ -489,6 +504,7 @@ def test_parent_killed(lab: Lab) -> None:
     assert stats(spec.parent)["corpus_count"] == str(len(names(spec.parent, "queue")))
 
 
+@pytest.mark.slow
 def test_worker_killed_is_no_crash(lab: Lab) -> None:
     lab.write("app.py", PARSER)
     spec = lab.spec("app:parse")
@@ -510,6 +526,7 @@ def test_worker_killed_is_no_crash(lab: Lab) -> None:
     assert told == int(figures["execs_done"])
 
 
+@pytest.mark.slow
 def test_stop_signal_and_capabilities(lab: Lab) -> None:
     lab.write("app.py", PARSER)
     spec = lab.spec("app:parse")

@@ -80,6 +80,7 @@ def repro(lab: Lab, spec: Path, file: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_message_makes_an_expected_exception_a_failure(lab: Lab) -> None:
     lab.write("app.py", COMPILER)
     spec = lab.spec(
@@ -108,6 +109,7 @@ def test_a_message_makes_an_expected_exception_a_failure(lab: Lab) -> None:
         assert done.stdout.startswith("failure: app.CompileError: ")
 
 
+@pytest.mark.slow
 def test_a_second_implementation_that_does_something_else(lab: Lab) -> None:
     lab.write("app.py", JSONS)
     spec = lab.spec(
@@ -159,6 +161,7 @@ def test_it_is_run_on_what_is_saved_only(lab: Lab) -> None:
     assert not events(spec.parent, "finding_described")
 
 
+@pytest.mark.slow
 def test_a_second_implementation_that_dies_or_hangs(lab: Lab) -> None:
     lab.write("app.py", JSONS)
     options = {"target": {"expected": ["ValueError"], "timeout_s": 0.3}, "budget_trials": 3}
@@ -181,6 +184,7 @@ def test_a_second_implementation_that_dies_or_hangs(lab: Lab) -> None:
     assert event["signature"] == "differs @ accepted / timeout"
 
 
+@pytest.mark.slow
 def test_two_libraries_of_toml(lab: Lab) -> None:
     """tomli knows TOML 1.1, tomllib does not yet; of what both accept they make the same."""
     lab.write(

@@ -63,6 +63,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     lab.close()
 
 
+@pytest.mark.slow
 def test_finds_what_lies_behind_gates(lab: Lab) -> None:
     lab.write("app.py", GATES)
     spec = lab.spec("app:target", budget_trials=60_000, target={"expected": ["ValueError"]})
@@ -83,6 +84,7 @@ def test_finds_what_lies_behind_gates(lab: Lab) -> None:
     assert len(names(spec.parent, "queue")) == len(reasons)
 
 
+@pytest.mark.slow
 def test_constants_of_modules_imported_late(lab: Lab) -> None:
     """They become tokens, though there were none at first; the same in every run."""
     lab.write("pkg2/__init__.py", "")
@@ -100,6 +102,7 @@ def test_constants_of_modules_imported_late(lab: Lab) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_input_that_dies_while_made_smaller_is_kept(lab: Lab) -> None:
     """The find itself survives although a smaller form of it kills the process."""
     lab.write(
@@ -131,6 +134,7 @@ def test_entries_are_small(lab: Lab) -> None:
     assert 9 <= (spec.parent / "queue" / name).stat().st_size < 200
 
 
+@pytest.mark.slow
 def test_sample_program_gives_its_bug_up(lab: Lab) -> None:
     """sample_campaigns/crate-zest.toml: an off-by-one that needs a packed entry."""
     samples = Path(__file__).resolve().parents[2] / "sample_campaigns"
@@ -148,6 +152,7 @@ def test_sample_program_gives_its_bug_up(lab: Lab) -> None:
     assert event["place"].endswith("in unpack")
 
 
+@pytest.mark.slow
 def test_same_seed_same_run(lab: Lab) -> None:
     """Determinism by trial count: names (but for the time) and bytes agree."""
     found = []
@@ -163,6 +168,7 @@ def test_same_seed_same_run(lab: Lab) -> None:
     assert timeless(spec.parent) != found[0]
 
 
+@pytest.mark.slow
 def test_generator_run_repeats_too(lab: Lab) -> None:
     lab.write("app.py", "def f(x):\n    if x['n'] > 99000 and x['s'] == 'bb':\n        1/0\n")
     lab.write(
@@ -183,6 +189,7 @@ def test_generator_run_repeats_too(lab: Lab) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_budget_goes_on_where_it_was(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", budget_trials=5_000, target=EXPECTED)
     assert lab.run(spec) == 0
@@ -199,6 +206,7 @@ def test_budget_goes_on_where_it_was(lab: Lab) -> None:
     assert execs(spec.parent) == 12_000
 
 
+@pytest.mark.slow
 def test_coverage_is_rebuilt(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", budget_trials=10_000, target=EXPECTED)
     assert lab.run(spec) == 0
@@ -210,6 +218,7 @@ def test_coverage_is_rebuilt(lab: Lab) -> None:
     assert int(again[0]) - int(edges[0]) <= 1
 
 
+@pytest.mark.slow
 def test_time_budget(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", budget_s=1.0, target=EXPECTED)
     assert lab.run(spec) == 0
@@ -231,6 +240,7 @@ def test_counts_mode_keeps_more(lab: Lab) -> None:
 # ------------------------------------------------------------------------------ AFL's tools
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("afl-whatsup"), reason="afl++ is not installed")
 def test_afl_whatsup_reads_it(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", target=EXPECTED)
@@ -269,6 +279,7 @@ def test_afl_whatsup_executes_nothing(lab: Lab) -> None:
     assert not list(lab.root.rglob("hacked"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (shutil.which("afl-plot") and shutil.which("gnuplot")), reason="afl-plot or gnuplot missing"
 )
@@ -288,6 +299,7 @@ def test_afl_plot_draws_it(lab: Lab) -> None:
         assert (plots / name).stat().st_size > 500
 
 
+@pytest.mark.slow
 def test_layout(lab: Lab) -> None:
     lab.write("app.py", GATES)
     spec = lab.spec("app:target", budget_trials=60_000, target={"expected": ["ValueError"]})
@@ -346,6 +358,7 @@ class Remote:
         return answer
 
 
+@pytest.mark.slow
 def test_pause_and_resume(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", target=EXPECTED)
     nanny = lab.start(spec)
@@ -368,6 +381,7 @@ def test_pause_and_resume(lab: Lab) -> None:
     assert nanny.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_skip_promote_reset(lab: Lab) -> None:
     spec = lab.spec("tomllib:loads", target=EXPECTED)
     nanny = lab.start(spec)
@@ -410,6 +424,7 @@ def test_skip_promote_reset(lab: Lab) -> None:
 # ------------------------------------------------------------------------------ exchanging
 
 
+@pytest.mark.slow
 def test_instances_share_finds(lab: Lab) -> None:
     lab.write("app.py", GATES)
     seeds = lab.root / "seeds"
@@ -497,6 +512,7 @@ def test_killed_again_and_again(lab: Lab, whom: str) -> None:
 # ----------------------------------------------------------------------------------- repro
 
 
+@pytest.mark.slow
 def test_repro(lab: Lab) -> None:
     lab.write("app.py", GATES)
     spec = lab.spec("app:target", target={"expected": ["ValueError"]})
@@ -560,6 +576,7 @@ def warnings(lab: Lab) -> list[str]:
     return [e["text"] for e in events(lab.out / "main", "message") if e["level"] == "warning"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zest", "mu2"])
 def test_that_nothing_is_executed_is_told_once(lab: Lab, kind: str) -> None:
     lab.write("app.py", "from work import target\ndef never(): pass\n")
@@ -575,6 +592,7 @@ def test_that_nothing_is_executed_is_told_once(lab: Lab, kind: str) -> None:
     assert f"Instrumented: app in {lab.src}/app.py. Set target.include to" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "generator"),
     [("return 1", ""), ("raise KeyError", ""), ("return 1", "r.assume(False)")],

@@ -107,6 +107,7 @@ def said(directory: Path) -> list[str]:
     return [e["text"] for e in events(directory, "message")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -153,6 +154,7 @@ def test_the_same_with_and_without_the_library(lab: Lab, text: dict[str, Any]) -
         assert not by_name["fragment"].tried
 
 
+@pytest.mark.slow
 def test_a_mixture_is_obeyed_from_the_next_trial_on_and_outlives_a_restart(lab: Lab) -> None:
     spec = spec_of(lab, text=SPLICING)
     nanny = lab.start(spec)
@@ -185,6 +187,7 @@ def test_a_mixture_is_obeyed_from_the_next_trial_on_and_outlives_a_restart(lab: 
     assert len(events(spec.parent, "command_applied")) == 1
 
 
+@pytest.mark.slow
 def test_crashes_are_told_of_their_arms(lab: Lab) -> None:
     """Also those that killed the worker: its parent saved them."""
     (lab.root / "once").touch()
@@ -233,6 +236,7 @@ def test_a_generator_is_refused(lab: Lab) -> None:
     assert 'use engine.kind = "zest"' in reason(spec.parent)
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_told_and_done_without(lab: Lab) -> None:
     """No library, no parser: said once, and the engine works."""
     lab.write("ast_grep_py.py", "raise ImportError('not here')\n")
@@ -263,6 +267,7 @@ class SgRoot:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["os.kill(os.getpid(), 11)", "os._exit(0)"])
 def test_a_parser_that_dies_does_so_twice(lab: Lab, ends: str) -> None:
     lab.write("ast_grep_py.py", PARSERS.format(ends=ends))
@@ -300,6 +305,7 @@ open(CALLS, "a").write("call\\n")
 """
 
 
+@pytest.mark.slow
 def test_templates_of_comby_need_no_grammar(lab: Lab) -> None:
     """With the real one where there is one, and one call for an entry and template."""
     calls = lab.root / "calls"
@@ -326,6 +332,7 @@ def test_templates_of_comby_need_no_grammar(lab: Lab) -> None:
         assert after - before <= 2 * (new + 1), "what was found before the restart is kept"
 
 
+@pytest.mark.slow
 def test_what_has_nothing_to_do_is_told(lab: Lab) -> None:
     pytest.importorskip("ast_grep_py")
     templates = ["import $A ==> pass", "$F($A, $B) ==> $F($B, $A)"]
@@ -348,6 +355,7 @@ def test_a_mixture_that_is_none(lab: Lab) -> None:
     assert "[text]: havoc, text and splice add to 2, not to 1" in reason(spec.parent)
 
 
+@pytest.mark.slow
 def test_sample(lab: Lab) -> None:
     """sample_campaigns/text_python.toml, as the supervisor starts it."""
     pytest.importorskip("ast_grep_py")

@@ -27,6 +27,7 @@ def mixes(state) -> bool:
     return state.state == "running" and len(state.instances) == len(found) == 2 and min(found) > 0
 
 
+@pytest.mark.slow
 def test_all_instances_obey_and_the_log_says_who_asked(made, capsys):
     s = made(operators=True, capabilities=ABLE)
     s.start(instances=2)
@@ -64,6 +65,7 @@ def test_all_instances_obey_and_the_log_says_who_asked(made, capsys):
     assert json.loads(fuzztui("status", run, "--json")[1])["mixture"]["adaptive"] is True
 
 
+@pytest.mark.slow
 def test_a_new_supervisor_tells_no_figures_again(made):
     s = made(operators=True, capabilities=ABLE)
     s.start(instances=2)

@@ -118,6 +118,7 @@ def answer(directory: Path, id_: str) -> dict[str, Any]:
 # --------------------------------------------------------------------- the main job
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["adaptive", "full"])
 def test_kills_are_saved_with_their_inputs_and_the_score_is_exact(lab: Lab, schedule: str) -> None:
     lab.write("prog.py", PROGRAM)
@@ -151,6 +152,7 @@ def test_kills_are_saved_with_their_inputs_and_the_score_is_exact(lab: Lab, sche
     assert last["runs"] > 0 and last["original_s"] > 0 and last["mutants_s"] > 0
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_the_run(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     runs = []
@@ -171,6 +173,7 @@ def test_a_seed_repeats_the_run(lab: Lab) -> None:
     assert runs[0] == runs[1]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_goes_on_and_forgets_nothing(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     spec = mu2(lab)
@@ -190,6 +193,7 @@ def test_a_killed_worker_goes_on_and_forgets_nothing(lab: Lab) -> None:
     assert len(found) == len(set(found))
 
 
+@pytest.mark.slow
 def test_a_changed_function_makes_its_kills_stale(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     spec = mu2(lab, budget_trials=1500)
@@ -206,6 +210,7 @@ def test_a_changed_function_makes_its_kills_stale(lab: Lab) -> None:
 # ------------------------------------------------------------------------- steering
 
 
+@pytest.mark.slow
 def test_commands(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     spec = mu2(lab)
@@ -292,6 +297,7 @@ def test_a_hostile_mutant_costs_no_result(lab: Lab, what: str) -> None:
     assert by_id[increments["id"]] == "killed"
 
 
+@pytest.mark.slow
 def test_a_mutant_that_leaves_something_behind_is_found_out(lab: Lab) -> None:
     lab.write(
         "prog.py",
@@ -310,6 +316,7 @@ def test_a_mutant_that_leaves_something_behind_is_found_out(lab: Lab) -> None:
     assert {m["id"] for m in result["mutants"] if m["state"] == "killed"} == killed(spec.parent)
 
 
+@pytest.mark.slow
 def test_a_flaky_target_kills_nobody_by_chance(lab: Lab) -> None:
     lab.write(
         "prog.py",
@@ -335,6 +342,7 @@ def test_what_cannot_be_swapped_runs_in_children(lab: Lab) -> None:
     assert all(m["state"] == "killed" for m in found.values()), found
 
 
+@pytest.mark.slow
 def test_the_exact_pass_is_made_although_the_worker_dies_in_it(lab: Lab) -> None:
     # Each static mutant takes an import, and an import takes a while.
     constants = "".join(f"C{i} = {i} + 1\n" for i in range(8))

@@ -52,6 +52,7 @@ def mutants(home, what, *args):
     return json.loads(home("mutants", "list", str(what), *args, "--json"))
 
 
+@pytest.mark.slow
 def test_the_mutants_of_a_sample_before_a_run(home):
     rows = mutants(home, "tomllib-mu2.toml")
     assert len(rows) > 200
@@ -64,6 +65,7 @@ def test_the_mutants_of_a_sample_before_a_run(home):
     assert {row["operator"] for row in some} == {"math", "negatives"}
 
 
+@pytest.mark.slow
 def test_the_mutants_of_a_program(mu2):
     text = mu2("mutants", "list", str(mu2.file))
     assert text.splitlines()[0] == "prog.py"
@@ -90,6 +92,7 @@ def test_a_target_that_does_not_load_says_why(mu2):
     assert "e2e.toml" in mu2.stderr
 
 
+@pytest.mark.slow
 def test_a_campaign_steered_from_a_script(mu2):
     mu2.detach()
     run = str(mu2.run)
@@ -122,6 +125,7 @@ def test_a_campaign_steered_from_a_script(mu2):
     assert mutants(mu2, run, key)[0]["state"] == "equivalent"
 
 
+@pytest.mark.slow
 def test_a_run_to_its_budget_and_its_exact_score(mu2):
     mu2.detach()
     eventually(lambda: (mu2.status()["mutants"] or {}).get("killed", 0) >= 5)
@@ -149,6 +153,7 @@ def test_a_run_to_its_budget_and_its_exact_score(mu2):
     assert "prog.py" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zest", "text"])
 def test_the_score_of_any_corpus_and_of_another_engines_run(home, kind):
     zest = home.file.read_text()
@@ -173,6 +178,7 @@ def test_the_score_of_any_corpus_and_of_another_engines_run(home, kind):
     assert "no input there to score" in home.stderr
 
 
+@pytest.mark.slow
 def test_a_score_that_is_interrupted_leaves_nothing(home):
     home(str(home.file), "--headless", "--set", "campaign.budget=2000 trials")
     (home.path / "slow.py").write_text(

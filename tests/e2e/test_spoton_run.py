@@ -105,6 +105,7 @@ def types(directory: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_what_it_leaves(lab: Lab) -> None:
     file = write(lab)
     assert lab.run(spec(lab, file, budget_trials=3000, engine={"third_party": True})) == 0
@@ -127,6 +128,7 @@ def repro(lab: Lab, file: Path) -> str:
     return subprocess.run(argv, env=lab.env, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("generator", "made"),
     [("gen_image", "their choices make app.Image"), ("gen_text", "their choices have no type")],
@@ -164,6 +166,7 @@ def test_that_mutations_aim_is_no_news(lab: Lab) -> None:
     assert not [e for e in events(lab.out / "main", "message") if "aimed" in e["text"]]
 
 
+@pytest.mark.slow
 def test_two_runs_are_one(lab: Lab) -> None:
     """By trials, whatever addresses and hashes are; constants among the choices."""
     constants = {"str": [{"value": "fade"}], "bytes": [], "int": [{"value": 2008}]}
@@ -180,6 +183,7 @@ def test_two_runs_are_one(lab: Lab) -> None:
     assert types(lab.root / "a" / "main")["types"] == types(lab.root / "b" / "main")["types"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_goes_on(lab: Lab) -> None:
     file = write(lab)
     nanny = lab.start(spec(lab, file, budget_trials=1500, target={"env": {"SLOW": "1"}}))
@@ -199,6 +203,7 @@ def test_a_worker_that_is_killed_goes_on(lab: Lab) -> None:
     assert sum(picks) > 50  # until all was covered
 
 
+@pytest.mark.slow
 def test_an_input_that_kills_the_worker_is_what_was_drawn(lab: Lab) -> None:
     """The journal holds the child as it was generated, not its parent's bytes."""
     file = write(lab)
@@ -214,6 +219,7 @@ def test_an_input_that_kills_the_worker_is_what_was_drawn(lab: Lab) -> None:
     assert "success: 'the year'" in repro(lab, main / "crashes" / crash)
 
 
+@pytest.mark.slow
 def test_a_generator_that_kills_the_worker(lab: Lab) -> None:
     file = write(lab)
     gens = GENERATORS.replace("PIXELS", "40").replace(

@@ -140,6 +140,7 @@ def write(lab: Lab) -> Path:
     return write_document(lab.root / "targets.json", document("app", app, branches))
 
 
+@pytest.mark.slow
 def test_the_same_commands_at_the_same_trials_give_the_same_queue(lab: Lab) -> None:
     file = write(lab)
     (lab.root / "scripted.py").write_text(SCRIPTED)

@@ -240,6 +240,7 @@ def repro(lab: Lab, file: Path) -> str:
     return run.stdout + run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zest", "spoton"])
 def test_a_test_is_a_target_as_it_is(lab: Lab, kind: str) -> None:
     """`@example`, `@settings`, `note`, `event`, `target` do no harm; `assume` means invalid."""
@@ -260,6 +261,7 @@ def test_a_test_is_a_target_as_it_is(lab: Lab, kind: str) -> None:
     assert not list(lab.root.rglob(".hypothesis"))
 
 
+@pytest.mark.slow
 def test_what_a_test_draws_itself(lab: Lab) -> None:
     at = spec(lab, "test_shop:test_interactive", target={"expected": ["ValueError"]})
     lab.write("shop.py", SHOP.replace("order.paid.year == 2008", "order.paid.year % 5 == 0"))
@@ -274,6 +276,7 @@ def test_what_a_test_draws_itself(lab: Lab) -> None:
     assert "Draw 2: True" in said
 
 
+@pytest.mark.slow
 def test_methods(lab: Lab) -> None:
     """Of a plain class, each time of a new object; of unittest's, with what it sets up."""
     lab.write("shop.py", SHOP.replace("order.paid.year == 2008", "order.paid.year % 5 == 0"))
@@ -295,6 +298,7 @@ def test_classes_are_set_up(lab: Lab, name: str) -> None:
     assert finding == "test_ready(n=9)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("Machine", "zest"), ("TestMachine", "spoton"), ("TestMachine.runTest", "zest")],
@@ -314,6 +318,7 @@ def test_stateful_tests(lab: Lab, name: str, kind: str) -> None:
     assert steps[-1] == ("push", "5")
 
 
+@pytest.mark.slow
 def test_tables_of_hypothesis_are_made_before_the_first_trial(lab: Lab) -> None:
     """They take longer than a trial may, and were begun anew in each."""
     lab.env["XDG_CACHE_HOME"] = str(lab.root / "cache")  # of its own: empty
@@ -358,7 +363,7 @@ def test_random_is_as_hypothesis_has_it(lab: Lab) -> None:
         ("test_parse", {"include": []}, "target.include is missing"),
         ("test_parse", {"generator": "test_shop:orders"}, "remove target.generator"),
         ("shop:price", {"generator": "test_shop:not_one"}, "an attribute, but no function, s"),
-        ("shop:price", {"generator": "test_shop:none"}, "type 'none'; it has: lines, orders"),
+        ("shop:price", {"generator": "test_shop:none"}, "type 'none'; it has: lines and orders"),
     ],
 )
 def test_refusals(lab: Lab, function: str, target: dict[str, Any], words: str) -> None:
@@ -434,6 +439,7 @@ def show(value):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "begins"),
     [
@@ -499,6 +505,7 @@ orders = st.builds(shop.Order, payload, days, days, st.text(max_size=4))
 """
 
 
+@pytest.mark.slow
 def test_two_runs_are_one(lab: Lab) -> None:
     """By trials, whatever addresses and hashes are."""
     lab.write("strategies.py", STRATEGIES.replace("60", "5"))

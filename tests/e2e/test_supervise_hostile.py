@@ -24,6 +24,7 @@ def campaign(tmp_path):
     made.clean_up()
 
 
+@pytest.mark.slow
 def test_strange_files(campaign):
     main = campaign.run / "out/main"
     crashes = main / "crashes"
@@ -62,6 +63,7 @@ def test_its_channels_are_blocked(campaign):
     assert campaign.state().state == "running"
 
 
+@pytest.mark.slow
 def test_the_ground_is_pulled_away(campaign):
     main = campaign.run / "out/main"
     before = campaign.state()
@@ -77,6 +79,7 @@ def test_the_ground_is_pulled_away(campaign):
     assert before.entries.keys() <= after.entries.keys()
 
 
+@pytest.mark.slow
 def test_it_kills_its_own_group_and_says_goodbye_to_its_log(campaign):
     state = campaign.state()
     pid = state.instances["main"].pid

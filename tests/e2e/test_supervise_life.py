@@ -44,6 +44,7 @@ def busy(state) -> bool:
 # ------------------------------------------------------------------------- endings
 
 
+@pytest.mark.slow
 def test_a_budget_of_trials_is_kept_to_the_trial(made):
     s = made(crash_at=[5], trials_per_tick=7)
     pid = s.start("campaign.budget=300")
@@ -66,6 +67,7 @@ def test_a_budget_of_trials_is_kept_to_the_trial(made):
     assert [e.instance for e in events if isinstance(e, InstanceHello)] == ["main"]
 
 
+@pytest.mark.slow
 def test_a_budget_is_shared_by_the_instances(made):
     s = made()
     s.start("campaign.budget=500", instances=3)
@@ -78,6 +80,7 @@ def test_a_budget_is_shared_by_the_instances(made):
     s.check_nothing_lost_or_doubled("main", "s1", "s2")
 
 
+@pytest.mark.slow
 def test_a_budget_of_time_ends_it_and_a_larger_one_goes_on(made):
     s = made()
     began = time.monotonic()
@@ -98,6 +101,7 @@ def test_a_budget_of_time_ends_it_and_a_larger_one_goes_on(made):
     s.check_nothing_lost_or_doubled()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [1, 2, 3])
 def test_one_that_was_killed_at_its_very_end_is_brought_to_it(made, lost):
     s = made()
@@ -110,6 +114,7 @@ def test_one_that_was_killed_at_its_very_end_is_brought_to_it(made, lost):
     s.check_nothing_lost_or_doubled()
 
 
+@pytest.mark.slow
 def test_one_that_was_killed_while_stopping_is_resumed(made):
     s = made(trials_per_tick=20, gate_at=20)
     s.start("campaign.budget=800")
@@ -129,6 +134,7 @@ def test_trials_that_are_used_up_are_the_campaigns(made):
     assert s.over().reason == "the budget of 301 trials is used up"
 
 
+@pytest.mark.slow
 def test_a_run_that_is_deleted_ends(made):
     s = made()
     supervisor = psutil.Process(s.start())
@@ -142,6 +148,7 @@ def test_a_run_that_is_deleted_ends(made):
     assert s.state().reason == "the run directory was deleted"
 
 
+@pytest.mark.slow
 def test_stop_conditions(made):
     s = made(crash_at=[5, 10, 15])
     s.start("stop.crashes=2")
@@ -184,6 +191,7 @@ def test_an_interpreter_that_is_gone_fails_in_words(made):
 # ------------------------------------------------------------------ restarts and kills
 
 
+@pytest.mark.slow
 def test_an_engine_that_crashes_is_started_again(made):
     s = made(exit_at=20, status=-signal.SIGSEGV)
     s.start("campaign.budget=600")
@@ -204,6 +212,7 @@ def test_an_engine_that_never_begins_is_given_up(made):
     assert "worker.log" in state.reason
 
 
+@pytest.mark.slow
 def test_an_engine_is_killed_and_nothing_is_lost(made):
     s = made(trials_per_tick=15, gate_at=20)
     s.start("campaign.budget=800")
@@ -228,6 +237,7 @@ def test_back_off_doubles(made):
     ]
 
 
+@pytest.mark.slow
 def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
     s = made(trials_per_tick=20, gate_at=70)
     s.start("campaign.budget=1600")
@@ -252,6 +262,7 @@ def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
     s.check_nothing_lost_or_doubled()
 
 
+@pytest.mark.slow
 def test_both_are_killed_and_time_stands_still(made):
     s = made(trials_per_tick=20, gate_at=20)
     s.start("campaign.budget=800")
@@ -314,6 +325,7 @@ def test_kills_at_any_moment(made, rounds):
 # ------------------------------------------------------------------- the supervisor
 
 
+@pytest.mark.slow
 def test_sigterm_ends_everything_cleanly_and_sighup_nothing(made):
     s = made(leave_child=True)
     pid = s.start()
@@ -343,6 +355,7 @@ def test_it_has_no_terminal_and_no_parent(made):
         assert os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null"
 
 
+@pytest.mark.slow
 def test_a_second_supervisor_is_refused(made):
     s = made()
     pid = s.start()
@@ -377,6 +390,7 @@ def test_what_takes_time_is_told(made):
     assert told
 
 
+@pytest.mark.slow
 def test_an_error_of_our_own_is_told_once_and_survived(made):
     """In the foreground, as a service manager runs it, with an observer that is broken."""
     s = made()
@@ -431,6 +445,7 @@ def with_triage(s, seconds: float, patience: float) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", code])
 
 
+@pytest.mark.slow
 def test_no_time_is_spent_on_what_is_done_once_all_have_ended(made):
     s = made()
     s.freeze("campaign.budget=0.6s")
@@ -444,6 +459,7 @@ def test_no_time_is_spent_on_what_is_done_once_all_have_ended(made):
     assert s.events(Message) == []
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_at_the_end_is_left_and_who_stops_it_knows(made):
     s = made()
     s.freeze()
@@ -458,6 +474,7 @@ def test_what_takes_too_long_at_the_end_is_left_and_who_stops_it_knows(made):
     assert said.text.startswith("2 findings could not be looked at: resuming the campaign")
 
 
+@pytest.mark.slow
 def test_fewer_and_more_instances_than_before(made):
     s = made()
     s.start(instances=2)
@@ -491,6 +508,7 @@ def test_a_run_that_was_moved_goes_on(made, tmp_path):
     s.check_nothing_lost_or_doubled()
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing(made):
     s = made(tick=0.005, entries=120, gate_at=20)
     s.freeze()

@@ -62,6 +62,7 @@ def test_what_an_engine_cannot_do_to_mutants_is_said(made):
     assert s.send(SkipMutants("m1")).detail == "fake cannot skip-mutants"
 
 
+@pytest.mark.slow
 def test_an_engine_whose_budget_is_used_up_may_finish_its_work(made):
     s = made(kind="mu2", mutants=2, finish_s=0.5)
     s.start("campaign.budget=4s")
@@ -72,6 +73,7 @@ def test_an_engine_whose_budget_is_used_up_may_finish_its_work(made):
     assert state.instances["main"].reason == "the budget of 4 s is used up"
 
 
+@pytest.mark.slow
 def test_who_stops_it_meanwhile_need_not_wait(made):
     s = made(kind="mu2", mutants=2, finish_s=1000)
     s.start("campaign.budget=4s", instances=2)
@@ -85,6 +87,7 @@ def test_who_stops_it_meanwhile_need_not_wait(made):
     assert [e.state for e in s.events(CampaignState)].count("stopping") == 1
 
 
+@pytest.mark.slow
 def test_zest_has_nothing_to_finish(made):
     s = made(finish_s=1000)
     s.start("campaign.budget=4s")

@@ -79,6 +79,7 @@ def test_what_cannot_be_done_is_said(made):
     assert all(c.state != "pending" for c in s.state().commands.values())
 
 
+@pytest.mark.slow
 def test_pause_and_resume(made):
     s = made()
     s.start(instances=2)
@@ -95,6 +96,7 @@ def test_pause_and_resume(made):
     s.until(lambda st: busy(st) and len(st.entries) > entries)
 
 
+@pytest.mark.slow
 def test_a_pause_spends_no_time_budget(made):
     s = made()
     s.start("campaign.budget=4s")
@@ -136,6 +138,7 @@ def test_an_engine_without_files_for_us_is_steered_by_signals(made, monkeypatch)
     s.until(lambda st: st.state == "running" and st.instances["main"].state == "running")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capabilities", [["pause", "resume"], []])
 def test_who_is_stopped_from_outside_is_paused_and_can_be_resumed(made, capabilities):
     s = made(capabilities=capabilities)
@@ -163,6 +166,7 @@ def test_who_is_stopped_from_outside_is_paused_and_can_be_resumed(made, capabili
     assert state.instances["main"].restarts == 0
 
 
+@pytest.mark.slow
 def test_a_pause_outlives_supervisor_and_engine(made):
     s = made()
     s.start()
@@ -224,6 +228,7 @@ def test_stopping_while_it_waits_to_start_again(made):
     assert s.over().state == "stopped"
 
 
+@pytest.mark.slow
 def test_a_command_without_an_answer_stays_pending_and_ends_with_the_campaign(made):
     s = made(deaf=True)
     s.start()
@@ -236,6 +241,7 @@ def test_a_command_without_an_answer_stays_pending_and_ends_with_the_campaign(ma
     assert [c.state for c in state.commands.values()] == ["rejected", "applied"]
 
 
+@pytest.mark.slow
 def test_a_command_is_answered_once_over_a_killed_supervisor(made):
     s = made(deaf=True)
     s.start()
@@ -253,6 +259,7 @@ def test_a_command_is_answered_once_over_a_killed_supervisor(made):
     assert [e.id for e in s.events(CommandApplied)] == [issued.id]
 
 
+@pytest.mark.slow
 def test_a_command_that_was_logged_and_not_sent_is_sent(made):
     """The supervisor is killed between the two: the next one sends it."""
     s = made()
@@ -273,6 +280,7 @@ def test_a_command_that_was_logged_and_not_sent_is_sent(made):
     assert state.state == "running" or s.until(busy)
 
 
+@pytest.mark.slow
 def test_commands_before_the_engine_is_up_wait_for_it(made):
     s = made()
     s.python.write_text(s.python.read_text().replace("exec", "sleep 1; exec"))

@@ -138,6 +138,7 @@ def read(world: World) -> list[Any]:
 TWICE = Item({"id": {"S": "a"}})
 
 
+@pytest.mark.slow
 @given(worlds)
 @example(
     World(

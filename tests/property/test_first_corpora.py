@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,6 +72,7 @@ def model(outcomes, seeds, takes):
     return kept
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(
     st.lists(verdicts, min_size=10, max_size=10),

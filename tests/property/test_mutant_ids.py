@@ -56,6 +56,7 @@ def pieces(rng: random.Random) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(st.integers(0, 2**32))
 def test_ids_last_while_other_code_changes(seed: int) -> None:
@@ -74,6 +75,7 @@ def test_ids_last_while_other_code_changes(seed: int) -> None:
     assert {key: after.get(key) for key in before} == before
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(st.integers(0, 2**32))
 def test_the_hash_tells_that_a_function_has_changed(seed: int) -> None:

@@ -60,6 +60,7 @@ class Subject:
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(20), phases=PHASES)
 @given(st.integers(0, 2**32))
 def test_mutants_that_are_not_infected_do_as_the_program_does(seed: int) -> None:

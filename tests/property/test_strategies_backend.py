@@ -183,6 +183,7 @@ STRATEGIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_the_same_choices_make_the_same_thing(name: str) -> None:
     """Also by index, from a parent that is the same; zeros and what is cut off make something."""

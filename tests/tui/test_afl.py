@@ -58,6 +58,7 @@ async def test_one_in_trouble_is_one_sentence():
     assert many.endswith("and 14 more")
 
 
+@pytest.mark.slow
 async def test_ages_grow_while_nothing_arrives(drive):
     log = fleet(watched=True)
     async with drive(log, run=None, control=False) as d:
@@ -68,6 +69,7 @@ async def test_ages_grow_while_nothing_arrives(drive):
         assert d.app.status.figures_age > 71
 
 
+@pytest.mark.slow
 async def test_only_ages_that_read_differently_are_painted(drive):
     log = fleet(watched=True)
     async with drive(log, run=None, control=False) as d:
@@ -83,6 +85,7 @@ async def test_only_ages_that_read_differently_are_painted(drive):
         await d.until(lambda: len(touched) > 20)
 
 
+@pytest.mark.slow
 async def test_figures_of_afl_are_stale_only_when_two_were_missed(drive):
     log = fleet(4)
     async with drive(log) as d:
@@ -339,6 +342,7 @@ async def test_how_far_imports_are_is_a_number_of_entries(drive):
     assert text == "35 of s2, 1 of s3 looked at"
 
 
+@pytest.mark.slow
 async def test_an_entry_that_got_another_number_is_no_seed(drive):
     log = fleet(1, seconds=30)
     name = "queue/id:000000,time:0,execs:0,orig:id:000009,src:000004,time:7,execs:8,op:havoc,rep:2"

@@ -1,5 +1,6 @@
 """Help and command palette come from the registry and do what the keys do."""
 
+import pytest
 from fakes import running
 from fleet import fleet
 
@@ -9,6 +10,7 @@ from fuzztui.tui.screens.overview import OverviewScreen
 from fuzztui.wire import events as ev
 
 
+@pytest.mark.slow
 async def test_help_opens_scrolls_and_closes(drive):
     async with drive(running()) as d:
         await d.press("2", "question_mark")
@@ -26,6 +28,7 @@ async def test_a_grey_key_has_its_reason_in_the_help(drive):
         await d.until(lambda: "(opened to look only)" in d.text())
 
 
+@pytest.mark.slow
 async def test_the_palette_performs_actions(drive):
     async with drive(running()) as d:
         await d.press("ctrl+p")
@@ -36,6 +39,7 @@ async def test_the_palette_performs_actions(drive):
         await d.until(lambda: [c.name for c in d.world.supervisor.commands] == ["pause"])
 
 
+@pytest.mark.slow
 async def test_the_palette_knows_table_and_screen_actions(drive):
     async with drive(running()) as d:
         await d.press("2", "ctrl+p")
@@ -47,6 +51,7 @@ async def test_the_palette_knows_table_and_screen_actions(drive):
         await d.until(lambda: [c.name for c in d.world.supervisor.commands] == ["promote"])
 
 
+@pytest.mark.slow
 async def test_clicking_keys_and_tabs(drive):
     async with drive(running()) as d:
         await d.pilot.click("Header", offset=(15, 1))
@@ -56,6 +61,7 @@ async def test_clicking_keys_and_tabs(drive):
         await d.until(lambda: [c.name for c in d.world.supervisor.commands] == ["skip"])
 
 
+@pytest.mark.slow
 async def test_in_a_finished_run_no_steering_key_is_grey_without_a_reason(drive):
     log = running()
     log.add(ev.CampaignState("finished"))
@@ -85,6 +91,7 @@ async def test_where_a_key_of_other_screens_works(drive):
         assert "(on the Overview)" in text[at + 1]
 
 
+@pytest.mark.slow
 async def test_at_80_columns_the_findings_say_how_to_minimise(drive):
     async with drive(fleet(4), size=(80, 24)) as d:
         await d.press("3")

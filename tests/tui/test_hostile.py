@@ -76,6 +76,7 @@ def clean(text):
     return all(ch.isprintable() or ch == "\n" for ch in text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "replay_at"), [((120, 40), None), ((60, 20), 5.0)])
 async def test_every_screen_draws_it_literally(drive, size, replay_at):
     async with drive(evil_log(), size=size, replay_at=replay_at) as d:
@@ -93,6 +94,7 @@ async def test_every_screen_draws_it_literally(drive, size, replay_at):
             await d.press("escape")
 
 
+@pytest.mark.slow
 async def test_questions_notices_and_copies(drive):
     log = evil_log()
     async with drive(log) as d:
@@ -113,6 +115,7 @@ async def test_questions_notices_and_copies(drive):
         await d.press("escape")
 
 
+@pytest.mark.slow
 async def test_a_filter_of_markup(drive):
     async with drive(evil_log()) as d:
         for key in "234":
@@ -124,6 +127,7 @@ async def test_a_filter_of_markup(drive):
             await d.press("escape")
 
 
+@pytest.mark.slow
 async def test_times_that_no_writer_of_ours_would_stamp(drive):
     log = Log()
     log.records = [
@@ -138,6 +142,7 @@ async def test_times_that_no_writer_of_ours_would_stamp(drive):
         assert clean(d.text())
 
 
+@pytest.mark.slow
 async def test_a_hundred_instances_and_thousands_of_findings(drive):
     log = Log()
     names = [f"i{n}" for n in range(100)]

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from fakes import CAPABILITIES, running, started
 from mutated import mutated
 
@@ -96,6 +97,7 @@ async def test_pending_and_then_what_the_engine_says(drive):
         assert "promote…" not in d.text()
 
 
+@pytest.mark.slow
 async def test_an_engine_that_cannot_is_greyed_with_the_reason(drive):
     log = started()
     log.add(
@@ -129,6 +131,7 @@ async def test_copying_the_path(drive, tmp_path):
         assert d.app.clipboard == str(tmp_path / "out/main/queue/id:000000,time:1")
 
 
+@pytest.mark.slow
 async def test_filtering(drive):
     async with drive(running()) as d:
         await d.press("2", "slash", *"second/1")

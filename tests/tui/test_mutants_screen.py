@@ -397,6 +397,7 @@ async def test_what_the_engine_cannot_is_grey_with_the_reason(drive):
         assert [c.name for c in commands(d)] == ["skip-mutants"]
 
 
+@pytest.mark.slow
 async def test_over_looked_at_and_replayed_campaigns_cannot_be_steered(drive):
     log = mutated()
     async with drive(log, control=False) as d:
@@ -472,6 +473,7 @@ async def test_keys_typed_into_a_reason_do_nothing_else(drive):
         assert commands(d) == []
 
 
+@pytest.mark.slow
 async def test_every_size_of_terminal(drive):
     async with drive(mutated(), size=(200, 60)) as d:
         await d.press("4")
@@ -484,6 +486,7 @@ async def test_every_size_of_terminal(drive):
         assert commands(d) == []
 
 
+@pytest.mark.slow
 async def test_eight_thousand_mutants(drive):
     log = mutated(8000, 60)
     async with drive(log) as d:

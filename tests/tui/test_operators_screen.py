@@ -64,6 +64,7 @@ async def test_the_mixture_and_who_pays(drive):
         assert rows(d)[:4] == ["fragment", "swap-args", "delete-line", "delete-block"]
 
 
+@pytest.mark.slow
 async def test_the_bar_is_as_wide_as_the_screen(drive):
     for size in ((120, 40), (80, 24), (60, 15)):
         async with drive(mixed(), size=size) as d:
@@ -134,6 +135,7 @@ async def test_the_top_stays_the_top_until_somebody_moves(drive, size):
         assert (d.table.current.name, d.table.scroll_offset.y) == (rows(d)[0], 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [["j", "k", "j"], ["enter"]])
 async def test_who_looks_at_a_row_keeps_it(drive, keys):
     async with drive(mixed()) as d:
@@ -265,6 +267,7 @@ async def test_each_instance_has_its_own_figures(drive):
         assert d.text().count("weight 13%") == 3
 
 
+@pytest.mark.slow
 async def test_names_of_hostile_files_are_harmless(drive):
     log = mixed()
     names = [HOSTILE, "\ud800", "x" * 200, "[bold]havoc"]
@@ -289,6 +292,7 @@ async def test_names_of_hostile_files_are_harmless(drive):
 # ------------------------------------------------------------------- steering
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "mixture"),
     [
@@ -314,6 +318,7 @@ async def test_steps_that_follow_each_other_are_one_command(drive, never_settles
         assert commands(d) == [SetMixture(0.05, 0.8, 0.15)]
 
 
+@pytest.mark.slow
 async def test_pending_until_the_engines_answer(drive):
     log = mixed()
     supervisor = Supervisor(log, silent=True)
@@ -345,6 +350,7 @@ async def test_a_refusal_takes_the_wish_back(drive):
         assert d.notices() == ["mixture: refused: no room for splicing"]
 
 
+@pytest.mark.slow
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
     monkeypatch.setattr("fuzztui.tui.wishes.ECHO_S", 0.3)
     log = mixed()
@@ -392,6 +398,7 @@ async def test_instances_that_differ_are_not_told_as_one(drive):
         assert strip(d)[2].strip() == "main adaptive; s1 fixed 100/0/0"
 
 
+@pytest.mark.slow
 async def test_each_of_them_is_held_where_it_is(drive):
     log = two()
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:

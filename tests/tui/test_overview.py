@@ -26,6 +26,7 @@ async def test_the_first_second_says_that_it_waits(drive):
         assert d.notices() == ["Pause: the campaign is still starting"]
 
 
+@pytest.mark.slow
 async def test_before_there_is_a_log_it_is_tried_again(drive):
     async with drive(started(), wait=False) as d:
         # The fake opens at once; the failing case is below.
@@ -71,6 +72,7 @@ async def test_new_figures_arrive_without_a_key(drive):
         await d.until(lambda: "crashes/new-shape" in d.text())
 
 
+@pytest.mark.slow
 async def test_old_figures_are_said_to_be_old(drive):
     log = running()
     async with drive(log) as d:
@@ -105,6 +107,7 @@ async def test_without_a_supervisor_nothing_looks_alive(drive):
         await d.until(lambda: d.text().count("● running") == 2)
 
 
+@pytest.mark.slow
 async def test_a_column_of_ages_goes_when_the_ages_do(drive):
     log = running()
     async with drive(log, size=(120, 40)) as d:

@@ -126,6 +126,7 @@ async def test_narrowed_to_a_phase(drive):
         await d.until(lambda: rows(d) == [M[5], M[15], M[25], M[35]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (60, 18), (120, 40), (200, 60)])
 async def test_at_any_size(drive, size):
     for log in (midway(), on_target(), begun(3, trials=120_000)):
@@ -151,6 +152,7 @@ async def test_budgets_in_trials(drive):
 # ------------------------------------------------------------------ details
 
 
+@pytest.mark.slow
 async def test_the_details_of_each(drive, tmp_path):
     source = tmp_path / "parser.c"
     shutil.copy(turnlog.PROGRAM, source)
@@ -212,6 +214,7 @@ def test_any_change_is_drawn_in_any_lines(before, after, around):
 # ----------------------------------------------------------------- steering
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "command"),
     [
@@ -233,6 +236,7 @@ async def test_keys_send_commands_with_the_id(drive, key, command):
         await d.until(lambda: commands(d) == [command])
 
 
+@pytest.mark.slow
 async def test_requeue_and_a_verdict(drive):
     async with drive(midway()) as d:
         await d.press("4")
@@ -280,6 +284,7 @@ async def test_what_cannot_be_done_is_grey_and_says_why(drive):
         assert commands(d) == []
 
 
+@pytest.mark.slow
 async def test_nothing_is_steered_when_the_targets_turn_has_come_or_in_a_replay(drive):
     async with drive(on_target()) as d:
         await d.press("4", "d", "K", "r")
@@ -321,6 +326,7 @@ async def test_many_at_once(drive):
         await d.until(lambda: commands(d) == [SkipMutants("file=src/parser.c,operator=++ ==> --")])
 
 
+@pytest.mark.slow
 async def test_what_leaves_the_queue_leaves_the_cursor_where_it_is(drive):
     async with drive(midway()) as d:
         await d.press("4")
@@ -378,6 +384,7 @@ async def test_what_was_skipped_in_its_turn_counts_as_fuzzed(drive):
         assert "alive      no input that it was run on kills it" in d.text()
 
 
+@pytest.mark.slow
 async def test_what_is_the_program_itself_is_called_equivalent(drive):
     log = midway()
     words = "it is the same program once it is compiled"
@@ -426,6 +433,7 @@ async def test_waits_of_neighbours_differ(drive):
             "17s", "34s", "51s", "1m 05s", "1m 25s", "1m 40s"))]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_nothing_covers_or_cuts_what_matters(drive):
     log = midway()
     log.add(ev.MutantState("", M[4], "pending", steer="promoted"))
@@ -451,6 +459,7 @@ def test_scopes_with_long_names_can_be_told_apart():
     assert shown[1].rstrip().endswith("everywhere")
 
 
+@pytest.mark.slow
 async def test_the_killer_is_gone_to(drive):
     async with drive(midway()) as d:
         await d.press("4")
@@ -462,6 +471,7 @@ async def test_the_killer_is_gone_to(drive):
 # ------------------------------------------------------------ other screens
 
 
+@pytest.mark.slow
 async def test_the_overview_tells_the_stage_and_hides_ended_slots(drive):
     for size in ((120, 40), (80, 24)):
         async with drive(midway(), size=size) as d:
@@ -502,6 +512,7 @@ async def test_a_slot_that_failed_is_no_trouble_of_the_campaign(drive):
         assert "m3 failed" not in d.text()
 
 
+@pytest.mark.slow
 async def test_lineage_and_thanks(drive):
     async with drive(on_target(), size=(150, 40)) as d:
         await d.press("2")
@@ -540,6 +551,7 @@ async def test_files_of_slots_are_read_where_they_lie(drive, tmp_path):
         await d.until(lambda: "MUTA of m3" in d.text())
 
 
+@pytest.mark.slow
 async def test_the_log_has_words_for_all_of_it(drive):
     async with drive(on_target(), size=(260, 150)) as d:
         await d.press("5")
@@ -621,6 +633,7 @@ def test_every_stage_has_a_sign_of_its_own():
     assert set(PHASES) - {"at work", "waiting", "skipped", "equivalent"} <= set(STAGES)
 
 
+@pytest.mark.slow
 async def test_hostile_text_is_only_text(drive):
     log = begun(0)
     rows_ = [{"id": f"{HOSTILE}{i}", "line": i, "operator": HOSTILE, "before": HOSTILE * (i + 1),

@@ -18,6 +18,7 @@ async def test_a_replay_shows_the_campaign_as_it_was(drive):
         assert d.app.campaign.t <= 300.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 15)])
 async def test_the_head_says_what_the_run_came_to(drive, size):
     log = running(60)
@@ -42,6 +43,7 @@ async def test_nothing_can_be_steered(drive):
                                "Promote: not in a replay"]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_keys_move_through_time(drive):
     async with drive(running(), replay_at=300.0) as d:
         end = d.world.session.end_t
@@ -70,6 +72,7 @@ async def test_going_from_find_to_find(drive):
         assert d.world.clock.t == 400.5
 
 
+@pytest.mark.slow
 async def test_play_hold_and_speed(drive):
     async with drive(running(), replay_at=10.0) as d:
         assert "‖    1x" in d.text()
@@ -97,6 +100,7 @@ async def test_a_click_on_the_timeline(drive):
         assert "▲" in d.lines()[-2]
 
 
+@pytest.mark.slow
 async def test_tables_follow_back_in_time(drive):
     async with drive(running(), replay_at=600.0) as d:
         await d.press("2", "G")
@@ -113,6 +117,7 @@ async def test_tables_follow_back_in_time(drive):
         assert d.table.cursor in d.app.campaign.entries
 
 
+@pytest.mark.slow
 async def test_the_timeline_is_on_every_screen(drive):
     async with drive(running(), replay_at=300.0, size=(60, 16)) as d:
         for key in "23451":

@@ -106,6 +106,7 @@ def terminal():
         each.close()
 
 
+@pytest.mark.slow
 def test_live_and_back_to_the_shell(run, terminal):
     lock = RunLock(run)
     try:
@@ -119,6 +120,7 @@ def test_live_and_back_to_the_shell(run, terminal):
         lock.release()
 
 
+@pytest.mark.slow
 def test_without_its_supervisor_it_says_how_to_go_on(run, terminal, tmp_path):
     # And a redirected stderr does not take the screen with it.
     with (tmp_path / "stderr").open("wb") as stderr:
@@ -130,6 +132,7 @@ def test_without_its_supervisor_it_says_how_to_go_on(run, terminal, tmp_path):
     assert (tmp_path / "stderr").read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_a_failure_is_told_whole_and_is_an_exit_status(run, terminal):
     reason = "no \x1b[31mcore_pattern\x1b[0m for us " + "and so on " * 30 + "the end"
     writer = LogWriter(run / "log")
@@ -161,6 +164,7 @@ def test_the_log_has_the_last_word_on_the_campaigns_state(run):
     assert latest_state(opening, seen.state) == "stopped"
 
 
+@pytest.mark.slow
 def test_who_only_watched_has_nothing_to_come_back_to(run, terminal):
     t = terminal(run, "live", 0, "watch")
     t.until(b"only watched")
@@ -171,6 +175,7 @@ def test_who_only_watched_has_nothing_to_come_back_to(run, terminal):
     assert b"Go on with" not in t.seen
 
 
+@pytest.mark.slow
 def test_a_replay_from_a_moment_on(run, terminal):
     t = terminal(run, "replay", 97)
     t.until(b"REPLAY")

@@ -80,6 +80,7 @@ AIMED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AIMED)
 async def test_screen_of_spoton(drive, picture, name):
     size, keys, pin = AIMED[name]
@@ -90,6 +91,7 @@ async def test_screen_of_spoton(drive, picture, name):
         assert d.text() + "\n" == picture
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MIXED)
 async def test_screen_of_a_text_engine(drive, picture, name):
     size, key, many = MIXED[name]
@@ -101,6 +103,7 @@ async def test_screen_of_a_text_engine(drive, picture, name):
         assert d.text() + "\n" == picture
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FLEETS)
 async def test_screen_of_afl(drive, picture, name):
     size, many, watched = FLEETS[name]
@@ -111,6 +114,7 @@ async def test_screen_of_afl(drive, picture, name):
         assert d.text() + "\n" == picture
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTATED)
 async def test_screen_of_mu2(drive, picture, name):
     size, key = MUTATED[name]
@@ -124,6 +128,7 @@ async def test_screen_of_mu2(drive, picture, name):
         assert d.text() + "\n" == picture
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIRST)
 async def test_screen_of_fuzz_first(drive, picture, name):
     size, key, target = FIRST[name]
@@ -137,6 +142,7 @@ async def test_screen_of_fuzz_first(drive, picture, name):
         assert d.text() + "\n" == picture
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 async def test_screen(drive, picture, name):
     size, key, replay_at = CASES[name]

@@ -62,6 +62,7 @@ def make(n):
     return {f"k{i:06d}": Item(f"k{i:06d}", i * 7919 % 1000, "note") for i in range(n)}
 
 
+@pytest.mark.slow
 async def test_a_hundred_thousand_rows():
     app = Demo(make(100_000))
     async with app.run_test(size=(80, 20)) as pilot:

@@ -26,6 +26,7 @@ async def commands(d):
     return [c.name for c in d.world.supervisor.commands]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["2", "3", "5"])
 async def test_all_that_follows_the_slash_is_the_filter(drive, tab):
     async with drive(running()) as d:
@@ -37,6 +38,7 @@ async def test_all_that_follows_the_slash_is_the_filter(drive, tab):
         assert "waiting for" not in d.text()
 
 
+@pytest.mark.slow
 async def test_screen_and_filter_in_one_burst(drive):
     async with drive(running()) as d:
         burst(d.app, *"2/second/1")
@@ -46,6 +48,7 @@ async def test_screen_and_filter_in_one_burst(drive):
         assert await commands(d) == []
 
 
+@pytest.mark.slow
 async def test_what_is_typed_is_corrected_in_its_order(drive):
     async with drive(running()) as d:
         await d.press("2")
@@ -53,6 +56,7 @@ async def test_what_is_typed_is_corrected_in_its_order(drive):
         await d.until(lambda: d.screen.query_one(FilterBar).text == "adc")
 
 
+@pytest.mark.slow
 async def test_after_escape_keys_are_commands_again(drive):
     async with drive(running()) as d:
         await d.press("2")
@@ -62,6 +66,7 @@ async def test_after_escape_keys_are_commands_again(drive):
         assert d.screen.query_one(FilterBar).text == ""
 
 
+@pytest.mark.slow
 async def test_the_answer_to_a_question(drive):
     async with drive(mutated()) as d:
         await d.press("4", "f", "f")
@@ -72,6 +77,7 @@ async def test_the_answer_to_a_question(drive):
         assert await commands(d) == []
 
 
+@pytest.mark.slow
 async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
     async with drive(running()) as d:
         await d.press("2")
@@ -80,6 +86,7 @@ async def test_what_follows_a_stop_is_no_command_of_the_screen_below(drive):
         assert await commands(d) == []
 
 
+@pytest.mark.slow
 async def test_what_is_said_again_is_shown_once(drive):
     async with drive(running(), control=False) as d:
         await d.press("2", *"ddddd")
@@ -99,6 +106,7 @@ MOVES = {
 """Keys that give the focus to something else."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tab", "move"), [("2", move) for move in MOVES] + [(tab, "details") for tab in "34567"]
 )
@@ -112,6 +120,7 @@ async def test_what_gives_the_focus_away_does_not_take_it_from_the_filter(drive,
         assert await commands(d) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 @pytest.mark.parametrize("keys", ["t", "tt", "ttt"])
 async def test_from_table_to_table_and_into_the_filter(drive, size, keys):
@@ -127,6 +136,7 @@ async def test_from_table_to_table_and_into_the_filter(drive, size, keys):
         assert d.app.focused is (d.screen.targets if len(keys) % 2 else d.screen.types)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["t", "tab"])
 async def test_the_other_table_has_the_very_next_key(drive, key):
     async with drive(aimed()) as d:
@@ -136,6 +146,7 @@ async def test_the_other_table_has_the_very_next_key(drive, key):
         assert await commands(d) == ["ignore-target"]
 
 
+@pytest.mark.slow
 async def test_a_box_that_opens_late_does_not_open_over_a_filter(drive):
     async with drive(running()) as d:
         burst(d.app, "enter", "2", "slash", *"bx dq")
@@ -145,6 +156,7 @@ async def test_a_box_that_opens_late_does_not_open_over_a_filter(drive):
         assert await commands(d) == []
 
 
+@pytest.mark.slow
 async def test_a_menu_that_waits_for_the_log_does_not_open_over_a_filter(drive, monkeypatch):
     async with drive(mutated()) as d:
         await d.press("4")

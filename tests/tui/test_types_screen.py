@@ -50,6 +50,7 @@ def rows(table):
 # -------------------------------------------------------------------- looking
 
 
+@pytest.mark.slow
 async def test_what_is_aimed_at_and_what_is_left(drive):
     async with drive(aimed()) as d:
         await d.press("7")
@@ -74,6 +75,7 @@ async def test_what_is_aimed_at_and_what_is_left(drive):
         assert "its chance is divided by 2.4, for misses of late" in details(d)
 
 
+@pytest.mark.slow
 async def test_a_target_in_words(drive):
     async with drive(aimed()) as d:
         await d.press("7", "t")
@@ -89,6 +91,7 @@ async def test_a_target_in_words(drive):
         await d.until(lambda: "(o Pin)" in d.text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (60, 15), (120, 15)])
 async def test_one_table_at_a_time_where_there_is_little_room(drive, size):
     async with drive(aimed(), size=size) as d:
@@ -102,6 +105,7 @@ async def test_one_table_at_a_time_where_there_is_little_room(drive, size):
         assert d.app.focused is d.screen.types
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "tabs"), [((80, 24), True), ((60, 15), True), ((120, 15), True),
                                             ((120, 40), False)])  # fmt: skip
 async def test_where_there_is_one_table_a_line_tells_of_the_other(drive, size, tabs):
@@ -117,6 +121,7 @@ async def test_where_there_is_one_table_a_line_tells_of_the_other(drive, size, t
             assert "types 9    t code targets left 29" in d.text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (60, 15)])
 async def test_the_footer_has_what_is_for_the_table_that_is_looked_at(drive, size):
     async with drive(aimed(pin=True), size=size) as d:
@@ -130,6 +135,7 @@ async def test_the_footer_has_what_is_for_the_table_that_is_looked_at(drive, siz
         assert d.notices() == ["Raise: t goes to the types"]
 
 
+@pytest.mark.slow
 async def test_the_footer_does_not_end_between_less_and_more(drive):
     async with drive(aimed(), size=(80, 24)) as d:
         await d.press("7")
@@ -154,6 +160,7 @@ async def test_what_the_width_shows_of_types(drive, width, seen):
         assert d.screen.types.virtual_size.width == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [240, 120])
 async def test_a_location_takes_what_room_there_is(drive, width):
     async with drive(aimed(), size=(width, 40)) as d:
@@ -173,6 +180,7 @@ async def test_tab_goes_through_both_and_the_details(drive):
         assert d.screen.types.rows.sort_column.id == "chance"
 
 
+@pytest.mark.slow
 async def test_the_tab_is_there_only_for_engines_that_aim(drive):
     async with drive(running()) as d:
         assert "7 Types" not in d.text()
@@ -188,6 +196,7 @@ async def test_the_tab_is_there_only_for_engines_that_aim(drive):
         assert commands(d) == []
 
 
+@pytest.mark.slow
 async def test_typed_before_the_log_is_read(drive):
     async with drive(aimed(), size=(60, 15), wait=False) as d:
         await d.press("7")
@@ -196,6 +205,7 @@ async def test_typed_before_the_log_is_read(drive):
         await d.until(lambda: "29 of 240" in d.text())
 
 
+@pytest.mark.slow
 async def test_a_replay_shows_the_figures_of_then(drive):
     async with drive(aimed(pin=True), replay_at=600.0) as d:
         await d.press("7")
@@ -369,6 +379,7 @@ def test_a_program_that_is_not_what_was_analysed_is_not_shown(tmp_path):
     assert "no targets.json" in targetsource.load(tmp_path, where).problem
 
 
+@pytest.mark.slow
 async def test_sorting_and_filtering_as_everywhere(drive):
     async with drive(aimed()) as d:
         await d.press("7", "slash", *"headerregistry", "enter")  # of names that are not shown whole
@@ -384,6 +395,7 @@ async def test_sorting_and_filtering_as_everywhere(drive):
         assert places == sorted(places)
 
 
+@pytest.mark.slow
 async def test_to_the_entry_that_aiming_brought(drive):
     async with drive(aimed()) as d:
         await d.press("7", "backspace")
@@ -398,6 +410,7 @@ async def test_to_the_entry_that_aiming_brought(drive):
         assert d.notices()[-1] == "Find: t goes to the types"
 
 
+@pytest.mark.slow
 async def test_each_instance_has_its_own_figures(drive):
     async with drive(aimed(instances=("main", "s1"))) as d:
         await d.press("7")
@@ -423,6 +436,7 @@ async def test_who_ends_is_drawn_from_no_more(drive):
         assert d.screen.types.current.name == row
 
 
+@pytest.mark.slow
 async def test_the_top_stays_the_top_until_somebody_moves(drive):
     async with drive(aimed()) as d:
         await d.press("7")
@@ -438,6 +452,7 @@ async def test_the_top_stays_the_top_until_somebody_moves(drive):
         assert d.screen.types.current.name == was
 
 
+@pytest.mark.slow
 async def test_names_of_hostile_programs_are_harmless(drive):
     log = aimed()
     names = [HOSTILE, "\ud800", "x" * 190, "a." * 99, "[bold]y", "日本.型"]
@@ -484,6 +499,7 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
 # ------------------------------------------------------------------- steering
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "asked"),
     [
@@ -561,6 +577,7 @@ async def test_steps_for_several_things_are_a_command_each(drive, never_settles)
         ]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_pending_until_the_engines_answer(drive):
     log = aimed()
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
@@ -576,6 +593,7 @@ async def test_pending_until_the_engines_answer(drive):
         assert "→" not in d.text()
 
 
+@pytest.mark.slow
 async def test_a_pin_is_asked_then_shown_then_ended(drive):
     log = aimed()
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
@@ -599,6 +617,7 @@ async def test_a_pin_is_asked_then_shown_then_ended(drive):
         await d.until(lambda: "next Thumbnail" in strip(d)[2])
 
 
+@pytest.mark.slow
 async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_again(drive):
     log, others = aimed(), ["thumbs/app.py:18:then", "thumbs/model.py:9:loop"]
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
@@ -637,6 +656,7 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
         assert "ignored" not in strip(d)[1]
 
 
+@pytest.mark.slow
 async def test_the_same_key_ignores_one_after_the_other(drive):
     log = aimed()
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
@@ -657,6 +677,7 @@ async def test_the_same_key_ignores_one_after_the_other(drive):
         await d.until(lambda: commands(d)[3:] == [IgnoreTarget(first[2], False)])
 
 
+@pytest.mark.slow
 async def test_the_same_key_bans_one_after_the_other(drive):
     log = aimed()
     async with drive(log, supervisor=Supervisor(log, silent=True)) as d:
@@ -728,6 +749,7 @@ async def test_a_refusal_takes_the_wish_back(drive):
         assert d.notices() == ["thumbs.model.Thumbnail ×8: refused: no such type"]
 
 
+@pytest.mark.slow
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
     monkeypatch.setattr("fuzztui.tui.wishes.ECHO_S", 0.3)
     log = aimed()
@@ -808,6 +830,7 @@ async def test_it_is_not_shown_where_it_is_not_measured(drive):
             assert "Corpus  " in d.text()
 
 
+@pytest.mark.slow
 async def test_entries_can_be_demoted_where_the_engine_can(drive):
     async with drive(aimed()) as d:
         await d.press("2")

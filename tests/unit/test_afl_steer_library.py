@@ -309,6 +309,7 @@ def until_accepted(f: Fuzzer, *entries: int) -> int:
     raise AssertionError("refused for ever")
 
 
+@pytest.mark.slow
 def test_it_does_not_refuse_the_same_entry_for_ever(fuzzer):
     """Newer afl-fuzz picks its first favoured entry again and again."""
     f = fuzzer(WEARY="(1LL << 60)")

@@ -153,6 +153,7 @@ def operators(name: str) -> list[str]:
 # --------------------------------------------------------------------- inputs
 
 
+@pytest.mark.slow
 def test_the_three_classes_by_their_probabilities(mutator):
     m = mutator(settings="0.2,0.5,0.3,0")
     steps, single = [], []
@@ -556,6 +557,7 @@ def test_what_pays_is_drawn_more_often(mutator):
 # ------------------------------------------------------------------ sanitizers
 
 
+@pytest.mark.slow
 def test_a_hostile_world_under_sanitizers(tmp_path):
     """Any inputs, limits, orders of calls, and files that anybody writes to."""
     program = tmp_path / "harness"
@@ -587,6 +589,7 @@ def test_a_hostile_world_under_sanitizers(tmp_path):
 # ----------------------------------------------------------------- compiling
 
 
+@pytest.mark.slow
 def test_it_is_compiled_once_and_for_all_uses(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     told: list[str] = []
@@ -601,6 +604,7 @@ def test_it_is_compiled_once_and_for_all_uses(tmp_path, monkeypatch):
     assert "afl_custom_fuzz_count" not in ours, "afl-fuzz would not keep its own energy"
 
 
+@pytest.mark.slow
 def test_every_source_and_header_is_a_part_of_the_key(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     names = {file.name for file in TEXT.files}
@@ -618,6 +622,7 @@ def test_every_source_and_header_is_a_part_of_the_key(tmp_path, monkeypatch):
     assert first and second and first != second, why
 
 
+@pytest.mark.slow
 def test_no_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

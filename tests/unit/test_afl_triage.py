@@ -558,6 +558,7 @@ def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
     assert heard["b"][1:] == heard["a"]
 
 
+@pytest.mark.slow
 def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatch):
     monkeypatch.setenv("HOLD", "1")
     monkeypatch.setattr(minimising, "LONGEST_S", 2.0)  # in which it has to set its trap

@@ -27,6 +27,7 @@ def test_as_json(capsys):
     assert len({row["id"] for row in rows}) == 30
 
 
+@pytest.mark.slow
 def test_orders(capsys):
     def ids(*words):
         assert main(["mutants", "rank", CRATE, "--json", *words]) == DONE
@@ -86,6 +87,7 @@ def test_only_what_compiles(capsys, tmp_path):
     assert "nothing here checks a source in go" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @NEEDS_CC
 @pytest.mark.parametrize("order", ["fpf", "random", "universalmutator"])
 def test_only_what_a_c_compiler_takes(capsys, tmp_path, order):

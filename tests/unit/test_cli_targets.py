@@ -103,6 +103,7 @@ def test_in_full_unless_it_is_for_a_terminal(capsys, monkeypatch):
     assert shown("--all") == list(table(DOCUMENT))
 
 
+@pytest.mark.slow
 def test_of_a_campaign(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     campaign = str(SAMPLES / "crate-zest.toml")
@@ -158,6 +159,7 @@ def test_what_the_sources_have_not_is_refused_without_an_import(
     assert f'--set target.function="{function}": ' in said
 
 
+@pytest.mark.slow
 def test_what_only_an_import_tells_is_asked_as_check_does(capsys):
     keys = ['target.function="tomllib.nosuch:thing"', 'target.include=["tomllib"]']
     said = refused(capsys, *keys)
@@ -169,6 +171,7 @@ def test_what_only_an_import_tells_is_asked_as_check_does(capsys):
     assert "target.function: only importing tells" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_the_sources_do_not_tell_of_may_be_there(capsys):
     # Compiled, and nothing of it is analysed.
     keys = ['target.function="binascii:unhexlify"', 'target.include=["tomllib"]']

@@ -196,6 +196,7 @@ def test_generators_are_told_of_once(tmp_path: Path) -> None:
     assert "generators and coroutines are not run" in bench.said[0]
 
 
+@pytest.mark.slow
 def test_the_users_comparison(tmp_path: Path) -> None:
     bench = Bench(tmp_path, str.upper, str.lower, lambda a, b: str(a).lower() == b)
     assert bench.differs("x") is None

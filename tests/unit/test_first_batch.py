@@ -166,6 +166,7 @@ def test_a_death_just_after_an_input_is_not_taken_for_its_end(lab):
     assert outcomes(lab(["a", "k", "b"])) == ["ok", "crash", "ok"]
 
 
+@pytest.mark.slow
 def test_who_stops_the_fork_server_has_no_end(lab, monkeypatch):
     monkeypatch.setattr(showmap, "STALL_S", 0.2)
     monkeypatch.setattr(showmap, "START_S", 2.0)
@@ -176,6 +177,7 @@ def test_who_stops_the_fork_server_has_no_end(lab, monkeypatch):
         lab(["a", "S", "S", "b"])
 
 
+@pytest.mark.slow
 def test_more_processes_than_anybody_needs(lab, monkeypatch):
     counts = iter([100, 100 + showmap.MOST_TASKS + 1])
     monkeypatch.setattr(showmap, "_tasks", lambda: next(counts, 100))

@@ -362,6 +362,7 @@ def test_a_file_name_for_any_mutant(mutant):
 # ------------------------------------------------------------------------- the whole of it
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 async def test_it_builds_with_whatever_afl_path_has(tmp_path):
     """Compilers that stand in for AFL++'s: what they leave in a program is not the same twice."""
@@ -404,6 +405,7 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
     assert set(builder.digests) == {"a/../#\0", "b", "c"}
 
 
+@pytest.mark.slow
 async def test_words_where_nothing_can_be_built(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "x").write_text("")

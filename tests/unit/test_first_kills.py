@@ -131,12 +131,14 @@ def lab(tmp_path):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("@@",), ()], ids=["file", "stdin"])
 def test_another_status_or_stdout_kills(lab, arguments):
     found, _ = lab(["status", "text", "die", "errors", "name", "else"], arguments)
     assert found == {"status": "output", "text": "output", "die": "output"}
 
 
+@pytest.mark.slow
 def test_what_does_not_answer_the_same_twice_kills_nothing(lab):
     assert lab(["flaky", "once"])[0] == {}
     assert lab(["loop"], hang_ms=300)[0] == {}

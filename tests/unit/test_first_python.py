@@ -151,6 +151,7 @@ def outcomes(verdicts):
 # -------------------------------------------------------------------------- locating
 
 
+@pytest.mark.slow
 async def test_modules_and_files_are_found_and_copied(lab):
     ground = await lab.ready(["parcel.deep:1-5", "src/parcel/late.py"])
     assert ground.sources == [("parcel/deep.py", "1-5"), ("parcel/late.py", "")]
@@ -200,6 +201,7 @@ async def test_a_namespace_package_will_do(lab):
     assert (await lab.ready(["ns.fine"])).sources == [("ns/fine.py", "")]
 
 
+@pytest.mark.slow
 async def test_a_module_that_the_engine_has_imported_is_the_targets_if_it_is_included(lab):
     target = 'function = "parcel.reader:read"\ninclude = ["parcel", "json"]'
     assert (await lab.ready(["json.decoder"], target=target)).sources == [("json/decoder.py", "")]
@@ -240,6 +242,7 @@ def test_code_is_the_same_whatever_its_lines_are(tmp_path, capsys):
     assert len({one, *map(code, texts)}) == 1 + len(texts)
 
 
+@pytest.mark.slow
 async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
     ground = await lab.ready(["parcel.deep"])
     into = tmp_path / "built"
@@ -259,6 +262,7 @@ async def test_mutants_are_built_and_told_from_one_another(lab, tmp_path):
     assert (await after.build(first, into / "1")).command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("after", "words"),
     [
@@ -275,6 +279,7 @@ async def test_what_does_not_compile_or_import_is_told_in_words(lab, tmp_path, a
     assert re.search(words, built.error), built.error
 
 
+@pytest.mark.slow
 async def test_a_mutant_that_is_imported_without_end(lab, tmp_path, monkeypatch):
     monkeypatch.setattr("fuzztui.supervise.first.python.LEAST_LIMIT_S", 0.5)
     monkeypatch.setattr("fuzztui.supervise.first.python.TIMES_BASELINE", 1)
@@ -283,6 +288,7 @@ async def test_a_mutant_that_is_imported_without_end(lab, tmp_path, monkeypatch)
     assert "it took more than" in built.error and not built.command
 
 
+@pytest.mark.slow
 async def test_the_file_was_changed_since(lab, tmp_path):
     ground = await lab.ready(["parcel.deep"])
     odd = change("parcel/deep.py", "LIMIT = 4", "LIMIT = 5", 1)
@@ -291,6 +297,7 @@ async def test_the_file_was_changed_since(lab, tmp_path):
     assert "none of mutants.sources" in (await ground.build(other, tmp_path / "b")).error
 
 
+@pytest.mark.slow
 async def test_a_mutated_harness_is_the_mutants_own(lab, tmp_path):
     (lab.root / "harness.py").write_text("def target(data):\n    return len(data)\n")
     target = f'function = "{lab.root}/harness.py"\ninclude = ["harness"]'
@@ -305,6 +312,7 @@ async def test_a_mutated_harness_is_the_mutants_own(lab, tmp_path):
 # --------------------------------------------------------------------------- running
 
 
+@pytest.mark.slow
 async def test_the_mutant_is_what_runs(lab, tmp_path):
     ground = await lab.ready(["parcel.deep"])
     built = await ground.build(
@@ -315,6 +323,7 @@ async def test_the_mutant_is_what_runs(lab, tmp_path):
     assert outcomes(await ground.batch((), "target").run(inputs)) == ["ok", "ok", "ok"]
 
 
+@pytest.mark.slow
 async def test_no_input_spoils_another(lab):
     texts = ["a", "C", "I", "P", "abcd", "X", "a", "K", "L", "a", "H", "a", "M", "O", "F", "Z", "a"]
     ran = await lab.batch().run([*lab.inputs(*texts), Path("/dev/zero"), Path("/nowhere")])
@@ -326,6 +335,7 @@ async def test_no_input_spoils_another(lab):
     assert [v.sig for v, text in zip(ran, texts, strict=False) if text == "K"] == [9]
 
 
+@pytest.mark.slow
 async def test_one_that_kills_those_who_run_it_costs_itself_only(lab, monkeypatch):
     ran = await lab.batch().run(lab.inputs("a", "G", "a", "C", "G"))
     assert outcomes(ran) == ["ok", "crash", "ok", "crash", "crash"]
@@ -347,6 +357,7 @@ async def test_many_that_fail_alike_are_believed_after_a_while(lab):
     assert outcomes(ran) == ["crash"] * 40 + ["ok"] + ["crash"] * 3 + ["ok", "crash"]
 
 
+@pytest.mark.slow
 async def test_cells_are_the_same_in_all_batches(lab, tmp_path):
     edges = tmp_path / "edges.json"
 
@@ -364,6 +375,7 @@ async def test_cells_are_the_same_in_all_batches(lab, tmp_path):
     assert await traces("Tx", "C", "abcd", "T", "a") == [more, crash, long, late, short]
 
 
+@pytest.mark.slow
 async def test_cells_of_what_is_imported_late_are_numbered_once(lab, tmp_path):
     def run(*texts):
         return lab.batch(edges=tmp_path / "edges.json").run(lab.inputs(*texts))
@@ -381,6 +393,7 @@ async def test_hits_are_counted_if_the_campaign_wants_that(lab):
     assert buckets == [0, 3, 6]
 
 
+@pytest.mark.slow
 async def test_a_generators_choices_are_inputs(lab):
     (lab.root / "parcel" / "make.py").write_text(
         "def generate(source):\n"
@@ -402,6 +415,7 @@ async def test_the_target_is_gone(lab):
     assert await lab.batch().run([]) == []
 
 
+@pytest.mark.slow
 async def test_a_failure_is_described_as_an_engine_would(lab):
     batch = lab.batch()
     words = await batch.words(lab.inputs("C")[0])
@@ -421,6 +435,7 @@ async def test_one_may_be_given_up_at_any_time(lab):
         await task
 
 
+@pytest.mark.slow
 async def test_lines_that_seeds_execute(lab):
     ground = await lab.ready(["parcel.deep"], more="covered = true")
 
@@ -435,6 +450,7 @@ async def test_lines_that_seeds_execute(lab):
     assert both["parcel/reader.py"]
 
 
+@pytest.mark.slow
 async def test_another_answer_kills_if_the_campaign_wants_that(lab, tmp_path):
     reader = (lab.root / "parcel" / "reader.py").read_text()
     odd = 'if data[:1] == b"R":\n        return object()\n    if data[:1] == b"N":\n        '
@@ -457,6 +473,7 @@ async def test_another_answer_kills_if_the_campaign_wants_that(lab, tmp_path):
 # ---------------------------------------------------------------------------- corpora
 
 
+@pytest.mark.slow
 async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab):
     lab.home.seeds.mkdir()
     for name in ("long", "short"):

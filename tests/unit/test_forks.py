@@ -61,6 +61,7 @@ def gone(pid: int) -> bool:
     return not alive(pid)
 
 
+@pytest.mark.slow
 def test_what_is_told_arrives_in_order_and_the_end_is_said() -> None:
     told, death = hear(lambda tell: [tell({"n": n, "text": "a\nb\x00é"}) for n in range(2000)])
     assert told == [{"n": n, "text": "a\nb\x00é"} for n in range(2000)]
@@ -162,6 +163,7 @@ def turns_in_c(tell: Tell) -> None:
     sum(itertools.count())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", [sleeps_deaf, turns_in_c])
 def test_hangs(act: Work) -> None:
     pids = []
@@ -177,6 +179,7 @@ def test_hangs(act: Work) -> None:
     assert not alive(pids[0])
 
 
+@pytest.mark.slow
 def test_silence_is_only_what_was_listened_to() -> None:
     def work(tell: Tell) -> None:
         for n in range(4):

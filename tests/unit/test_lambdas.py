@@ -73,6 +73,7 @@ def png(width: int, height: int, mode: str = "RGB") -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_thumbnail(harness: Any) -> None:
     files = [
         put("a/wide.png", png(40, 20), "image/png", rotation="90"),

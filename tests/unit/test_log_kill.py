@@ -88,6 +88,7 @@ def kill_rounds(directory, rounds, seed, records=0):
     return follower.seq
 
 
+@pytest.mark.slow
 def test_sigkill_at_any_instant(tmp_path, monkeypatch):
     monkeypatch.setattr(writer_module, "TAIL_RECORDS", 40)
     assert kill_rounds(tmp_path / "log", 30, seed=1, records=200) >= 200

@@ -52,6 +52,7 @@ def inputs(seed: str, count: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_pruned_mutants_do_as_the_program_does(name: str) -> None:
     module_name, seed, call = LIBRARIES[name]

@@ -21,6 +21,7 @@ def changes(body: str, operator: str, head: str = "def f(a, b, c, self):") -> li
     return [(m.before, m.after) for m in subject.program.mutants]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("operator", "body", "expected"),
     [
@@ -116,6 +117,7 @@ def test_left_alone(source: str) -> None:
     assert [p.changes for s in scopes for p in s.points] == []
 
 
+@pytest.mark.slow
 def test_texts_stay_true_to_the_source() -> None:
     """The cut text parses to what the mutant's tree says, also where operators bind otherwise."""
     source = (

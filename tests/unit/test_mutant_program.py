@@ -424,6 +424,7 @@ def test_caches_are_emptied() -> None:
         assert probing.reached() == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "mutant"),
     [

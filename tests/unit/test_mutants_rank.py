@@ -98,6 +98,7 @@ def test_the_compatible_order_of_a_real_program(step):
     assert [(p.index, p.distance) for p in rank_as_universalmutator(mutants)] == tool_order(mutants)
 
 
+@pytest.mark.slow
 def test_a_limit_gives_the_beginning_and_nothing_is_done_ahead():
     mutants = generate(CRATE).mutants
     whole = [p.index for p in rank(mutants, first=3)]

@@ -165,6 +165,7 @@ def test_finds_are_told_soon_and_counts_the_more_rarely_the_longer_it_runs(bench
     assert 195 < after < 210
 
 
+@pytest.mark.slow
 def test_an_hour_is_some_events_and_in_the_second_week_a_few(bench):
     picks = 0
 
@@ -297,6 +298,7 @@ ANY = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(["types", "left", *data()]), ANY), ANY, ANY)
 def test_nothing_that_is_written_there_does_harm(found, some_types, some_left):
     for content in (found, {**data(), **found}, {**data(), "types": some_types, "left": some_left},
@@ -314,6 +316,7 @@ STATES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(STATES, st.data())
 def test_the_changes_add_up_to_what_there_is(tmp_path_factory, states, draw):
     clock = Clock()

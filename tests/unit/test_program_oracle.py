@@ -122,6 +122,7 @@ def answer(status: int | None = 0, out: bytes = b"", err: bytes = b"", digest: s
 # ------------------------------------------------------------------------ answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "how", "accepts"),
     [
@@ -152,6 +153,7 @@ async def test_an_input_on_stdin(lab):
     assert (await asked_by(made)[0].ask(b"on stdin")).out == b"on stdin"
 
 
+@pytest.mark.slow
 async def test_output_without_end_is_bounded_but_all_of_it_counts(lab):
     [one] = lab.judge("head -c 3000000 /dev/zero; cat $1; yes >&2 | head -c 3000000 >&2").asked
     first, second = await one.ask(b"a"), await one.ask(b"b")
@@ -281,6 +283,7 @@ async def test_a_difference_must_hold(lab):
     assert found.title == "one printed a, two b"
 
 
+@pytest.mark.slow
 async def test_what_had_no_end_gets_more_time(lab, monkeypatch):
     monkeypatch.setattr(judge, "PATIENCE", 30)
     slow = lab.judge("sleep 2", "true", 'timeout = "1s"')
@@ -464,6 +467,7 @@ def processes(lab: Lab) -> list[int]:
     return [process.pid for process in marked(lab.home.path, ORACLE)]
 
 
+@pytest.mark.slow
 async def test_its_process_is_started_again_and_comes_to_its_end_when_told(lab, monkeypatch):
     monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.05)
     lab.judge("true", "! grep -q bug $1")
@@ -500,6 +504,7 @@ def _question(lab: Lab) -> str:
     return json.dumps(["", *([str(lab.directory / name), "@@"] for name in ("one", "two"))])
 
 
+@pytest.mark.slow
 async def test_a_command_that_goes_missing_is_told_once_and_waited_for(lab, monkeypatch):
     monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.05)
     lab.judge("true", "true")
@@ -534,6 +539,7 @@ async def test_it_cannot_be_without_its_campaign(lab):
 # --------------------------------------------------------------------------------- smaller
 
 
+@pytest.mark.slow
 async def test_a_smaller_input_of_the_same_cause(lab):
     made = lab.judge("true", "! grep -q bug $1")
     words: list[str] = []

@@ -233,6 +233,7 @@ def test_the_server_says_when_it_waited_long_enough(fake, monkeypatch, usual, as
     assert "pending" in answer["detail"]
 
 
+@pytest.mark.slow
 def test_several_threads_share_a_client(fake):
     client = ControlClient(fake.run, "test")
     results: dict[int, str] = {}
@@ -360,6 +361,7 @@ def test_a_stale_socket_is_replaced(run):
         fake.close()
 
 
+@pytest.mark.slow
 def test_ctl_waits_for_a_supervisor_that_has_only_begun(run, monkeypatch, capsys):
     (run / "log").mkdir()
     publish(run, run / "former.sock")  # what the supervisor before it has left

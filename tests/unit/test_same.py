@@ -304,6 +304,7 @@ def test_values_of_a_program_that_was_imported_twice() -> None:
         assert not same(a, b)
 
 
+@pytest.mark.slow
 def test_depth_is_no_limit() -> None:
     def nest(end: object) -> object:
         value: Any = [end]

@@ -141,6 +141,7 @@ def run(kept, tmp_path):
 # ----------------------------------------------------------------------- live
 
 
+@pytest.mark.slow
 def test_live_opens_at_the_last_checkpoint(kept):
     session = Session(kept, LiveClock())
     assert session.mode == "live"
@@ -238,6 +239,7 @@ def test_the_replay_clock():
     assert clock.now() == 0
 
 
+@pytest.mark.slow
 def test_a_replay_shows_what_its_clock_allows(kept):
     real = FakeTime()
     clock = ReplayClock(1.0, 3.0, monotonic=real)
@@ -275,6 +277,7 @@ def test_far_jumps_use_checkpoints(kept, monkeypatch):
     assert sum(counted) < 700
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(st.lists(st.floats(0, 200), min_size=1, max_size=8), st.booleans())
 def test_any_way_through_a_replay_ends_in_the_same_state(kept, times, cached):
@@ -334,6 +337,7 @@ def test_checkpoints_never_outgrow_the_log(tmp_path):
     assert 2 < len(CheckpointFile(tmp_path / "log").pairs) < 15
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_opened_again_goes_on_with_the_chain(tmp_path, monkeypatch):
     monkeypatch.setattr(CheckpointWriter, "_log_size", lambda self: 1 << 40)
     for n in range(4):

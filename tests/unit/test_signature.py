@@ -114,6 +114,7 @@ def test_whatever_is_printed_is_read_without_failing(output):
         assert signature("SIGSEGV", telling(trace.frames))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "filling",
     [b"    #0 0x1 in " + b"(" * 3_000_000, b"a " * 2_000_000, b"#1 0x2 in f /x:1\n" * 200_000,

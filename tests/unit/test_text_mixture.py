@@ -168,6 +168,7 @@ def test_what_pays_is_done_more_often() -> None:
     assert block.arms[good].weight == block.arms[bad].weight > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [0, 20])
 def test_what_finds_alike_keeps_what_was_wished(every: int) -> None:
     """Whatever makes the finds, as often as they are made: an arm that is used again and again in

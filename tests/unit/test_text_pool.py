@@ -179,6 +179,7 @@ def native(tmp_path):
     reader.close()
 
 
+@pytest.mark.slow
 def test_a_new_file_is_noticed_and_a_spoilt_one_refused(native, tmp_path):
     path = tmp_path / "pool"
     assert not native.refresh(), "there is none yet"
@@ -241,6 +242,7 @@ def test_each_wrong_number_is_refused_or_harmless(native, tmp_path):
                 pass
 
 
+@pytest.mark.slow
 def test_spoilt_pools_do_no_harm_under_sanitizers(tmp_path):
     flags = "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
     program = pool_harness(tmp_path / "harness", *flags)

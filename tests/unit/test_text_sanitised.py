@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
 from compiled_text import compiler, harness
 
 
+@pytest.mark.slow
 def test_no_operator_reads_or_writes_where_it_may_not(tmp_path):
     flags = "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Wall", "-Wextra"
     program = harness(compiler(), tmp_path / "harness", *flags)

@@ -44,6 +44,7 @@ def source(data: bytes) -> Source:
     return Source(data, 1 << 16, bytes)
 
 
+@pytest.mark.slow
 def test_what_is_there() -> None:
     aws = Aws(buckets=["incoming"], tables=[Table("t", {"id": "S", "n": "N"})])
     item = Item({"id": {"S": "x"}, "n": {"N": "1"}, "of": {"L": [{"BOOL": True}]}})
@@ -156,6 +157,7 @@ def test_a_call_that_is_not_mocked_says_so() -> None:
         client.list_objects_v2(Bucket="bucket")
 
 
+@pytest.mark.slow
 def test_no_settings_of_the_users_get_in(tmp_path: Path) -> None:
     """Neither credentials nor endpoints nor a profile; and a client made before says so."""
     code = (
@@ -189,6 +191,7 @@ def test_without_the_extra(missing: str) -> None:
     assert "pip install 'fuzztui[aws]'" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_an_event_agrees_with_its_object(data: bytes) -> None:
     r = source(data)

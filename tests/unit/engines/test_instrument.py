@@ -29,6 +29,7 @@ OTHERS = sorted(Path("/root/.pyenv/versions").glob("3.1[123].*/bin/python"))
 PYTHONS = [sys.executable, *(pytest.param(p, marks=pytest.mark.slow) for p in OTHERS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", PYTHONS, ids=str)
 def test_same_program(python: Path, tmp_path: Path) -> None:
     """Constructs, libraries, tracebacks with columns: no difference in either mode."""

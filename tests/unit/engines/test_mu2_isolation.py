@@ -31,6 +31,7 @@ def test_a_torn_file_is_an_empty_one(tmp_path: Path, torn: bytes) -> None:
     assert isolation.suspects is None
 
 
+@pytest.mark.slow
 def test_a_target_that_is_never_the_same_does_not_fill_the_memory(tmp_path: Path) -> None:
     isolation = Isolation(tmp_path / "nowhere" / "isolation.json")  # not writable: no matter
     for i in range(6000):

@@ -206,6 +206,7 @@ def test_generator_that_gives_up_is_invalid(tmp_path: Path) -> None:
         os.chdir(here)
 
 
+@pytest.mark.slow
 def test_what_fails_while_the_input_is_made_is_told_apart(tmp_path: Path) -> None:
     def generate(r: Source) -> int:
         return check(r.below(3))

@@ -129,6 +129,7 @@ def test_observed_types_are_names(lab):
         find_targets(request, cache=lab.cache)
 
 
+@pytest.mark.slow
 def test_deep_expressions(lab):
     lab.write(app=f"def entry(x: int):\n    if {' + '.join(['x'] * 3000)}: pass\n")
     assert find_targets(lab.request(), cache=lab.cache).notes == (
@@ -137,6 +138,7 @@ def test_deep_expressions(lab):
     )
 
 
+@pytest.mark.slow
 def test_the_child_keeps_what_it_found(lab):
     lab.write(app=THUMBS)
     said = []
@@ -149,6 +151,7 @@ def test_the_child_keeps_what_it_found(lab):
     assert find_targets(lab.request("app:collect"), cache=lab.cache) != first
 
 
+@pytest.mark.slow
 def test_the_same_bytes_whatever_the_hashes(lab):
     lab.write(app=THUMBS)
     written = set()

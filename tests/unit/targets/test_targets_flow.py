@@ -32,6 +32,7 @@ CLASSES = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "types"),
     [

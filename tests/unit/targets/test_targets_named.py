@@ -77,6 +77,7 @@ def test_what_is_not_there_is_refused(lab, function, words):
     assert words in str(raised.value)
 
 
+@pytest.mark.slow
 def test_what_only_an_import_tells_is_told_of(lab):
     lab.write(app="class Base: ...\nclass A(Base): ...\n")
     request = lab.request("app:A.entry", generator="binascii:hexlify")
@@ -95,6 +96,7 @@ DEPENDENCY = """
 """
 
 
+@pytest.mark.slow
 def test_what_is_installed_to_be_edited_counts(lab):
     """A package that a ``.pth`` file leads to, as ``pip install --editable`` writes one."""
     dependency = lab.directory / "elsewhere"

@@ -104,6 +104,7 @@ def test_what_is_seen(lab, python):
     }
 
 
+@pytest.mark.slow
 def test_it_is_done_by_itself_and_kept(lab):
     lab.write(app=SHOP, gen=GENERATOR)
     said: list[str] = []
@@ -129,6 +130,7 @@ def test_a_target_that_ends_its_process(lab, ends):
     assert why.startswith("8 killed their process or took too long, only ")
 
 
+@pytest.mark.slow
 def test_a_target_that_hangs(lab):
     lab.write(app=HOSTILE.replace("ENDS", "time.sleep(60)"), gen=GENERATOR)
     found, why = seen(lab)
@@ -136,6 +138,7 @@ def test_a_target_that_hangs(lab):
     assert why.startswith("8 killed their process or took too long, only ")
 
 
+@pytest.mark.slow
 def test_typed_code_is_not_run(lab):
     lab.write(
         app="""
@@ -153,6 +156,7 @@ def test_typed_code_is_not_run(lab):
     assert not find_targets(request(lab), cache=lab.cache).observed
 
 
+@pytest.mark.slow
 def test_what_the_generator_imports_counts(lab):
     """It is no part of the application, but what is made is of it."""
     things = "class Thing: pass\nclass Other: pass\n"
@@ -171,6 +175,7 @@ def test_what_the_generator_imports_counts(lab):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_an_analysis_that_is_ended(lab, tmp_path, number):
     lab.write(app="import time\ntime.sleep(4242)\ndef entry(x): pass\n", gen=GENERATOR)
@@ -214,6 +219,7 @@ def _wait_for(what):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_failure_is_a_note_and_is_tried_again(lab):
     gate = lab.directory / "gate"
     lab.write(

@@ -41,6 +41,7 @@ CLASSES = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -122,6 +123,7 @@ def test_what_has_no_body_is_as_unknown_as_a_librarys(lab):
     assert {t.name for t in inside.types} == {"app.Key", "app.Store"}
 
 
+@pytest.mark.slow
 def test_the_source_of_choices_is_no_type(lab):
     document = lab.study(
         """
@@ -142,6 +144,7 @@ def test_the_source_of_choices_is_no_type(lab):
     assert any(name.startswith("fuzztui.") and name.endswith(".Png") for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["generators", "aws"])
 def test_what_ready_generators_make_has_one_name(lab, where):
     text = f"""

@@ -40,6 +40,7 @@ TESTS = """
 FOUND = {"datetime.date": 1, "app.Order": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "attribute", "first"),
     [
@@ -75,6 +76,7 @@ def test_of_a_type_beside_the_function(lab):
     assert types_at(lab.study(generator="app:Order"), "app.py:6:then") == FOUND
 
 
+@pytest.mark.slow
 def test_what_is_not_known(lab):
     lab.write(app=APP, test_app=TESTS.format("st.integers(), st.text() | st.just(None)", "x"))
     document = lab.study(function="test_app:test_it", include=("app",))
