@@ -31,6 +31,8 @@ class Loaded:
     frozen: Tables
     origin: Callable[[str], str] = field(default=str, repr=False, compare=False)
     """Where a dotted key comes from: ``file:line`` (its table's, if it is not there), ``--set``."""
+    says_where: bool = False
+    """Is ``campaign.output`` given? Then that is this campaign's, whoever began it."""
 
     def toml(self) -> str:
         """The frozen copy as text; loading it gives the same campaign."""

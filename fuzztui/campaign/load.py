@@ -109,10 +109,11 @@ class _Loader:
             frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
         self._stop_if_wrong()
         campaign = self._campaign(frozen, resolved)
+        says_where = "output" in tables.get("campaign", {})
         for dotted, text in contradictions(campaign, of_run=self.home is not None):
             self._problem(dotted, text)
         self._stop_if_wrong()
-        return Loaded(campaign, frozen, self._origin)
+        return Loaded(campaign, frozen, self._origin, says_where)
 
     # -------------------------------------------------------------- reading
 

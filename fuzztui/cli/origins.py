@@ -13,17 +13,18 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from time import time
 from typing import Any
 
 from fuzztui.campaign import Campaign, Loaded
-from fuzztui.cli.words import say, still_run
+from fuzztui.cli.words import USAGE, Failure, say, still_run
 from fuzztui.remote.address import announced
 from fuzztui.remote.client import running
 from fuzztui.supervise.files import read_json
 
-__all__ = ["another", "foreign_origin", "has_begun", "is_run", "newest", "remember"]
+__all__ = ["another", "has_begun", "is_run", "newest", "refuse_foreign", "remember"]
 
 
 def is_run(path: Path) -> bool:
@@ -62,7 +63,7 @@ def newest(loaded: Loaded, more: str = "") -> Path | None:
         words += f"; {still_run(still)}"
     if not here:
         say(f"its run is {words}{more}")
-    elif words != str(_short(chosen)):
+    elif words != str(_short(chosen)) or chosen != campaign.output:
         say(f"{campaign.file.name}: {words}")
     return chosen
 
@@ -74,13 +75,15 @@ def another(campaign: Campaign) -> Path:
     """
     first = campaign.output
     base = campaign.name.replace("/", "_")
-    if re.fullmatch(rf"{re.escape(base)}-\d+", first.name):  # of a later run's own copy
+    own_copy = campaign.file.parent == first
+    if own_copy and re.fullmatch(rf"{re.escape(base)}-\d+", first.name):  # a later run's
         first = first.with_name(base)
     there = {_number(path, first.name): path for path in _siblings(first)}
     if not there:
         return first
     last = max(there)
-    if is_run(there[last]) and not has_begun(there[last]):
+    left = is_run(there[last]) and not has_begun(there[last])
+    if left and not _foreign_origin(there[last], campaign):
         return there[last]
     return first.with_name(f"{first.name}-{last + 1}")
 
@@ -92,21 +95,30 @@ def remember(run: Path, campaign: Campaign) -> None:
     before = _origin(run)
     # A run's own copy is of the file that the run is of.
     file = _origin(campaign.file.parent).file or campaign.file.resolve()
-    began = before.began if _frozen(run).exists() else time()
-    if before == (now := _Origin(file, began)):
+    began, name = before.began, before.name
+    if not _frozen(run).exists():
+        began, name = time(), run.name
+    if before == (now := _Origin(file, began, name)):
         return
     target = run / "supervisor" / "origin.json"
     fresh = target.with_name(f"{target.name}.{os.getpid()}")
-    fresh.write_text(json.dumps({"file": str(now.file), "began": now.began}))
+    fresh.write_text(json.dumps({"file": str(now.file), "began": began, "name": name}))
     fresh.replace(target)
 
 
-def foreign_origin(run: Path, loaded: Loaded) -> Path | None:
+def refuse_foreign(output: Path, loaded: Loaded) -> None:
+    """Raise :class:`Failure` if the file's directory is a run of another campaign file."""
+    if loaded.says_where or not has_begun(output):
+        return
+    if other := _foreign_origin(output, loaded.campaign):
+        words = f"{output} is a run of {other}: use --new, or --set campaign.output=DIR"
+        raise Failure(words, USAGE)
+
+
+def _foreign_origin(run: Path, campaign: Campaign) -> Path | None:
     """The other campaign file, one that is there, that a run is of; None if it is of this one."""
     file = _origin(run).file
-    if file is None or file == loaded.campaign.file.resolve() or not _exists(file):
-        return None
-    return None if _says_where(loaded) and run == loaded.campaign.output else file
+    return None if file in (None, campaign.file.resolve()) or not _exists(file) else file
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,43 +127,53 @@ class _Origin:
     """The campaign file, resolved; None where it is not told."""
     began: float = 0.0
     """Unix time; 0 where it is not told."""
+    name: str = ""
+    """The directory's: one that was given another name was put aside."""
 
 
 def _origin(run: Path) -> _Origin:
     data = read_json(run / "supervisor" / "origin.json") or {}
     try:
-        return _Origin(Path(data["file"]), float(data["began"]))
-    except (ValueError, TypeError, KeyError):
+        began = float(data["began"])
+        name = str(data.get("name", ""))
+        return _Origin(Path(data["file"]), began if isfinite(began) else 0.0, name)
+    except (ValueError, TypeError, KeyError, OverflowError):
         return _Origin()
 
 
 def _in_place(output: Path, loaded: Loaded) -> Iterator[Path]:
     """The runs of the file among ``output`` and those that are numbered after it."""
-    file = loaded.campaign.file.resolve()
+    campaign = loaded.campaign
     for run in _siblings(output):
-        if not has_begun(run) or foreign_origin(run, loaded):
+        if not has_begun(run):
             continue
-        # Older ones do not tell, and of a file that was moved they tell what it was.
-        if run == output or _origin(run).file == file or _name(run) == loaded.campaign.name:
+        if run == output and (loaded.says_where or not _foreign_origin(run, campaign)):
             yield run
+        elif run != output and not _foreign_origin(run, campaign):
+            origin = _origin(run)
+            # Older ones do not tell, and of a file that was moved they tell what it was.
+            told = origin.file == campaign.file.resolve() or _name(run) == campaign.name
+            if told and origin.name in ("", run.name):
+                yield run
 
 
 def _elsewhere(loaded: Loaded, alive: Iterable[Path]) -> list[Path]:
     """Those beside the file that are the user's own, and those that run."""
     campaign = loaded.campaign
     beside = campaign.file.resolve().parent / "runs" / campaign.output.name
-    found = [] if _says_where(loaded) else [r for r in _in_place(beside, loaded) if _ours(r)]
+    found = [] if loaded.says_where else [r for r in _in_place(beside, loaded) if _ours(r)]
     return [*{run.resolve(): run for run in (*alive, *found)}.values()]
 
 
 def _alive(campaign: Campaign) -> Iterator[Path]:
     """The user's runs of the file that have a supervisor, wherever they are.
 
-    Only those of its name: with another one (``--set``) another run is wanted.
+    Only those of its name: with another one (``--set``) another run is wanted. While a first start
+    is being prepared there is no name yet.
     """
     file = campaign.file.resolve()
     for run in announced():
-        if _origin(run).file == file and _name(run) == campaign.name and running(run):
+        if _ours(run) and _origin(run).file == file and _name(run) in ("", campaign.name):
             yield run
 
 
@@ -168,11 +190,6 @@ def _number(path: Path, base: str) -> int:
     """1 for the first run's directory, N for ``base-N``; 0 for another's."""
     match = re.fullmatch(rf"{re.escape(base)}(?:-([2-9]|[1-9]\d{{1,8}}))?", path.name)
     return int(match[1] or 1) if match else 0
-
-
-def _says_where(loaded: Loaded) -> bool:
-    """Whether the file itself names the run directory: then that is its, whoever began it."""
-    return loaded.origin("campaign.output") != loaded.origin("campaign")
 
 
 def _frozen(run: Path) -> Path:

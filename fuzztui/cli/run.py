@@ -13,7 +13,7 @@ from fuzztui.campaign import Campaign, CampaignError, Loaded, load, propose_froz
 from fuzztui.campaign.frozen import Tables
 from fuzztui.cli.headless import follow
 from fuzztui.cli.look import screen, status_object, status_text
-from fuzztui.cli.origins import another, foreign_origin, has_begun, newest, remember
+from fuzztui.cli.origins import another, has_begun, newest, refuse_foreign, remember
 from fuzztui.cli.runs import SAMPLES, Standing, is_run, sample, standing, with_output
 from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, USAGE, Failure, at_terminal, say
@@ -35,6 +35,8 @@ SETTLED_S = 5.0
 def run(options: argparse.Namespace) -> int:
     """Start the campaign of a file, or go on with it, and show it."""
     loaded = load_file(options.file, options.overrides)
+    if options.new:
+        return _show(options, _start_another(loaded), over=False)
     where = _where(loaded, options)
     loaded = with_output(loaded, where)
     if is_run(where) and (where / "campaign.toml").exists():
@@ -51,19 +53,22 @@ def run(options: argparse.Namespace) -> int:
     return _show(options, where, over=False)
 
 
+def _start_another(loaded: Loaded) -> Path:
+    """Begin a run of its own, whoever else begins one at the same moment."""
+    while True:
+        own = with_output(loaded, another(loaded.campaign))
+        if _start(own, "starting", rejoin=False):
+            return own.campaign.output
+
+
 def _where(loaded: Loaded, options: argparse.Namespace) -> Path:
     """The run that is meant: that of this file, or where a new one begins."""
     output = loaded.campaign.output
-    if options.new:
-        return another(loaded.campaign)
     if any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides):
         return output
     if run := newest(loaded, "; --new begins another here"):
         return run
-    if has_begun(output) and (other := foreign_origin(output, loaded)):
-        raise Failure(
-            f"{output} is a run of {other}: use --new, or --set campaign.output=DIR", USAGE
-        )
+    refuse_foreign(output, loaded)
     return output
 
 
@@ -107,7 +112,8 @@ def load_file(file: Path, overrides: list[str]) -> Loaded:
         raise Failure(str(e), USAGE) from None
 
 
-def _start(loaded: Loaded, word: str) -> None:
+def _start(loaded: Loaded, word: str, *, rejoin: bool = True) -> bool:
+    """Whether it was us who started it, and not somebody else at the same moment."""
     where = loaded.campaign.output
     say(f"{word} {loaded.campaign.name} in {where}")
     try:
@@ -121,11 +127,14 @@ def _start(loaded: Loaded, word: str) -> None:
     except Unfit as e:
         raise unfit(loaded, e) from None
     except AlreadyRunning:
-        say(f"somebody else started it at the same moment: rejoining {where}")
+        if rejoin:
+            say(f"somebody else started it at the same moment: rejoining {where}")
+        return False
     except SupervisorError as e:
         raise Failure(str(e)) from None
     except OSError as e:
         raise Failure(f"{where}: the run directory cannot be written: {e.strerror}") from None
+    return True
 
 
 _LONGEST_VALUE = 40
@@ -146,7 +155,7 @@ def _same_campaign(loaded: Loaded, where: Path) -> None:
     except CampaignError as e:
         say(f"the frozen copy of the running campaign cannot be compared: {e}")
         return
-    for table, key in _IDENTITY if _has_begun(where) else ():
+    for table, key in _IDENTITY if _has_executed(where) else ():
         old, new = before[table].get(key), loaded.frozen[table].get(key)
         if old != new:
             raise Failure(
@@ -175,7 +184,7 @@ def _value(value: object) -> str:
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
 
 
-def _has_begun(where: Path) -> bool:
+def _has_executed(where: Path) -> bool:
     """Whether anything was executed: what could not be started may be corrected."""
     state = standing(where).state
     return bool(state.entries) or any(i.execs for i in state.instances.values())

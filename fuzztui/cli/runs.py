@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fuzztui
 from fuzztui.campaign import CampaignError, Loaded, load
-from fuzztui.cli.origins import has_begun, is_run, newest
+from fuzztui.cli.origins import has_begun, is_run, newest, refuse_foreign
 from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
 from fuzztui.log.files import LogError
 from fuzztui.model.selectors import ENDED, wall_time
@@ -78,6 +78,7 @@ def _run_of(file: Path, given: Path) -> Path:
     if run := newest(loaded):
         return run
     where = loaded.campaign.output
+    refuse_foreign(where, loaded)
     if is_run(where) and not has_begun(where):
         return where  # what is asked of it says so
     raise Failure(f"{given} has no run yet ({where}); start it: fuzztui {given}", NOT_RUNNING)
@@ -86,7 +87,7 @@ def _run_of(file: Path, given: Path) -> Path:
 def _only_or_latest(parent: Path) -> Path:
     runs = [p for p in parent.iterdir() if is_run(p)] if parent.is_dir() else []
     if not runs:
-        elsewhere = ", ".join(sorted(str(run) for run in announced() if running(run)))
+        elsewhere = ", ".join(sorted(str(run) for run in announced()))
         raise Failure(
             f"no run in {parent}; name a run directory, or start one: fuzztui CAMPAIGN.toml"
             + (f" (running elsewhere: {elsewhere})" if elsewhere else ""),

@@ -15,6 +15,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from fuzztui.remote.lock import running
+
 __all__ = [
     "MAX_ADDRESS",
     "announce",
@@ -107,6 +109,8 @@ def published(run: Path) -> Path | None:
 
 def announce(run: Path, path: Path) -> None:
     """Say beside the socket whose it is. Who cannot is found by less, and works."""
+    if path.parent not in _shared():
+        return  # it is in the run itself
     with contextlib.suppress(OSError):  # most often it is there: its name is of the run's path
         path.with_suffix(_LINK).symlink_to(run.resolve(), target_is_directory=True)
 
@@ -119,9 +123,9 @@ def withdraw(path: Path) -> None:
 
 
 def announced() -> list[Path]:
-    """The runs of this user that have said so, in every place that is shared.
+    """The runs of this user that have said so and are supervised, in every place that is shared.
 
-    Of some the supervisor is gone, or the directory: ask :func:`fuzztui.remote.lock.running`.
+    What a killed supervisor has left there is removed.
     """
     # They may have been started in a session of another kind: a login, cron, tmux.
     places = {*_shared(), Path(f"/run/user/{os.getuid()}/fuzztui")}
@@ -131,8 +135,14 @@ def announced() -> list[Path]:
             status = place.lstat()
             if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
                 continue
-            for link in place.glob(f"*{_LINK}"):
-                found[link.readlink()] = None
-        except OSError:  # it is not there, or one has just gone
+            links = list(place.glob(f"*{_LINK}"))
+        except OSError:  # it is not there
             continue
+        for link in links:
+            with contextlib.suppress(OSError):  # it has just gone
+                run = link.readlink()
+                if running(run) is None:
+                    link.unlink()  # who has only begun says so again, each second
+                else:
+                    found[run] = None
     return list(found)

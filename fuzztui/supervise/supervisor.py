@@ -19,7 +19,7 @@ from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
-from fuzztui.remote.address import socket_path
+from fuzztui.remote.address import announce, socket_path
 from fuzztui.remote.server import ControlServer
 from fuzztui.supervise.afl.execute import children
 from fuzztui.supervise.beginning import Beginning
@@ -134,6 +134,8 @@ class Supervisor:
 
         Raises :class:`SupervisorError`; nothing has been logged then.
         """
+        with contextlib.suppress(OSError):  # who looks for the campaign finds it from now on
+            announce(self._home.path, socket_path(self._home.path))
         if not self._stages.living():
             self._told = self._launcher.setup(self._campaign, self._home, self._progress)
             self._clock.start()

@@ -60,6 +60,7 @@ def has(tree: ast.Module, name: str) -> bool | None:
             case ast.alias(name="*"):
                 certain = False
             case ast.alias():
+                certain &= not {node.name, node.asname} & _AT_RUN_TIME
                 bound.add(node.asname or node.name.partition(".")[0])
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 bound.add(node.name)
@@ -70,6 +71,10 @@ def has(tree: ast.Module, name: str) -> bool | None:
                     bound.add(node.id)
             case ast.Attribute():
                 certain &= node.attr not in _AT_RUN_TIME
+            case ast.MatchAs(name=str(bound_name)) | ast.MatchStar(name=str(bound_name)):
+                bound.add(bound_name)
+            case ast.MatchMapping(rest=str(bound_name)):
+                bound.add(bound_name)
     if first in bound:  # anywhere: in a function it may be a global
         return None if dot else True
-    return False if certain else None
+    return False if certain and not dot else None  # of a package it may be a submodule's

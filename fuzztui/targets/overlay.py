@@ -190,11 +190,15 @@ def imported(tree: ast.Module, module: str, *, is_package: bool = False) -> dict
 
 
 def _at_the_top(node: ast.AST) -> Iterator[ast.AST]:
-    """Statements that bind names of the module's, in order: in ``if`` and ``try``, too.
+    """Statements that bind names of the module's, those that count last: in ``if``, ``try``, too.
 
-    Not in ``except``, which binds what takes the place of what could not be imported.
+    Not in ``except``, which binds what takes the place of what could not be imported; before what
+    an ``if`` binds, what its ``else`` does.
     """
-    for child in ast.iter_child_nodes(node):
+    children = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.If):
+        children = [*node.orelse, *node.body]
+    for child in children:
         if isinstance(child, ast.ExceptHandler):
             continue
         yield child

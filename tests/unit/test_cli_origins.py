@@ -12,9 +12,9 @@ from fuzztui.cli.origins import another, has_begun, newest, remember
 from fuzztui.cli.run import load_file
 from fuzztui.cli.runs import find_run, with_output
 from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure
-from fuzztui.remote.address import announce, socket_path, withdraw
+from fuzztui.remote.address import announce, announced, socket_path, withdraw
 from fuzztui.remote.lock import RunLock
-from fuzztui.supervise.daemon import SupervisorError, Unfit
+from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError, Unfit
 from fuzztui.supervise.rundir import prepare_run
 
 TOML = '[target]\nfunction = "tomllib:loads"\n\n[engine]\nkind = "zest"\n'
@@ -120,7 +120,7 @@ def test_another_files_runs_are_not_its(project, capsys):
     first = begin(project / "runs/c", file)
     own = begin(another(load(file).campaign), file)
     assert own == project / "runs/c-2"
-    with pytest.raises(Failure, match=r"c-2\.toml has no run yet"):
+    with pytest.raises(Failure, match=r"is a run of .*c\.toml: use --new"):
         find_run(neighbour)
     assert main([str(neighbour), "--detach"]) == USAGE
     assert f"{own} is a run of {file}: use --new" in capsys.readouterr().err
@@ -153,7 +153,15 @@ def test_runs_that_do_not_tell(project):
     for name in ("c", "c-2"):
         (begin(project / "runs" / name, file) / "supervisor/origin.json").unlink()
     assert find_run(file) == project / "runs/c-2"
-    for wrong in ("", "[]", '{"file": 1, "began": 2}', '{"file": "/x", "began": null}'):
+    endless = '{"file": "/x", "began": 1' + "0" * 400 + "}"
+    for wrong in (
+        "",
+        "[]",
+        endless,
+        '{"file": "/x", "began": NaN}',
+        '{"file": 1, "began": 2}',
+        '{"file": "/x", "began": null}',
+    ):
         (project / "runs/c-2/supervisor/origin.json").write_text(wrong)
         assert find_run(file) == project / "runs/c-2"
     (project / "runs/c-2/campaign.toml").write_text("campaign = 3")
@@ -282,3 +290,85 @@ def test_a_campaign_file_may_be_called_stop(project, capsys):
     file_at(project / "stop", "nonsense")
     assert main(["stop"]) == USAGE
     assert "stop:1: is not valid TOML" in capsys.readouterr().err
+
+
+def test_what_was_put_aside_is_not_meant(project, capsys):
+    file = file_at(project / "c.toml")
+    begin(project / "runs/c", file).rename(project / "runs/c-20261122")
+    assert newest(load(file)) is None
+    begin(project / "runs/c-2", file).rename(project / "runs/c")
+    assert find_run(file) == project / "runs/c", "what is put into its place is meant"
+
+
+def test_one_that_is_not_where_it_would_be_is_told(project, capsys):
+    file = file_at(project / "c.toml")
+    begin(project / "runs/c-2", file)
+    assert find_run(file) == project / "runs/c-2"
+    assert capsys.readouterr().err == "fuzztui: c.toml: runs/c-2\n"
+
+
+def test_two_that_begin_another_at_once_begin_two(project, monkeypatch):
+    """The other one has the directory's lock, and we come with the next number."""
+    file = file_at(project / "c.toml")
+    begin(project / "runs/c", file)
+    started = []
+
+    def start(where, proposal, progress):
+        started.append(where.name)
+        if where.name == "c-2":
+            begin(where, file)
+            raise AlreadyRunning(where, 1)
+
+    monkeypatch.setattr("fuzztui.cli.run.start", start)
+    monkeypatch.setattr("fuzztui.cli.run._show", lambda options, where, *, over: 0)
+    assert main([str(file), "--new"]) == 0
+    assert started == ["c-2", "c-3"]
+
+
+def test_a_file_that_names_a_numbered_directory(project):
+    file = file_at(project / "c.toml", '[campaign]\noutput = "runs/c-2"\n' + TOML)
+    run = begin(project / "runs/c-2", file)
+    own = begin(another(load(file).campaign), file)
+    assert own == project / "runs/c-2-2"
+    assert find_run(file) == own != run
+
+
+def test_a_refused_start_of_another_file_keeps_its_place(project):
+    file, neighbour = file_at(project / "c.toml"), file_at(project / "c-2.toml")
+    begin(project / "runs/c", file)
+    prepare_run(project / "runs/c-2")
+    remember(project / "runs/c-2", load(neighbour).campaign)
+    assert another(load(file).campaign) == project / "runs/c-3"
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "says"),
+    [
+        (f"campaign.name = 'c'\n{TOML}", ["campaign.budget=1m"], False),
+        (f"campaign = {{ output = 'runs/c' }}\n{TOML}", [], True),
+        (TOML, ["campaign.output=x"], True),
+    ],
+)
+def test_whether_the_directory_is_named(project, text, overrides, says):
+    assert load_file(file_at(project / "c.toml", text), overrides).says_where is says
+
+
+def test_one_that_is_being_prepared_is_found_and_a_dead_ones_link_is_removed(
+    project, tmp_path, monkeypatch
+):
+    file = file_at(project / "c.toml")
+    scratch = tmp_path / "scratch/runs/c"
+    prepare_run(scratch)
+    remember(scratch, load(file).campaign)
+    with alive(scratch):
+        assert newest(load(file)) == scratch
+        monkeypatch.setattr("os.geteuid", lambda: 12345)
+        assert newest(load(file)) is None, "somebody else's"
+        monkeypatch.undo()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "xdg"))
+    (tmp_path / "xdg").mkdir(mode=0o700)
+    announce(scratch, socket_path(scratch))
+    link = socket_path(scratch).with_suffix(".run")
+    assert link.is_symlink()
+    assert scratch not in announced()
+    assert not link.is_symlink()

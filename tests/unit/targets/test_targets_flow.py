@@ -276,18 +276,26 @@ def test_names_that_are_imported_for_annotations_are_known_in_full(lab):
                 import nowhere as there
             except ImportError:
                 import elsewhere as there
+            import sys
+            if sys.version_info > (3,):
+                import nowhere as here
+            else:
+                import elsewhere as here
 
-            def entry(k: "kinds.K", w: "K.Wrong", u: there.Unknown):
+            def entry(k: "kinds.K", w: "K.Wrong", u: there.Unknown, v: here.Other):
                 if k.size:
                     pass
                 if w:
                     pass
                 if u.size():
                     pass
+                if v.size():
+                    pass
         """,
     })  # fmt: skip
     document = lab.study(function="pack.app:entry")
-    assert {t.name for t in document.types} == {"pack.kinds.K", "nowhere.Unknown"}
-    assert types_at(document, "pack/app.py:12:then") == {"pack.kinds.K": 1}
-    assert types_at(document, "pack/app.py:14:then") == {}
-    assert types_at(document, "pack/app.py:16:then") == {"nowhere.Unknown": 1}
+    assert {t.name for t in document.types} == {"pack.kinds.K", "nowhere.Unknown", "nowhere.Other"}
+    assert types_at(document, "pack/app.py:17:then") == {"pack.kinds.K": 1}
+    assert types_at(document, "pack/app.py:19:then") == {}
+    assert types_at(document, "pack/app.py:21:then") == {"nowhere.Unknown": 1}
+    assert types_at(document, "pack/app.py:23:then") == {"nowhere.Other": 1}

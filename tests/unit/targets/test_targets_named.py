@@ -31,6 +31,9 @@ TEXT = """
     def _set():
         global made
         made = 1
+
+    match load:
+        case [_, *rest] as whole: ...
 """
 
 
@@ -40,7 +43,8 @@ TEXT = """
         ("plain", True), ("load", True), ("j", True), ("dump", True), ("made", True),
         ("Test", True), ("Test.test_one", True), ("Test.Inner.test_two", True),
         ("Test.inherited", None), ("load.part", None),
-        ("test_one_", False), ("loading", False), ("Nope.test", False),
+        ("test_one_", False), ("loading", False), ("Nope.test", None),
+        ("whole", True), ("rest", True),
     ],
 )  # fmt: skip
 def test_what_a_module_has(name, found):
@@ -51,6 +55,7 @@ def test_what_a_module_has(name, found):
     "more",
     [
         "from x import *",
+        "from x import __getattr__",
         "def __getattr__(name): ...",
         "globals()['made'] = 1",
         "sys.modules[__name__] = Lazy()",
