@@ -12,6 +12,7 @@ from fuzztui.engines.core.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import Distances, label_of
 from fuzztui.engines.spoton.mutator import TYPED
 from fuzztui.engines.spoton.targets import CodeTarget, Targets
+from fuzztui.wire.analysed import have_changed
 from fuzztui.wire.text import listed
 
 __all__ = ["Mode", "TargetFeedback"]
@@ -48,10 +49,12 @@ class TargetFeedback:
         self.resting_pin = ""
         self.resting: frozenset[str] = frozenset()
         """The same of targets whose modules are not what was analysed: until they are again."""
+        self.doubted: frozenset[str] = frozenset()
+        """Locations in files that were others when something was set there; told of once."""
         self.on_covered: Callable[[str], None] = lambda location: None
         """Told when the pinned target is covered, and so pinned no more."""
         self.on_lost: Callable[[str], None] = lambda words: None
-        """Told in words what rests or has ended because its target is none."""
+        """Told in words what rests or has ended because its target is none, or may be another."""
 
     def begin(self, candidate: Candidate) -> None:
         """A trial begins."""
@@ -61,10 +64,38 @@ class TargetFeedback:
     def renew(self) -> list[str]:
         """Modules were loaded: aim anew. Returns files that are not what was analysed."""
         changed = self.targets.place()
+        self._take_up()
         self._end_lost()
+        self._tell_doubts()
         self._cover(self._coverage.seen)
         self.distances.aim(self.wanted())
         return changed
+
+    def _take_up(self) -> None:
+        """What rested counts where its target is there; if an analysis found none, it ends next."""
+        targets = self.targets
+
+        def rests(at: str) -> bool:
+            return targets.analysed(at) and targets.find(at) is None
+
+        back = {at for at in self.resting if not rests(at)}
+        self.resting -= back
+        if (pin := self.resting_pin) and not rests(pin):
+            self.pinned, self.resting_pin = pin, ""
+        self.ignored = (self.ignored | back) - {self.pinned}
+
+    def _tell_doubts(self) -> None:
+        """Another branch may be where a person has set something: that is no reason to end it."""
+        pins = sorted(self.doubted & {self.pinned, self.resting_pin})
+        others = sorted(self.doubted & (self.ignored | self.resting))
+        self.doubted = frozenset()
+        if not pins and not others:
+            return
+        files = sorted({at.partition(":")[0] for at in [*pins, *others]})
+        said = [f"{at}, which is pinned," for at in pins]
+        said += [f"{listed(others)}, which {_are(others)} ignored,"] if others else []
+        what = "another branch" if len(pins) + len(others) == 1 else "other branches"
+        self.on_lost(f"{have_changed(files)}: {listed(said)} may be {what} now")
 
     def _end_lost(self) -> None:
         """What a person has set about targets that there are not aims at nothing: it rests where
@@ -76,8 +107,8 @@ class TargetFeedback:
         resting = {at for at in lost if targets.analysed(at)}
         self.resting |= resting
         if ended := sorted(lost - resting):
-            are, what = ("is", "target") if len(ended) == 1 else ("are", "targets")
-            self.on_lost(f"{listed(ended)} {are} ignored no more: no code {what} now")
+            what = "target" if len(ended) == 1 else "targets"
+            self.on_lost(f"{listed(ended)} {_are(ended)} ignored no more: no code {what} now")
         if (pinned := self.pinned) and targets.lost(pinned):
             self.pinned = ""
             if targets.analysed(pinned):
@@ -94,7 +125,10 @@ class TargetFeedback:
 
     def ignore(self, location: str, ignored: bool) -> None:
         """Leave this target out of what is aimed at, also if it is pinned; or do so no more."""
-        self.ignored = self.ignored | {location} if ignored else self.ignored - {location}
+        if not ignored:
+            self.ignored, self.resting = self.ignored - {location}, self.resting - {location}
+        elif location not in self.resting:
+            self.ignored |= {location}
         if ignored and self.pinned == location:
             self.pinned = ""
         self.distances.aim(self.wanted())
@@ -155,6 +189,10 @@ class TargetFeedback:
         self.distances.aim(self.wanted())
         if covered:
             self.on_covered(pinned)
+
+
+def _are(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _cells(observed: int) -> int:

@@ -9,7 +9,8 @@ that are ignored, then those on the frontier: ``location frontier reached types`
 ``asked`` trials came to its decision, ``types`` are ``name distance``, the nearest first),
 ``beyond`` (``reached`` by location, of those that ``left`` has no room for), ``changed`` (files
 that are not what was analysed), ``analysis`` (which one the locations are of), ``resting`` (the
-pin, and what is ignored, of such files: to be taken up again).
+pin, and what is ignored, of such files: to be taken up again), ``sources`` (by location, of all
+that is pinned, ignored or rests: the hash of the source that it was set for).
 
 What a person has set outlives whatever may be killed by being here before it is answered.
 """
@@ -61,7 +62,9 @@ class Figures:
         """``replace`` writes a file, or raises OSError. What the file has is taken over."""
         self._file, self._replace = file, replace
         self._feedback, self._mutator = feedback, mutator
-        self._analysis = feedback.targets.document.analysis
+        document = feedback.targets.document
+        self._analysis = document.analysis
+        self._sources = {t.location: document.modules.get(t.module, "") for t in document.targets}
         self.steered = False
         """Has a person set the share? Else the campaign's counts, also if that has changed."""
         self._due = 0.0
@@ -84,15 +87,19 @@ class Figures:
         feedback = self._feedback
         ignored = frozenset(map(str, data.get("ignored", ())))
         asked, pinned = int(data["asked"]), str(data["pinned"])
-        if (
-            data.get("analysis", self._analysis) != self._analysis
-        ):  # locations may be other branches' now
+        if data.get("analysis") != self._analysis:  # locations may be other branches' now
             asked, reached = 0, {}
         at, others = data.get("resting", ("", ()))
-        pinned = pinned or str(at)
-        ignored |= set(map(str, others))
+        resting_pin, resting = str(at), frozenset(map(str, others))
+        doubted = frozenset(
+            str(location)
+            for location, sha in data.get("sources", {}).items()
+            if self._sources.get(location, sha) != sha
+        )
         feedback.asked, feedback.pinned = asked, pinned
         feedback.ignored = ignored - {feedback.pinned}
+        feedback.resting_pin, feedback.resting = resting_pin, resting
+        feedback.doubted = doubted
         self.steered, self._mutator.targeted = steered, share
         feedback.reached.update(reached)
         feedback.distances.standings.update(standings)
@@ -135,6 +142,7 @@ class Figures:
             return at != feedback.pinned, at not in feedback.ignored, further, number
 
         first = sorted(targets.uncovered, key=late)
+        given = {feedback.pinned, feedback.resting_pin, *feedback.ignored, *feedback.resting}
         return {
             "targeted": self._mutator.targeted,
             "steered": self.steered,
@@ -154,6 +162,7 @@ class Figures:
             "changed": targets.changed[:_MOST],
             "analysis": self._analysis,
             "resting": [feedback.resting_pin, sorted(feedback.resting)],
+            "sources": {at: self._sources[at] for at in sorted(given) if at in self._sources},
         }
 
     def _left(self, number: int) -> dict[str, Any]:

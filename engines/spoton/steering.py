@@ -93,14 +93,15 @@ class Steers:
             yield "no mutation aims: targeted is 0"
 
     def _unpin(self) -> str:
-        pinned = self._feedback.pinned
+        pinned = self._feedback.pinned or self._feedback.resting_pin
         with self._kept():
             self._feedback.pin("")
         return f"{pinned} is not pinned any more" if pinned else "nothing was pinned"
 
     def _ignore(self, location: str, ignored: bool) -> str:
         feedback = self._feedback
-        pinned, was = location == feedback.pinned, location in feedback.ignored
+        pinned = location == feedback.pinned
+        was = location in feedback.ignored | feedback.resting
         if not was:
             self._left(location)
         with self._kept():
@@ -121,7 +122,8 @@ class Steers:
     def _kept(self) -> Iterator[None]:
         """What is done within is in ``.types`` after it, or is undone and refused."""
         feedback, distances = self._feedback, self._feedback.distances
-        pinned, ignored, resting = feedback.pinned, feedback.ignored, feedback.resting_pin
+        pinned, ignored = feedback.pinned, feedback.ignored
+        resting_pin, resting = feedback.resting_pin, feedback.resting
         weights = {n: s.weight for n, s in distances.standings.items()}
         share, steered = self._mutator.targeted, self._figures.steered
         yield
@@ -133,7 +135,7 @@ class Steers:
                 distances.weigh(name, weights.get(name, 1.0))
             feedback.ignored = ignored
             feedback.pin(pinned)
-            feedback.resting_pin = resting
+            feedback.resting_pin, feedback.resting = resting_pin, resting
             why = e.strerror or e
             raise SteerError(f"not done, as it would be forgotten: {TYPES} ({why})") from None
 

@@ -54,8 +54,7 @@ def analyse_again(campaign: Campaign, home: RunDir, progress: Progress) -> list[
 
     Costs a start of the target's interpreter, and reading the sources. Where it fails, what there
     is stays. Constants stay what they were in any case: what queue entries mean depends on all of
-    them. Returns what the log is to be told. Raises :class:`SupervisorError` if the document
-    cannot be written.
+    them. Returns what the log is to be told.
     """
     try:
         before = Document.loads(home.targets.read_bytes())
@@ -75,11 +74,9 @@ def analyse_again(campaign: Campaign, home: RunDir, progress: Progress) -> list[
         whose = "their types" if len(changed) > 1 else "its types" if changed else "they"
         analysis.tell("info", f"{words}: {whose} are analysed again")
         found = analysis.find(constants=before)
-    except TargetsError as e:
-        analysis.tell(
-            "warning", f"{words}, and cannot be analysed now: {e}; targets in what has not changed"
-            " count as before"
-        )  # fmt: skip
+    except (TargetsError, SupervisorError) as e:
+        left = "; targets in what has not changed count as before" if before.modules else ""
+        analysis.tell("warning", f"{words}, and cannot be analysed now: {e}{left}")
         return analysis.told
     if not any(t.types for t in found.targets):
         why = "; ".join(found.notes[:3]) or "no branch is left that a type decides"

@@ -188,8 +188,10 @@ def _write(file: Path, request: Request, application: Application, directory: Pa
     file.parent.mkdir(mode=0o700, exist_ok=True)
     new = file.with_suffix(f".{os.getpid()}")
     new.write_text(document.dumps(), "utf-8")
-    file.with_suffix(_READ).write_text(json.dumps(_others(application)), "utf-8")
+    read = file.with_suffix(_READ)
+    read.unlink(missing_ok=True)  # killed before it is there again, all of it is done again
     new.replace(file)
+    read.write_text(json.dumps(_others(application)), "utf-8")
     for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MOST_KEPT:]:
         old.unlink(missing_ok=True)
         old.with_suffix(_READ).unlink(missing_ok=True)

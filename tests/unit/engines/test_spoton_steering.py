@@ -290,8 +290,8 @@ def test_what_was_set_rests_while_a_module_is_not_what_was_analysed(tmp_path: Pa
     first = Lab(tmp_path)
     first.obey(PinTarget("m.py:4:then"))
     first.obey(IgnoreTarget("m.py:6:else"))
-    lost = ["m.py:4:then is pinned, which rests until the program is analysed again"]
-    for _ in range(2):  # however often its worker is started
+    rests = "m.py:4:then is pinned, which rests until the program is analysed again"
+    for lost in ([rests], [], []):  # once, however often its worker is started
         changed = Lab(tmp_path, sha="another")
         assert (changed.feedback.pinned, changed.feedback.ignored) == ("", set())
         assert changed.lost == lost
@@ -306,6 +306,79 @@ def test_what_was_set_rests_while_a_module_is_not_what_was_analysed(tmp_path: Pa
     assert Lab(tmp_path).feedback.pinned == ""
 
 
+def test_what_rests_is_taken_back(tmp_path: Path) -> None:
+    first = Lab(tmp_path)
+    first.obey(PinTarget("m.py:4:then"))
+    first.obey(IgnoreTarget("m.py:6:else"))
+    first.obey(IgnoreTarget("m.py:2:then"))
+    changed = Lab(tmp_path, sha="another")
+    changed.full = True
+    for command in (PinTarget(""), IgnoreTarget("m.py:6:else", False)):
+        assert "would be forgotten" in changed.refusal(command)
+    changed.full = False
+    assert changed.obey(IgnoreTarget("m.py:6:else")) == "m.py:6:else is ignored; " + (
+        "no type is left: none is aimed at"
+    )
+    assert changed.feedback.ignored == set()  # it rests as before
+    words = changed.obey(IgnoreTarget("m.py:6:else", False))
+    assert words == "m.py:6:else is not ignored any more"
+    assert changed.obey(PinTarget("")) == "m.py:4:then is not pinned any more"
+    assert changed.obey(PinTarget("")) == "nothing was pinned"
+    assert "is not what it was" in changed.refusal(IgnoreTarget("m.py:6:else", False))
+    again = Lab(tmp_path)
+    assert (again.feedback.pinned, again.feedback.ignored) == ("", {"m.py:2:then"})
+
+
+def test_what_rests_waits_for_its_module_to_be_loaded(tmp_path: Path) -> None:
+    Lab(tmp_path).obey(PinTarget("m.py:4:then"))
+    Lab(tmp_path, sha="another").figures.write()
+    for _ in range(2):
+        late = Lab(tmp_path, loaded="late")
+        assert (late.feedback.resting_pin, late.lost) == ("m.py:4:then", [])
+        late.figures.write()
+    assert Lab(tmp_path).feedback.pinned == "m.py:4:then"
+
+
+MOVED = SOURCE.replace("    if x.image", "    if x.colour:\n        return 9\n    if x.image")
+"""Two lines more: where the decision of line 6 was there is another one."""
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_what_may_be_another_branch_after_an_analysis_is_told_once(
+    tmp_path: Path, rests: bool
+) -> None:
+    first = Lab(tmp_path)
+    first.obey(PinTarget("m.py:4:then"))
+    first.obey(IgnoreTarget("m.py:6:else"))
+    first.obey(IgnoreTarget("m.py:2:then"))
+    if rests:
+        Lab(tmp_path, source=SOURCE, sha="another").figures.write()
+    again = Lab(tmp_path, source=MOVED)
+    assert (again.feedback.pinned, again.feedback.ignored) == (
+        "m.py:4:then", {"m.py:2:then", "m.py:6:else"},
+    )  # fmt: skip
+    assert again.lost == [
+        "m.py has changed: m.py:4:then, which is pinned, and m.py:2:then and m.py:6:else, which are"
+        " ignored, may be other branches now"
+    ]
+    again.figures.write()
+    again = Lab(tmp_path, source=MOVED)
+    assert again.lost == []
+    again.obey(PinTarget(""))
+    again.obey(IgnoreTarget("m.py:2:then", False))
+    assert Lab(tmp_path, source=MOVED).lost == []
+    (told,) = Lab(tmp_path, source=MOVED + "\n").lost
+    assert told == ("m.py has changed: m.py:6:else, which is ignored, may be another branch now")
+
+
+def test_what_is_set_in_a_file_that_is_what_it_was_is_no_matter_of_doubt(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.obey(PinTarget("m.py:4:then"))
+    kept = lab.kept()
+    lab.file.write_text(json.dumps({**kept, "analysis": "another"}))  # another module has changed
+    assert Lab(tmp_path).lost == []
+
+
 def test_what_an_analysis_finds_no_more_ends_with_a_word(tmp_path: Path) -> None:
     first = Lab(tmp_path)
     first.obey(PinTarget("m.py:4:then"))
@@ -317,7 +390,11 @@ def test_what_an_analysis_finds_no_more_ends_with_a_word(tmp_path: Path) -> None
     again = Lab(tmp_path, source=moved, branches=branches)
     assert again.feedback.pinned == "m.py:4:then"
     assert again.feedback.ignored == {"m.py:2:then"}
-    assert again.lost == ["m.py:6:else is ignored no more: no code target now"]
+    assert again.lost == [
+        "m.py:6:else is ignored no more: no code target now",
+        "m.py has changed: m.py:4:then, which is pinned, and m.py:2:then, which is ignored, may be"
+        " other branches now",
+    ]
     assert again.distances.standings["datetime.date"].weight == 3
     again.figures.write()
     again = Lab(tmp_path, source=moved, branches={9: {}})
@@ -335,11 +412,10 @@ def test_how_often_targets_were_reached_is_of_one_analysis(tmp_path: Path) -> No
     assert (Lab(tmp_path).feedback.asked, first.figures.data()["changed"]) == (10, [])
     assert Lab(tmp_path).feedback.reached == {"m.py:2:then": 4}
     older = {key: value for key, value in first.kept().items() if key != "analysis"}
-    first.file.write_text(json.dumps(older))
-    assert Lab(tmp_path).feedback.reached == {"m.py:2:then": 4}
-    first.file.write_text(json.dumps({**older, "analysis": "another"}))
-    again = Lab(tmp_path).feedback
-    assert (again.asked, again.reached) == (0, {})
+    for of in ({}, {"analysis": "another"}):  # an older fuzztui did not tell of which they are
+        first.file.write_text(json.dumps({**older, **of}))
+        again = Lab(tmp_path).feedback
+        assert (again.asked, again.reached) == (0, {})
 
 
 # --------------------------------------------------------------------- what is ignored
