@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import gc
 import hashlib
 import importlib.util
@@ -26,11 +25,11 @@ import random
 import re
 import sys
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from fuzztui.engines.core.answers import Say, answering
 from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Execution, Outcome
@@ -48,7 +47,6 @@ _ALIKE: Final = 16
 
 _SILENCE_TIMES: Final = 2
 _WELL: Final = (Outcome.SUCCESS, Outcome.INVALID)
-_OUT_FD: Final = 200
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 
@@ -58,32 +56,19 @@ def batch(spec: Spec, file: Path) -> int:
         request = json.loads(file.read_bytes())
     except (OSError, ValueError) as e:
         raise Refusal(f"{file}: {e}") from None
-    # The target may close, replace or print to its own.
-    out, err = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _OUT_FD), os.dup(2)
-
-    def say(what: dict[str, Any]) -> None:
-        line = memoryview(json.dumps(what).encode() + b"\n")
-        while line:
-            line = line[os.write(out, line) :]
-
     limit_resources(spec)
-    try:
+    with answering() as say:
         runner = _Runner(spec, request, say)
         gc.collect()
         gc.freeze()  # children that collect would copy what is loaded
         runner.run()
-    except Refusal:
-        os.dup2(err, 2)
-        raise
     return 0
 
 
 class _Runner:
     """Holds the loaded target and what is known; children do the rest."""
 
-    def __init__(
-        self, spec: Spec, request: dict[str, Any], say: Callable[[dict[str, Any]], None]
-    ) -> None:
+    def __init__(self, spec: Spec, request: dict[str, Any], say: Say) -> None:
         self._inputs: list[str] = request["inputs"]
         self._words: bool = request["words"]
         self._answers: bool = request["answers"]
@@ -246,7 +231,7 @@ class _Lines:
             self._seen.add((frame.f_code.co_filename, frame.f_lineno))
         return self._line
 
-    def tell(self, say: Callable[[dict[str, Any]], None]) -> None:
+    def tell(self, say: Say) -> None:
         """Those that were not told before."""
         by_file: dict[str, list[int]] = {}
         for file, line in sorted(self._seen - self._told):

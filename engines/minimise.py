@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import gc
-import json
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.engines.core.answers import Say, answering
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.reduce import Attempt, Reducer
 from fuzztui.engines.core.spec import Spec
@@ -31,7 +29,6 @@ __all__ = ["minimise"]
 _REPEATED: Final = 3
 """So often it must fail alike, each time in a clean process, before it is worked on."""
 _TELL_S: Final = 0.2
-_OUT_FD: Final = 200
 
 
 def minimise(spec: Spec, file: Path, tries: int, seconds: float) -> int:
@@ -43,25 +40,14 @@ def minimise(spec: Spec, file: Path, tries: int, seconds: float) -> int:
         data = file.read_bytes()
     except OSError as e:
         raise Refusal(f"{file}: {e.strerror or e}") from None
-    # The target may close, replace or print to its own.
-    out, err = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _OUT_FD), os.dup(2)
-
-    def say(what: dict[str, Any]) -> None:
-        line = memoryview(json.dumps(what).encode() + b"\n")
-        while line:
-            line = line[os.write(out, line) :]
-
     die_with(os.getppid())
     limit_resources(spec)
-    try:
+    with answering() as say:
         trials = Trials(spec, Path.cwd())
         gc.collect()
         gc.freeze()  # children that collect would copy what is loaded
         with contextlib.closing(trials):
             _Search(trials, say, tries, seconds).run(data)
-    except Refusal:
-        os.dup2(err, 2)
-        raise
     return 0
 
 
@@ -72,9 +58,7 @@ class _Enough(Exception):
 class _Search:
     """Asks the trials for the reducer, within limits, and tells how far it is."""
 
-    def __init__(
-        self, trials: Trials, say: Callable[[dict[str, Any]], None], tries: int, seconds: float
-    ) -> None:
+    def __init__(self, trials: Trials, say: Say, tries: int, seconds: float) -> None:
         self._trials, self._say = trials, say
         self._most, self._seconds = tries, seconds
         self._tries = 0
@@ -91,19 +75,21 @@ class _Search:
     def run(self, data: bytes) -> None:
         """Everything."""
         first = self._checked(data)
-        self._told = first.data
+        self._told = data
         self._deadline = time.monotonic() + self._seconds
         self._reducer = Reducer(
             Attempt(True, first.data, first.starts),
             self._attempt,
             self._redraw if self._trials.choices else None,
         )
-        end = ""
+        told = {}
         try:
             self._reducer.run()
+            told["end"] = ""
         except _Enough as e:
-            end = str(e)
-        self._tell(end=end)
+            told["end"] = str(e)
+        finally:  # what is known is kept, whatever has ended it
+            self._tell(**told)
 
     def _checked(self, data: bytes) -> Verdict:
         """The input as it fails again and again. Raises :class:`Refusal`."""

@@ -1,7 +1,7 @@
 """Could a campaign's engine start? The target is loaded as for a campaign, in a child that may die.
 
 Prints JSON lines: ``{"progress"}``, if it takes its time; ``{"refused"}``: why not, in words; or
-``{"ready": true}``, and then ``{"remark", "key", "warns"}`` (``engines/samples.py``) one by one;
+``{"ready": true}``, and then ``{"words", "key", "warns"}``, remarks, one by one;
 of a generator that cannot work perhaps ``{"refused"}`` still; ``{"made"}``: how many inputs were
 made to try it; and, where the campaign has aliases of types, ``{"aliases"}``: words by name about
 those that come to nothing.
@@ -30,9 +30,10 @@ from fuzztui.engines.core.forks import Death, Tell, in_child
 from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.inputs import GeneratedInput
 from fuzztui.engines.core.loading import load
+from fuzztui.engines.core.remark import Remark
 from fuzztui.engines.core.spec import KINDS, Spec
 from fuzztui.engines.generators.names import name_of
-from fuzztui.engines.samples import MAKING_S, Remark, Samples
+from fuzztui.engines.samples import MAKING_S, Samples
 from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.worker import die_with, limit_resources
 from fuzztui.wire.near import meant, near_last
@@ -128,7 +129,8 @@ def _load(spec: Spec, tell: Tell) -> None:
         tell({"made": 0})
         return
     samples = Samples(loaded, spec.target)
-    if words := samples.refused():
+    # Other engines start, and of seeds nothing is known here: they are warned, by a remark.
+    if spec.engine.kind == "spoton" and not spec.engine.seeds and (words := samples.refused()):
         tell({"refused": words})
         return
     for remark in samples.remarks():

@@ -8,12 +8,12 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from fuzztui.engines.core.failures import failure_of, title_of
 from fuzztui.engines.core.guard import TrialTimeout
 from fuzztui.engines.core.loading import Loaded
+from fuzztui.engines.core.remark import Remark
 from fuzztui.engines.core.same import same
 from fuzztui.engines.core.spec import TargetSpec
 from fuzztui.engines.generators import made_by
@@ -22,7 +22,7 @@ from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.strategies.given import Pending
 from fuzztui.wire.text import listed
 
-__all__ = ["MAKING_S", "Remark", "Samples"]
+__all__ = ["MAKING_S", "Samples"]
 
 MAKING_S: Final = 1.0
 """All of it takes that long at most, and one input more."""
@@ -39,15 +39,6 @@ _SHOWN: Final = 6
 """Types that are told of."""
 
 _How = Literal["made", "gave up", "raised", "late"]
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """Words about a key of the campaign file ("": about none). ``warns``: it is a mistake."""
-
-    remark: str
-    key: str = ""
-    warns: bool = False
 
 
 class Samples:

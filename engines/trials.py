@@ -22,14 +22,13 @@ from typing import Any, Final
 
 from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.executor import Executor, Outcome
+from fuzztui.engines.core.executor import Outcome
 from fuzztui.engines.core.failures import last_place
 from fuzztui.engines.core.forks import Death, Tell, in_child
 from fuzztui.engines.core.loading import load
 from fuzztui.engines.core.rival import Rival
 from fuzztui.engines.core.source import Rejected
 from fuzztui.engines.core.spec import Spec
-from fuzztui.engines.core.target import Target
 from fuzztui.engines.core.triage import Triage
 from fuzztui.engines.noted import NotedInput
 
@@ -164,7 +163,7 @@ class Trials:
         self._tell = tell
         executor = self._executor
         executor.in_child()
-        self._rival = _rival(self._spec, executor, self._target)
+        self._rival = Rival.of(self._target, self._spec.target, executor)
         if self.deadly and isinstance(executor.form, NotedInput):
             executor.form.on_built = lambda: tell({"built": self._used(executor.form.used(b""))})
         faulthandler.enable(self._trace, all_threads=False)
@@ -281,10 +280,3 @@ def _high(fd: int) -> int:
     found = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD)
     os.close(fd)
     return found
-
-
-def _rival(spec: Spec, executor: Executor, target: Target) -> Rival | None:
-    if target.against is None:
-        return None
-    names = spec.target.function, spec.target.oracle.against
-    return Rival(executor.like(target.against, target.expected), target.compare, names=names)

@@ -191,7 +191,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         ),
         rescue=Rescue(spec.dir),
         edges=table,
-        rival=_rival(context),
+        rival=Rival.of(loaded.target, spec.target, executor, log.say),
         budget_trials=spec.budget_trials,
         budget_cpu_s=spec.budget_cpu_s,
         on_modules=on_modules,
@@ -202,19 +202,6 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
     loop.rebuild(told, Unsafe(spec.dir).load())
     assert not trace.closed
     return loop
-
-
-def _rival(context: Context) -> Rival | None:
-    target, oracle = context.target, context.spec.target.oracle
-    if target.against is None:
-        return None
-    return Rival(
-        context.executor.like(target.against, target.expected),
-        target.compare,
-        names=(context.spec.target.function, oracle.against),
-        always=oracle.always,
-        say=context.log.say,
-    )
 
 
 def _watch_libraries(context: Context) -> Watch:

@@ -45,7 +45,8 @@ def _public(owner: object) -> list[tuple[str, Any]]:
 
 def _is_own(module: ModuleType, name: str, value: object) -> bool:
     """Defined there or, of a package, below it; or what it says that it offers."""
-    if name in getattr(module, "__all__", ()):
+    offered = getattr(module, "__all__", ())
+    if isinstance(offered, (list, tuple)) and name in offered:
         return True
     defined: object = ""
     with contextlib.suppress(AttributeError):

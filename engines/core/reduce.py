@@ -184,6 +184,8 @@ class Reducer:
         data = bytearray(self.best.data)
         for at in group:
             low, high = bounds[at], bounds[at + 1]
+            if value >> 8 * (high - low):  # it has become a narrower one since
+                return False
             data[low:high] = value.to_bytes(high - low, "big")
         if self._try(bytes(data)):
             return True

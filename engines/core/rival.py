@@ -18,6 +18,8 @@ from fuzztui.engines.core.failures import Failure, qualified, title_of
 from fuzztui.engines.core.guard import TrialTimeout
 from fuzztui.engines.core.same import same
 from fuzztui.engines.core.shape import ATOMS, UNRUN, Kind, shape_of, type_name
+from fuzztui.engines.core.spec import TargetSpec
+from fuzztui.engines.core.target import Target
 from fuzztui.wire.text import visible
 
 __all__ = ["DIFFERS", "Difference", "Rival"]
@@ -64,6 +66,25 @@ class Rival:
         self._names = tuple(name.rpartition("/")[2] for name in names)
         self._say = say
         self._warned: set[str] = set()
+
+    @classmethod
+    def of(
+        cls,
+        target: Target,
+        spec: TargetSpec,
+        executor: Executor,
+        say: Callable[[str, str], None] = lambda level, text: None,
+    ) -> Rival | None:
+        """The one that the campaign file names, if it does; ``executor`` runs the first."""
+        if target.against is None:
+            return None
+        return cls(
+            executor.like(target.against, target.expected),
+            target.compare,
+            names=(spec.function, spec.oracle.against),
+            always=spec.oracle.always,
+            say=say,
+        )
 
     def differs(self, first: Execution) -> Difference | None:
         """Run it on the same bytes as ``first``, which has ended; None if it does the same."""

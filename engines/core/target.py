@@ -26,6 +26,7 @@ from fuzztui.engines.core.references import (
 )
 from fuzztui.engines.core.source import Source
 from fuzztui.engines.core.spec import TargetSpec
+from fuzztui.engines.generators.scope import undecorated
 from fuzztui.engines.strategies import generator_of, test_of
 from fuzztui.harness import COMPARED_WITH, check_compare
 
@@ -183,7 +184,8 @@ def _check_callable(
             f"{where} is a coroutine function: name a plain one that calls asyncio.run() on it"
         )
     try:
-        inspect.signature(function).bind(b"")
+        # Decorators may add arguments: what counts is what the outermost takes.
+        inspect.signature(undecorated(function), follow_wrapped=False).bind(b"")
     except TypeError as e:
         raise Refusal(f"{where} must be callable with one argument, {argument}: {e}") from None
     except ValueError:

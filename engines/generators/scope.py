@@ -10,8 +10,9 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Generator, Iterator
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
+from weakref import WeakSet
 
 from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators.names import types_of
@@ -19,11 +20,13 @@ from fuzztui.engines.generators.names import types_of
 if TYPE_CHECKING:
     from fuzztui.engines.spoton.source import Typed
 
-__all__ = ["generator", "made_by"]
+__all__ = ["generator", "made_by", "undecorated"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _MADE: str = "__fuzztui_makes__"
+_wrappers: WeakSet[Callable[..., Any]] = WeakSet()
+"""What other decorators make of them has their attributes, too."""
 
 
 @overload  # first, as a class is callable, too
@@ -55,6 +58,12 @@ def made_by(function: Callable[..., Any]) -> tuple[str, ...]:
     """The types that a generator makes; those of its annotation if it is not decorated."""
     makes = getattr(function, _MADE, None)
     return cast("tuple[str, ...]", makes()) if makes is not None else _annotated(function)
+
+
+def undecorated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Without ``@generator``, where that is the outermost decorator: it takes what it is put on."""
+    is_ours = type(function) is FunctionType and function in _wrappers
+    return function.__wrapped__ if is_ours else function  # type: ignore[attr-defined]
 
 
 def _annotated(function: Any) -> tuple[str, ...]:
@@ -104,6 +113,7 @@ def _wrapped(function: Callable[..., Any], of: tuple[Any, ...] | None) -> Callab
 
         made = whole
     setattr(made, _MADE, makes)
+    _wrappers.add(made)
     return made
 
 

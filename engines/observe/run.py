@@ -14,16 +14,15 @@ or took too long.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gc
 import json
-import os
 import random
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.engines.core.answers import answering
 from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.executor import Outcome
@@ -46,7 +45,6 @@ _SLOWER: Final = 3
 _FIRST: Final = 64
 """Choices of a made input that are there from the beginning, in bytes: an input of its own."""
 _EVERY_S: Final = 1.0
-_OUT_FD: Final = 200
 _TELL_NOTHING: Final = ("builtins.", "typing.", "None", UNNAMED)
 
 
@@ -57,24 +55,14 @@ def observe(spec: Spec, file: Path) -> int:
     except (OSError, ValueError) as e:
         raise Refusal(f"{file}: {e}") from None
     die_with(request["parent"])
-    # The target may close, replace or print to its own.
-    out, err = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _OUT_FD), os.dup(2)
-
-    def say(**what: Any) -> None:
-        line = memoryview(json.dumps(what, sort_keys=True).encode() + b"\n")
-        while line:
-            line = line[os.write(out, line) :]
-
     limit_resources(spec)
-    try:
+    with answering() as say:
         runner = _Runner(spec, request)
         gc.collect()
         gc.freeze()  # children that collect would copy what is loaded
-        runner.run(lambda words: say(progress=words))
-    except Refusal:
-        os.dup2(err, 2)
-        raise
-    say(observed=runner.observed(), inputs=runner.done, of=len(runner.inputs), lost=runner.lost)
+        runner.run(lambda words: say({"progress": words}))
+        done, of = runner.done, len(runner.inputs)
+        say({"observed": runner.observed(), "inputs": done, "of": of, "lost": runner.lost})
     return 0
 
 

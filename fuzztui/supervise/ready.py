@@ -9,26 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fuzztui.campaign import Campaign
+from fuzztui.engines.core.remark import Remark
 from fuzztui.engines.core.spec import LOAD_LIMIT_S
 from fuzztui.supervise.ask import NoAnswer, ask
 from fuzztui.supervise.rundir import Unfit
 from fuzztui.wire.near import meant, near_last
 
-__all__ = ["Ready", "Remark", "ready", "unknown_aliases"]
+__all__ = ["Ready", "ready", "unknown_aliases"]
 
 _LEEWAY_S = 30.0
 """For what is not importing the target: starting its interpreter, answering."""
 
 _KEY = r"(?:target|engine|oracle|text)\.\w+"
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """Words about a key of the campaign file ("": about none). ``warns``: it is a mistake."""
-
-    words: str
-    key: str
-    warns: bool
 
 
 @dataclass(slots=True)
@@ -62,7 +54,7 @@ def ready(campaign: Campaign, progress: Callable[[str], None] = lambda words: No
                 found.aliases |= _texts(answer.get("aliases"))
                 if isinstance(made := answer.get("made"), int):
                     found.made = made
-                if isinstance(words := answer.get("remark"), str):
+                if isinstance(words := answer.get("words"), str):
                     key = str(answer.get("key"))
                     found.remarks.append(Remark(words, key, answer.get("warns") is True))
     except NoAnswer as e:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from fuzztui.engines.core.forks import how_it_ended
 from fuzztui.engines.core.spec import LOAD_LIMIT_S
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
+from fuzztui.supervise.afl.triage import MAX_INPUT
 from fuzztui.supervise.launcher import Progress
 from fuzztui.supervise.minimise import in_turn, rewrite
 from fuzztui.supervise.rundir import RunDir, SupervisorError
@@ -69,7 +70,7 @@ async def minimise_by_engine(
             given = Path(place) / "input"
             given.write_bytes(data)
             outcome = await _ask(home, spec, given, reader.take, mark=mark, stop=stop)
-        return reader.result(outcome)
+        return reader.result(outcome, stopped=stop())
 
     return await rewrite(file, output, shorten)
 
@@ -124,7 +125,7 @@ class _Reader:
 
     def take(self, printed: bytes) -> None:
         *lines, self._rest = (self._rest + printed).split(b"\n")
-        self._rest = self._rest[-2 * len(self._data) - 65536 :]
+        self._rest = self._rest[-2 * MAX_INPUT :]
         for line in lines:
             if line.startswith(_REASON):
                 self._reason = visible(line.removeprefix(_REASON).decode(errors="replace"))[:500]
@@ -133,10 +134,11 @@ class _Reader:
 
     def _note(self, said: Any) -> None:
         match said:
-            case {"size": int(size), "tries": int(tries)} if size <= len(self._data):
+            # Perhaps more than the file has: choices that it lacks are drawn.
+            case {"size": int(size), "tries": int(tries)}:
                 if isinstance(best := said.get("best"), str):
                     smaller = base64.b64decode(best, validate=True)
-                    if len(smaller) <= len(self._data):
+                    if len(smaller) <= MAX_INPUT:
                         self._best = smaller
                 if isinstance(end := said.get("end"), str):
                     self._end = visible(end)[:200]
@@ -144,13 +146,21 @@ class _Reader:
                 sizes = f"{len(self._data)} -> {several(size, 'byte')}"
                 self._progress(f"{several(tries, 'try', 'tries')}, {sizes}", -1.0)
 
-    def result(self, outcome: Outcome) -> tuple[bytes, str]:
-        """The smallest input, and what is to be said about it. Raises :class:`SupervisorError`."""
+    def result(self, outcome: Outcome, *, stopped: bool) -> tuple[bytes, str]:
+        """The smallest input, and what is to be said about it. Raises :class:`SupervisorError`.
+
+        ``stopped``: the engine was told to stop.
+        """
         end = self._end
         if end is None:
-            how = "took too long" if outcome.status is None else how_it_ended(outcome.status)
+            end = self._reason or f"the engine {_how(outcome)}"
             if self._best == self._data:
-                raise SupervisorError(self._reason or f"the engine {how}")
-            end = f"the engine {how}"
+                if stopped and outcome.signal == signal.SIGTERM:
+                    end = "stopped before it was known what to keep"
+                raise SupervisorError(end)
         note = f" ({several(self._tries, 'try', 'tries')})"
         return self._best, f"{note}; {end}: it could be made smaller still" if end else note
+
+
+def _how(outcome: Outcome) -> str:
+    return "took too long" if outcome.status is None else how_it_ended(outcome.status)

@@ -49,6 +49,12 @@ def segfault():
 def other():
     ctypes.string_at(0)
 
+def parting(data: bytes):
+    if data.count(b"p") == 1:
+        os.kill(os.getppid(), signal.SIGINT)
+    if b"p" in data:
+        raise ValueError("and its parent ends, too")
+
 def loops(data: bytes):
     while b"l" in data:
         pass
@@ -223,6 +229,15 @@ def test_choices_of_what_kills_its_process(lab: Lab) -> None:
     assert (found.end, found.best) == ("", b"\1" + (944).to_bytes(2, "big"))
 
 
+def test_what_is_known_is_kept_whatever_ends_it(lab: Lab) -> None:
+    data = b"ppp" + bytes(range(128, 228))
+    found = minimised(lab, "app:parting", data)
+    assert found.status != 0
+    assert found.end is None
+    assert b"p" in found.best
+    assert len(found.best) < len(data)
+
+
 def test_stateful_tests(lab: Lab) -> None:
     """From many steps of chance to the two that it takes."""
     at = lab.spec("machine:Accounts", engine={"kind": "spoton"}, budget_trials=400,
@@ -329,6 +344,34 @@ def test_the_supervisor_does_it_and_tells_how_far_it_is(campaign: Home) -> None:
     assert f" -> {len(small.read_bytes())} bytes: {small} (" in result.detail
     log = campaign("ctl", "run", "minimise", "main/crashes/nothing", code=1)
     assert "no such finding" in log + campaign.stderr
+
+
+def test_what_a_file_lacks_is_drawn(campaign: Home) -> None:
+    """What is left is larger than it, and makes the same failure of itself."""
+    file, output = campaign.path / "short", campaign.path / "small"
+    file.write_bytes(bytes([29]))
+    said = campaign("minimise", "run", str(file), "-o", str(output))
+    small = output.read_bytes()
+    assert len(small) == 5
+    assert said.startswith(f"1 -> 5 bytes: {output} (")
+    assert "still" not in said.splitlines()[0]
+    assert sum(int.from_bytes(small[at : at + 2], "big") - 500 for at in (1, 3)) == 701
+
+
+def test_ctrl_c_before_it_has_begun(campaign: Home) -> None:
+    file, imported = finding(campaign), campaign.path / "imported"
+    slow = f"import pathlib, time\npathlib.Path({str(imported)!r}).touch()\ntime.sleep(300)\n"
+    (campaign.path / "app.py").write_text(slow + APP)
+    process = subprocess.Popen(
+        [FUZZTUI, "minimise", "run", str(file)],
+        cwd=campaign.path, env=campaign.env, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    eventually(imported.exists)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "stopped before it was known what to keep" in said
+    assert "SIG" not in said
 
 
 def test_ctrl_c_keeps_the_smallest_so_far(campaign: Home) -> None:

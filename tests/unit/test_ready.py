@@ -230,8 +230,6 @@ MADE_BY = 'function = "app.core:parse"\ngenerator = "odd:%s"'
     [
         ("nothing", "must be callable with one argument, the source of choices: "),
         ("late", "is a coroutine function"),
-        ("raises", r" raises KeyError: \d at odd\.py:\d+ in raises, for each of \d+ inputs$"),
-        ("fails", r" raises IndexError: .* at odd\.py:\d+ in <lambda>, for each of \d+ inputs$"),
     ],
 )
 @pytest.mark.parametrize("kind", ["spoton", "zest"])
@@ -242,6 +240,29 @@ def test_generators_that_cannot_work(room, kind, name, words, capsys):
     assert said.startswith(f'fuzztui: {file}:4: target.generator = "odd:{name}"')
     assert re.search(words, said.strip()), said
     assert main(["check", str(file), "--no-run"]) == 0
+
+
+ALWAYS = {
+    "raises": r"raises KeyError: \d at odd\.py:\d+ in raises, for ",
+    "fails": r"raises IndexError: .* at odd\.py:\d+ in <lambda>, for ",
+}
+
+
+@pytest.mark.parametrize("name", ALWAYS)
+def test_generators_that_always_fail(room, name, capsys):
+    """Only spoton asks before it starts, and seeds may hold choices with which they do not."""
+    file = write(room, MADE_BY % name)
+    assert main(["check", str(file)]) == 2
+    said = capsys.readouterr().err.strip()
+    assert said.startswith(f'fuzztui: {file}:4: target.generator = "odd:{name}" ')
+    assert re.search(ALWAYS[name] + r"each of \d+ inputs$", said)
+    (room / "seeds").mkdir()
+    for engine in ('kind = "spoton"\nseeds = "seeds"', 'kind = "zest"'):
+        file = write(room, MADE_BY % name, engine)
+        assert main(["check", str(file)]) == 0
+        said = capsys.readouterr().err
+        where = re.escape(f"{file}:4: warning: target.generator: ")
+        assert re.search(where + ALWAYS[name] + r"(\d+) of \1 inputs$", said, re.MULTILINE), said
 
 
 OTHER = r"warning: target\.generator: the same choices made another input \(\d+ of \d+\): draw it"

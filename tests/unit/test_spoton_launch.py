@@ -9,10 +9,11 @@ import pytest
 
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.model import Campaign
+from fuzztui.engines.core.remark import Remark
 from fuzztui.engines.core.spec import read_spec
 from fuzztui.supervise import analysis, engines
 from fuzztui.supervise.engines import launcher_for
-from fuzztui.supervise.ready import Ready, Remark
+from fuzztui.supervise.ready import Ready
 from fuzztui.supervise.rundir import RunDir, Unfit, prepare_run
 from fuzztui.targets import Document, Influence, Request, TargetsError
 from fuzztui.targets.application import Application

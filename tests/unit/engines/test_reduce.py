@@ -177,3 +177,17 @@ def test_what_is_not_known_of_choices() -> None:
     reducer = Reducer(attempt(bytes(range(50, 90))), attempt, lambda data, like: data)
     reducer.run()
     assert reducer.best.data == b"\0\0\7"
+
+
+def test_one_of_several_that_are_lowered_together_may_become_narrower() -> None:
+    """Its width depends on another one of them."""
+
+    def paired(r: Source) -> tuple[int, int]:
+        a = r.below(1 << 16)
+        return a, r.below(1 << 16 if a > 511 else 1 << 8)
+
+    def fails(pair: tuple[int, int]) -> bool:
+        a, b = pair
+        return a == b if a > 511 else a > 299 and b == 1
+
+    assert Bench(paired, fails).reduced((1000).to_bytes(2, "big") * 2)[1] == (300, 1)

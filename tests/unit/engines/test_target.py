@@ -149,6 +149,58 @@ def test_what_is_wrong_is_said(tmp_path: Path, code: str, words: str) -> None:
     assert 'target.function = "lt_bad:f"' in str(caught.value)
 
 
+DECORATED = """
+import functools
+from unittest import mock
+from fuzztui.generators import generator
+
+def with_config(function):
+    @functools.wraps(function)
+    def wrapper(source):
+        return function({}, source)
+    return wrapper
+
+@with_config
+def plain(config, source): return source
+
+@with_config
+@generator
+def inside(config, source): return source
+
+@generator
+@with_config
+def outside(config, source): return source
+
+@mock.patch("os.getcwd")
+def patched(data, getcwd): return data
+
+@generator
+def none(): pass
+
+@generator
+def two(source, more): pass
+"""
+
+
+def test_what_counts_is_what_the_outermost_decorator_takes(tmp_path: Path) -> None:
+    (tmp_path / "lt_decorated.py").write_text(DECORATED)
+    for name in ("plain", "inside", "outside", "patched"):
+        generator = f"lt_decorated:{name}"
+        target, _ = load(tmp_path, f"lt_decorated:{name}", generator=generator)
+        assert target.generator is not None
+        assert target.generator(b"7") == b"7"  # type: ignore[arg-type]
+    for name in ("none", "two"):
+        with pytest.raises(Refusal, match="one argument, the source of choices"):
+            load(tmp_path, "lt_decorated:plain", generator=f"lt_decorated:{name}")
+
+
+@pytest.mark.parametrize("offered", ["3", "None", "object()", "['parse', 4]", "{'parse'}"])
+def test_whatever_a_module_says_that_it_offers(tmp_path: Path, offered: str) -> None:
+    (tmp_path / "lt_offers.py").write_text(f"__all__ = {offered}\ndef parse(d): pass")
+    with pytest.raises(Refusal, match=r"no function 'prase'; did you mean parse\?"):
+        load(tmp_path, "lt_offers:prase")
+
+
 # ------------------------------------------------------------------------------ executor
 
 
