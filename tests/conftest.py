@@ -34,6 +34,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _settle():
+    """So does what other modules' tests have loaded: mypy alone brings millions of objects."""
+    gc.collect()
+    gc.freeze()
+
+
 _LIBC = ctypes.CDLL(None)
 _PR_SET_CHILD_SUBREAPER = 36
 

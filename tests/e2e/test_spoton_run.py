@@ -157,7 +157,7 @@ def test_that_no_mutation_can_aim_is_told_once(lab: Lab, generator: str, made: s
 
     assert told("short", 499) == []
     (words,) = told("main", 500)
-    assert f"type that decides (datetime.date, app.File); {made}: mutations are random" in words
+    assert f"type that decides (datetime.date and app.File); {made}: mutations are random" in words
     assert told("main", 700) == [words], "nor a second time after a restart"
 
 

@@ -309,17 +309,16 @@ def test_operators_can_always_be_told_of(records):
             assert len(figures) == len(f.names)
             assert all(type(n) is int and n >= 0 for n in figures)
         assert name in state.mixed
+    told = [*state.operators.values(), *filter(None, [state.turned])]  # also of turns that are over
     rows = operators.arms(state)
     for arm in rows.values():
         assert arm.applied == sum(
-            f.applied[f.names.index(arm.name)]
-            for f in state.operators.values()
-            if arm.name in f.names
+            f.applied[f.names.index(arm.name)] for f in told if arm.name in f.names
         )
         assert 0 <= arm.share <= 1
         assert 0 <= arm.bar <= 1
     whole = operators.blend(state)
-    assert (whole is None) == (not state.operators)
+    assert (whole is None) == (not told)
     assert whole is None or all(arm.found for arm in whole.best)
     for _, command in operators.pending_mixtures(state):
         assert not command.mixture.problem
