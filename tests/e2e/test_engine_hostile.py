@@ -87,6 +87,7 @@ def test_exits_at_import(lab: Lab) -> None:
     refuse(lab, "app:target", "SystemExit: bye")
 
 
+@pytest.mark.slow
 def test_ends_the_process_at_import(lab: Lab) -> None:
     lab.write("app.py", "import os; os._exit(5)")
     refuse(lab, "app:target", "importing it exited with status 5")
@@ -315,6 +316,7 @@ def test_hangs_in_c(lab: Lab) -> None:
     assert len(names(directory, "hangs")) == 1
 
 
+@pytest.mark.slow
 def test_catches_everything(lab: Lab) -> None:
     code = wrapped(
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
@@ -334,11 +336,13 @@ def test_changes_directory(lab: Lab) -> None:
     assert not names(directory, "crashes")
 
 
+@pytest.mark.slow
 def test_deletes_its_directory(lab: Lab) -> None:
     directory = campaign(lab, wrapped("os.rmdir(os.getcwd())", "True"))
     assert not names(directory, "crashes")
 
 
+@pytest.mark.slow
 def test_changes_signals_and_locale(lab: Lab) -> None:
     code = wrapped(
         "import signal, locale\nlocale.setlocale(locale.LC_ALL, 'C')\n"
@@ -351,6 +355,7 @@ def test_changes_signals_and_locale(lab: Lab) -> None:
     assert event["category"] == "hang"
 
 
+@pytest.mark.slow
 def test_raises_hostile_exceptions(lab: Lab) -> None:
     code = """
 class Odd(Exception):
@@ -372,6 +377,7 @@ class Odd(Exception):
     assert only_finding(directory)["title"] == "the process exited with status 9"
 
 
+@pytest.mark.slow
 def test_flaky_failure_says_so(lab: Lab) -> None:
     code = "calls = []\n" + wrapped("calls.append(1)\nif len(calls) % 2: raise KeyError(1)")
     event = only_finding(campaign(lab, code))
@@ -396,6 +402,7 @@ def test_standard_library_that_the_engine_uses(lab: Lab) -> None:
     assert int(stats(spec.parent)["edges_found"]) > 10
 
 
+@pytest.mark.slow
 def test_threads_do_not_keep_it(lab: Lab) -> None:
     code = "import threading, time\n" + wrapped(
         "threading.Thread(target=time.sleep, args=(600,)).start()", "data == b'abc'"

@@ -212,6 +212,7 @@ def test_two_libraries_of_toml(lab: Lab) -> None:
     assert newer or "tomllib.TOMLDecodeError: Unescaped" in str(escapes[0]["signature"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("oracle", "words"),
     [

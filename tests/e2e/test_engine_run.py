@@ -123,6 +123,7 @@ def test_input_that_dies_while_made_smaller_is_kept(lab: Lab) -> None:
     assert not (spec.parent / ".rescue").exists()
 
 
+@pytest.mark.slow
 def test_entries_are_small(lab: Lab) -> None:
     lab.write("app.py", GATES)
     seeds = lab.root / "seeds"
@@ -265,6 +266,7 @@ def test_afl_whatsup_reads_it(lab: Lab) -> None:
     nanny.wait(20)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("afl-whatsup"), reason="afl++ is not installed")
 def test_afl_whatsup_executes_nothing(lab: Lab) -> None:
     """It sources fuzzer_stats: a target's name must not become a command."""
@@ -552,6 +554,7 @@ def test_repro_shows_what_the_choices_make(lab: Lab) -> None:
     assert second == "success: (0, [False])"
 
 
+@pytest.mark.slow
 def test_repro_tells_who_failed(lab: Lab) -> None:
     lab.write("app.py", "def target(d): return 1 / 0")
     file = lab.write("gen.py", "def gen(r): return 1 // r.below(2)")

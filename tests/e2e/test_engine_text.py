@@ -216,6 +216,7 @@ def test_crashes_are_told_of_their_arms(lab: Lab) -> None:
     assert block.trials > 300
 
 
+@pytest.mark.slow
 def test_bytes_and_what_is_left_out(lab: Lab) -> None:
     lab.write("app.py", "def target(data: bytes):\n    assert type(data) is bytes\n"
               "    return len(data) > 3 and data[0] > 7 and b'x' in data\n")  # fmt: skip

@@ -329,6 +329,7 @@ def test_a_flaky_target_kills_nobody_by_chance(lab: Lab) -> None:
     assert not killed(spec.parent)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_swapped_runs_in_children(lab: Lab) -> None:
     lab.write(
         "prog.py",

@@ -172,6 +172,7 @@ def test_an_engine_that_cannot_start_is_not_started_again(made):
     assert state.instances["main"].restarts == 0
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_is_gone_fails_in_words(made):
     s = made()
     s.freeze()
@@ -366,6 +367,7 @@ def test_a_second_supervisor_is_refused(made):
     s.until(busy)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_at_the_start_is_said(made):
     from fuzztui.supervise.daemon import start
 
@@ -547,6 +549,7 @@ def test_a_full_disk_loses_nothing(made):
         subprocess.run(["umount", "-l", str(log)], check=False)
 
 
+@pytest.mark.slow
 def test_a_stopped_start_says_starting_first(made):
     s = made()
     s.start("campaign.budget=100")

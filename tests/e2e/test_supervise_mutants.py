@@ -20,6 +20,7 @@ def made(tmp_path):
 ABLE = ["pause", "resume", "skip-mutants", "promote-mutants", "exact-pass"]
 
 
+@pytest.mark.slow
 def test_a_command_goes_to_all_instances_and_comes_back_as_one(made):
     s = made(kind="mu2", mutants=3, killed_by="main", capabilities=ABLE)
     s.start(instances=2)

@@ -125,6 +125,7 @@ def test_an_engine_that_cannot_pause_is_stopped_by_signal(made):
     assert not [e for e in s.events(InstanceState) if "killed" in e.reason]
 
 
+@pytest.mark.slow
 def test_an_engine_without_files_for_us_is_steered_by_signals(made, monkeypatch):
     """As AFL++ will be: no hello, no control.jsonl. It is alive once its figures move."""
     s = made(capabilities=[])
@@ -299,6 +300,7 @@ def test_a_torn_line_in_control_does_not_swallow_a_command(made):
     assert s.send(SkipEntry(entry=0, instance="main")).ok
 
 
+@pytest.mark.slow
 def test_several_people_at_once(made):
     s = made()
     s.start()

@@ -169,6 +169,7 @@ async def test_what_an_instance_cannot_do_has_its_reason(drive):
         await d.until(lambda: [c.name for c in d.world.supervisor.commands] == ["skip"])
 
 
+@pytest.mark.slow
 async def test_adding_a_seed(drive, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.chdir(tmp_path)
@@ -353,6 +354,7 @@ async def test_an_entry_that_got_another_number_is_no_seed(drive):
         assert "seed id:" not in d.text()
 
 
+@pytest.mark.slow
 async def test_a_finding_that_a_resumed_afl_fuzz_put_aside(drive, tmp_path):
     directory = tmp_path / "sync" / "main"
     for day in ("01", "02"):

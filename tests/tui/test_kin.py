@@ -106,6 +106,7 @@ def test_numbers_of_then_are_called_that(src, now, then, words, brief):
     assert made_of_briefly(row, parent) == brief
 
 
+@pytest.mark.slow
 async def test_after_a_resume_the_corpus_speaks_of_the_numbers_of_now(drive):
     log, afl = campaign()
     afl.find([])

@@ -85,6 +85,7 @@ async def test_steering_names_the_entry_under_the_cursor(drive):
         await d.until(lambda: "promote second/0: done at trial 1,234" in d.notices())
 
 
+@pytest.mark.slow
 async def test_pending_and_then_what_the_engine_says(drive):
     log = running()
     async with drive(log) as d:
@@ -115,6 +116,7 @@ async def test_an_engine_that_cannot_is_greyed_with_the_reason(drive):
         await d.until(lambda: "(u Promote)" not in d.text())
 
 
+@pytest.mark.slow
 async def test_going_to_the_parent(drive):
     async with drive(running()) as d:
         await d.press("2", "G")
@@ -147,6 +149,7 @@ async def test_filtering(drive):
         await d.until(lambda: len(d.table.source) == len(d.app.campaign.entries))
 
 
+@pytest.mark.slow
 async def test_keys_typed_into_the_filter_do_nothing_else(drive):
     async with drive(running()) as d:
         await d.press("2", "slash", "p", "x", "q", "u", "1")
@@ -165,6 +168,7 @@ async def test_enter_moves_to_the_details_and_escape_back(drive):
         assert d.screen.focused is d.table
 
 
+@pytest.mark.slow
 async def test_kills_are_a_column_where_there_are_any(drive):
     async with drive(mutated()) as d:
         await d.press("2")

@@ -1,5 +1,6 @@
 """The log screen: follows, filters, pages through any number of records."""
 
+import pytest
 from fakes import running, started
 from mutated import mutated
 
@@ -24,6 +25,7 @@ async def test_it_follows_at_the_end_and_stays_elsewhere(drive):
         await d.until(lambda: "newer still" in d.text())
 
 
+@pytest.mark.slow
 async def test_figures_are_left_out_until_asked_for(drive):
     async with drive(running()) as d:
         await d.press("5")
@@ -43,6 +45,7 @@ async def test_figures_are_left_out_until_asked_for(drive):
         await d.until(lambda: "mutants " in d.lines()[2])
 
 
+@pytest.mark.slow
 async def test_by_instance_and_by_words(drive):
     async with drive(running()) as d:
         await d.press("5")
@@ -71,6 +74,7 @@ async def test_a_long_log_is_read_by_the_page(drive):
         assert len(d.screen.source._pages) < 8
 
 
+@pytest.mark.slow
 async def test_every_field_of_a_record_is_shown(drive):
     async with drive(running()) as d:
         await d.press("5", "f", "slash", *"keyerror")

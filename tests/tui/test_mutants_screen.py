@@ -57,6 +57,7 @@ async def test_score_states_time_pairs_and_rows(drive):
         assert len(d.table.source) == 309
 
 
+@pytest.mark.slow
 async def test_the_bar_has_a_cell_for_every_state(drive):
     async with drive(mutated()) as d:
         await d.press("4")
@@ -205,6 +206,7 @@ async def test_a_mutant_leaves_the_filter_when_it_is_killed(drive):
         await d.until(lambda: len(d.table.source) == 20)
 
 
+@pytest.mark.slow
 async def test_clicking_a_state_in_the_legend(drive):
     async with drive(mutated()) as d:
         await d.press("4")
@@ -361,6 +363,7 @@ async def test_many_as_the_table_is_narrowed(drive):
         await d.until(lambda: any(f"equivalent {n} mutants" in note for note in d.notices()))
 
 
+@pytest.mark.slow
 async def test_leaving_the_menu_does_nothing(drive):
     async with drive(mutated()) as d:
         await d.press("4", "m", "down", "escape")
@@ -413,6 +416,7 @@ async def test_over_looked_at_and_replayed_campaigns_cannot_be_steered(drive):
         assert d.notices() == ["Requeue: the campaign is over (finished)"]
 
 
+@pytest.mark.slow
 async def test_a_replay_goes_back_before_the_kills(drive):
     async with drive(mutated(), replay_at=600.0) as d:
         await d.press("4")

@@ -174,6 +174,7 @@ async def test_what_found_too_little_to_tell_is_in_brackets(drive):
         assert pays_cell(arm)[0] == f"({pays_words(arm)})"
 
 
+@pytest.mark.slow
 async def test_the_column_that_is_sorted_by_is_always_whole(drive):
     for size in ((60, 15), (40, 12), (80, 24)):
         async with drive(mixed(), size=size) as d:
@@ -243,6 +244,7 @@ async def test_finds_that_name_it_are_listed_the_latest_first(drive):
         await d.until(lambda: "main/crashes/id:000000" in d.text())
 
 
+@pytest.mark.slow
 async def test_to_the_entry_that_it_found(drive):
     async with drive(mixed()) as d:
         await d.press("6", "backspace")
@@ -341,6 +343,7 @@ async def test_pending_until_the_engines_answer(drive):
         assert "havoc 10%" in strip(d)[1]
 
 
+@pytest.mark.slow
 async def test_a_refusal_takes_the_wish_back(drive):
     log = mixed()
     async with drive(log, supervisor=Supervisor(log, refuse="no room for splicing")) as d:

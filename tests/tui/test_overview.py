@@ -260,6 +260,7 @@ async def test_a_damaged_log_is_told_once(drive):
         assert len(d.notices()) == 1
 
 
+@pytest.mark.slow
 async def test_nothing_is_painted_when_nothing_changes(drive):
     log = running()
     log.add(ev.CampaignEnded("stopped"))
@@ -306,6 +307,7 @@ async def test_a_poll_that_ends_while_all_is_taken_down(drive, monkeypatch):
         d.app._running = True
 
 
+@pytest.mark.slow
 async def test_themes_go_round(drive):
     async with drive(running()) as d:
         seen = [d.app.theme]
@@ -342,6 +344,7 @@ async def test_the_name_of_a_test_is_seen_on_every_screen(drive):
             assert "/test_priority.py:test_of_weights " in d.lines()[0]
 
 
+@pytest.mark.slow
 async def test_narrow_short_and_tiny_terminals(drive):
     async with drive(running(), size=(200, 60)) as d:
         for size in ((60, 12), (30, 6), (8, 3)):

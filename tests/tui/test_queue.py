@@ -111,6 +111,7 @@ async def test_before_there_is_any_mutant_it_says_what_is_done(drive):
         assert "The mutants are being made and ranked." in d.text()
 
 
+@pytest.mark.slow
 async def test_narrowed_to_a_phase(drive):
     async with drive(midway()) as d:
         await d.press("4", "f", "f", "f")
@@ -136,6 +137,7 @@ async def test_at_any_size(drive, size):
                 assert all(len(line) <= size[0] for line in d.lines())
 
 
+@pytest.mark.slow
 async def test_budgets_in_trials(drive):
     log = begun(40, trials=1_200_000)
     turn(log, M[0], "m1", 60.0, origins={})
@@ -270,6 +272,7 @@ NOT_NOW = {
 }
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_done_is_grey_and_says_why(drive):
     async with drive(midway()) as d:
         await d.press("4")
@@ -340,6 +343,7 @@ async def test_what_leaves_the_queue_leaves_the_cursor_where_it_is(drive):
         assert d.table.cursor == below[1]
 
 
+@pytest.mark.slow
 async def test_the_cursor_rests_until_it_is_moved(drive):
     log = midway()
     async with drive(log) as d:
@@ -353,6 +357,7 @@ async def test_the_cursor_rests_until_it_is_moved(drive):
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[5], 0)
 
 
+@pytest.mark.slow
 async def test_who_has_chosen_a_row_keeps_it_but_the_view_never_jumps(drive):
     log = midway()
     log.add(ev.MutantPlaces({M[6]: -1.0}))
@@ -368,6 +373,7 @@ async def test_who_has_chosen_a_row_keeps_it_but_the_view_never_jumps(drive):
         await d.until(lambda: "✓ done  src/parser.c:16" in d.text())
 
 
+@pytest.mark.slow
 async def test_what_was_skipped_in_its_turn_counts_as_fuzzed(drive):
     log = midway()
     log.add(ev.MutantState("", M[3], "skipped", reason="by hand"))
@@ -423,6 +429,7 @@ async def test_a_tiny_budget_has_tenths(drive):
         assert "0.1s of 0.2s" in d.text()
 
 
+@pytest.mark.slow
 async def test_waits_of_neighbours_differ(drive):
     log = begun()
     log.add(ev.StageStarted("mutants", {"mutants_s": 1800.0, "each_s": 17.0, "abreast": 1}))

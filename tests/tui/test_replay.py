@@ -32,6 +32,7 @@ async def test_the_head_says_what_the_run_came_to(drive, size):
         await d.until(lambda: d.lines()[0].endswith("▷ REPLAY · then running"))
 
 
+@pytest.mark.slow
 async def test_nothing_can_be_steered(drive):
     async with drive(running(), replay_at=300.0) as d:
         assert "Pause" not in d.text().splitlines()[-1].replace("space", "")
@@ -58,6 +59,7 @@ async def test_keys_move_through_time(drive):
         assert "waiting for the first figures…" in d.text()
 
 
+@pytest.mark.slow
 async def test_going_from_find_to_find(drive):
     async with drive(running(), replay_at=0.0) as d:
         await d.until(lambda: d.app.marks)

@@ -147,6 +147,7 @@ async def test_the_footer_does_not_end_between_less_and_more(drive):
         assert "] More" in footer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "seen"), [
     (120, ["chance", "weight", "steps", "+arms", "match", "drawn", "÷"]),
     (80, ["chance", "weight", "steps", "+arms", "match", "drawn", "÷"]),
@@ -170,6 +171,7 @@ async def test_a_location_takes_what_room_there_is(drive, width):
         assert "…/parsing.py:112:no-case" in d.text() or width == 240
 
 
+@pytest.mark.slow
 async def test_tab_goes_through_both_and_the_details(drive):
     async with drive(aimed()) as d:
         await d.press("7", "tab")
@@ -229,6 +231,7 @@ async def test_a_replay_shows_the_figures_of_then(drive):
         assert commands(d) == []
 
 
+@pytest.mark.slow
 async def test_nothing_is_left(drive):
     log = aimed()
     done = figures("main", 601)
@@ -526,6 +529,7 @@ async def test_keys_ask_for_it_steps_as_one_command(drive, never_settles, keys, 
         assert commands(d) == [asked]
 
 
+@pytest.mark.slow
 async def test_steps_are_sent_when_none_follows(drive):
     async with drive(aimed()) as d:
         await d.press("7", "greater_than_sign")
@@ -719,6 +723,7 @@ async def test_a_replay_shows_what_was_ignored_then(drive):
         assert "◆ frontier  thumbs/app.py:18:then" in d.text()
 
 
+@pytest.mark.slow
 async def test_an_engine_that_cannot_ignore_says_so(drive):
     async with drive(aimed(able=False)) as d:
         await d.press("7", "t", "d")
@@ -740,6 +745,7 @@ async def test_what_no_type_decides_about_cannot_be_pinned_or_ignored(drive):
         assert commands(d) == []
 
 
+@pytest.mark.slow
 async def test_a_refusal_takes_the_wish_back(drive):
     log = aimed()
     async with drive(log, supervisor=Supervisor(log, refuse="no such type")) as d:
@@ -821,6 +827,7 @@ async def test_coverage_of_libraries_has_a_scale_of_its_own(drive):
         assert "━ all 1,065" in d.text()
 
 
+@pytest.mark.slow
 async def test_it_is_not_shown_where_it_is_not_measured(drive):
     for log in (aimed(libraries=False), running()):
         async with drive(log) as d:

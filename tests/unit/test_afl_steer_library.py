@@ -344,6 +344,7 @@ def test_having_given_in_it_waits_until_something_was_fuzzed(fuzzer):
     assert not f.picks(1)
 
 
+@pytest.mark.slow
 def test_a_promotion_that_never_comes_is_given_up(fuzzer):
     f = fuzzer(TURN="(100 * MS)")
     f.told("skip", 2)
@@ -356,6 +357,7 @@ def test_a_promotion_that_never_comes_is_given_up(fuzzer):
     assert f.steered() == {2: "skipped", 3: ""}
 
 
+@pytest.mark.slow
 def test_a_promotion_does_not_wait_for_ever_behind_favoured_entries(fuzzer):
     f = fuzzer(TURN="(1LL << 60)", PATIENCE="(200 * MS)", INSISTS=100)
     f.told("promote", 2)
@@ -624,6 +626,7 @@ def test_it_is_compiled_once(tmp_path, monkeypatch):
     assert "Py" not in symbols  # not every afl-fuzz has libpython
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", ["file", "writable", "separator", "link"])
 def test_a_cache_that_cannot_be_trusted_or_used(tmp_path, monkeypatch, spoil):
     cache = tmp_path / ("ca:che" if spoil == "separator" else "cache")

@@ -149,6 +149,7 @@ def run_hang(campaign, line, hang_ms=300):
     return asyncio.run(job())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["loop", "term"])
 def test_no_end(campaign, line):
     verdict, place = run_hang(campaign, line)

@@ -170,6 +170,7 @@ async def test_modules_and_files_are_found_and_copied(lab):
     assert again.sources == ground.sources
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -195,6 +196,7 @@ async def test_what_cannot_be_mutated_is_refused_in_words(lab, tmp_path, source,
     assert not (lab.home.path / "mutants" / "work" / "python" / "state.json").exists()
 
 
+@pytest.mark.slow
 async def test_a_namespace_package_will_do(lab):
     (lab.root / "ns").mkdir()
     (lab.root / "ns" / "fine.py").write_text("a = 1\n")
@@ -219,6 +221,7 @@ async def test_a_target_that_cannot_be_imported_is_refused_in_the_engines_words(
         await lab.ready(["parcel.deep"])
 
 
+@pytest.mark.slow
 async def test_links_are_followed_but_not_for_ever(lab):
     (lab.root / "parcel" / "again").symlink_to(lab.root / "parcel", target_is_directory=True)
     ground = await lab.ready(["parcel.deep"])
@@ -352,6 +355,7 @@ async def test_what_an_input_leaves_behind_blames_nobody_else(lab):
     assert outcomes(await lab.batch().run(lab.inputs(*texts))) == ["ok", "ok", "ok", "crash", "ok"]
 
 
+@pytest.mark.slow
 async def test_many_that_fail_alike_are_believed_after_a_while(lab):
     ran = await lab.batch().run(lab.inputs(*["C"] * 40, "a", *["X"] * 3, "a", "C"))
     assert outcomes(ran) == ["crash"] * 40 + ["ok"] + ["crash"] * 3 + ["ok", "crash"]
@@ -427,6 +431,7 @@ async def test_a_failure_is_described_as_an_engine_would(lab):
     assert (await batch.words(lab.inputs("L")[0]))["category"] == "hang"
 
 
+@pytest.mark.slow
 async def test_one_may_be_given_up_at_any_time(lab):
     task = asyncio.ensure_future(lab.batch().run(lab.inputs(*["L"] * 50)))
     await asyncio.sleep(0.7)
@@ -496,6 +501,7 @@ async def test_what_a_mutant_makes_nothing_of_is_there_for_the_next(lab):
     assert "m1+000001" in names and "short" in names and len(names) == 3
 
 
+@pytest.mark.slow
 async def test_nothing_to_start_from_is_no_refusal(lab):
     ground = await lab.ready(["parcel.deep"])
     corpora = Corpora(lab.campaign(["parcel.deep"]), lab.home, ground)

@@ -267,6 +267,7 @@ def test_peers_are_told_when_they_change(tmp_path):
     assert peers.look(last=True) == Synced("main", {"s1": 78})
 
 
+@pytest.mark.slow
 def test_peers_are_told_at_once_and_then_once_a_minute(tmp_path, monkeypatch):
     """All peers are in the event: every few seconds it would be most of a fleet's log."""
     now = 1000.0

@@ -144,6 +144,7 @@ def test_what_is_no_file(file):
         file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
 
 
+@pytest.mark.slow
 def test_a_large_file_of_anything(file):
     file.write_bytes(NEW.encode() + b"\0" * (50 << 20))
     plot = Plot(str(file))

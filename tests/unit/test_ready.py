@@ -298,6 +298,7 @@ def test_generators_that_work_somehow(room, name, words, typed, capsys):
         assert not [line for line in lines(said, room) if not any(k in line for k in known)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "there"),
     [
@@ -393,6 +394,7 @@ def test_a_hypothesis_that_is_not_known(room):
     assert caught.value.key == "target.python"
 
 
+@pytest.mark.slow
 def test_other_engines_have_their_own_ideas(room, capsys):
     file = write(room, TEST % "test_it", 'kind = "text"')
     assert main(["check", str(file)]) == 2

@@ -230,6 +230,7 @@ def test_our_small_files_are_never_written_through_anothers(tmp_path):
     assert read_json(path) == {}
 
 
+@pytest.mark.slow
 def test_the_supervisor_needs_no_screen():
     code = (
         "import sys, fuzztui.supervise.supervisor, fuzztui.supervise.daemon\n"

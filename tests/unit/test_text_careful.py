@@ -30,6 +30,7 @@ def kill_by(ends: str, directory) -> int:
     return subprocess.run(argv, check=False, capture_output=True, timeout=60).returncode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ends", "status"),
     [("os._exit(7)", 7), ("os.abort()", -signal.SIGABRT), ("while True: pass", -signal.SIGPROF)],

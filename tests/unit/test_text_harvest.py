@@ -348,6 +348,7 @@ async def test_it_says_why_it_cannot_and_is_not_tried_again(home):
     assert "no grammar for 'klingon'" in events[0].text
 
 
+@pytest.mark.slow
 async def test_what_always_fails_is_told(home, monkeypatch):
     monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.01)
     (home.supervisor / "harvest.at").mkdir()

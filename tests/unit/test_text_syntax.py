@@ -97,6 +97,7 @@ def test_what_cannot_be_parsed_has_none(data):
     assert not Syntax("c").spans(data).names
 
 
+@pytest.mark.slow
 def test_deep_nests_and_long_lines_come_to_an_end():
     for data in (b"int x=" + b"(" * 30000 + b"10" + b")" * 30000 + b";", b"f(xy);" * 20000):
         assert Syntax("c").spans(data)

@@ -506,20 +506,21 @@ size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t size, uint8_t **out, uin
   return m->input.n;
 }
 
-/* The name of the input that was made last: its distinct operators, as many as fit. */
+/* The name of the input that was made last: its distinct operators, as many as fit into most
+   bytes with the NUL: afl-fuzz cuts off what does not, and then the name is not known again. */
 const char *afl_custom_describe(void *data, size_t most) {
   mutator *m = data;
   if (!m->steps) return NULL; /* not one of ours */
   m->described = 1;
   char count[16];
   size_t tail = (size_t)snprintf(count, sizeof count, ",rep:%d", m->steps), n = 3;
-  if (most >= sizeof m->words) most = sizeof m->words - 1;
-  if (most < n + tail) return NULL;
+  if (most > sizeof m->words) most = sizeof m->words;
+  if (most <= n + tail) return NULL;
   memcpy(m->words, "op:", n);
   for (int i = 0; i < m->stacked; i++) {
     const char *name = name_of(m->stack[i]);
     size_t long_ = strlen(name);
-    if (n + (i > 0) + long_ + tail > most) break;
+    if (n + (i > 0) + long_ + tail >= most) break;
     if (i) m->words[n++] = '+';
     memcpy(m->words + n, name, long_);
     n += long_;

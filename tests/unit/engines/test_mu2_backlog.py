@@ -129,6 +129,7 @@ def test_the_exact_pass_kills_what_brute_force_kills(make: Any, name: str, seed:
     assert lab.pipeline.tally.audit_kills == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_what_trials_kill_the_corpus_shows(make: Any, name: str) -> None:
     lab: Lab = make(PROGRAMS[name])

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import fuzztui
 
 
@@ -79,6 +81,7 @@ def test_an_import_that_the_mutant_makes_endless_runs_out_of_fuel(tmp_path: Path
     assert "did not end" in endless["detail"]
 
 
+@pytest.mark.slow
 def test_more_processes_come_to_the_same(tmp_path: Path) -> None:
     program = (
         "import os\nSIZE = 10 + 5\n"

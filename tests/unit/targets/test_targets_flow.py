@@ -156,6 +156,7 @@ def test_values_are_followed(lab, body, types):
     assert {t.name: t.distance for t in last.types} == types
 
 
+@pytest.mark.slow
 def test_what_is_returned_depends_on_the_conditions_around(lab):
     text = textwrap.dedent(CLASSES) + textwrap.dedent("""
         def is_large(a: A, b: B, c: C) -> bool:

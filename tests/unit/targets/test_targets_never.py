@@ -231,6 +231,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", TAKEN.values(), ids=TAKEN)
 def test_what_may_be_taken(lab: Laboratory, body: str) -> None:
     assert never(lab, body) == []

@@ -59,6 +59,7 @@ def test_of_tests(lab, given, attribute, first):
     assert first in types_at(document, f"test_app.py:{line}:then")
 
 
+@pytest.mark.slow
 def test_of_methods(lab):
     lab.write(app=APP, test_app=TESTS.format("n=st.integers()", "x"))
     document = lab.study(function="test_app:TestOrder.test_method", include=("app",))
