@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 from statistics import median
 
+from options import parse
+from rows import Rows
 from subjects.figures import table
 
 from fuzztui.remote.client import running
@@ -112,12 +114,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--seconds", type=int, default=15)
-    args = parser.parse_args()
+    args = parse(parser, "afl_cost", repeat=1, seconds=1)
+    rows = Rows("afl_cost", args.results)
     with tempfile.TemporaryDirectory(prefix="afl-cost-") as name:
         folder = Path(name)
         (folder / "seeds").mkdir()
         (folder / "seeds" / "a").write_text('(a (b "c") 12)')
-        rows = []
+        found = []
         for kind, source in (("persistent", TARGET), ("forking", FORKING)):
             program = build(folder, source, kind)
             pairs = []
@@ -125,9 +128,10 @@ def main() -> None:
                 turns = [plain, supervised] if n % 2 else [supervised, plain]
                 seen = {turn: turn(folder, program, args.seconds, n + 1) for turn in turns}
                 pairs.append((seen[plain], seen[supervised]))
+                rows.add(target=kind, seed=n + 1, plain=seen[plain], supervised=seen[supervised])
                 print(f"{kind} {n + 1}: {pairs[-1][0]:,.0f} plain, {pairs[-1][1]:,.0f} supervised")
             ratios = sorted(with_ / without for without, with_ in pairs)
-            rows.append(
+            found.append(
                 (
                     kind,
                     f"{median(p for p, _ in pairs):,.0f}",
@@ -136,7 +140,7 @@ def main() -> None:
                     f"{ratios[0]:.2f}-{ratios[-1]:.2f}",
                 )
             )
-    print(table(["target", "plain/s", "supervised/s", "ratio", "range"], rows))
+    print(table(["target", "plain/s", "supervised/s", "ratio", "range"], found))
     print(f"goal: {GOAL} or more")
 
 

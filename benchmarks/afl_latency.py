@@ -30,10 +30,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
+from options import parse
+from rows import Rows
 from subjects.figures import percentile, table
 
 from fuzztui.log.reader import LogReader
@@ -87,7 +90,7 @@ def note(how: str, directory: Path) -> None:
     (plain if how == "inotify" else observed)(directory, tell)
 
 
-def plain(directory: Path, tell) -> None:
+def plain(directory: Path, tell: Callable[[str], None]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.inotify_init()
     if libc.inotify_add_watch(fd, os.fsencode(directory), CLOSE_WRITE | MOVED_TO) < 0:
@@ -100,16 +103,16 @@ def plain(directory: Path, tell) -> None:
             at += 16 + size
 
 
-def observed(directory: Path, tell) -> None:
-    from watchdog.events import FileSystemEventHandler
+def observed(directory: Path, tell: Callable[[str], None]) -> None:
+    from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers import Observer
 
     class Handler(FileSystemEventHandler):
-        def on_closed(self, event) -> None:
-            tell(Path(event.src_path).name)
+        def on_closed(self, event: FileSystemEvent) -> None:
+            tell(Path(os.fsdecode(event.src_path)).name)
 
-        def on_moved(self, event) -> None:
-            tell(Path(event.dest_path).name)
+        def on_moved(self, event: FileSystemEvent) -> None:
+            tell(Path(os.fsdecode(event.dest_path)).name)
 
     observer = Observer()
     observer.schedule(Handler(), str(directory))
@@ -149,7 +152,7 @@ def main() -> None:
     parser.add_argument("--afl", type=Path, help="the directory of another AFL++'s programs")
     parser.add_argument("--keep", action="store_true", help="keep the run directory")
     parser.add_argument("--note", nargs=2, help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = parse(parser, "afl_latency", seconds=4.0)
     if args.note:
         note(args.note[0], Path(args.note[1]))
         return
@@ -183,26 +186,28 @@ def main() -> None:
             noter.terminate()
             noter.wait()
         names = {p.name for p in crashes.iterdir()} - set(IGNORED)
-        rows = []
+        found, rows = [], Rows("afl_latency", args.results)
         columns = {how: noted(folder / how) for how in noters} | {"fuzztui's log": logged}
         # What the noters were too late for, at the start, is left out of the comparison.
         common = set.intersection(*map(set, columns.values())) & names
         for how, delays in columns.items():
             took = sorted(delays[name] for name in common)
-            rows.append(
+            figures = {"median_ms": median(took), "p95_ms": percentile(took, 0.95)}
+            lost = len(names - delays.keys())
+            rows.add(to=how, **figures, worst_ms=took[-1], crashes=len(common), lost=lost)
+            found.append(
                 (
                     how,
-                    f"{median(took):.1f}",
-                    f"{percentile(took, 0.95):.1f}",
+                    *(f"{ms:.1f}" for ms in figures.values()),
                     f"{took[-1]:.1f}",
-                    len(names - delays.keys()),
+                    lost,
                 )
             )
         print(
             f"{len(names)} crashes in {args.seconds:g} s, {len(common)} compared; {entries} queue "
             f"entries, {described} crashes described meanwhile"
         )
-        print(table(["mtime to, ms", "median", "p95", "worst", "lost"], rows))
+        print(table(["mtime to, ms", "median", "p95", "worst", "lost"], found))
         p95s = [percentile([d[n] for n in common], 0.95) for d in columns.values()]
         print(f"p95 against watchdog's: {p95s[2] / p95s[1]:.1f}; goal: below {GOAL_MS:g} ms")
     finally:

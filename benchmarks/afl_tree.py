@@ -62,11 +62,11 @@ class Fuzzer:
         for n in range(self.crashes):
             ms = seconds * 1000 * (n + 1) // (self.crashes + 1)
             old = resumes and n < self.crashes // 4
-            folder = self.path / ("crashes.2026-01-02-03:04:05" if old else "crashes")
-            folder.mkdir(exist_ok=True)
+            into = self.path / ("crashes.2026-01-02-03:04:05" if old else "crashes")
+            into.mkdir(exist_ok=True)
             src = rng.randrange(self.entries)
             made = f"time:{ms},execs:{ms * EXECS // 1000},op:havoc,rep:4"
-            (folder / f"id:{n:06d},sig:11,src:{src:06d},{made}").write_bytes(b"boom")
+            (into / f"id:{n:06d},sig:11,src:{src:06d},{made}").write_bytes(b"boom")
         (self.path / "crashes" / "README.txt").write_text("Command line used to find this...\n")
         for n in range(siblings):
             if n != self.index:

@@ -8,7 +8,7 @@ theirs. One after the other, each in a pseudo-terminal of 120x40:
 
 * ``fuzztui watch DIR``
 * ``watch -n1 afl-whatsup -s DIR``
-* ``afl-overseer DIR`` (PyPI, in a virtual environment of its own)
+* ``afl-overseer DIR`` (PyPI; in the extra ``bench``)
 
 Counted over whole seconds after the first full screen and a warm-up: CPU of the process
 tree, bytes to the terminal, resident memory (all processes); the time to the first full
@@ -36,9 +36,10 @@ from pathlib import Path
 from statistics import median, quantiles
 
 import psutil
+from options import parse
+from rows import Rows
 
 HERE = Path(__file__).parent
-WARM_UP_S = 8.0
 FULL_S = 120.0
 
 
@@ -97,7 +98,11 @@ class Program:
         os.waitpid(self.pid, 0)
 
 
-def measure(argv: list[str], markers: list[bytes], seconds: float, env: dict[str, str]):
+Measured = tuple[float, float, float, int, list[float]]
+
+
+def measure(argv: list[str], markers: list[bytes], seconds: float, warm_up: float,
+            env: dict[str, str]) -> Measured:  # fmt: skip
     """Seconds to the first full screen, CPU seconds a second, bytes a second, rss, shares."""
     program = Program(argv, env)
     try:
@@ -106,7 +111,7 @@ def measure(argv: list[str], markers: list[bytes], seconds: float, env: dict[str
         full = time.monotonic() - program.begun
         if not all(marker in program.seen for marker in markers):
             print(f"  {argv[0]}: no full screen: {program.seen[-300:]!r}")
-        program.read(time.monotonic() + WARM_UP_S)
+        program.read(time.monotonic() + warm_up)
         each = {p.pid: sum(p.cpu_times()[:2]) for p in program.tree()}
         cpu, start = program.cpu(), time.monotonic()
         total = program.read(start + seconds)
@@ -121,17 +126,13 @@ def measure(argv: list[str], markers: list[bytes], seconds: float, env: dict[str
         program.close()
 
 
-def overseer(home: Path) -> list[str] | None:
-    """afl-overseer's command, installed if the package index can be reached."""
-    venv = home / "overseer"
-    try:
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True, capture_output=True)
-        pip = [venv / "bin/pip", "install", "-q", "afl-overseer"]
-        subprocess.run(pip, check=True, capture_output=True, timeout=180)
-    except (subprocess.SubprocessError, OSError) as e:
-        print(f"afl-overseer is left out: it cannot be installed ({e})")
+def overseer() -> list[str] | None:
+    """afl-overseer's command, if it is installed with this Python."""
+    tool = Path(sys.executable).parent / "afl-overseer"
+    if not tool.exists():
+        print("afl-overseer is skipped: it is not installed; pip install 'fuzztui[bench]'")
         return None
-    return [str(venv / "bin/afl-overseer")]
+    return [str(tool)]
 
 
 def latency(home: Path, seconds: float) -> list[float]:
@@ -191,13 +192,16 @@ def latency(home: Path, seconds: float) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--warm-up", type=float, default=8.0, help="seconds that do not count")
     parser.add_argument("--instances", type=int, default=50)
     parser.add_argument("--entries", type=int, default=20_000)
     parser.add_argument("--crashes", type=int, default=40)
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--no-peers", action="store_true")
-    options = parser.parse_args()
+    options = parse(parser, "afl_watch", seconds=2.0, warm_up=1.0, instances=3, entries=50,
+                    crashes=4, hours=0.1)  # fmt: skip
+    rows = Rows("afl_watch", options.results)
     env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
     for name in ("SSH_CONNECTION", "NO_COLOR"):
         env.pop(name, None)
@@ -222,29 +226,32 @@ def main() -> None:
                 command = ["watch", "-n1", "afl-whatsup", "-s", str(tree)]
                 programs["afl-whatsup -s, 1 Hz"] = (command, [b"Crashes"])
             else:
-                print("afl-whatsup is left out: afl++ or procps is not installed")
-            if (command := overseer(home)) is not None:
-                programs["afl-overseer"] = ([*command, str(tree)], [str(crashes).encode()])
+                print("afl-whatsup is skipped: afl++ or procps is not installed")
+            if (tool := overseer()) is not None:
+                programs["afl-overseer"] = ([*tool, str(tree)], [str(crashes).encode()])
         results: dict[str, list[tuple[float, ...]]] = {name: [] for name in programs}
         shares: list[float] = []
         for _ in range(options.rounds):
             for name, (argv, markers) in programs.items():
-                *figures, each = measure(argv, markers, options.seconds, env)
-                results[name].append(tuple(figures))
+                full, cpu, sent, rss, each = measure(argv, markers, options.seconds,
+                                                     options.warm_up, env)  # fmt: skip
+                results[name].append((full, cpu, sent, rss))
+                rows.add(program=name, full_s=full, cpu=cpu, bytes_s=sent, rss=rss)
                 shares = each if name == "fuzztui watch" else shares
         print(
             f"{'':22}{'full screen':>12}{'CPU':>9}{'ratio':>7}{'bytes/s':>9}{'ratio':>7}{'rss':>7}"
         )
         limit = [median(column) for column in zip(*results["fuzztui watch"], strict=True)]
         for name, rounds in results.items():
-            full, cpu, sent, rss = (median(column) for column in zip(*rounds, strict=True))
+            full, cpu, sent, size = (median(column) for column in zip(*rounds, strict=True))
             print(
                 f"{name:22}{full:10.2f} s{100 * cpu:8.2f}%{cpu / limit[1]:7.1f}{sent:9.0f}"
-                f"{sent / limit[2]:7.1f}{int(rss) >> 20:5} M"
+                f"{sent / limit[2]:7.1f}{int(size) >> 20:5} M"
             )
         print("fuzztui: screen and watcher", ", ".join(f"{100 * s:.2f}%" for s in shares))
         took = latency(home, min(options.seconds, 30.0))
         p95 = quantiles(took, n=20)[-1]
+        rows.add(program="latency", median_ms=median(took), p95_ms=p95, crashes=len(took))
         print(
             f"crash file to the log: median {median(took):.0f} ms, p95 {p95:.0f} ms, "
             f"worst {took[-1]:.0f} ms"

@@ -1,8 +1,8 @@
 """Fuzzing mutants first, against plain afl-fuzz: what share of runs reaches a hard nested bug.
 
-The target of sample_campaigns/first_nested.toml. Arms: afl-fuzz alone, and half of the budget on
-mutants in random order or furthest point first; each sequential (one afl-fuzz at a time, a mutant
-starts from the last one's corpus) and parallel (two at a time, each from the seeds). Every run has
+The target of sample_campaigns/nested-fuzzfirst.toml. Arms: afl-fuzz alone, and half of the budget
+on mutants in random order or furthest point first; each sequential (one afl-fuzz at a time, a
+mutant starts from the last one's corpus) and parallel (two at a time, from the seeds). Each run has
 the same number of executions; one that finds the bug ends early. For each arm the share of runs
 that reached it, and Fisher's exact p (two-sided) against afl-fuzz alone with as many instances.
 
@@ -32,6 +32,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from options import parse
+from rows import Rows
 from subjects.figures import table
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
@@ -119,7 +121,7 @@ def fuzztui(*words: str | Path) -> str:
         errors="replace",
         check=False,
     )
-    if done.returncode:
+    if done.returncode not in (0, 10):  # 10: it has findings
         raise RuntimeError(f"fuzztui {words[0]}: status {done.returncode}\n{done.stderr[-2000:]}")
     return done.stdout
 
@@ -133,17 +135,6 @@ def fisher(a: int, n: int, b: int, m: int) -> float:
 
     tables = [ways(k) for k in range(max(0, hits - m), min(n, hits) + 1)]
     return sum(w for w in tables if w <= ways(a)) / math.comb(n + m, hits)
-
-
-def load(file: Path) -> list[Result]:
-    """The results so far; a torn last line is left out."""
-    results = []
-    for line in file.read_text().splitlines() if file.exists() else ():
-        try:
-            results.append(Result(**json.loads(line)))
-        except ValueError:
-            print(f"{file}: not a result: {line[:60]}", file=sys.stderr)
-    return results
 
 
 def report(results: Sequence[Result]) -> str:
@@ -185,9 +176,9 @@ def main() -> None:
     parser.add_argument("--execs", type=int, default=2_000_000, help="of a run, over all")
     parser.add_argument("--mutants", type=int, default=8, help="how many half of that is for")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
-    parser.add_argument("--results", type=Path, default=Path("fuzz_first.jsonl"))
     parser.add_argument("--report", action="store_true", help="only show what is there")
-    args = parser.parse_args()
+    args = parse(parser, "fuzz_first", repeat=1, execs=20_000, mutants=2, jobs=2)
+    rows = Rows("fuzz_first", args.results)
     arms = args.arms.split(",")
     if unknown := set(arms) - set(ARMS):
         parser.error(f"--arms: there is no {', '.join(sorted(unknown))}: it is one of {ARMS}")
@@ -198,16 +189,16 @@ def main() -> None:
         for n in range(args.repeat)
         for arm in arms
     ]
-    results = [r for r in load(args.results) if r.plan in set(plans)]
+    results = [r for r in (Result(**row) for row in rows.read()) if r.plan in set(plans)]
     if not args.report:
         done = {r.plan for r in results}
-        with args.results.open("a") as out, ThreadPoolExecutor(args.jobs) as pool:
+        with ThreadPoolExecutor(args.jobs) as pool:
             runs = [pool.submit(carry_out, plan) for plan in plans if plan not in done]
             try:
                 for n, run in enumerate(as_completed(runs), 1):
                     result = run.result()
                     results.append(result)
-                    print(json.dumps(asdict(result)), file=out, flush=True)
+                    rows.add(**asdict(result))
                     where = f"reached ({result.found_in})" if result.reached else "not reached"
                     what = f"{where}, {result.spent:,} execs, {result.seconds:.0f} s"
                     print(f"{n}/{len(runs)} {result.arm} {result.seed}: {what}", flush=True)

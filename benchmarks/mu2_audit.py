@@ -17,12 +17,21 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from options import parse
+from rows import Rows
 from subjects import Subject, choose
 from subjects.figures import table
 from subjects.runs import Instance, queue_of
 
+if TYPE_CHECKING:
+    from subjects.inprocess import Loaded, Seen
+
+    from fuzztui.engines.mutants.program import Probing
+
 HEADS = ["subject", "inputs", "pruned pairs run", "of them kill", "infected pairs", "of them kill"]
+KEYS = ["subject", "inputs", "pruned", "wrong", "infected", "kills"]
 
 
 def exhaustive(subject: Subject, count: int, seconds: float) -> list[object]:
@@ -56,7 +65,7 @@ def exhaustive(subject: Subject, count: int, seconds: float) -> list[object]:
     return [subject.name, inputs, pruned, wrong, infected, kills]
 
 
-def _prunable(loaded, probing, seen) -> set[int]:
+def _prunable(loaded: Loaded, probing: Probing, seen: Seen) -> set[int]:
     """Mutants that are watched, or in units that the input does not enter."""
     entered = set(map(id, loaded.program.units_of(seen.original.observed)))
     outside = {m.index for m in loaded.mutants if id(m.unit) not in entered}
@@ -71,8 +80,8 @@ def in_the_loop(subject: Subject, seconds: float) -> list[object]:
         instance.run(spec, limit_s=300 + 10 * seconds)
         last = list(instance.events("mutation_stats"))[-1]
         stats = instance.stats()
-    figures = ("runs", "unexecuted", "uninfected", "audits", "audit_kills")
-    return [subject.name, stats["execs_done"], *(last.get(name, 0) for name in figures)]
+    names = ("runs", "unexecuted", "uninfected", "audits", "audit_kills")
+    return [subject.name, stats["execs_done"], *(last.get(name, 0) for name in names)]
 
 
 def main() -> None:
@@ -83,15 +92,22 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=30, help="inputs that everything is run on")
     parser.add_argument("--seconds", type=float, default=60, help="for each subject and part")
     parser.add_argument("--only", choices=("exhaustive", "loop"), help="one part only")
-    args = parser.parse_args()
+    args = parse(parser, "mu2_audit", subjects="tomllib", inputs=2, seconds=1.0)
+    kept = Rows("mu2_audit", args.results)
     wrong = 0
     if args.only != "loop":
-        rows = [_apart(subject, args) for subject in choose(args.subjects)]
-        wrong += sum(int(row[3]) for row in rows)
+        rows = []
+        for subject in choose(args.subjects):
+            rows.append(_apart(subject, args))
+            kept.add(part="exhaustive", **dict(zip(KEYS, rows[-1], strict=True)))
+        wrong += sum(int(str(row[3])) for row in rows)
         print("Every pruned pair run, as far as the time goes")
         print(table(HEADS, rows), flush=True)
     if args.only != "exhaustive":
-        found = [in_the_loop(subject, args.seconds) for subject in choose(args.subjects)]
+        found = []
+        for subject in choose(args.subjects):
+            found.append(in_the_loop(subject, args.seconds))
+            kept.add(part="loop", subject=subject.name, audits=found[-1][-2], wrong=found[-1][-1])
         wrong += sum(int(str(row[-1])) for row in found)
         print(f'\nThe permanent audit in a run of {args.seconds:g} s of CPU with schedule = "full"')
         print(table(["subject", "trials", "runs", "not executed", "not infected", "audits",

@@ -24,11 +24,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from options import parse
+from rows import Rows
 from subjects import Subject, choose
 from subjects.figures import table
 from subjects.runs import queue_of
+
+from fuzztui.engines.core.executor import Execution
 
 INTERPRETER = """
 import importlib, importlib.util, pathlib, sys
@@ -107,7 +112,7 @@ class Ladder:
     def nothing(self, data: bytes) -> int:
         return self._run(self.loaded.executor.run(data), self.everyone)
 
-    def _run(self, original, mutants: Sequence[int]) -> int:
+    def _run(self, original: Execution, mutants: Sequence[int]) -> int:
         if not self.loaded.oracle.judges(original.outcome):
             return 0
         self.loaded.kills(original, mutants)
@@ -134,9 +139,9 @@ class Ladder:
                 break
         return spent / plain, runs / count
 
-    def pairs(self) -> list[tuple[object, int, bytes]]:
+    def pairs(self) -> list[tuple[Execution, int, bytes]]:
         """Runs, survivors that they infect, and the argument's text."""
-        found = []
+        found: list[tuple[Execution, int, bytes]] = []
         for data in self.inputs:
             seen = self.loaded.look(self.some, data)
             if seen.infected and self.loaded.oracle.judges(seen.original.outcome):
@@ -153,16 +158,16 @@ class Ladder:
             code = INTERPRETER.format(function=self.loaded.subject.function)
             for original, at, text in self.pairs():
                 file.write_bytes(text)
-                plain = _best(lambda data=original.data: self.plain(data))
-                in_place = _best(lambda o=original, a=at: self.loaded.kills(o, [a]))
-                forked = _best(lambda o=original, a=at: self._forked(o, a), times=3)
+                plain = _best(partial(self.plain, original.data))
+                in_place = _best(partial(self.loaded.kills, original, [at]))
+                forked = _best(partial(self._forked, original, at), times=3)
                 argv = [sys.executable, "-c", code, str(file)]
-                alone = _best(lambda argv=argv: subprocess.run(argv, check=False), times=1)
+                alone = _best(partial(subprocess.run, argv, check=False), times=1)
                 for times, spent in zip(ways, (in_place, forked, alone), strict=True):
                     times.append(spent / plain)
         return [statistics.median(times) if times else float("nan") for times in ways]
 
-    def _forked(self, original, at: int) -> None:
+    def _forked(self, original: Execution, at: int) -> None:
         child = os.fork()
         if not child:
             self.loaded.executor.in_child()
@@ -201,13 +206,15 @@ def main() -> None:
     parser.add_argument("--subjects", default="six")
     parser.add_argument("--trials", type=int, default=3000, help="of the zest run for the queue")
     parser.add_argument("--seconds", type=float, default=10, help="for each way and subject")
-    args = parser.parse_args()
+    args = parse(parser, "mu2_cost", subjects="tomllib", trials=200, seconds=0.2)
+    kept = Rows("mu2_cost", args.results)
     ladder, apart = [], []
     for subject in choose(args.subjects):
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             rows = pool.apply(measure, (subject, args.trials, args.seconds))
         ladder.append(rows[0])
         apart.append(rows[1])
+        kept.add(subject=subject.name, trial=rows[0][1:], mutant=rows[1][1:])
         print(f"{subject.name} done", file=sys.stderr)
     print("A trial, in plain calls (in brackets: mutants run a trial); Figure 6")
     print(table(["subject", "alive", "zest", "mu2", "no infection", "no execution", "dead stay",

@@ -23,6 +23,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from options import parse
+from rows import Rows
 from zest_cost import inputs_of, load
 from zest_targets import TARGETS, Target
 
@@ -139,7 +141,9 @@ def measure(target: Target, rounds: int, folder: Path) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=15)
-    args = parser.parse_args()
+    parser.add_argument("--only", default="", help="targets whose name contains this")
+    args = parse(parser, "mu2_program", rounds=1, only="tomllib")
+    rows = Rows("mu2_program", args.results)
     print(f"Python {sys.version.split()[0]}; ratios to the plain call, {args.rounds} rounds")
     ways = ["base", "coverage", *(f"{share:.0%} seen" for share in SHARES)]
     print(
@@ -150,7 +154,10 @@ def main() -> None:
         folder = Path(name).resolve()
         os.chdir(folder)
         sys.path.insert(0, name)
-        found = [measure(target, args.rounds, folder) for target in TARGETS]
+        found = []
+        for target in (t for t in TARGETS if args.only in t.name):
+            found.append(measure(target, args.rounds, folder))
+            rows.add(target=target.name, **dict(zip(ways, found[-1], strict=True)))
         medians = [statistics.median(column) for column in zip(*found, strict=True)]
         print(f"{'median':63}" + "".join(f" {m:9.2f}" for m in medians))
         os.chdir("/")

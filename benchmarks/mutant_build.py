@@ -19,11 +19,20 @@ import statistics
 import tempfile
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
+
+from options import parse
+from rows import Rows
 
 from fuzztui.campaign import load
 from fuzztui.mutants.generate import generate
+from fuzztui.mutants.text import TextMutant
 from fuzztui.supervise.first.build import Build, MutantBuilder
 from fuzztui.supervise.rundir import RunDir
+
+NESTED = Path(__file__).resolve().parent.parent / "sample_campaigns" / "nested"
+SMALL = [str(NESTED), "nested.c", '$CC -O2 -o prog "$SOURCE/harness.c" "$SOURCE/nested.c"']
+"""A project of two short files, for the smoke mode."""
 
 HARNESS = """\
 #define STB_IMAGE_IMPLEMENTATION
@@ -46,7 +55,10 @@ def kind(build: Build) -> str:
     return "invalid"
 
 
-async def measure(home: Path, source: Path, command: str, mutants: list, name: str) -> None:
+async def measure(
+    home: Path, source: Path, command: str, mutants: list[TextMutant], name: str
+) -> dict[str, Any]:
+    """Build the mutants and print a line; returns the row."""
     run = home / name.replace(" ", "-")
     run.mkdir(exist_ok=True)
     file = home / "c.toml"
@@ -73,6 +85,8 @@ async def measure(home: Path, source: Path, command: str, mutants: list, name: s
         f"CPU {used / len(mutants):5.2f} s a mutant: {told}",
         flush=True,
     )
+    wall = {what: statistics.fmean(times) for what, times in took.items()}
+    return {"way": name, "prepare_s": prepared, "cpu_s": used / len(mutants), "wall_s": wall}
 
 
 def cpu() -> float:
@@ -86,7 +100,8 @@ async def main() -> None:
     parser.add_argument("--mutants", type=int, default=200)
     parser.add_argument("--few", type=int, default=20)
     parser.add_argument("project", nargs="*", help="DIRECTORY FILE COMMAND")
-    given = parser.parse_args()
+    given = parse(parser, "mutant_build", mutants=4, few=1, project=SMALL)
+    rows = Rows("mutant_build", given.results)
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as directory:
         home = Path(directory)
         source = home / "src"
@@ -101,15 +116,15 @@ async def main() -> None:
         found = generate(source / name, name=name).mutants
         some = found[:: max(1, len(found) // given.mutants)][: given.mutants]
         print(f"{name}: {len(some)} of {len(found)} mutants", flush=True)
-        await measure(home, source, command, some, "fast")
+        rows.add(**await measure(home, source, command, some, "fast"))
         few = some[:: max(1, len(some) // given.few)]
-        await measure(home, source, command, few, "fast few")
+        rows.add(**await measure(home, source, command, few, "fast few"))
         copied = command.replace("-o prog", "-o it", 1) + "\ncp it prog"
-        await measure(home, source, f": no ccache\n{copied}", few, "whole")
+        rows.add(**await measure(home, source, f": no ccache\n{copied}", few, "whole"))
         objects = 'for f in "$SOURCE"/*.c; do $CC -O2 -c "$f"; done\n$CC -o it *.o -lm\ncp it prog'
-        await measure(home, source, objects, few, "ccache")
+        rows.add(**await measure(home, source, objects, few, "ccache"))
         (home / "ccache/mutants/work/state.json").unlink()
-        await measure(home, source, objects, few, "ccache")
+        rows.add(**await measure(home, source, objects, few, "ccache"))
 
 
 if __name__ == "__main__":

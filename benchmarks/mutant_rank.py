@@ -18,8 +18,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from options import parse
+from rows import Rows
+
+if TYPE_CHECKING:
+    from fuzztui.mutants.text import TextMutant
 
 SOURCE = Path("/usr/include/stb/stb_image.h")
+SMALL = Path(__file__).resolve().parent.parent / "sample_campaigns" / "nested" / "nested.c"
 
 
 def ours(file: Path, n: int, limit: int, order: str) -> dict[str, object]:
@@ -53,7 +61,7 @@ def theirs(file: Path, n: int, limit: int) -> dict[str, object]:
     return {"s": took, "first": 0.0, "mb": grown, "picks": picks}
 
 
-def some(file: Path, n: int) -> list:
+def some(file: Path, n: int) -> list[TextMutant]:
     """``n`` mutants from all over the file."""
     from fuzztui.mutants.generate import generate
 
@@ -63,11 +71,12 @@ def some(file: Path, n: int) -> list:
     return [mutants[i * len(mutants) // n] for i in range(n)]
 
 
-def in_a_process(file: Path, *words: object) -> dict:
+def in_a_process(file: Path, *words: object) -> dict[str, Any]:
     """A row, measured by this very file in a process of its own."""
     argv = [sys.executable, __file__, str(file), "--row", *map(str, words)]
     out = subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
-    return json.loads(out)
+    row: dict[str, Any] = json.loads(out)
+    return row
 
 
 def main() -> None:
@@ -76,22 +85,27 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--row", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parse(parser, "mutant_rank", file=SMALL)
+    rows = Rows("mutant_rank", options.results)
     if options.row:
         who, n, limit = options.row[0], int(options.row[1]), int(options.row[2])
-        row = theirs(options.file, n, limit) if who == "tool" else ours(options.file, n, limit, who)
-        print(json.dumps(row))
+        one = theirs(options.file, n, limit) if who == "tool" else ours(options.file, n, limit, who)
+        print(json.dumps(one))
         return
     print(f"{'N':>7}{'ranked':>8}{'ours':>9}{'first':>9}{'memory':>9}{'the tool':>11}{'ratio':>9}")
     sizes = [(200, 200, True), (1000, 1000 if options.whole else 40, True), (5000, 5000, False)]
     sizes += [(50_000, 2000, False)] if options.large else []
+    sizes = [(30, 30, True), (60, 10, False)] if options.smoke else sizes
     for n, limit, beside in sizes:
         we = in_a_process(options.file, "compatible", n, limit)
+        figures = {"mutants": n, "ranked": limit, "s": we["s"], "first_s": we["first"]}
         row = f"{n:>7,}{limit:>8,}{we['s']:>8.2f}s{we['first']:>8.2f}s{we['mb']:>6} MB"
         if beside:
             tool = in_a_process(options.file, "tool", n, limit)
+            figures |= {"tool_s": tool["s"], "same": tool["picks"] == we["picks"]}
             same = "same order" if tool["picks"] == we["picks"] else "ANOTHER ORDER"
             row += f"{tool['s']:>10.1f}s{tool['s'] / we['s']:>9.0f}  {same}"
+        rows.add(**figures)
         print(row, flush=True)
 
 

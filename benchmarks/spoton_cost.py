@@ -22,6 +22,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from options import parse
+from rows import Rows
 from subjects import generating
 from subjects.figures import table
 from subjects.handlers import VARIANTS, Handler, RunFailed, find, prepared, run
@@ -30,13 +32,15 @@ from subjects.recorded import PARTS
 Records = dict[tuple[str, str], list[dict[str, Any]]]
 
 
-def generation(handlers: Sequence[Handler], parents: int, children: int) -> float:
+def generation(handlers: Sequence[Handler], parents: int, children: int, kept: Rows) -> float:
     """Print the table; returns the worst ratio."""
-    rows, ratios = [], []
+    rows: list[list[object]] = []
+    ratios: list[float] = []
     for handler in handlers:
         with prepared(handler, "spoton-frontier", 1) as execute:
             found = execute(Path(generating.__file__), parents, children, limit_s=900)
-        ratios.append(found["indexed"] / found["linear"])
+        ratios.append(float(found["indexed"] / found["linear"]))
+        kept.add(campaign=handler.name, part="generation", **found)
         rows.append([handler.name, f"{found['choices']:,.0f}", f"{found['linear']:,.0f}",
                      f"{found['indexed']:,.0f}", f"{ratios[-1]:.2f}",
                      f"{found['annotate']:,.0f}"])  # fmt: skip
@@ -46,7 +50,7 @@ def generation(handlers: Sequence[Handler], parents: int, children: int) -> floa
     return max(ratios)
 
 
-def measure(handlers: Sequence[Handler], args: argparse.Namespace) -> Records:
+def measure(handlers: Sequence[Handler], args: argparse.Namespace, rows: Rows) -> Records:
     """All runs, variants in turn so that none has the quieter machine."""
     found: Records = {}
     total = len(handlers) * len(args.variants) * args.repeat
@@ -54,6 +58,8 @@ def measure(handlers: Sequence[Handler], args: argparse.Namespace) -> Records:
         for handler in handlers:
             for variant in args.variants:
                 record = run(handler, variant, seed, trials=args.trials)
+                figures = {k: record[k] for k in ("peak_kb", "resident_kb", "cpu_s", "trials")}
+                rows.add(campaign=handler.name, part="run", variant=variant, seed=seed, **figures)
                 found.setdefault((handler.name, variant), []).append(record)
                 done = sum(map(len, found.values()))
                 print(f"[{done}/{total}] {handler.name} {variant} {seed}", file=sys.stderr)
@@ -116,7 +122,9 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--parents", type=int, default=50)
     parser.add_argument("--children", type=int, default=20)
-    args = parser.parse_args()
+    args = parse(parser, "spoton_cost", campaigns="thumbnails", trials=30, repeat=1, parents=2,
+                 children=2)  # fmt: skip
+    rows = Rows("spoton_cost", args.results)
     args.variants = args.variants.split(",")
     if unknown := [v for v in args.variants if v not in VARIANTS]:
         parser.error(f"no variant {unknown[0]!r}; there are {', '.join(VARIANTS)}")
@@ -125,8 +133,8 @@ def main() -> None:
     names = [n for n in args.campaigns.split(",") if n]
     handlers = find(args.python, names, prefix="")
     try:
-        slower = generation(handlers, args.parents, args.children)
-        records = measure(handlers, args)
+        slower = generation(handlers, args.parents, args.children, rows)
+        records = measure(handlers, args, rows)
     except RunFailed as e:
         sys.exit(str(e))
     names = [h.name for h in handlers]
@@ -135,7 +143,7 @@ def main() -> None:
     met = slower <= 3 and larger <= 3.3
     print(f"\nthe goals (generation <= 3 times, memory <= 3.3 times) are"
           f" {'met' if met else 'not met'}")  # fmt: skip
-    sys.exit(0 if met else 1)
+    sys.exit(0 if met or args.smoke else 1)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from options import parse
+from rows import Rows
 
 from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators import generator
@@ -96,7 +98,7 @@ def ways(objects: int) -> dict[str, Callable[[], None]]:
     @given(ORDERS)
     def itself(order: Order) -> None: ...
 
-    fuzz = itself.hypothesis.fuzz_one_input
+    fuzz = itself.hypothesis.fuzz_one_input  # type: ignore[attr-defined]
 
     def fuzz_one_input() -> None:
         for _ in range(objects):
@@ -116,7 +118,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--objects", type=int, default=200)
-    args = parser.parse_args()
+    args = parse(parser, "spoton_hypothesis", rounds=1, objects=5)
+    rows = Rows("spoton_hypothesis", args.results)
     there = ways(args.objects)
     for run in there.values():
         run()
@@ -133,6 +136,7 @@ def main() -> None:
             per_second[name].append(args.objects / seconds)
     for name, found in ratios.items():
         speed = statistics.median(per_second[name])
+        rows.add(way=name, ratio=statistics.median(found), objects_s=speed)
         print(f"{name:28} {statistics.median(found):7.1f}  {speed:9,.0f} objects/s")
 
 

@@ -17,7 +17,6 @@ constants: 5 times fewer trials. p: Mann-Whitney against zest in the same row's 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import re
@@ -33,6 +32,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
+from options import parse
+from rows import Rows
 from subjects.figures import mann_whitney, table
 from subjects.runs import RunFailed, environment
 
@@ -154,7 +155,7 @@ def median_interval(values: list[int]) -> tuple[float, float]:
     return medians[RESAMPLES // 40], medians[-RESAMPLES // 40 - 1]
 
 
-def rows(results: dict[Cell, int | None]) -> Iterator[list[object]]:
+def lines(results: dict[Cell, int | None]) -> Iterator[list[object]]:
     """One a setting and engine; what was not covered counts as the cap."""
     trials: dict[tuple[str, str, bool], dict[str, list[int]]] = {}
     covered: dict[tuple[object, ...], int] = {}
@@ -186,16 +187,14 @@ HEADS = ("variant, pixels, constants", "engine", "covered", "median", "95%", "me
          "zest/it", "of means", "p")  # fmt: skip
 
 
-def kept(file: Path) -> dict[Cell, int | None]:
+def kept(rows: Rows) -> dict[Cell, int | None]:
     """What was measured before with the same caps."""
     found: dict[Cell, int | None] = {}
-    if file.exists():
-        for line in file.read_text().splitlines():
-            row = json.loads(line)
-            trial, cap = row.pop("trial"), row.pop("cap")
-            cell = Cell(**row)
-            if cap == CAPS[cell.variant]:
-                found[cell] = trial
+    for row in rows.read():
+        trial, cap = row.pop("trial"), row.pop("cap")
+        cell = Cell(**row)
+        if cap == CAPS[cell.variant]:
+            found[cell] = trial
     return found
 
 
@@ -205,25 +204,27 @@ def main() -> None:
     )
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--at-once", type=int, default=2, help="cells that run side by side")
-    parser.add_argument("--results", type=Path, default=Path("runs/spoton_section2.jsonl"))
     parser.add_argument("--folder", help="for folders of photographs: /dev/shm spares a busy disk")
     parser.add_argument("--variants", nargs="+", choices=CAPS, default=list(CAPS))
     parser.add_argument("--pixels", nargs="+", choices=PIXELS, default=list(PIXELS))
     parser.add_argument("--constants", nargs="+", type=int, choices=(0, 1), default=[0, 1])
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
-    args = parser.parse_args()
+    parser.add_argument("--cap", type=int, default=0, help="trials of a cell (default: %(default)s,"
+                        " which means " + " and ".join(map(str, CAPS.values())) + ")")  # fmt: skip
+    args = parse(parser, "spoton_section2", repeat=1, cap=60, pixels=["block"], constants=[1],
+                 engines=["zest", "spoton-frontier"])  # fmt: skip
+    CAPS.update(dict.fromkeys(CAPS, args.cap) if args.cap else {})
+    rows = Rows("spoton_section2", args.results)
     cells = [
         Cell(variant, pixels, engine, constants, seed)
         for seed in range(args.repeat)
         for variant, pixels in product(args.variants, args.pixels)
         for constants, engine in product(map(bool, args.constants), args.engines)
     ]
-    results = {cell: trial for cell, trial in kept(args.results).items() if cell in set(cells)}
+    results = {cell: trial for cell, trial in kept(rows).items() if cell in set(cells)}
     missing = [cell for cell in cells if cell not in results]
-    args.results.parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="section2-", dir=args.folder) as root,
-        args.results.open("a") as out,
         ThreadPoolExecutor(args.at_once) as pool,
     ):
         bench = Bench(Path(root).resolve())
@@ -231,14 +232,13 @@ def main() -> None:
             found = zip(missing, pool.map(bench.run, missing), strict=True)
             for number, (cell, trial) in enumerate(found, 1):
                 results[cell] = trial
-                row = {**asdict(cell), "cap": CAPS[cell.variant], "trial": trial}
-                print(json.dumps(row), file=out, flush=True)
+                rows.add(**asdict(cell), cap=CAPS[cell.variant], trial=trial)
                 print(f"{number}/{len(missing)} {cell.name}: {trial or 'not covered'}",
                       file=sys.stderr, flush=True)  # fmt: skip
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    print(table(HEADS, list(rows(results))))
+    print(table(HEADS, list(lines(results))))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ generators, fixture and seeds:
     spoton-paper     distances of all that is uncovered
     spoton-frontier  the default
 
-    python benchmarks/spoton_tables.py --python VENV/bin/python --out DIR
+    python benchmarks/spoton_tables.py --python VENV/bin/python
 
 Seven handlers, four variants, 20 repetitions take about an hour on two cores; ``--hour`` is the
 paper's hour a cell. Cells come in random order, repetition after repetition, and go to
-``--out/results.jsonl`` as they come; the same command goes on where it was stopped, and
+``--results`` as they come; the same command continues where it was stopped, and
 ``--tabulate`` only shows what is there. ``--python``: with boto3, moto and Pillow; 3.12 or newer,
 since before that third-party coverage is but functions, seen in every 128th trial.
 
@@ -30,9 +30,7 @@ handler significantly worse.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
-import json
 import random
 import statistics
 import sys
@@ -41,8 +39,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
+from options import parse
+from rows import Rows
 from subjects.figures import interval, mann_whitney, table
 from subjects.handlers import VARIANTS, Handler, RunFailed, find, run
 from subjects.runs import stop
@@ -91,9 +91,9 @@ class Cell:
     """Lines of libraries, a :func:`mask`."""
 
     @classmethod
-    def of(cls, line: str) -> Cell:
-        """From a line of the results."""
-        data = json.loads(line)
+    def of(cls, row: dict[str, Any]) -> Cell:
+        """From a row of the results."""
+        data = dict(row)
         record = data.pop("record")
         found = [(name, trial) for name, trial, *_ in record["cells"]]
         lines = ((file, n) for file, numbers in record["libraries"].items() for n in numbers)
@@ -115,26 +115,20 @@ class Cell:
 # ----------------------------------------------------------------------------- running
 
 
-def load(out: Path, seconds: float) -> list[Cell]:
+def load(measured: Rows, seconds: float) -> list[Cell]:
     """What is there of that length; of each handler the version that was run last."""
-    file = out / "results.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    cells = []
-    for line in lines:
-        with contextlib.suppress(ValueError):  # torn: we were killed while writing
-            cells.append(Cell.of(line))
-    cells = [c for c in cells if c.seconds == seconds]
+    cells = [c for c in map(Cell.of, measured.read()) if c.seconds == seconds]
     latest = {c.handler: c.version for c in cells}
     kept = [c for c in cells if c.version == latest[c.handler]]
     if len(kept) < len(cells):
-        print(f"{len(cells) - len(kept)} cells in {file} are of other sources: not counted",
+        print(f"{len(cells) - len(kept)} cells in {measured.file} are of other sources: left out",
               file=sys.stderr)  # fmt: skip
     return kept
 
 
 def plan(handlers: Sequence[Handler], args: argparse.Namespace) -> list[tuple[Handler, str, int]]:
     """What is missing, each repetition in a random order of its own."""
-    done = {(c.handler, c.variant, c.seed, c.version) for c in load(args.out, args.seconds)}
+    done = {(c.handler, c.variant, c.seed, c.version) for c in load(args.rows, args.seconds)}
     missing = []
     for seed in range(_FIRST_SEED, _FIRST_SEED + args.repeat):
         row = [(h, v, seed) for h in handlers for v in args.variants
@@ -153,11 +147,7 @@ def work_through(handlers: Sequence[Handler], args: argparse.Namespace) -> bool:
         assert handler.targets  # one analysis after the other, before the clocks run
     well = True
     began = time.monotonic()
-    args.out.mkdir(parents=True, exist_ok=True)
-    with (
-        (args.out / "results.jsonl").open("a") as out,
-        ThreadPoolExecutor(args.at_once) as pool,
-    ):
+    with ThreadPoolExecutor(args.at_once) as pool:
         jobs = {
             pool.submit(run, handler, variant, seed, seconds=args.seconds): (handler, variant, seed)
             for handler, variant, seed in missing
@@ -175,8 +165,7 @@ def work_through(handlers: Sequence[Handler], args: argparse.Namespace) -> bool:
                     continue
                 cell = {"handler": handler.name, "variant": variant, "seed": seed,
                         "seconds": args.seconds, "version": handler.version}  # fmt: skip
-                out.write("\n" + json.dumps({**cell, "record": record}) + "\n")
-                out.flush()
+                args.rows.add(**cell, record=record)
                 print(f"{label}: {len(record['cells'])} cells in {record['trials']:,} trials",
                       file=sys.stderr)  # fmt: skip
         except BaseException:
@@ -188,13 +177,13 @@ def work_through(handlers: Sequence[Handler], args: argparse.Namespace) -> bool:
 
 # --------------------------------------------------------------------------- tabulating
 
-Rows = dict[tuple[str, str], list[Cell]]
+Cells = dict[tuple[str, str], list[Cell]]
 """Cells by handler and variant."""
 
 Count = Callable[[Cell], int]
 
 
-def split_table(rows: Rows, names: Sequence[str], one: str, other: str, count: Count) -> str:
+def split_table(rows: Cells, names: Sequence[str], one: str, other: str, count: Count) -> str:
     """The paper's: what both have, and what only one has, over all pairs of runs."""
     lines = []
     for name in names:
@@ -221,7 +210,7 @@ AT_EQUAL: dict[str, Size] = {
 
 
 def gains(
-    rows: Rows, names: Sequence[str], one: str, other: str, size: Size
+    rows: Cells, names: Sequence[str], one: str, other: str, size: Size
 ) -> tuple[dict[str, float], list[str], list[str]]:
     """Means of ``one`` to those of ``other`` by handler; who is significantly better, and worse."""
     found: dict[str, float] = {}
@@ -240,12 +229,12 @@ def gains(
     return found, better, worse
 
 
-def least(rows: Rows, name: str) -> int:
+def least(rows: Cells, name: str) -> int:
     """The trials of the shortest run on that handler."""
     return min(c.trials for (handler, _), cells in rows.items() if handler == name for c in cells)
 
 
-def coverage_table(rows: Rows, names: Sequence[str], variants: Sequence[str],
+def coverage_table(rows: Cells, names: Sequence[str], variants: Sequence[str],
                    equal_trials: bool) -> str:  # fmt: skip
     """Medians with their intervals, by variant."""
     lines = []
@@ -269,7 +258,7 @@ def coverage_table(rows: Rows, names: Sequence[str], variants: Sequence[str],
     return table(["handler", *variants, *more], lines)
 
 
-def differences(rows: Rows, names: Sequence[str], variants: Sequence[str]) -> str:
+def differences(rows: Cells, names: Sequence[str], variants: Sequence[str]) -> str:
     """Cells whose share of covering runs differs by a quarter or more between variants."""
     lines = []
     for name in names:
@@ -287,16 +276,16 @@ def differences(rows: Rows, names: Sequence[str], variants: Sequence[str]) -> st
 
 def tabulate(names: Sequence[str], args: argparse.Namespace) -> bool:
     """Print the tables; returns whether the goal is met."""
-    cells = load(args.out, args.seconds)
+    cells = load(args.rows, args.seconds)
     names = list(names) or sorted({c.handler for c in cells})
-    rows: Rows = {
+    rows: Cells = {
         (name, variant): [c for c in cells if (c.handler, c.variant) == (name, variant)
                           and c.seed < _FIRST_SEED + args.repeat]
         for name in names for variant in VARIANTS
     }  # fmt: skip
     names = [n for n in names if any(rows[n, v] for v in VARIANTS)]
     if not names:
-        print(f"{args.out}: there are no cells of {args.seconds:g} s")
+        print(f"{args.results}: there are no cells of {args.seconds:g} s")
         return False
     pairs = [p for p in _PAIRS if all(any(rows[n, v] for n in names) for v in p)]
     variants = [v for v in VARIANTS if any(rows[n, v] for n in names)]
@@ -342,10 +331,11 @@ def main() -> None:
                         help="the paper's hour a cell")  # fmt: skip
     parser.add_argument("--at-once", type=int, default=2)
     parser.add_argument("--python", default=sys.executable, help="the handlers' interpreter")
-    parser.add_argument("--out", type=Path, default=Path("spoton-tables"))
     parser.add_argument("--tabulate", action="store_true", help="run nothing")
     parser.add_argument("--cells", action="store_true", help="show which cells differ, too")
-    args = parser.parse_args()
+    args = parse(parser, "spoton_tables", handlers="csvload", repeat=1, seconds=0.3,
+                 variants="zest,spoton-frontier")  # fmt: skip
+    args.rows = Rows("spoton_tables", args.results)
     args.variants = args.variants.split(",")
     if unknown := [v for v in args.variants if v not in VARIANTS]:
         parser.error(f"no variant {unknown[0]!r}; there are {', '.join(VARIANTS)}")
@@ -357,7 +347,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit("stopped: the same command goes on")
     met = tabulate(names, args)
-    sys.exit(0 if well and met else 1)
+    sys.exit(0 if well and (met or args.smoke) else 1)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ from pathlib import Path
 from statistics import median
 
 import psutil
+from options import parse
+from rows import Rows
 from subjects.figures import table
 
 from fuzztui.supervise.afl.library import text_library
@@ -191,7 +193,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--afl", default="afl-fuzz", help="another afl-fuzz")
     parser.add_argument("--targets", nargs="*", default=list(TARGETS), choices=list(TARGETS))
-    args = parser.parse_args()
+    args = parse(parser, "text_afl", repeat=1, seconds=1)
+    kept = Rows("text_afl", args.results)
     library, why = text_library()
     if library is None:
         raise SystemExit(why)
@@ -205,6 +208,7 @@ def main() -> None:
                 seen = {m: rate(args.afl, program, m, args.seconds, n + 1) for m in turns}
                 pairs.append((seen[""], seen[str(library)]))
                 stock, ours = pairs[-1]
+                kept.add(target=target, seed=n + 1, stock=stock, text=ours)
                 print(f"{target} {n + 1}: {stock[0]:,.0f} stock, {ours[0]:,.0f} text")
             figures = [target]
             for i in range(2):

@@ -17,10 +17,12 @@ import statistics
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from options import parse
+from rows import Rows
 from subjects import Subject
 from subjects.figures import mann_whitney, table
 from subjects.runs import Instance, stop
@@ -145,7 +147,8 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--targets", nargs="*", default=[t.subject.name for t in TARGETS])
     parser.add_argument("--variants", nargs="*", default=list(VARIANTS))
-    args = parser.parse_args()
+    args = parse(parser, "text_python", seconds=0.5, repeat=1)
+    rows = Rows("text_python", args.results)
     if args.trials:
         args.seconds = 0
     library, why = text_library()
@@ -165,6 +168,8 @@ def main() -> None:
                 found: dict[str, list[Result]] = {name: [] for name in args.variants}
                 for name, result in asked:
                     found[name].append(result.result())
+                    rows.add(target=target.subject.name, variant=name, seconds=args.seconds,
+                             **asdict(found[name][-1]))  # fmt: skip
             report(target, found)
 
 

@@ -30,7 +30,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+
+from options import parse
+from rows import Rows
 
 from fuzztui.engines.text import native, plain
 from fuzztui.engines.text.table import NAMES
@@ -107,7 +111,7 @@ def compiled(directory: Path) -> tuple[Path, str]:
     return program, str(library)
 
 
-def python_ns(operators: native.Operators, inputs: Sequence[bytes], seed: int, times: int) -> float:
+def python_ns(operators: native.Operators, inputs: Sequence[bytes], times: int, seed: int) -> float:
     """A mutation, called from Python."""
     rng = plain.Rng(seed)
     count = len(NAMES)
@@ -136,8 +140,8 @@ def tool_ns(text: bytes) -> tuple[float, float]:
     return took / max(1, len(made)) + put, took + put
 
 
-def measured(label: str, text: bytes, directory: Path, rounds: int, tool: bool) -> None:
-    """One size: a row for each way."""
+def measured(label: str, text: bytes, directory: Path, rounds: int, tool: bool) -> dict[str, float]:
+    """One size: prints a line for each way; returns the medians, in nanoseconds."""
     size = SIZES[label]
     inputs = pieces(text, size)
     (directory / "pieces").write_bytes(b"".join(inputs))
@@ -145,10 +149,10 @@ def measured(label: str, text: bytes, directory: Path, rounds: int, tool: bool) 
     ways: dict[str, Callable[[int], float]] = {}
     operators = native.load(library), native.load("")
     for way, some in zip(("ctypes", "plain"), operators, strict=True):
-        ways[way] = lambda seed, some=some: python_ns(some, inputs, seed, max(64, 10**7 // size))
+        ways[way] = partial(python_ns, some, inputs, max(64, 10**7 // size))
     rows: dict[str, list[float]] = {}
     drawn = 0.0
-    argv = [program, str(size), str(PIECES), directory / "pieces"]
+    argv = [str(program), str(size), str(PIECES), str(directory / "pieces")]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as loop:
         assert loop.stdin and loop.stdout
         for seed in range(rounds):
@@ -171,6 +175,7 @@ def measured(label: str, text: bytes, directory: Path, rounds: int, tool: bool) 
             f"   C x {_spread(to_c)}",
             flush=True,
         )
+    return {way: statistics.median(values) for way, values in rows.items()}
 
 
 def _spread(ratios: list[float]) -> str:
@@ -181,15 +186,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, default=[])
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--sizes", nargs="*", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--without-tool", action="store_true", help="not universalmutator")
-    options = parser.parse_args()
+    options = parse(parser, "text_speed", rounds=1, sizes=["100 B", "10 kB"])
+    kept = Rows("text_speed", options.results)
     files = options.files or sorted(Path("/usr/include/stb").glob("*.h"))
     text = b"".join(file.read_bytes() for file in files)
     if len(text) < 1_100_000:
         sys.exit("1.1 MB of C is needed: apt-get install libstb-dev, or name files")
     with tempfile.TemporaryDirectory() as directory:
-        for label in SIZES:
-            measured(label, text, Path(directory), options.rounds, not options.without_tool)
+        for label in options.sizes:
+            ns = measured(label, text, Path(directory), options.rounds, not options.without_tool)
+            kept.add(size=label, rounds=options.rounds, ns=ns)
 
 
 if __name__ == "__main__":

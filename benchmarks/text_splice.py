@@ -27,6 +27,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from options import parse
+from rows import Rows
+
 from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, balanced
 from fuzztui.engines.text.plain import Rng
@@ -160,15 +163,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--lines", type=int, default=112)
     parser.add_argument("--times", type=int, default=50_000)
-    options = parser.parse_args()
+    options = parse(parser, "text_splice", rounds=1, times=500)
+    results = Rows("text_splice", options.results)
     entries = stretches(options.file, options.lines)
     syntax, fragments = Syntax("c", [TEMPLATE]), Fragments()
     syntax.spans(entries[0])  # which loads the grammar
-    spans, parse, add = [], [], []
+    spans, parsing, add = [], [], []
     for data in entries:
         begun = time.process_time()
         spans.append(syntax.spans(data))
-        parse.append(time.process_time() - begun)
+        parsing.append(time.process_time() - begun)
     for data, known in zip(entries, spans, strict=True):
         begun = time.process_time()
         fragments.add(data, known)
@@ -180,8 +184,8 @@ def main() -> None:
         f"{len(fragments)} fragments of {len(fragments.pool.fragments)} kinds"
     )
     print(
-        f"parsed once: {statistics.median(parse) * 1e3:.2f} ms an entry "
-        f"(most {max(parse) * 1e3:.2f}), into the pool {statistics.median(add) * 1e3:.2f} ms"
+        f"parsed once: {statistics.median(parsing) * 1e3:.2f} ms an entry "
+        f"(most {max(parsing) * 1e3:.2f}), into the pool {statistics.median(add) * 1e3:.2f} ms"
     )
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -222,10 +226,11 @@ def main() -> None:
         base = WAYS.index("4 text") if label == "4 fragments" else WAYS.index("text")
         ratios = [row[way] / row[base] for row in rounds]
         spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
-        took = statistics.median(row[way] for row in rounds)
+        us = statistics.median(row[way] for row in rounds)
+        results.add(way=label, us=us, of_text=statistics.median(ratios))
         steps = 4 if label.startswith("4") else 1
         print(
-            f"{label:12} {took:7.3f}  {statistics.median(ratios):8.2f}  {spread:>14}  "
+            f"{label:12} {us:7.3f}  {statistics.median(ratios):8.2f}  {spread:>14}  "
             f"{changed[label] / 10 / steps:.1f}%"
         )
     print("\nin Python, µs: ", end="")

@@ -7,7 +7,7 @@ so that a busy moment of the machine meets all of them.
 
     python benchmarks/text_targets.py --seconds 600 --repeat 5
 
-A run's line is added to ``results.jsonl`` in the working directory when it ends: started again with
+A run's row is added to ``results.jsonl`` in the working directory when it ends: started again with
 the same words, the benchmark goes on with the runs that are missing, and only prints the tables
 when there are none. The counts are
 
@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import queue
 import shutil
@@ -45,6 +44,8 @@ from statistics import median
 from typing import Any
 
 import tomli_w
+from options import parse
+from rows import Rows
 from subjects.figures import mann_whitney, table
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
@@ -87,7 +88,7 @@ class Target:
     @property
     def memory(self) -> str:
         """What afl-fuzz and afl-showmap are told as -m."""
-        return self.campaign["target"].get("memory", "none").removesuffix("MiB")
+        return str(self.campaign["target"].get("memory", "none")).removesuffix("MiB")
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Job:
 
 def build(name: str, work: Path) -> Target:
     """The target's program by its own build script, unless it is there already."""
-    campaign = tomllib.loads((SAMPLES / f"text_{name}.toml").read_text())
+    campaign = tomllib.loads((SAMPLES / f"{name}-text.toml").read_text())
     directory = work / "build" / name
     program = directory / name
     if not (directory / ".built").exists():
@@ -215,7 +216,7 @@ def measure(target: Target, job: Job, folder: Path, core: int) -> dict[str, Any]
     if stopping.is_set() or spent < job.seconds:
         raise Failed(f"ended after {spent:.0f} s (see {folder})")
     stats = dict(figures(out / "fuzzer_stats")) if (out / "fuzzer_stats").exists() else {}
-    if status or not stats:
+    if status not in (0, 10) or not stats:  # 10: fuzztui has findings
         last = log.read_text(errors="replace").strip().splitlines()[-3:]
         raise Failed(f"exit status {status}: {' / '.join(last)} (see {folder})")
     good, entries = accepted(target, out / "queue")
@@ -354,7 +355,11 @@ def options() -> argparse.Namespace:
     parser.add_argument("--at-once", type=int, default=2, help="how many runs at a time")
     parser.add_argument("--keep", action="store_true", help="the runs, not only their figures")
     parser.add_argument("--work", type=Path, default=home / "fuzztui" / "text-targets")
-    return parser.parse_args()
+    parser.add_argument("--results", type=Path, help="default: results.jsonl in --work")
+    args = parse(parser, "text_targets", targets=["mujs"], configs=["stock", "text"], seconds=1,
+                 repeat=1, at_once=1)  # fmt: skip
+    args.results = args.results or args.work.absolute() / "results.jsonl"
+    return args
 
 
 def main() -> None:
@@ -362,16 +367,15 @@ def main() -> None:
     work: Path = args.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     targets = {name: build(name, work) for name in args.targets}
-    file = work / "results.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    results = [r for r in map(json.loads, lines) if r["seconds"] == args.seconds]
+    rows = Rows("text_targets", args.results)
+    results = [r for r in rows.read() if r["seconds"] == args.seconds]
     # Of another build the edges are others, and of another mixture everything.
     known = {name: target.digest for name, target in targets.items()}
     results = [r for r in results if known.get(r["target"]) == r["program"]]
     results = [r for r in results if CONFIGS.get(r["config"]) == r["text"]]
     jobs = plan(args, {(r["target"], r["config"], r["repeat"]) for r in results})
     cores = sorted(os.sched_getaffinity(0))[: args.at_once]
-    print(f"{len(results)} runs are in {file}, {len(jobs)} are to be made: about "
+    print(f"{len(results)} runs are in {rows.file}, {len(jobs)} are to be made: about "
           f"{len(jobs) * args.seconds / len(cores) / 60:.0f} minutes", flush=True)  # fmt: skip
     lock = threading.Lock()
     failed: list[Job] = []
@@ -385,8 +389,7 @@ def main() -> None:
             failed.append(job)
             return
         with lock:
-            with file.open("a") as f:
-                f.write(json.dumps(result) + "\n")
+            rows.add(**result)
             results.append(result)
             share = 100 * result["inputs_parse"] / result["inputs"]
             print(f"{job}: {result['edges']:,} edges, {share:.1f}% parse, "

@@ -27,8 +27,8 @@ import time
 from pathlib import Path
 
 import psutil
-
-WARM_UP_S = 4.0
+from options import parse
+from rows import Rows
 
 CLOCK = """
 import time
@@ -53,26 +53,35 @@ run_app(run, run, mode="live", theme="midwatch")
 """
 
 
-def measure(argv: list[str], seconds: float, size: tuple[int, int], env: dict[str, str]):
-    """Bytes a second and CPU seconds a second of ``argv`` in a terminal of its own."""
+def measure(
+    argv: list[str], seconds: float, warm_up: float, size: tuple[int, int], env: dict[str, str]
+) -> tuple[float, float, int, int]:
+    """Bytes and CPU seconds a second of ``argv`` in a terminal of its own, first paint, memory."""
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(argv[0], argv, env)
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     process = psutil.Process(pid)
     try:
-        first = _drain(fd, time.monotonic() + WARM_UP_S)
-        before = process.cpu_times()
+        first = _drain(fd, time.monotonic() + warm_up)
+        before = _cpu_s(pid)
         start = time.monotonic()
         total = _drain(fd, start + seconds)
-        after = process.cpu_times()
+        cpu = _cpu_s(pid) - before
         took = time.monotonic() - start
-        cpu = after.user + after.system - before.user - before.system
         return total / took, cpu / took, first, process.memory_info().rss
     finally:
         process.terminate()
         os.close(fd)
         os.waitpid(pid, 0)
+
+
+def _cpu_s(pid: int) -> float:
+    """CPU seconds of a process by its CPU-time clock (clock_getcpuclockid(3)), in nanoseconds.
+
+    The 10 ms of /proc would make a whole second of an idle program nothing.
+    """
+    return time.clock_gettime((~pid << 3) | 2)
 
 
 def _drain(fd: int, until: float) -> int:
@@ -140,12 +149,19 @@ def campaign(run: Path, grow: threading.Event | None) -> threading.Thread:
     return thread
 
 
+def ratio(figure: float, peer: float) -> str:
+    """In a column; "-" if the peer did nothing in so short a time."""
+    return f"{figure / peer:7.1f}" if peer else f"{'-':>7}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--warm-up", type=float, default=4.0, help="seconds that do not count")
     parser.add_argument("--size", default="120x40")
     parser.add_argument("--ssh", action="store_true", help="as in an SSH session (2 Hz)")
-    options = parser.parse_args()
+    options = parse(parser, "tui_cost", seconds=1.0, warm_up=2.0)
+    rows = Rows("tui_cost", options.results)
     width, height = map(int, options.size.split("x"))
     env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
     env.pop("SSH_CONNECTION", None)
@@ -153,16 +169,22 @@ def main() -> None:
     if options.ssh:
         env["SSH_CONNECTION"] = "10.0.0.1 1 10.0.0.2 22"
     python = sys.executable
-    results = {}
     with tempfile.TemporaryDirectory() as tmp:
         size = (width, height)
-        results["clock"] = measure([python, "-c", CLOCK], options.seconds, size, env)
+        results: dict[str, tuple[float, float, int, int]] = {}
+
+        def note(name: str, argv: list[str]) -> None:
+            results[name] = measure(argv, options.seconds, options.warm_up, size, env)
+            keys = ("bytes_s", "cpu", "first_bytes", "rss")
+            rows.add(program=name, **dict(zip(keys, results[name], strict=True)))
+
+        note("clock", [python, "-c", CLOCK])
         for name in ("idle", "live"):
             run = Path(tmp) / name
             stop = threading.Event() if name == "live" else None
             thread = campaign(run, stop)
             argv = [python, "-c", SCREEN, str(run)]
-            results[name] = measure(argv, options.seconds, size, env)
+            note(name, argv)
             if stop is not None:
                 stop.set()
                 thread.join()
@@ -171,7 +193,7 @@ def main() -> None:
     print(f"{'':8}{'bytes/s':>9}{'ratio':>7}{'CPU':>8}{'ratio':>7}{'first paint':>13}{'rss':>8}")
     for name, (rate, cpu, first, rss) in results.items():
         print(
-            f"{name:8}{rate:9.0f}{rate / limit[0]:7.1f}{100 * cpu:7.2f}%{cpu / limit[1]:7.1f}"
+            f"{name:8}{rate:9.0f}{ratio(rate, limit[0])}{100 * cpu:7.2f}%{ratio(cpu, limit[1])}"
             f"{first:11} B{rss >> 20:6} M"
         )
 

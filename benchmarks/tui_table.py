@@ -17,6 +17,9 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from options import parse
+from rows import Rows
+from textual.app import ComposeResult
 from textual.widgets import DataTable
 
 from fuzztui.tui.themed import ThemedApp
@@ -24,7 +27,6 @@ from fuzztui.tui.widgets.columns import Column
 from fuzztui.tui.widgets.table import BigTable
 
 WORDS = ("alive", "killed", "pending", "skipped")
-GOES = 9
 
 
 @dataclass(slots=True)
@@ -139,22 +141,22 @@ class Peer:
         self.widget.scroll_to(y=y, animate=False)
 
 
-async def run(side: Ours | Peer, n: int) -> dict[str, float]:
+async def run(side: Ours | Peer, n: int, goes: int) -> dict[str, float]:
     rows = make_rows(n)
     rng = random.Random(3)
     result: dict[str, float] = {}
 
     class Shown(ThemedApp):
-        def compose(self):
+        def compose(self) -> ComposeResult:
             yield side.widget
 
     app = Shown()
 
     async with app.run_test(size=(120, 40)) as pilot:
 
-        async def timed(name: str, goes: int, work: Callable[[int], None]) -> None:
+        async def timed(name: str, times: int, work: Callable[[int], None]) -> None:
             took = []
-            for i in range(goes):
+            for i in range(times):
                 start = time.process_time()
                 work(i)
                 await painted(pilot.pause)
@@ -171,10 +173,10 @@ async def run(side: Ours | Peer, n: int) -> dict[str, float]:
             side.insert(Row(f"new/{i}", "alive", i, i, i, 1.0, "new"))
 
         await timed("load", 1, lambda _: side.load(rows))
-        await timed("update 100 cells", GOES, change)
-        await timed("sort", GOES, lambda _: side.sort())
-        await timed("insert a row", GOES, add)
-        await timed("scroll", GOES, lambda i: side.scroll(i * 137 % n))
+        await timed("update 100 cells", goes, change)
+        await timed("sort", goes, lambda _: side.sort())
+        await timed("insert a row", goes, add)
+        await timed("scroll", goes, lambda i: side.scroll(i * 137 % n))
     return result
 
 
@@ -187,12 +189,15 @@ async def painted(pause: Callable[[], Awaitable[None]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, action="append")
-    options = parser.parse_args()
+    parser.add_argument("--goes", type=int, default=9, help="counts of which the median is taken")
+    options = parse(parser, "tui_table", rows=[100], goes=1)
+    kept = Rows("tui_table", options.results)
     for n in options.rows or [10_000]:
-        ours = asyncio.run(run(Ours(), n))
-        peer = asyncio.run(run(Peer(), n))
+        ours = asyncio.run(run(Ours(), n, options.goes))
+        peer = asyncio.run(run(Peer(), n, options.goes))
         print(f"{n:,} rows{'':12}{'ours ms':>10}{'DataTable ms':>14}{'ratio':>8}")
         for name, value in ours.items():
+            kept.add(rows=n, operation=name, ours_ms=value, peer_ms=peer[name])
             print(f"{name:24}{value:10.1f}{peer[name]:14.1f}{peer[name] / value:8.1f}")
 
 

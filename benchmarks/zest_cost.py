@@ -24,6 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from options import parse
+from rows import Rows
 from zest_targets import TARGETS, Target
 
 from fuzztui.engines.core.candidate import Candidate
@@ -61,7 +63,7 @@ def load(target: Target, application: Application | None) -> Callable[[Any], Any
         application.install()
     function: Callable[[Any], Any] = importlib.import_module("bench_target").target
     if application is not None:
-        sys.meta_path.remove(application)  # type: ignore[arg-type]
+        sys.meta_path.remove(application)
     return function
 
 
@@ -78,8 +80,8 @@ def measure(target: Target, mode: str, rounds: int, folder: Path) -> tuple[float
     feedback = CoverageFeedback(coverage)
     journal = Journal(folder / ".cur_input", 10240)
     data = inputs_of(target)
-    for each in data:
-        feedback.learn(executor.run(each))
+    for number, each in enumerate(data):
+        feedback.learn(executor.run(each), Entry(number, "", each, 1))
     havoc = Havoc(random.Random(1), 10240, text=True)
     entry = Entry(0, "", target.seeds[0].encode(), 1)
 
@@ -121,7 +123,8 @@ def measure(target: Target, mode: str, rounds: int, folder: Path) -> tuple[float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=15)
-    args = parser.parse_args()
+    args = parse(parser, "zest_cost", rounds=1)
+    rows = Rows("zest_cost", args.results)
     print(f"Python {sys.version.split()[0]}; ratios to the plain call, {args.rounds} rounds")
     print(f"{'target':12} {'mode':7} {'plain us':>9} {'instrumented':>13} {'whole trial':>12}")
     with tempfile.TemporaryDirectory() as name:
@@ -133,6 +136,8 @@ def main() -> None:
             for target in TARGETS:
                 plain, ratios = measure(target, mode, args.rounds, folder)
                 found.append(ratios)
+                rows.add(target=target.name, mode=mode, plain_us=plain, instrumented=ratios[0],
+                         whole=ratios[1])  # fmt: skip
                 print(f"{target.name:12} {mode:7} {plain:9.1f} {ratios[0]:13.2f} {ratios[1]:12.2f}")
             medians = [statistics.median(column) for column in zip(*found, strict=True)]
             print(f"{'median':12} {mode:7} {'':9} {medians[0]:13.2f} {medians[1]:12.2f}")

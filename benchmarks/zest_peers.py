@@ -4,9 +4,10 @@ Every engine runs alone, one process, for ``--seconds``; then every corpus is re
 under *our* instrumentation and the branches that it covers are counted. Repeated with
 ``--repeat`` seeds; medians are shown.
 
-    python3.12 -m venv /tmp/peers
-    /tmp/peers/bin/pip install atheris==3.1.0 hypofuzz PyYAML pycparser tinycss2
-    python benchmarks/zest_peers.py --python /tmp/peers/bin/python --seconds 30
+    python -m pip install -e '.[bench]'
+    python benchmarks/zest_peers.py --seconds 30
+
+The peers are those of ``--python``; one that is not installed there is skipped.
 
 Goal: at least the branches of atheris at equal time on the majority of targets.
 
@@ -32,6 +33,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from options import parse
+from peers import installed
+from rows import Rows
 from zest_targets import TARGETS, Target
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -181,11 +185,12 @@ class Bench:
         self.run([*argv, "--", "test_bench.py"], "hypofuzz.log", self.seconds)
         return sum(1 for _ in _frames(noted))
 
-    def branches(self, modes: list[str], hypofuzz: bool) -> dict[str, int]:
+    def branches(self, modes: list[str], peers: list[str]) -> dict[str, int]:
         corpora = [(f"zest-{m}", "files", str(self.root / f"zest-{m}" / "queue")) for m in modes]
-        corpora += [("atheris", "files", str(self.root / "atheris"))]
         corpora += [("seeds", "files", str(self.root / "seeds"))]
-        if hypofuzz:
+        if "atheris" in peers:
+            corpora += [("atheris", "files", str(self.root / "atheris"))]
+        if "hypofuzz" in peers:
             corpora += [("hypofuzz", "noted", str(self.root / "noted"))]
         argv = [self.python, "-c", REPLAY, json.dumps(self.target.include), json.dumps(corpora)]
         said = self.run(argv, "replay.log", 600)
@@ -206,16 +211,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--python", required=True, help="the peers' interpreter")
+    parser.add_argument("--python", default=sys.executable, help="the peers' interpreter")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--only", default="", help="targets whose name contains this")
     parser.add_argument("--counts", action="store_true", help="also zest with hit counts")
     parser.add_argument("--no-hypofuzz", action="store_true")
-    args = parser.parse_args()
+    args = parse(parser, "zest_peers", seconds=1.0, only="tomllib")
+    rows = Rows("zest_peers", args.results)
     modes = ["edges", "counts"] if args.counts else ["edges"]
-    engines = [f"zest-{m}" for m in modes] + ["atheris"]
-    engines += [] if args.no_hypofuzz else ["hypofuzz"]
+    wanted = {"atheris": "atheris"} | ({} if args.no_hypofuzz else {"hypofuzz": "hypofuzz"})
+    peers = installed(args.python, wanted)
+    engines = [f"zest-{m}" for m in modes] + peers
     print(f"{args.seconds:g} s each, {args.repeat} repetitions: branches (executions a second)")
     print("".join(f"{head:>20}" for head in ["target (of)", "seeds", *engines]))
     wins = 0
@@ -228,19 +235,25 @@ def main() -> None:
             bench = Bench(target, root / "bench", args.python, args.seconds)
             for mode in modes:
                 rates.setdefault(f"zest-{mode}", []).append(bench.zest(seed, mode) / args.seconds)
-            rates.setdefault("atheris", []).append(bench.atheris(seed) / args.seconds)
-            if not args.no_hypofuzz:
+            if "atheris" in peers:
+                rates.setdefault("atheris", []).append(bench.atheris(seed) / args.seconds)
+            if "hypofuzz" in peers:
                 rates.setdefault("hypofuzz", []).append(bench.hypofuzz() / args.seconds)
-            for name, count in bench.branches(modes, not args.no_hypofuzz).items():
+            branches = bench.branches(modes, peers)
+            for name, count in branches.items():
                 found.setdefault(name, []).append(count)
+            rows.add(target=target.name, seed=seed, seconds=args.seconds, branches=branches,
+                     rates={name: of[-1] for name, of in rates.items()},
+                     skipped=[peer for peer in wanted if peer not in peers])  # fmt: skip
             shutil.rmtree(root, ignore_errors=True)
         middle = {name: statistics.median(counts) for name, counts in found.items()}
         cells = [f"{target.name} ({middle['total']:g})", f"{middle['seeds']:g}"]
         cells += [f"{middle[e]:g} ({statistics.median(rates[e]):.0f}/s)" for e in engines]
         print("".join(f"{cell:>20}" for cell in cells), flush=True)
-        wins += middle["zest-edges"] >= middle["atheris"]
-    print(f"zest covers at least what atheris does on {wins} of {len(targets)} targets")
-    sys.exit(0 if 2 * wins > len(targets) else 1)
+        wins += middle["zest-edges"] >= middle.get("atheris", 0)
+    if "atheris" in peers:
+        print(f"zest covers at least what atheris does on {wins} of {len(targets)} targets")
+    sys.exit(0 if 2 * wins > len(targets) or args.smoke else 1)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
+import traceback
 from pathlib import Path
 
+from fuzztui.engines.apart import apart
+from fuzztui.engines.core.descriptors import allow_descriptors
 from fuzztui.engines.core.errors import CANNOT_START, Refusal
-from fuzztui.engines.core.spec import read_spec
+from fuzztui.engines.core.spec import Spec, read_spec
 
 __all__ = ["main"]
 
@@ -30,49 +35,31 @@ def main() -> int:
     parser.add_argument("--locate", nargs="+", metavar="MODULE", help="print where they lie")
     parser.add_argument("--code", type=Path, metavar="FILE", help="print a digest of its code")
     parser.add_argument("--ready", type=float, metavar="S", help="would it start? in S seconds")
+    parser.add_argument("--parent", type=int, default=0, metavar="PID", help="end when it ends")
     parser.add_argument("--worker", type=int, metavar="PARENT", help=argparse.SUPPRESS)
     args = parser.parse_args()
     try:
         file = args.spec.absolute()
         spec = read_spec(file)
+        allow_descriptors()
         if args.worker is not None:
             from fuzztui.engines.worker import work
 
-            status = work(spec, args.worker)
-            # Not sys.exit(): threads and exit handlers of the target would have a say.
-            os._exit(status)
+            status, leave = 1, os._exit  # before a target replaces it
+            # Not sys.exit(): threads and exit handlers of the target would have a say, and
+            # the end of the interpreter would leave the timer on without its handler.
+            try:
+                status = work(spec, args.worker)
+            except Exception:
+                traceback.print_exc()
+            finally:
+                leave(status)
         if args.repro is not None:
             from fuzztui.engines.repro import reproduce
 
             return reproduce(spec, args.repro)
-        if args.minimise is not None:
-            from fuzztui.engines.minimise import minimise
-
-            return minimise(spec, args.minimise.absolute(), args.tries, args.seconds)
-        if args.mutants:
-            from fuzztui.engines.mutants.listing import list_mutants
-
-            return list_mutants(spec, args.diff)
-        if args.score:
-            from fuzztui.engines.mu2.score import score
-
-            return score(spec, [folder.absolute() for folder in args.score], args.jobs)
-        if args.batch is not None:
-            from fuzztui.engines.batch import batch
-
-            return batch(spec, args.batch.absolute())
-        if args.observe is not None:
-            from fuzztui.engines.observe.run import observe
-
-            return observe(spec, args.observe.absolute())
-        if args.locate:
-            from fuzztui.engines.origin import locate
-
-            return locate(spec, args.locate)
-        if args.code is not None:
-            from fuzztui.engines.origin import code_of
-
-            return code_of(args.code)
+        if not _is_campaign(args):
+            return _mirror(apart(lambda: _answer(spec, args), args.parent))
         if args.ready is not None:
             from fuzztui.engines.ready import ready
 
@@ -83,6 +70,52 @@ def main() -> int:
     except Refusal as e:
         print(f"fuzztui: {e}", file=sys.stderr)
         return CANNOT_START
+
+
+def _is_campaign(args: argparse.Namespace) -> bool:
+    """Whether this is no question, or one that forks by itself (``--ready``)."""
+    questions = "minimise", "mutants", "score", "batch", "observe", "locate", "code"
+    return not any(getattr(args, name) for name in questions)
+
+
+def _answer(spec: Spec, args: argparse.Namespace) -> int:
+    """Answer a question outside of a campaign; returns the exit status."""
+    if args.minimise is not None:
+        from fuzztui.engines.minimise import minimise
+
+        return minimise(spec, args.minimise.absolute(), args.tries, args.seconds)
+    if args.mutants:
+        from fuzztui.engines.mutants.listing import list_mutants
+
+        return list_mutants(spec, args.diff)
+    if args.score:
+        from fuzztui.engines.mu2.score import score
+
+        return score(spec, [folder.absolute() for folder in args.score], args.jobs)
+    if args.batch is not None:
+        from fuzztui.engines.batch import batch
+
+        return batch(spec, args.batch.absolute())
+    if args.observe is not None:
+        from fuzztui.engines.observe.run import observe
+
+        return observe(spec, args.observe.absolute())
+    if args.locate:
+        from fuzztui.engines.origin import locate
+
+        return locate(spec, args.locate)
+    from fuzztui.engines.origin import code_of
+
+    return code_of(args.code)
+
+
+def _mirror(status: int) -> int:
+    """End as the child did that answered: with its exit status, or of the same signal."""
+    if status < 0:
+        with contextlib.suppress(OSError):  # SIGKILL has no handler
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status
 
 
 if __name__ == "__main__":

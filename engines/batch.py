@@ -20,7 +20,6 @@ import gc
 import hashlib
 import importlib.util
 import json
-import os
 import random
 import re
 import sys
@@ -29,9 +28,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from fuzztui.atomic import replace_bytes
 from fuzztui.engines.core.answers import Say, answering
 from fuzztui.engines.core.edges import EdgeTable
-from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.errors import Limited, Refusal
 from fuzztui.engines.core.executor import Execution, Outcome
 from fuzztui.engines.core.forks import Death, Tell, in_child
 from fuzztui.engines.core.loading import load
@@ -88,7 +88,7 @@ class _Runner:
             )
         self._executor, self._table = loaded.executor, loaded.table
         try:
-            self._table.save(_write)
+            self._table.save(replace_bytes)
         except OSError as e:
             raise Refusal(f"{edges}: {e.strerror or e}") from None
         say({"loaded": {name: _place(name) for name in request["modules"]}})
@@ -147,6 +147,9 @@ class _Runner:
         if self._words:
             category, signature = ("hang", "timeout") if how == "hung" else ("crash", death.words)
             title = f"the process {death.words}"
+            if death.stopped:
+                signature = f"stopped by {death.stopped}"
+                title = f"the target {death.words}"
             self._say({"words": [at, _words(category, f"{signature} @ ", title)]})
         return at + 1
 
@@ -158,7 +161,10 @@ class _Runner:
             if data is None:
                 tell({"verdict": [at, "unfit", "", 0]})
                 continue
-            executor.fixture.check()
+            try:
+                executor.fixture.check()
+            except Limited:
+                return  # the next child has its limits again
             executor.guard.check()
             self._rng.seed(0)  # what a recording lacks is the same in every run
             with self._lines:
@@ -169,7 +175,7 @@ class _Runner:
                 return
             if table.dirty:
                 with contextlib.suppress(OSError):
-                    table.save(_write)
+                    table.save(replace_bytes)
             if self._words and not well:
                 tell({"words": [at, self._described(execution)]})
             if self._answers and well:
@@ -255,9 +261,3 @@ def _place(name: str) -> str:
     except Exception:
         return ""
     return "" if spec is None else str(spec.origin or "")
-
-
-def _write(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_bytes(data)
-    part.replace(path)

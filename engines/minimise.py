@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import gc
-import os
 import signal
 import time
 from pathlib import Path
@@ -21,7 +20,7 @@ from fuzztui.engines.core.errors import Refusal
 from fuzztui.engines.core.reduce import Attempt, Reducer
 from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.trials import Trials, Verdict
-from fuzztui.engines.worker import die_with, limit_resources
+from fuzztui.engines.worker import limit_resources
 from fuzztui.wire.text import several
 
 __all__ = ["minimise"]
@@ -40,7 +39,6 @@ def minimise(spec: Spec, file: Path, tries: int, seconds: float) -> int:
         data = file.read_bytes()
     except OSError as e:
         raise Refusal(f"{file}: {e.strerror or e}") from None
-    die_with(os.getppid())
     limit_resources(spec)
     with answering() as say:
         trials = Trials(spec, Path.cwd())

@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import os
 import platform
+import re
 import select
 import signal
 import subprocess
@@ -26,12 +27,13 @@ from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import AFRESH, CANNOT_START, RECYCLE, Refusal, Stopping
 from fuzztui.engines.core.failures import Failure, last_place, printable
 from fuzztui.engines.core.findings import Description, Findings
-from fuzztui.engines.core.forks import how_it_ended
+from fuzztui.engines.core.forks import has_ended, how_it_ended, stopped_by
 from fuzztui.engines.core.isolation import Isolation, read_index
 from fuzztui.engines.core.journal import Journal
+from fuzztui.engines.core.limits import lowered_by, lowered_signature, lowered_text
 from fuzztui.engines.core.report import EventLog, read_told
 from fuzztui.engines.core.rescue import Rescue, Unsafe
-from fuzztui.engines.core.spec import KINDS, LOAD_LIMIT_S, TRACE, Spec
+from fuzztui.engines.core.spec import KINDS, LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.core.stats import Reporter
 from fuzztui.engines.core.steering import CAPABILITIES
 from fuzztui.engines.core.store import Store, candidate_tail
@@ -45,6 +47,7 @@ _DEATHS_ALLOWED: Final = 3
 _KILLS_ALLOWED: Final = 10
 _AFRESH_ALLOWED: Final = 20
 _RECYCLED_SAID_S: Final = 60.0
+_REASON: Final = "fuzztui: "
 _SUSPICIONS: Final = 3
 """Deaths that may have come from outside before the input is blamed."""
 _FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -77,11 +80,17 @@ class Nanny:
         self._words[j.STOP] = 0
         self._words[j.START_TIME] = self._words[j.START_TIME] or int(time.time())
         told = read_told(spec.dir / "events.jsonl")
-        self._findings = Findings(self._store, self._log, self._journal, told)
+        most = spec.engine.max_findings
+        self._findings = Findings(self._store, self._log, self._journal, told, most)
         self._rescue = Rescue(spec.dir)
         self._worker: subprocess.Popen[bytes] | None = None
         self._last_poll = time.monotonic()
         self._hung = False
+        self._stopped = self._limited = self._last_text = self._last_line = ""
+        """Of the last worker: the signal that stopped it, what its target did to a resource limit
+        that is needed, the traceback that it died of, the last line of that; empty if nothing."""
+        self._lowered = ""
+        """Other limits that the target of the last worker lowered, to follow how that ended."""
         self._stop_at = 0.0
         self._deaths = self._afresh = 0
         self._say_recycled_at = 0.0
@@ -114,6 +123,8 @@ class Nanny:
                 status = self._life()
                 phase = self._words[j.PHASE]
                 if status == CANNOT_START and phase == j.REFUSED:
+                    if self._last_line.startswith(_REASON):  # the worker could write no file
+                        self._log.say("error", self._last_line.removeprefix(_REASON))
                     return CANNOT_START
                 if status == 0 and (phase == j.ENDED or self._words[j.STOP]):
                     break
@@ -150,7 +161,9 @@ class Nanny:
         """Start a worker and watch it until it is gone; returns its exit status."""
         self._words[j.PHASE] = j.LOADING
         self._words[j.STARTED] = time.monotonic_ns()
-        self._hung = False
+        self._hung, self._stopped = False, ""
+        self._words[j.LIMIT] = -1
+        self._journal.confided(clear=True)
         argv = [sys.executable, "-P", "-m", "fuzztui.engines", str(self._spec_file)]
         worker = self._worker = subprocess.Popen(
             [*argv, "--worker", str(os.getpid())],
@@ -160,14 +173,14 @@ class Nanny:
         )
         self._reporter.worker_pid = worker.pid
         gone = _Exit(worker.pid)
-        watch = _Watch(self._spec.target.timeout_s, worker.pid, self._journal)
+        watch = _Watch(self._spec.target.timeout_s, worker.pid, self._journal.words)
         try:
-            while not gone.wait(_POLL_S) and worker.poll() is None:
+            while not gone.wait(_POLL_S):
                 now, step = self._keep_time()
                 self._reporter.tick(now)
                 self._log.flush()
                 if watch.hangs(step):
-                    self._hung = True
+                    self._hung, self._stopped = True, watch.stopped
                     self._kill_hung(worker.pid)
                 if self._words[j.STOP] == j.STOP_NOW:
                     self._stop_at = self._stop_at or now
@@ -176,13 +189,25 @@ class Nanny:
                         self._kill()
         finally:
             gone.close()
+        self._lowered = lowered_by(worker.pid)
         status = worker.wait()
         # What a target has started goes with its worker.
         with contextlib.suppress(OSError):
             os.killpg(worker.pid, signal.SIGKILL)
         self._worker = None
+        self._hear_last()
         self._store.tidy()
         return status
+
+    def _hear_last(self) -> None:
+        """What the worker left behind that it could not, or did not, write itself."""
+        words, text = self._words, self._journal.confided(clear=True).rstrip("\n")
+        self._last_text, self._last_line = text, text.rpartition("\n")[2][:300]
+        if text:
+            print(text, file=sys.stderr, flush=True)
+        self._limited = ""
+        if words[j.LIMIT] >= 0:
+            self._limited = lowered_text(words[j.LIMIT], words[j.LIMIT_VALUE])
 
     def _keep_time(self) -> tuple[float, float]:
         """Advance the campaign's clock; returns now and the seconds since the last call."""
@@ -199,14 +224,16 @@ class Nanny:
         return now, step
 
     def _kill_hung(self, pid: int) -> None:
-        """Ask the interpreter where it is, then kill it."""
+        """Have the interpreter write where it is and end; then kill it."""
         with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGUSR1)
+            os.kill(pid, TRACE_SIGNAL)
+            if self._stopped:  # it ends of that signal before any of the target's code runs
+                os.kill(pid, signal.SIGCONT)
             time.sleep(2 * _POLL_S)
         self._kill()
 
     def _kill(self) -> None:
-        if self._worker is not None and self._worker.poll() is None:
+        if self._worker is not None and not has_ended(self._worker.pid):
             with contextlib.suppress(OSError):
                 os.killpg(self._worker.pid, signal.SIGKILL)
 
@@ -244,8 +271,8 @@ class Nanny:
             self._say_recycled_at = time.monotonic() + _RECYCLED_SAID_S
             self._log.say(
                 "info",
-                f"the target's memory was used up at trial {self._words[j.TRIAL]} (does it leak?):"
-                " a clean worker goes on",
+                f"the target's memory was used up at trial {self._words[j.TRIAL]}{self._lowered}"
+                " (does it leak?): a clean worker goes on",
             )
 
     def _bury(self, status: int, trial_at_start: int) -> None:
@@ -253,6 +280,10 @@ class Nanny:
         words = self._words
         phase, trial, label = words[j.PHASE], words[j.TRIAL], self._journal.label()
         how = how_it_ended(status)
+        if self._stopped:
+            how = f"stopped its own process ({self._stopped})"
+        elif self._limited:
+            how = f"ended, because the target {self._limited}"
         outside = status < 0 and -status in _FROM_OUTSIDE and not self._hung
         explained = False
         if phase == j.RUNNING and words[j.MUTANT]:
@@ -272,11 +303,14 @@ class Nanny:
                 words[j.SUSPECT_TRIAL], words[j.SUSPECT_KILLS] = trial, 0
             words[j.SUSPECT_KILLS] += 1
             certain = phase == j.RUNNING and not outside
+            if self._limited:  # after which of the trials since the last tick?
+                certain = bool(words[j.LIMITS_CHECKED])
             if certain or words[j.SUSPECT_KILLS] >= _SUSPICIONS:
                 self._blame(how, status)
                 explained = True
             else:
                 self._patiently_rescue()
+        words[j.LIMITS_CHECKED] |= bool(self._limited)
         if explained or trial != trial_at_start:
             self._deaths = 0
         else:
@@ -288,17 +322,19 @@ class Nanny:
         elif loading:
             allowed = 1 if self._hung else 2
         if self._deaths >= allowed and not words[j.STOP]:
-            if self._hung:
+            if self._hung and not self._stopped:
                 how = f"did not end within {LOAD_LIMIT_S:g} s"
             where = f'target.function = "{self._spec.target.function}": importing it'
             raise Refusal(
-                f"{where} {how}"
+                f"{where} {how}{self._lowered}"
                 if loading
-                else f"the worker {how} {self._deaths} times without getting further;"
-                " worker.log may say more"
+                else f"the worker {how}{self._lowered}, {self._deaths} times without getting"
+                " further; worker.log may say more"
             )
         if not explained and not words[j.STOP]:
-            self._log.say("warning", f"the worker {how} at trial {trial}; it is started again")
+            why = f" ({self._last_line})" if self._last_line else ""
+            how = f"{how} at trial {trial}{self._lowered}{why}"
+            self._log.say("warning", f"the worker {how}; it is started again")
 
     def _quarantine(self, how: str, *, outside: bool) -> bool:
         """A mutant was running: from now on it runs in child processes only."""
@@ -311,7 +347,7 @@ class Nanny:
             return False
         known = read_index(self._spec.dir)
         name = known[index][0] if index < len(known) else f"number {index}"
-        why = "hung" if self._hung else how
+        why = "hung" if self._hung and not self._stopped else how
         isolation = Isolation.load(self._spec.dir)
         isolation.outside[name] = f"the worker {why} while it ran"
         isolation.save()
@@ -325,15 +361,25 @@ class Nanny:
         words, journal = self._words, self._journal
         candidate = journal.candidate()
         if not journal.tallied:
-            words[j.TIMEOUTS if self._hung else j.FAILURES] += 1
+            words[j.TIMEOUTS if self._hung or self._limited else j.FAILURES] += 1
         place, detail = self._last_stack()
-        if self._hung:
+        if self._stopped:
+            cause = f"stopped by {self._stopped}"
+            failure = Failure("hang", f"{cause} @ {place}", cause, place)
+            title = f"the target stopped its own process ({self._stopped})"
+        elif self._limited:
+            cause = lowered_signature(self._limited)
+            failure = Failure("hang", cause, cause, "")
+            title = f"the target {self._limited}"
+        elif self._hung:
             failure = Failure("hang", f"timeout @ {place}", "timeout", place)
             limit = self._spec.target.timeout_s
             title = f"timeout: longer than {limit:g} s, and Python code could not interrupt it"
         else:
             failure = Failure("crash", f"{how} @ {place}", how, place)
-            title = f"the process {how}"
+            why = f" ({self._last_line})" if self._last_line else ""
+            title = f"the process {how}{self._lowered}{why}"
+            detail = detail or self._last_text
         findings = self._findings
         if findings.knows(failure):
             findings.recount()
@@ -361,7 +407,7 @@ class _Exit:
     """Waits for a process to end without polling it."""
 
     def __init__(self, pid: int) -> None:
-        self._fd = -1
+        self._pid, self._fd = pid, -1
         with contextlib.suppress(OSError, AttributeError):
             self._fd = os.pidfd_open(pid)
         self._poll = select.poll()
@@ -370,7 +416,8 @@ class _Exit:
 
     def wait(self, seconds: float) -> bool:
         """Has it ended? Waits at most that long."""
-        return bool(self._poll.poll(seconds * 1000))
+        self._poll.poll(seconds * 1000)
+        return has_ended(self._pid)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -378,40 +425,55 @@ class _Exit:
 
 
 class _Watch:
-    """Decides that the running trial hangs, by the time that was seen to pass.
+    """Decides that the worker hangs: a trial does not end, or the worker was stopped.
 
-    Not by the clock: a process that was stopped, or a machine that slept, hangs not.
+    Adds up polling intervals instead of reading the clock: where this process was stopped, too,
+    or the machine was suspended, nothing hangs. A worker that is stopped while this process runs
+    was stopped by its target: a pause stops both, or none. A debugger may hold it for hours.
     """
 
-    def __init__(self, timeout_s: float, pid: int, journal: Journal) -> None:
+    def __init__(self, timeout_s: float, pid: int, words: memoryview[int]) -> None:
         self._limit_s = max(1.5 * timeout_s, timeout_s + 1.0)
-        self._stat = Path(f"/proc/{pid}/stat")
-        self._words = journal.words
+        self._pid, self._words = pid, words
         self._mark = (0, 0)
-        self._seen_s = 0.0
+        self._seen_s = self._stopped_s = 0.0
+        self.stopped = ""
+        """The signal that has stopped the worker; empty if it runs."""
 
     def hangs(self, step_s: float) -> bool:
-        """``step_s`` has passed since the last call."""
+        """Whether it hangs; ``step_s`` has passed since the last call."""
+        step_s = min(step_s, 4 * _POLL_S)
+        self.stopped = stopped_by(self._pid)
         phase = self._words[j.PHASE]
         mark = (phase, self._words[j.STARTED])
-        if phase not in (j.RUNNING, j.LOADING) or mark != self._mark:
-            self._mark = mark
+        moved, self._mark = mark != self._mark, mark
+        # Between two looks it may have run: whatever slows it down stops it again and again.
+        self._stopped_s = self._stopped_s + step_s if self.stopped and not moved else 0.0
+        if self.stopped:
+            return self._stopped_s > self._limit_s
+        if phase not in (j.RUNNING, j.LOADING) or moved:
             self._seen_s = 0.0
             return False
-        self._seen_s += min(step_s, 4 * _POLL_S)
+        self._seen_s += step_s
         limit = LOAD_LIMIT_S if phase == j.LOADING else self._limit_s
-        if self._seen_s <= limit:
-            return False
-        if self._stopped():
+        if self._seen_s > limit and _is_debugged(self._pid):
             self._seen_s = 0.0
-            return False
-        return True
+        return self._seen_s > limit
 
-    def _stopped(self) -> bool:
-        try:
-            return self._stat.read_text().rpartition(")")[2].split()[0] in ("T", "t")
-        except (OSError, IndexError):
-            return False
+
+def _is_debugged(pid: int) -> bool:
+    """Whether a process outside of the worker's own group holds it (False without /proc)."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    tracer = re.search(r"^TracerPid:\s+([1-9]\d*)$", status, re.MULTILINE)
+    if tracer is None or not re.search(r"^State:\s+t", status, re.MULTILINE):
+        return False
+    try:
+        return os.getpgid(int(tracer[1])) != pid
+    except OSError:
+        return True
 
 
 def _lock(directory: Path) -> int:

@@ -48,6 +48,23 @@ _LATE_S: Final = 2.0 + 2 * MAKING_S
 _SHOWN: Final = 4
 
 
+NEWEST: Final = (3, 14)
+"""The newest Python that the engines were tried with."""
+
+
+def untested(version: tuple[int, int]) -> Remark | None:
+    """A warning if the target's interpreter is newer than the engines were tested with."""
+    if version <= NEWEST:
+        return None
+    (major, minor), (last, newest) = version, NEWEST
+    return Remark(
+        f"target.python is Python {major}.{minor}: engines were tried with 3.11 to {last}.{newest},"
+        " so coverage and mutants may be wrong; name an older interpreter if they are",
+        "target.python",
+        warns=True,
+    )
+
+
 def ready(spec: Spec, limit_s: float) -> int:
     """Print the answer; returns the exit status. ``limit_s``: what loading may take."""
     die_with(os.getppid())
@@ -78,7 +95,7 @@ def ready(spec: Spec, limit_s: float) -> int:
                 _spoilt(spec, message.words)
             else:
                 how = message.words
-                if message.how == "hung":
+                if message.how == "hung" and not message.stopped:
                     how = f"did not end within {limit_s:g} s"
                 _say(refused=f'target.function = "{spec.target.function}": importing it {how}')
     except _Late:
@@ -123,6 +140,8 @@ def _load(spec: Spec, tell: Tell) -> None:
         tell({"refused": str(e)})
         return
     tell({"ready": True})
+    if remark := untested(sys.version_info[:2]):
+        tell(asdict(remark))
     for words in extent(loaded.application):
         tell(asdict(Remark(f"instruments {words}")))
     if loaded.target.generator is None:

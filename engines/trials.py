@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import faulthandler
-import fcntl
 import os
 import random
 import re
@@ -20,11 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from fuzztui.engines.core.descriptors import high_copy
 from fuzztui.engines.core.edges import EdgeTable
-from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.errors import Limited, Refusal
 from fuzztui.engines.core.executor import Outcome
 from fuzztui.engines.core.failures import last_place
 from fuzztui.engines.core.forks import Death, Tell, in_child
+from fuzztui.engines.core.limits import lowered_signature, lowered_text
 from fuzztui.engines.core.loading import load
 from fuzztui.engines.core.rival import Rival
 from fuzztui.engines.core.source import Rejected
@@ -34,7 +35,6 @@ from fuzztui.engines.noted import NotedInput
 
 __all__ = ["Trials", "Verdict"]
 
-_HIGH_FD: Final = 200
 _MOST: Final = 1000
 """A child runs so many at most: what it leaks is gone with it."""
 _SILENCE_TIMES: Final = 2
@@ -144,6 +144,8 @@ class Trials:
         trace = os.pread(self._trace, size, 0).decode(errors="replace")
         # Also of an input that took its time, but did end.
         place = last_place(_DUMPS.split(trace)[-1], self._table.files())
+        if death.stopped:
+            return f"stopped by {death.stopped}", Outcome.TIMEOUT
         if death.how == "hung":
             return f"timeout @ {place}", Outcome.TIMEOUT
         return f"{death.words} @ {place}", Outcome.FAILURE
@@ -169,7 +171,10 @@ class Trials:
         faulthandler.enable(self._trace, all_threads=False)
         while (order := _take(orders)) is not None:
             data, like = order
-            executor.fixture.check()
+            try:
+                executor.fixture.check()
+            except Limited:
+                return  # the next child has its limits again
             executor.guard.check()
             self._rng.seed(0)
             random.seed(0)
@@ -187,15 +192,23 @@ class Trials:
             if annotated := self._executor.guarded(lambda: form.annotate(like), None):
                 form.expect(data, annotated)
         execution = self._executor.run(data)
-        signature = ""
-        if execution.outcome not in _WELL:
-            signature = Triage(self._executor, self._table.files()).classify(execution).signature
-        elif self._rival is not None:
+        outcome, signature = execution.outcome, ""
+        difference = None
+        if outcome in _WELL and self._rival is not None:
             difference = self._rival.differs(execution)
-            signature = "" if difference is None else difference.failure.signature
+        try:
+            self._executor.fixture.check_limits()
+        except Limited as e:  # as in a campaign, this outdoes a failure, which could not be saved
+            signature, outcome = lowered_signature(lowered_text(e.number, 0)), Outcome.TIMEOUT
+        else:
+            if outcome not in _WELL:
+                triage = Triage(self._executor, self._table.files())
+                signature = triage.classify(execution).signature
+            elif difference is not None:
+                signature = difference.failure.signature
         return {
             "signature": signature,
-            "outcome": execution.outcome,
+            "outcome": outcome,
             **self._used(execution.data),
         }
 
@@ -277,6 +290,6 @@ def _exactly(fd: int, size: int) -> bytes | None:
 
 def _high(fd: int) -> int:
     """The same under a number out of the way of targets that close those that they know of."""
-    found = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD)
+    found = high_copy(fd)
     os.close(fd)
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
-import fcntl
 import gc
 import importlib
 import os
@@ -16,23 +15,28 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from resource import getrlimit
 from typing import Final, TextIO
 
 from fuzztui.engines.core import journal as j
 from fuzztui.engines.core.context import Context
+from fuzztui.engines.core.descriptors import high_copy
 from fuzztui.engines.core.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import (
     AFRESH,
     CANNOT_START,
+    LIMITED,
     RECYCLE,
     Afresh,
+    Limited,
     Recycle,
     Refusal,
     Stopping,
 )
 from fuzztui.engines.core.extent import extent
 from fuzztui.engines.core.findings import Findings
+from fuzztui.engines.core.fixture import Fixture
 from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.inputs import GeneratedInput
 from fuzztui.engines.core.journal import Journal
@@ -41,7 +45,7 @@ from fuzztui.engines.core.loop import Loop, Parts
 from fuzztui.engines.core.report import EventLog, read_told
 from fuzztui.engines.core.rescue import Rescue, Unsafe
 from fuzztui.engines.core.rival import Rival
-from fuzztui.engines.core.spec import KINDS, TRACE, Spec
+from fuzztui.engines.core.spec import KINDS, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.core.steering import Steering
 from fuzztui.engines.core.store import Store
@@ -49,27 +53,32 @@ from fuzztui.engines.core.thirdparty import KEPT, Watch, library_files, third_pa
 
 __all__ = ["die_with", "limit_resources", "work"]
 
-_VOICE_FD: Final = 200
 _PR_SET_PDEATHSIG: Final = 1
 
 
 class Voice:
     """The worker's own words for ``worker.log``, whatever the target does to stderr."""
 
-    def __init__(self) -> None:
-        self._fd = fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, _VOICE_FD)
+    def __init__(self, journal: Journal) -> None:
+        self._fd, self._journal = high_copy(2), journal
 
     def say(self, text: str) -> None:
-        """One or more lines."""
-        with contextlib.suppress(OSError):
-            os.write(self._fd, text.rstrip("\n").encode("utf-8", "backslashreplace") + b"\n")
+        """One or more lines. The parent writes them if this process cannot."""
+        line = text.rstrip("\n") + "\n"
+        data = line.encode("utf-8", "backslashreplace")
+        try:
+            written = os.write(self._fd, data)
+        except OSError:  # RLIMIT_FSIZE
+            written = 0
+        if written < len(data):
+            self._journal.confide(line)
 
 
 def work(spec: Spec, parent: int) -> int:
     """Fuzz until the budget is used up or told to stop; returns the exit status."""
     die_with(parent)
-    voice = Voice()
     journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
+    voice = Voice(journal)
     journal.words[j.PHASE] = j.LOADING
     log = EventLog(spec.dir / "events.jsonl", spec.instance)
     try:
@@ -91,15 +100,32 @@ def work(spec: Spec, parent: int) -> int:
         return RECYCLE  # the phase tells whether a trial is to be repeated
     except Stopping:
         return 0  # the phase stays: what could not be saved is tried at the next start
-    except BaseException:
-        voice.say(traceback.format_exc())
+    except Limited as e:
+        journal.words[j.LIMIT] = e.number
+        journal.words[j.LIMIT_VALUE] = getrlimit(e.number)[1]
+        return LIMITED
+    except BaseException as e:
+        _confide(journal, e)
         return 1
     journal.words[j.PHASE] = j.ENDED
     return 0
 
 
+def _confide(journal: Journal, error: BaseException) -> None:
+    """Leave the traceback to the parent: the target may have replaced what writing it needs."""
+    try:
+        text = "".join(traceback.format_exception(error))
+    except BaseException:
+        text = f"{type(error).__name__}, and its traceback cannot be made\n"
+    journal.confide(text)
+
+
 def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
+    fixtures: list[Fixture] = []
+
     def wait(seconds: float) -> None:
+        for fixture in fixtures:
+            fixture.check_limits()
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if journal.words[j.STOP]:
@@ -131,6 +157,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         output=spec.dir / "target.log" if spec.target.output == "log" else None,
     )
     executor, table = loaded.executor, loaded.table
+    fixtures.append(executor.fixture)
     if executor.alarm is not None:
         executor.alarm.say = log.say
     for name in loaded.application.plain:
@@ -180,7 +207,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         journal=journal,
         store=store,
         log=log,
-        findings=Findings(store, log, journal, told),
+        findings=Findings(store, log, journal, told, spec.engine.max_findings),
         steering=Steering(
             spec.dir / "control.jsonl",
             parts.scheduler,
@@ -225,13 +252,14 @@ def limit_resources(spec: Spec) -> None:
 
 
 def _trace(directory: Path) -> TextIO:
-    """Have the interpreter's stack written on fatal signals, and when the parent asks."""
+    """Have the interpreter's stack written on fatal signals, also when the parent ends this."""
     trace = (directory / TRACE).open("w")
-    high = fcntl.fcntl(trace.fileno(), fcntl.F_DUPFD_CLOEXEC, _VOICE_FD)
+    high = high_copy(trace.fileno())
     trace.close()
     kept = os.fdopen(high, "w")
     faulthandler.enable(kept, all_threads=False)
-    faulthandler.register(signal.SIGUSR1, kept, all_threads=False, chain=False)
+    signal.signal(TRACE_SIGNAL, signal.SIG_DFL)  # which is what the chain leads to
+    faulthandler.register(TRACE_SIGNAL, kept, all_threads=False, chain=True)
     _KEPT.append(kept)
     return kept
 

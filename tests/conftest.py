@@ -5,14 +5,21 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import signal
 import sys
 import tempfile
 
 import pytest
 from examples import load_profile
 from shared import HOME
+from skipped import advice
 
 load_profile()
+
+# A shell that starts them in the background (nohup, "&" in a script) has SIGINT ignored, and all
+# that the tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A shell that forbids bytecode would have each of the hundreds of Pythons that the tests start
 # compile all of fuzztui, and each worker rewrite the assertions of all tests.
@@ -26,6 +33,13 @@ def pytest_configure(config: pytest.Config) -> None:
         kept = tempfile.TemporaryDirectory(prefix="fuzztui-tests-")
         os.environ[HOME] = kept.name
         config.add_cleanup(kept.cleanup)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The last words: what would run the tests that were skipped because a program is missing."""
+    reports = terminalreporter.getreports("skipped")
+    if line := advice(str(report.longrepr) for report in reports):
+        terminalreporter.write_line(line)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.supervise.engines import write_spec
+from fuzztui.supervise.spec import write_spec
 from fuzztui.targets import Request, TargetsError, find_targets
 from subjects.runs import RunFailed, call
 

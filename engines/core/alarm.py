@@ -14,11 +14,23 @@ __all__ = ["Alarm", "without_numbers"]
 _TEXT: Final = 10_000
 _SAID: Final = 80
 _NUMBER: Final = re.compile(r"\d+")
+_CHANCE: Final = (
+    (re.compile(r"0x[0-9a-fA-F]+"), "#x#"),
+    (re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "#-#-#-#-#"),
+    (re.compile(r"\btmp[a-z0-9_]{8}\b"), "tmp#"),
+)
+"""Addresses, UUIDs and names of temporary files. Older versions replaced the digits alone."""
 
 
-def without_numbers(text: str) -> str:
-    """On one line, numbers replaced: line numbers and sizes are the input's, not the cause's."""
-    return _NUMBER.sub("#", " ".join(text.split()))[:_SAID]
+def without_numbers(text: str, *, digits_only: bool = False) -> str:
+    """On one line, numbers replaced: line numbers and sizes are the input's, not the cause's.
+
+    So are addresses and names that are made up at each run, unless ``digits_only``.
+    """
+    text = " ".join(text.split())
+    for pattern, word in () if digits_only else _CHANCE:
+        text = pattern.sub(word, text)
+    return _NUMBER.sub("#", text)[:_SAID]
 
 
 class Alarm:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["AFRESH", "CANNOT_START", "RECYCLE", "Afresh", "Recycle", "Refusal", "Stopping"]
+__all__ = [
+    "AFRESH", "CANNOT_START", "LIMITED", "RECYCLE", "Afresh", "Limited", "Recycle", "Refusal",
+    "Stopping",
+]  # fmt: skip
 
 CANNOT_START = 3
 """Exit status of an engine that cannot start: restarting it is of no use."""
@@ -15,8 +18,20 @@ AFRESH = 5
 """Exit status of a worker whose target's state is not to be trusted any more."""
 
 
+LIMITED = 6
+"""Exit status of a worker that can no longer save anything: the target lowered a hard limit."""
+
+
 class Afresh(Exception):
     """A clean worker must go on; what made this one unclean is noted."""
+
+
+class Limited(Exception):
+    """A target has lowered this hard resource limit; ``number``: as in module ``resource``."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class Recycle(Exception):

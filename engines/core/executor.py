@@ -14,6 +14,7 @@ from fuzztui.engines.core.edges import CoverageMap
 from fuzztui.engines.core.fixture import Fixture
 from fuzztui.engines.core.guard import Guard, TrialTimeout
 from fuzztui.engines.core.inputs import InputForm
+from fuzztui.engines.core.limits import Limits
 from fuzztui.engines.core.source import Rejected
 
 __all__ = ["Execution", "Executor", "Observer", "Outcome"]
@@ -159,6 +160,7 @@ class Executor:
         """This process is a forked child and goes on executing: nothing goes to the journal."""
         self._pid = os.getpid()
         self.form.detach()
+        self.fixture.limits = Limits()  # those of the child may be lower on purpose
         self.guard.arm()  # timers are not inherited
 
     def _said(self, error: BaseException) -> str:

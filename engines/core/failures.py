@@ -6,9 +6,11 @@ import linecache
 import re
 import traceback
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FrameType, TracebackType
 from typing import Final
+
+from fuzztui.engines.core.shape import type_name
 
 __all__ = [
     "Failure",
@@ -33,12 +35,16 @@ _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """``category`` is crash or hang; ``signature`` groups those with one cause."""
+    """``category`` is crash or hang; ``signature`` groups those with one cause.
+
+    ``before``: the signature of the same cause in runs of older versions, "" if it is the same.
+    """
 
     category: str
     signature: str
     title: str
     place: str
+    before: str = field(default="", compare=False)
 
 
 def _is_ours(code: CodeType) -> bool:
@@ -109,8 +115,7 @@ def _place(code: CodeType, line: int = 0) -> str:
 
 def qualified(kind: type[BaseException]) -> str:
     """An exception class as people write it: builtins bare, others with their module."""
-    module = kind.__module__
-    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+    return type_name(kind).removeprefix("builtins.")
 
 
 def failure_of(error: BaseException, files: Collection[str], said: str = "") -> Failure:

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TextIO
 
+from fuzztui.engines.core.errors import Limited
+from fuzztui.engines.core.limits import Limits
+
 __all__ = ["Fixture"]
 
 _LOG_LIMIT: Final = 16 << 20
@@ -34,6 +37,7 @@ class Fixture:
         self._directory = str(directory)
         self._output = output
         self._reset = reset
+        self.limits = Limits()
         self._depth = sys.getrecursionlimit()
         self._streams: list[TextIO | None] = [sys.stdin, sys.stdout, sys.stderr]
 
@@ -45,7 +49,12 @@ class Fixture:
         self._redirect((0, 1, 2))
 
     def loaded(self) -> None:
-        """The target is imported: what it set while being imported is what it wants."""
+        """Take over what the target set while it was imported.
+
+        Raises :class:`Limited` if the engine cannot save anything with these limits.
+        """
+        if (lost := self.limits.settle()) >= 0:
+            raise Limited(lost)
         self._depth = sys.getrecursionlimit()
         self._streams = [sys.stdin, sys.stdout, sys.stderr]
 
@@ -70,7 +79,11 @@ class Fixture:
             self._reset()
 
     def check(self) -> None:
-        """Every so often: descriptors that were closed, a log that grows without end."""
+        """Every so often: limits, descriptors that were closed, a log that grows without end.
+
+        Raises :class:`Limited` if nothing can be saved any more.
+        """
+        self.check_limits()
         closed = []
         for fd in (0, 1, 2):
             try:
@@ -83,6 +96,11 @@ class Fixture:
                     os.ftruncate(fd, 0)
         if closed:
             self._redirect(closed)
+
+    def check_limits(self) -> None:
+        """Restore lowered limits. Raises :class:`Limited` if nothing can be saved any more."""
+        if (lost := self.limits.restore()) >= 0:
+            raise Limited(lost)
 
     def _reopen(self) -> None:
         """The target closed our text streams: the next trial gets fresh ones."""

@@ -22,12 +22,16 @@ from typing import Any, Final, Literal, NoReturn
 
 from fuzztui.engines.core.pipe import Pipe
 
-__all__ = ["Death", "Tell", "how_it_ended", "in_child"]
+__all__ = ["Death", "StopWatch", "Tell", "has_ended", "how_it_ended", "in_child", "stopped_by"]
 
 Tell = Callable[[Any], None]
 """Send a JSON-able value to the parent; raises ValueError or TypeError if it is none."""
 
 _POLL_S: Final = 0.05
+_STOPPED_S: Final = 1.0
+"""Seconds that a child may be stopped by a signal while its parent runs: longer is a hang."""
+_LOOK_S: Final = 0.25
+"""Seconds that count at most between two looks at a child."""
 _PR_SET_PDEATHSIG: Final = 1
 _WORDS: Final = 300
 
@@ -43,11 +47,13 @@ class Death:
     (a signal, or an exit from within the work, whatever the status), *hung* (it told nothing
     for too long and was killed). ``words`` follow a subject: "was killed by SIGSEGV".
     ``status``: as of ``Popen.returncode``. SIGKILL may have come from outside (out of memory).
+    ``stopped``: name of the signal that had stopped a child that *hung*, empty if it ran.
     """
 
     how: Literal["exited", "raised", "died", "hung"]
     words: str
     status: int = 0
+    stopped: str = ""
 
 
 def in_child(
@@ -98,6 +104,59 @@ def how_it_ended(status: int) -> str:
         return f"was killed by signal {-status}"
 
 
+def has_ended(pid: int) -> bool:
+    """Whether this child of the calling process has ended; it is not reaped."""
+    try:
+        found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # a target has SIGCHLD ignored
+        return True
+    # Stops of a child that had itself traced are reported, too: Popen.poll takes those for ends.
+    return found is not None and found.si_code not in (os.CLD_TRAPPED, os.CLD_STOPPED)
+
+
+def stopped_by(pid: int) -> str:
+    """Name of the signal that stopped this child of the calling process; empty if it runs.
+
+    A debugger that someone has attached keeps its stops to itself: the child counts as running.
+    """
+    try:
+        found = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+    except OSError:
+        return ""
+    if found is None:
+        return ""
+    traced = ", traced" if found.si_code == os.CLD_TRAPPED else ""
+    try:
+        return signal.Signals(found.si_status).name + traced
+    except ValueError:
+        return f"signal {found.si_status}{traced}"
+
+
+class StopWatch:
+    """Notices that a child of the calling process stays stopped while the caller runs.
+
+    A pause from outside stops both, and a suspended machine too: of the time between two looks,
+    a quarter of a second counts.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._looked, self._stopped_s = time.monotonic(), 0.0
+        self.name = ""
+        """Of the signal that had stopped it at the last look; empty if it ran."""
+
+    def look(self) -> str:
+        """Name of the signal if the child has been stopped for 1 s, else an empty string.
+
+        Call it at least four times a second.
+        """
+        now = time.monotonic()
+        step, self._looked = min(now - self._looked, _LOOK_S), now
+        self.name = stopped_by(self._pid)
+        self._stopped_s = self._stopped_s + step if self.name else 0.0
+        return self.name if self._stopped_s > _STOPPED_S else ""
+
+
 # ---------------------------------------------------------------------------- the parent
 
 
@@ -115,6 +174,7 @@ def _listen(
         poll.register(child.fd, select.POLLIN)
     last: str | None = None
     silent_s, looked = 0.0, time.monotonic()
+    stops = StopWatch(child.pid)
     while True:
         poll.poll(_POLL_S * 1000 if patient else 0)
         ended = child.has_ended()
@@ -131,9 +191,14 @@ def _listen(
             return
         # A machine that slept or a parent that was busy is no silence of the child's.
         silent_s = 0.0 if heard else silent_s + min(now - looked, 4 * _POLL_S)
-        if silent_s > silence_s:
+        stopped = stops.look()
+        if stopped or silent_s > silence_s:
+            stopped = stopped or stopped_by(child.pid)
             child.end()
-            yield Death("hung", f"did not say anything for {silence_s:g} s", -signal.SIGKILL)
+            words = f"did not say anything for {silence_s:g} s"
+            if stopped:
+                words = f"stopped its own process ({stopped})"
+            yield Death("hung", words, -signal.SIGKILL, stopped)
             return
         meanwhile()
         looked = time.monotonic()
@@ -151,7 +216,7 @@ class _Child:
     """The process, as its parent sees it."""
 
     def __init__(self, pid: int) -> None:
-        self._pid = pid
+        self.pid = pid
         self._status: int | None = None
         self.fd = -1
         """Readable when it has ended, where the kernel has that."""
@@ -162,10 +227,7 @@ class _Child:
 
     def has_ended(self) -> bool:
         """It is not reaped yet, so its number is its own still."""
-        try:
-            return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:  # a target has SIGCHLD ignored
-            return True
+        return has_ended(self.pid)
 
     def end(self) -> int:
         """Kill it and all that it started; returns its status (0 if that is unknown)."""
@@ -174,9 +236,9 @@ class _Child:
         gone = self.has_ended()
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
-                kill(self._pid, signal.SIGKILL)
+                kill(self.pid, signal.SIGKILL)
         try:
-            _, raw = os.waitpid(self._pid, 0)
+            _, raw = os.waitpid(self.pid, 0)
             self._status = os.waitstatus_to_exitcode(raw)
         except ChildProcessError:
             self._status = 0 if gone else -signal.SIGKILL

@@ -11,13 +11,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from fuzztui.atomic import replace_text
 from fuzztui.engines.core.errors import Afresh
+from fuzztui.wire.bounds import loads
 
 __all__ = ["Isolation", "Suspects", "digest", "read_index", "write_index"]
 
@@ -79,7 +80,7 @@ class Isolation:
         """What the instance directory's file says; empty when there is none, or it is torn."""
         made = cls(directory / "isolation.json")
         try:
-            read = json.loads(made.path.read_bytes())
+            read = loads(made.path.read_bytes())
             made.outside = {str(k): str(v) for k, v in read["outside"].items()}
             made.flaky = dict.fromkeys(map(str, read["flaky"]))
             made.unexplained = int(read["unexplained"])
@@ -101,10 +102,8 @@ class Isolation:
             "unexplained": self.unexplained,
             "suspects": told,
         }
-        part = self.path.with_name(f".part-{os.getpid()}")
         with contextlib.suppress(OSError):
-            part.write_text(json.dumps(content))
-            part.replace(self.path)
+            replace_text(self.path, json.dumps(content))
 
 
 MUTANTS = "mutants.json"
@@ -114,15 +113,13 @@ MUTANTS = "mutants.json"
 def write_index(directory: Path, ids: Sequence[tuple[str, str]]) -> None:
     """For the parent, which sees an index in the journal; and for the next worker, to which
     a changed hash says that what was told of a mutant is stale."""
-    part = directory / f".part-{os.getpid()}"
     with contextlib.suppress(OSError):
-        part.write_text(json.dumps(ids))
-        part.replace(directory / MUTANTS)
+        replace_text(directory / MUTANTS, json.dumps(ids))
 
 
 def read_index(directory: Path) -> list[tuple[str, str]]:
     """The inverse; empty when there is no such file, or it is torn."""
     try:
-        return [(str(i), str(h)) for i, h in json.loads((directory / MUTANTS).read_bytes())]
+        return [(str(i), str(h)) for i, h in loads((directory / MUTANTS).read_bytes())]
     except (OSError, ValueError, TypeError):
         return []

@@ -79,12 +79,29 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     # ---- the worker's again (a new word goes to the end: files outlive versions)
     MUTANT,
     EDGES_THIRD_PARTY,
+    LIMIT,
+    LIMIT_VALUE,
+    LIMITS_CHECKED,
+    # what mutation analysis has done, over all workers (mu2's report writes them)
+    ORIGINAL_NS,
+    MUTANTS_NS,
+    COMPILE_NS,
+    REST_NS,
+    MUTANT_RUNS,
+    DEAD,
+    SKIPPED,
+    UNEXECUTED,
+    UNINFECTED,
+    PUT_OFF,
+    AUDITS,
+    AUDIT_KILLS,
     WORDS,
-) = range(45)
+) = range(60)
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
 """Phases. RUNNING: the target executes. SAVING: that has ended and is being judged.
-ENDED, REFUSED: the worker ends on purpose."""
+ENDED, REFUSED: the worker ends on purpose. LIMIT, LIMIT_VALUE: the resource limit that made it end,
+its value. LIMITS_CHECKED, the parent's: whether limits are compared after each trial."""
 
 REBUILD: Final = "rebuild"
 """The operation of running a queue entry again after a restart: not a trial."""
@@ -96,7 +113,10 @@ STOP_NOW, FINISH = 1, 2
 """STOP. FINISH: what remains to be done once the budget is used up, then stop."""
 
 _LABEL_AT: Final = 8 * 64
+assert WORDS <= 64
 _LABEL_SIZE: Final = 128
+_LAST_AT: Final = 1024
+_LAST_SIZE: Final = 3072
 _DATA_AT: Final = 4096
 
 
@@ -184,7 +204,19 @@ class Journal:
         """What was to be saved is saved."""
         self.words[PHASE] = IDLE
 
+    def confide(self, text: str) -> None:
+        """Add to the worker's last message, for the parent: works without any file."""
+        data = (self.confided() + text).encode("utf-8", "backslashreplace")[-_LAST_SIZE:]
+        self._map[_LAST_AT : _LAST_AT + _LAST_SIZE] = data.ljust(_LAST_SIZE, b"\0")
+
     # --------------------------------------------------------------- whoever reads
+
+    def confided(self, *, clear: bool = False) -> str:
+        """What :meth:`confide` was given, its end if that was too long; empty if nothing."""
+        raw = self._map[_LAST_AT : _LAST_AT + _LAST_SIZE]
+        if clear:
+            self._map[_LAST_AT : _LAST_AT + _LAST_SIZE] = bytes(_LAST_SIZE)
+        return raw.rstrip(b"\0").decode("utf-8", "replace")
 
     def input(self) -> bytes:
         """The bytes of the running (or last) trial's input."""

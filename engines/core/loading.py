@@ -6,20 +6,23 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from resource import getrlimit
 from typing import Any
 
 from fuzztui.engines.core.alarm import Alarm
 from fuzztui.engines.core.edges import CoverageMap, EdgeTable
+from fuzztui.engines.core.errors import Limited, Refusal
 from fuzztui.engines.core.executor import Executor
 from fuzztui.engines.core.fixture import Fixture
 from fuzztui.engines.core.guard import Guard
 from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.inputs import BytesInput, GeneratedInput, InputForm, TextInput
+from fuzztui.engines.core.limits import lowered_text
 from fuzztui.engines.core.magic import Magic
 from fuzztui.engines.core.spec import EngineSpec, Spec
 from fuzztui.engines.core.target import Target, application_packages, load_target
 
-__all__ = ["Loaded", "form_of", "load"]
+__all__ = ["Loaded", "form_of", "load", "lowered_on_import"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,10 @@ def load(
     prepared = prepare(application)
     random.seed(0)  # the module's own generator, which targets may use
     target = load_target(spec.target, application)
-    fixture.loaded()
+    try:
+        fixture.loaded()
+    except Limited as e:
+        raise lowered_on_import(spec, e.number) from None
     coverage.grow(table.size)
     form = form_of(target, spec.engine, draw, on_fresh, generated)
     message = spec.target.oracle.message
@@ -74,6 +80,13 @@ def load(
         alarm=Alarm(message) if message else None,
     )
     return Loaded(target, application, table, executor, prepared)
+
+
+def lowered_on_import(spec: Spec, number: int) -> Refusal:
+    """What to raise if importing the target lowered this limit, and it cannot be restored."""
+    said = lowered_text(number, getrlimit(number)[1])
+    where = f'target.function = "{spec.target.function}"'
+    return Refusal(f"{where}: importing it {said}; do not lower that limit there")
 
 
 def form_of(

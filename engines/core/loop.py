@@ -20,7 +20,8 @@ The order of calls is a contract; parts may rely on it:
 7. ``journal.end``.
 
 Between trials, before 1, modules imported late are taken notice of. ``Recycle`` ends
-the loop when the target has leaked the memory away: see :meth:`Loop._starved`.
+the loop when the target has leaked the memory away: see :meth:`Loop._starved`. ``Limited``
+ends it when the target has lowered a hard resource limit that saving needs.
 
 A trial is one candidate, however often it was run again. Time decides nothing
 that is random: with the same seed, instance and no commands, trial N is the same
@@ -40,7 +41,7 @@ from fuzztui.engines.core import memory
 from fuzztui.engines.core.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.core.corpus import Corpus, Entry, Steerable
 from fuzztui.engines.core.edges import EdgeTable
-from fuzztui.engines.core.errors import Recycle
+from fuzztui.engines.core.errors import Recycle, Stopping
 from fuzztui.engines.core.executor import Execution, Executor, Outcome
 from fuzztui.engines.core.failures import Failure
 from fuzztui.engines.core.feedback import CoverageFeedback, Feedback
@@ -140,7 +141,9 @@ class Loop:
         self._on_modules, self._third_party, self._extent = on_modules, third_party, extent
         self._due = 0
         self._fresh_until = journal.words[j.TRIAL] + _FRESH_TRIALS
-        self._cycle_of_find = 0
+        self._cycles_before = journal.words[j.CYCLES]
+        """Cycles of earlier workers, and of earlier starts."""
+        self._cycle_of_find = self._cycles_before - journal.words[j.CYCLES_WITHOUT_FINDS]
         self._variable = 0
         self._blind = True
         """Has no trial executed any of the application?"""
@@ -199,6 +202,8 @@ class Loop:
         took = time.monotonic_ns() - now_ns
         words[j.SLOWEST_NS] = max(took, words[j.SLOWEST_NS])
         journal.judging()
+        if words[j.LIMITS_CHECKED]:
+            self.parts.executor.fixture.check_limits()
         if execution.observed:
             self._blind = False
         if self._starved(execution):
@@ -333,7 +338,7 @@ class Loop:
         else:
             words[j.CORPUS_FOUND] += 1
             words[j.LAST_FIND] = int(time.time())
-            self._cycle_of_find = self.parts.scheduler.cycles
+            self._cycle_of_find = self._cycles
         if again.observed != execution.observed:
             words[j.CORPUS_VARIABLE] += 1
             self._variable |= again.observed ^ execution.observed
@@ -436,10 +441,14 @@ class Loop:
         words[j.FAVORED] = corpus.favored
         words[j.PENDING], words[j.PENDING_FAVORED] = corpus.pending, corpus.pending_favored
         words[j.CUR_ITEM] = max(0, parts.scheduler.position)
-        words[j.CYCLES] = parts.scheduler.cycles
-        words[j.CYCLES_WITHOUT_FINDS] = parts.scheduler.cycles - self._cycle_of_find
+        words[j.CYCLES] = self._cycles
+        words[j.CYCLES_WITHOUT_FINDS] = self._cycles - self._cycle_of_find
         words[j.EDGES_TOTAL] = table.reachable
         words[j.EDGES_THIRD_PARTY] = self._third_party()
+
+    @property
+    def _cycles(self) -> int:
+        return self._cycles_before + self.parts.scheduler.cycles
 
     def _imported_late(self) -> None:
         self._modules = len(self.edges.modules)
@@ -453,7 +462,8 @@ class Loop:
         """Go on from ``queue/``: run each entry again for its coverage.
 
         Entries in ``unsafe`` (running them killed a worker) stay in the queue but are
-        not run. Descriptions that were not written are written now.
+        not run. Descriptions that were not written are written now. Raises ``Stopping`` when
+        told to stop: the figures of half a queue are not the campaign's.
         """
         words, corpus, coverage = self.journal.words, self.parts.corpus, self.parts.coverage
         folder = self.store.directory / QUEUE
@@ -491,7 +501,7 @@ class Loop:
                 said = time.monotonic()
                 self.log.say("info", f"running the queue again: {at + 1} of {len(names)}")
             if words[j.STOP] == j.STOP_NOW:
-                break
+                raise Stopping
         if changed:
             entries = several(changed, "queue entry", "queue entries")
             self.log.say("warning", f"{entries} failed now, but not when saved")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import secrets
@@ -11,10 +10,10 @@ import select
 from collections.abc import Iterator
 from typing import Any, Final
 
+from fuzztui.engines.core.descriptors import high_copy
+
 __all__ = ["Pipe"]
 
-_HIGH_FD: Final = 200
-"""Out of the way of targets that close or replace the descriptors that they know of."""
 _LINE_LIMIT: Final = 16 << 20
 
 _write, _fstat, _dumps = os.write, os.fstat, json.dumps  # before a target replaces them
@@ -32,7 +31,7 @@ class Pipe:
         """Raises OSError."""
         self.reading, writing = os.pipe2(os.O_CLOEXEC)
         try:
-            self._writing = _high(writing)
+            self._writing = high_copy(writing)
         finally:
             os.close(writing)
         self._identity = _identity(self._writing)
@@ -101,14 +100,10 @@ class Pipe:
         try:
             if _identity(found) != self._identity:
                 raise OSError("the parent has lost its end")
-            self._writing = _high(found)
+            self._writing = high_copy(found)
         finally:
             os.close(found)
         return self._writing
-
-
-def _high(fd: int) -> int:
-    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD)
 
 
 def _identity(fd: int) -> tuple[int, int]:

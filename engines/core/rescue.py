@@ -6,7 +6,9 @@ import contextlib
 import json
 from pathlib import Path
 
+from fuzztui.atomic import replace_bytes
 from fuzztui.engines.core.candidate import Candidate, from_label
+from fuzztui.wire.bounds import loads
 
 __all__ = ["Rescue", "Unsafe"]
 
@@ -26,15 +28,13 @@ class Rescue:
         if self._file.exists():
             return
         head = json.dumps([candidate.label, candidate.src, candidate.src2]).encode()
-        part = self._file.with_name(".rescue-part")
-        part.write_bytes(head + b"\n" + candidate.data)
-        part.replace(self._file)
+        replace_bytes(self._file, head + b"\n" + candidate.data)
 
     def load(self) -> Candidate | None:
         """What is kept, or None."""
         try:
             head, _, data = self._file.read_bytes().partition(b"\n")
-            label, src, src2 = json.loads(head)
+            label, src, src2 = loads(head)
             return from_label(data, str(label), int(src), int(src2))
         except (OSError, ValueError, TypeError):
             return None

@@ -7,6 +7,7 @@ does not matter. Two implementations, or two optimisation levels of one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -28,6 +29,10 @@ DIFFERS: Final = "differs"
 """The category of such findings; their files are among the crashes."""
 
 _SHOWN: Final = 60
+_QUOTED: Final = re.compile(r"([\"'`])((?:(?!\1).)*)(?:\1|$)")
+"""A quotation, also one that is cut off at the end of a message."""
+_SHORT: Final = 4
+"""Characters: a shorter quotation may be a token that the grammar names, as a missing comma."""
 _TITLE: Final = 150
 _LINE: Final = 300
 _TEXT: Final = 2000
@@ -103,11 +108,13 @@ class Rival:
 
     def _by_outcome(self, first: Execution, second: Execution) -> Difference:
         said = self._words(first), self._words(second)
-        cause = " / ".join(map(self._cause, (first, second)))
+        text = first.data.decode("utf-8", "replace")
+        cause = " / ".join(self._cause(run, text) for run in (first, second))
+        before = " / ".join(self._cause(run, None) for run in (first, second))
         # What was accepted makes no difference here: the title has room for why it was refused.
         short = [s.partition(": returned")[0] if s.startswith("accepted") else s for s in said]
         parts = [f"{n} {cut(s, _TITLE)}" for n, s in zip(self._names, short, strict=True)]
-        return self._difference(cause, ", ".join(parts), said)
+        return self._difference(cause, ", ".join(parts), said, before)
 
     def _words(self, run: Execution) -> str:
         """What an outcome is, in a line."""
@@ -118,11 +125,21 @@ class Rival:
         did = "refused it" if run.outcome is Outcome.INVALID else "failed"
         return f"{did}: {self._title(run.error)}"
 
-    def _cause(self, run: Execution) -> str:
-        """What an outcome has in common with others that are so for the same reason."""
+    def _cause(self, run: Execution, text: str | None) -> str:
+        """What an outcome has in common with others that are so for the same reason.
+
+        Quotations of ``text``, the input, are left out; None: as older versions had it.
+        """
         if run.error is None:
             return "timeout" if run.outcome is Outcome.TIMEOUT else "accepted"
-        return without_numbers(self._title(run.error))
+        if text is None:
+            return without_numbers(self._title(run.error), digits_only=True)
+
+        def generic(quotation: re.Match[str]) -> str:
+            quoted = quotation[2]
+            return "''" if len(quoted) >= _SHORT and quoted in text else quotation[0]
+
+        return without_numbers(_QUOTED.sub(generic, self._title(run.error)))
 
     def _title(self, error: BaseException) -> str:
         return self._executor.guarded(lambda: title_of(error), qualified(type(error)))
@@ -163,8 +180,11 @@ class Rival:
         shown = self._executor.guarded(lambda: long_repr(value), "")
         return shown or f"a {_class(value)}"
 
-    def _difference(self, cause: str, title: str, said: Iterable[str]) -> Difference:
-        failure = Failure(DIFFERS, f"{DIFFERS} @ {visible(cause)}", DIFFERS, "")
+    def _difference(
+        self, cause: str, title: str, said: Iterable[str], before: str = ""
+    ) -> Difference:
+        old = f"{DIFFERS} @ {visible(before)}" if before not in ("", cause) else ""
+        failure = Failure(DIFFERS, f"{DIFFERS} @ {visible(cause)}", DIFFERS, "", old)
         lines = [f"{n} {cut(s, _TEXT)}" for n, s in zip(self._names, said, strict=True)]
         return Difference(failure, cut(visible(title), _LINE), "\n".join(lines) + "\n")
 

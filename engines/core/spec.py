@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.core.errors import Refusal
+from fuzztui.wire.bounds import loads
 
 __all__ = [
-    "KINDS", "LOAD_LIMIT_S", "PROTO", "TRACE", "EngineSpec", "OracleSpec", "Spec", "TargetSpec",
-    "read_spec",
+    "KINDS", "LOAD_LIMIT_S", "PROTO", "TRACE", "TRACE_SIGNAL", "EngineSpec", "OracleSpec", "Spec",
+    "TargetSpec", "read_spec",
 ]  # fmt: skip
 
 PROTO = 1
@@ -34,7 +35,10 @@ LOAD_LIMIT_S: Final = 120.0
 """So long importing the target may take."""
 
 TRACE: Final = ".trace"
-"""Where the interpreter writes the Python stack when it dies of a signal, or of SIGUSR1."""
+"""Where the interpreter writes the Python stack when it dies of a signal."""
+
+TRACE_SIGNAL: Final = signal.SIGRTMAX - 1
+"""A signal of which a worker dies that targets have no use for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,8 @@ class EngineSpec:
     coverage: str = "edges"
     third_party: bool = False
     """Is coverage of libraries counted?"""
+    max_findings: int = 100
+    """Distinct findings saved within a million executions; 0: no limit."""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -147,7 +153,7 @@ class _Table:
 def read_spec(file: Path) -> Spec:
     """Read ``spec.json``; raises :class:`Refusal` on anything that cannot be run."""
     try:
-        data = json.loads(file.read_bytes())
+        data = loads(file.read_bytes())
     except OSError as e:
         raise Refusal(f"{file}: {e.strerror or e}") from None
     except (ValueError, RecursionError) as e:
@@ -223,5 +229,6 @@ def _engine(table: _Table) -> EngineSpec:
         constants=table.get("constants", bool, True),
         coverage=table.choice("coverage", ("edges", "counts"), "edges"),
         third_party=table.get("third_party", bool, False),
+        max_findings=table.get("max_findings", int, 100),
         options=options,
     )

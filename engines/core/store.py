@@ -7,12 +7,14 @@ A file is written beside the folder and then renamed into it: whoever watches
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from fuzztui.atomic import PART, replace_bytes
 from fuzztui.engines.core.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.core.report import EventLog
 
@@ -24,6 +26,7 @@ HANGS: Final = "hangs"
 
 _ID = re.compile(r"id:(\d{6,})")
 _RETRY_S: Final = 1.0
+_LIMITS: Final = (errno.EFBIG, errno.EMFILE)
 _README: Final = """\
 Each file here is an input on which the target failed: as bytes, or as the choices
 of the campaign's generator. "fuzztui repro" runs one again and shows what happens.
@@ -68,7 +71,10 @@ class Store:
     """Writes into one instance directory."""
 
     def __init__(self, directory: Path, log: EventLog, wait: Callable[[float], None]) -> None:
-        """``wait(seconds)`` is called while the disk is full; it may raise ``Stopping``."""
+        """``wait(seconds)`` is called while the disk is full: it may raise ``Stopping``.
+
+        Also before that, with 0, where a resource limit is in the way: ``Limited``.
+        """
         self.directory = directory
         self._log, self._wait = log, wait
         self._next_entry = -1
@@ -98,11 +104,17 @@ class Store:
 
     def write(self, path: Path, data: bytes) -> None:
         """Replace a file as a whole, waiting while the disk is full."""
-        told = False
+        told = again = False
         while True:
             try:
                 self.replace(path, data)
             except OSError as e:
+                if e.errno in _LIMITS and not again:
+                    again = True
+                    self._wait(0.0)  # which restores limits that the target has lowered
+                    continue
+                if not told and self._made_again(path.parent):
+                    continue
                 if not told:
                     why = e.strerror or str(e)
                     self._log.say(
@@ -115,20 +127,21 @@ class Store:
         if told:
             self._log.say("info", f"{path.name} is written now; going on")
 
+    def _made_again(self, folder: Path) -> bool:
+        """Make a folder that was deleted. False if it is there, or cannot be made."""
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError:
+            return False
+        self._log.say("warning", f"{folder} was deleted, with all that was in it: it is made again")
+        return True
+
     def replace(self, path: Path, data: bytes) -> None:
         """The same without patience: raises OSError."""
-        part = self.directory / f".part-{os.getpid()}"
-        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(fd, view) :]
-        finally:
-            os.close(fd)
-        part.replace(path)
+        replace_bytes(path, data, self.directory)
 
     def tidy(self) -> None:
         """Remove what a killed process had begun to write."""
-        for part in self.directory.glob(".part-*"):
+        for part in self.directory.glob(f"{PART}*"):
             with contextlib.suppress(OSError):
                 part.unlink()

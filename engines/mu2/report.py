@@ -21,6 +21,12 @@ _LATER_S: Final = 600.0
 _RUNS_EVERY_S: Final = 10.0
 _SAVE_EVERY_S: Final = 2.0
 
+_TOTALS: Final = (
+    j.ORIGINAL_NS, j.MUTANTS_NS, j.COMPILE_NS, j.REST_NS, j.MUTANT_RUNS, j.DEAD, j.SKIPPED,
+    j.UNEXECUTED, j.UNINFECTED, j.PUT_OFF, j.AUDITS, j.AUDIT_KILLS,
+)  # fmt: skip
+"""The journal's words that outlive workers."""
+
 
 class MutationReport:
     """Writes :class:`MutationStats` every few seconds, :class:`MutantRuns` less often."""
@@ -32,6 +38,8 @@ class MutationReport:
         self._pipeline, self._runner, self._program = parts.pipeline, parts.runner, parts.program
         self._oracle, self._isolation = parts.oracle, parts.isolation
         self._words = parts.journal.words
+        # A worker may die at any time: what earlier ones have done is in the journal.
+        self._before = {word: max(0, self._words[word]) for word in _TOTALS}
         self._began = self._ticked = time.perf_counter_ns()
         self._started = time.monotonic()
         self._due = self._runs_due = self._save_due = 0.0
@@ -45,6 +53,7 @@ class MutationReport:
         if self._words[j.PAUSED]:
             self._began += clock - self._ticked  # a pause is no time of the campaign's
         self._ticked = clock
+        self._count(clock)
         now = time.monotonic()
         if self._was_exact and not self._backlog.exact:
             self._say_score()
@@ -72,6 +81,7 @@ class MutationReport:
         self._tell()
 
     def _tell(self) -> None:
+        self._count(time.perf_counter_ns())
         self._log.write(self._stats())
         for problem in self._oracle.problems[self._problems :]:
             self._log.say("warning", problem)
@@ -84,26 +94,36 @@ class MutationReport:
         killed = f"{self._table.dead} of {several(valid, 'mutant')}"
         self._log.say("info", f"exact pass: this corpus kills {killed}, {score:.1f}%")
 
-    def _stats(self) -> MutationStats:
-        total = time.perf_counter_ns() - self._began
+    def _count(self, clock: int) -> None:
+        """Bring the totals in the journal up to date; ``clock`` is now, in nanoseconds."""
         compiled, original = self._program.compile_ns, self._watch.original_ns
         # What the runner compiled is in its own time too.
         mutants = self._runner.ns - self._runner.compile_ns
+        rest = max(0, clock - self._began - original - mutants - compiled)
         tally = self._pipeline.tally
+        done = (
+            original, mutants, compiled, rest, self._runner.runs, tally.dead, tally.skipped,
+            tally.unexecuted, tally.uninfected, tally.put_off, tally.audits, tally.audit_kills,
+        )  # fmt: skip
+        for word, value in zip(_TOTALS, done, strict=True):
+            self._words[word] = max(self._words[word], self._before[word] + value)
+
+    def _stats(self) -> MutationStats:
+        w = self._words
         return MutationStats(
             instance=self._log.instance,
-            original_s=round(original / 1e9, 3),
-            mutants_s=round(mutants / 1e9, 3),
-            compile_s=round(compiled / 1e9, 3),
-            rest_s=round(max(0, total - original - mutants - compiled) / 1e9, 3),
-            runs=self._runner.runs,
-            dead=tally.dead,
-            skipped=tally.skipped,
-            unexecuted=tally.unexecuted,
-            uninfected=tally.uninfected,
-            put_off=tally.put_off,
-            audits=tally.audits,
-            audit_kills=tally.audit_kills,
+            original_s=round(w[j.ORIGINAL_NS] / 1e9, 3),
+            mutants_s=round(w[j.MUTANTS_NS] / 1e9, 3),
+            compile_s=round(w[j.COMPILE_NS] / 1e9, 3),
+            rest_s=round(w[j.REST_NS] / 1e9, 3),
+            runs=w[j.MUTANT_RUNS],
+            dead=w[j.DEAD],
+            skipped=w[j.SKIPPED],
+            unexecuted=w[j.UNEXECUTED],
+            uninfected=w[j.UNINFECTED],
+            put_off=w[j.PUT_OFF],
+            audits=w[j.AUDITS],
+            audit_kills=w[j.AUDIT_KILLS],
             flaky=len(self._isolation.flaky),
             share=round(self._schedule.share, 3),
             backlog=len(self._backlog),

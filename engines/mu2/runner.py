@@ -56,12 +56,23 @@ class Runner:
         self._before: Execution | None = None
         """A run of the program from before the first of those."""
         self._unverified = 0
-        self._timing = False
+        self._ns = self._compile_ns = 0
+        self._timing: tuple[int, int] | None = None
+        """When the current work began, and the time spent on compiling by then, in nanoseconds."""
         self.runs = 0
         self.cost = 0
         """What was spent so far, in turns of loops and calls: deterministic, unlike time."""
-        self.ns = self.compile_ns = 0
-        """Time spent in here, in nanoseconds, and the part of it that was compiling."""
+
+    @property
+    def ns(self) -> int:
+        """Time spent in here by now, in nanoseconds."""
+        return self._ns + (time.perf_counter_ns() - self._timing[0] if self._timing else 0)
+
+    @property
+    def compile_ns(self) -> int:
+        """The part of :attr:`ns` that was compiling."""
+        compiled = self._program.compile_ns
+        return self._compile_ns + (compiled - self._timing[1] if self._timing else 0)
 
     def kills(
         self,
@@ -144,14 +155,13 @@ class Runner:
         if self._timing:
             yield
             return
-        self._timing = True
-        began, compiled = time.perf_counter_ns(), self._program.compile_ns
+        self._timing = time.perf_counter_ns(), self._program.compile_ns
         try:
             yield
         finally:
-            self._timing = False
-            self.ns += time.perf_counter_ns() - began
-            self.compile_ns += self._program.compile_ns - compiled
+            spent, compiled = self.ns, self.compile_ns
+            self._timing = None
+            self._ns, self._compile_ns = spent, compiled
 
     def _look_into(self, original: Execution) -> None:
         """The program did not repeat itself: is it flaky, or has it changed for good?"""

@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from fuzztui.atomic import replace_text
+
 __all__ = ["NEVER", "Settled", "bits_of"]
 
 NEVER: Final = -1
@@ -118,11 +120,9 @@ class Settled:
                 self._changed.clear()
 
     def _rewrite(self) -> None:
-        part = self._file.with_name(_FILE + "-part")
         with contextlib.suppress(OSError):
             lines = self._told({**self._left, **self._bits})
-            part.write_text("".join([f"{self._head}\n", *lines]), encoding="ascii")
-            part.replace(self._file)
+            replace_text(self._file, "".join([f"{self._head}\n", *lines]))
             self._lines = len(lines)
             self._changed.clear()
 

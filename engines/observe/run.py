@@ -5,7 +5,7 @@ children run the inputs, one after the other. One that dies or hangs takes the t
 its last input has shown; the next child goes on behind that input.
 
 The request is a JSON file: ``functions`` (names of parameters, and ``return``, by function by
-module), ``inputs`` (how many a generator makes) and ``parent`` (who asks). Prints JSON lines:
+module) and ``inputs`` (how many a generator makes). Prints JSON lines:
 ``{"progress"}`` now and then; last ``{"observed", "inputs", "of", "lost"}``: full names of types by
 parameter by function, how many of the inputs were run, and how many of those killed their process
 or took too long.
@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from fuzztui.engines.core.answers import answering
 from fuzztui.engines.core.edges import EdgeTable
-from fuzztui.engines.core.errors import Refusal
+from fuzztui.engines.core.errors import Limited, Refusal
 from fuzztui.engines.core.executor import Outcome
 from fuzztui.engines.core.forks import Death, Tell, in_child
 from fuzztui.engines.core.loading import load
@@ -32,7 +32,7 @@ from fuzztui.engines.core.spec import Spec
 from fuzztui.engines.core.stages import BUILTIN, list_seeds
 from fuzztui.engines.observe.kinds import UNNAMED, Kinds, alternatives, merge
 from fuzztui.engines.observe.watch import Seen, Watch
-from fuzztui.engines.worker import die_with, limit_resources
+from fuzztui.engines.worker import limit_resources
 from fuzztui.wire.text import several
 
 __all__ = ["observe"]
@@ -54,7 +54,6 @@ def observe(spec: Spec, file: Path) -> int:
         request = json.loads(file.read_bytes())
     except (OSError, ValueError) as e:
         raise Refusal(f"{file}: {e}") from None
-    die_with(request["parent"])
     limit_resources(spec)
     with answering() as say:
         runner = _Runner(spec, request)
@@ -135,7 +134,10 @@ class _Runner:
         executor.in_child()
         for at in range(self.done, len(self.inputs)):
             item = self.inputs[at]
-            executor.fixture.check()
+            try:
+                executor.fixture.check()
+            except Limited:
+                return  # the next child has its limits again
             executor.guard.check()
             self._rng.seed(at)
             random.seed(0)

@@ -28,6 +28,7 @@ from typing import Any, Final
 from fuzztui.engines.spoton.distances import Standing
 from fuzztui.engines.spoton.feedback import TargetFeedback
 from fuzztui.engines.spoton.mutator import TypedMutator
+from fuzztui.wire.bounds import loads
 
 __all__ = ["TYPES", "Figures"]
 
@@ -71,7 +72,7 @@ class Figures:
         self._written: dict[str, Any] = {}
         # There may be none yet, or a torn one: then all is counted afresh.
         with contextlib.suppress(OSError, *_TORN):
-            self._take(json.loads(file.read_bytes()))
+            self._take(loads(file.read_bytes()))
 
     def _take(self, data: Any) -> None:
         standings = {

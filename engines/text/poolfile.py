@@ -18,12 +18,12 @@ fragments, the first entry the first groups, ...)::
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from fuzztui.atomic import replace_bytes
 from fuzztui.engines.text.fragments import SPAN, Fragment, Pool
 
 __all__ = ["dump", "write"]
@@ -105,9 +105,5 @@ _SIZES: Final = tuple(
 def write(path: Path, pool: Pool) -> int:
     """Write it, whole or not at all; returns its size in bytes. Raises OSError."""
     data = dump(pool)
-    fresh = path.with_name(f"{path.name}.new")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(fresh, flags, 0o600), "wb") as file:
-        file.write(data)
-    fresh.replace(path)
+    replace_bytes(path, data)
     return len(data)

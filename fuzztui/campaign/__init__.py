@@ -1,7 +1,8 @@
 """From ``campaign.toml`` to a checked :class:`Campaign`; every error has file, key and line."""
 
 from fuzztui.campaign.errors import CampaignError, Problem
-from fuzztui.campaign.frozen import Loaded, propose_frozen, write_frozen
+from fuzztui.campaign.frozen import Loaded, write_frozen
+from fuzztui.campaign.idle import refuse_idle_keys
 from fuzztui.campaign.load import load
 from fuzztui.campaign.model import Campaign
 
@@ -11,6 +12,6 @@ __all__ = [
     "Loaded",
     "Problem",
     "load",
-    "propose_frozen",
+    "refuse_idle_keys",
     "write_frozen",
 ]

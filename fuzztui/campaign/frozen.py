@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +9,10 @@ from typing import Any
 
 import tomli_w
 
+from fuzztui.atomic import replace_text
 from fuzztui.campaign.model import Campaign
 
-__all__ = ["Loaded", "Tables", "propose_frozen", "run_of", "write_frozen"]
+__all__ = ["Loaded", "Tables", "run_of", "write_frozen"]
 
 FROZEN = "campaign.toml"
 """What it is called in its run."""
@@ -31,6 +31,8 @@ class Loaded:
     frozen: Tables
     origin: Callable[[str], str] = field(default=str, repr=False, compare=False)
     """Where a dotted key comes from: ``file:line`` (its table's, if it is not there), ``--set``."""
+    given: frozenset[str] = frozenset()
+    """The dotted keys that the file or ``--set`` gives."""
     says_where: bool = False
     """Is ``campaign.output`` given? Then that is this campaign's, whoever began it."""
 
@@ -40,20 +42,12 @@ class Loaded:
 
 
 def run_of(file: Path) -> Path | None:
-    """The run that a file is the frozen copy of, or is proposed as one; None of any other file."""
+    """The run that a file is the frozen copy of; None of any other file."""
     here = file.absolute().parent
-    frozen = file.name.startswith(FROZEN) and all((here / part).is_dir() for part in _RUN)
+    frozen = file.name == FROZEN and all((here / part).is_dir() for part in _RUN)
     return here if frozen else None
-
-
-def propose_frozen(loaded: Loaded, run: Path) -> Path:
-    """Write what is to be a run's frozen copy, beside the one that it may have. Raises OSError."""
-    # Two may start the same campaign at one moment: each writes a file of its own.
-    proposal = run / f"{FROZEN}.{os.getpid()}"
-    proposal.write_text(loaded.toml())
-    return proposal
 
 
 def write_frozen(loaded: Loaded, run: Path) -> None:
     """Put the frozen copy into a run directory, whole or not at all. Raises OSError."""
-    propose_frozen(loaded, run).replace(run / FROZEN)
+    replace_text(run / FROZEN, loaded.toml())

@@ -49,27 +49,35 @@ _USUAL = Mixture(havoc=0.25, text=0.75, splice=0.0)
 
 
 def load(
-    path: Path, overrides: Iterable[str] = (), *, cwd: Path | None = None, kind: str = ""
+    path: Path,
+    overrides: Iterable[str] = (),
+    *,
+    cwd: Path | None = None,
+    kind: str = "",
+    text: str | None = None,
 ) -> Loaded:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
 
     ``kind``: of the engine that it is wanted for, whatever the file says. Tables that this one
     does not take are left out.
 
-    A run's own frozen file, or one that is to be it, means the run that it lies in, wherever
-    that was moved to, and may name what only the first start has read and is gone since.
+    ``text``: what ``path`` will contain; the file is then not read.
+
+    A run's own frozen file means the run that contains it, wherever that was moved to, and may
+    name what only the first start has read and is gone since.
 
     Raises :class:`CampaignError` with every problem that was found at once.
     """
-    return _Loader(path, cwd or Path.cwd()).load(list(overrides), kind)
+    return _Loader(path, cwd or Path.cwd(), text).load(list(overrides), kind)
 
 
 class _Loader:
     """One load: where every value came from, and what was wrong."""
 
-    def __init__(self, path: Path, cwd: Path) -> None:
+    def __init__(self, path: Path, cwd: Path, text: str | None) -> None:
         self.path = path
         self.cwd = cwd
+        self.text = text
         self.home: Path | None = None
         """The run that the file is the frozen copy of."""
         self.lines: dict[str, int] = {}
@@ -109,15 +117,24 @@ class _Loader:
             frozen[name], resolved[name] = self._table(name, keys, tables.get(name, {}))
         self._stop_if_wrong()
         campaign = self._campaign(frozen, resolved)
-        says_where = "output" in tables.get("campaign", {})
+        given = frozenset(f"{name}.{key}" for name, table in tables.items() for key in table)
         for dotted, text in contradictions(campaign, of_run=self.home is not None):
             self._problem(dotted, text)
         self._stop_if_wrong()
-        return Loaded(campaign, frozen, self._origin, says_where)
+        return Loaded(campaign, frozen, self._origin, given, "campaign.output" in given)
 
     # -------------------------------------------------------------- reading
 
     def _read(self) -> dict[str, Any]:
+        text = self._file_text() if self.text is None else self.text
+        try:
+            data = tomli.loads(text)
+        except tomli.TOMLDecodeError as e:
+            raise self._unreadable(f"is not valid TOML: {e.msg}", e.lineno) from None
+        self.lines = key_lines(text)
+        return data
+
+    def _file_text(self) -> str:
         try:
             if not self.path.exists():
                 raise self._unreadable("there is no such file")
@@ -126,17 +143,12 @@ class _Loader:
             if self.path.stat().st_size > MAX_FILE_SIZE:
                 raise self._unreadable("is over 1 MiB: that is no campaign file")
             raw = self.path.read_bytes()
-            text = raw.decode()
-            data = tomli.loads(text)
+            return raw.decode()
         except OSError as e:
             raise self._unreadable(f"cannot be read: {e.strerror}") from None
         except UnicodeDecodeError as e:
             line = raw[: e.start].count(b"\n") + 1
             raise self._unreadable("is not UTF-8 text: not TOML", line) from None
-        except tomli.TOMLDecodeError as e:
-            raise self._unreadable(f"is not valid TOML: {e.msg}", e.lineno) from None
-        self.lines = key_lines(text)
-        return data
 
     def _unreadable(self, text: str, line: int = 0) -> CampaignError:
         origin = f"{self.path}:{line}" if line else str(self.path)

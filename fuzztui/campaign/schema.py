@@ -134,7 +134,7 @@ PYTHON_TARGET = (
     Key(
         "python",
         "python",
-        "The interpreter of the project under test (3.11 or newer). Default: fuzztui's own.",
+        "The interpreter of the project under test (3.11 to 3.14). Default: fuzztui's own.",
     ),
     Key(
         "output",
@@ -176,11 +176,21 @@ PYTHON_ENGINE = (
         minimum=1,
         maximum=1 << 30,
     ),
+    Key(
+        "max_findings",
+        "integer",
+        "Distinct findings that an instance saves within a million executions; further ones are "
+        "counted, not saved. Twice as many if the exception's class and place are rare, 50 times "
+        "as many in all. 0: no limit.",
+        default=100,
+        minimum=0,
+    ),
     Key("dictionary", "files", "AFL dictionaries of tokens.", default=[]),
     Key(
         "constants",
         "boolean",
-        "Use the strings, bytes and numbers in the application's code as a dictionary.",
+        "Use the strings, bytes and numbers in the application's code as a dictionary for byte and "
+        "text inputs; of a generator's choices only spoton makes constants.",
         default=True,
     ),
     Key(
@@ -457,8 +467,8 @@ MUTANTS = (
     Key(
         "returns",
         "boolean",
-        "Inputs that were taken out because they crash a mutant come back for the next that they "
-        "do not crash.",
+        "With sequential use: inputs that were taken out because they crash a mutant come back for "
+        "the next that they do not crash.",
         default=True,
     ),
     Key(

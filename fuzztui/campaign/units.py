@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
+
+from fuzztui.wire.bounds import LARGEST
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _BYTES = {"": 1, "B": 1, "K": 1024, "KB": 1000, "KiB": 1024, "M": 1 << 20, "MB": 10**6}
@@ -43,7 +46,9 @@ def parse_size(value: object) -> int:
     if isinstance(value, str):
         m = _SIZE.fullmatch(value.strip())
         if m and m.group(2) in _BYTES:
-            return int(float(m.group(1)) * _BYTES[m.group(2)])
+            size = float(m.group(1)) * _BYTES[m.group(2)]
+            if math.isfinite(size):
+                return int(size)
     raise ValueError(f"{value!r} is not {SIZE_HELP}")
 
 
@@ -61,14 +66,14 @@ def parse_ranges(text: str) -> list[range]:
 
 def parse_budget(value: object) -> tuple[float, int]:
     """``(seconds, trials)``, one of them 0; ValueError says what is allowed."""
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST:
         return 0.0, value
     if isinstance(value, str):
         m = _TRIALS.fullmatch(value.strip())
         if m:
-            trials = int(re.sub(r"[_ ]", "", m.group(1)))
-            if trials > 0:
-                return 0.0, trials
+            digits = re.sub(r"[_ ]", "", m.group(1))
+            if len(digits) < len(str(LARGEST)) and int(digits) > 0:
+                return 0.0, int(digits)
         else:
             try:
                 seconds = parse_duration(value)

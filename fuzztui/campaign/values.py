@@ -18,6 +18,7 @@ from typing import Any
 
 from fuzztui.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
+from fuzztui.wire.bounds import LARGEST
 from fuzztui.wire.near import near
 
 _LISTS = (
@@ -96,8 +97,10 @@ def _integer(key: Key, value: Any, base: Path) -> tuple[Any, Any]:
 def _in_range(key: Key, value: int) -> None:
     if key.minimum is not None and value < key.minimum:
         raise ValueError(f"{value} is too small: {key.minimum} or more")
-    if key.maximum is not None and value > key.maximum:
-        raise ValueError(f"{value} is too large: {key.maximum} at most")
+    most = LARGEST if key.maximum is None else key.maximum
+    if value > most:
+        shown = value if value <= LARGEST else "that"  # it may have thousands of digits
+        raise ValueError(f"{shown} is too large: {most} at most")
 
 
 def _boolean(key: Key, value: Any, base: Path) -> tuple[Any, Any]:

@@ -1,7 +1,6 @@
 """The command line: what to do, in words; the doing is elsewhere.
 
-Exit codes: 0 done; 1 the campaign failed, or the command was rejected; 2 the
-command or the campaign file is wrong; 3 there is no such run, or nothing runs there.
+The exit codes are in :data:`fuzztui.cli.parser.EXIT_CODES`.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from fuzztui.cli import damage
 from fuzztui.cli.parser import parse
 from fuzztui.cli.words import FAILED, Failure, say
 
@@ -16,11 +16,12 @@ from fuzztui.cli.words import FAILED, Failure, say
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     options = parse(sys.argv[1:] if argv is None else argv)
+    damage.forget()
     try:
-        return int(options.command(options))
+        return damage.finish(int(options.command(options)))
     except Failure as failure:
         say(str(failure))
-        return failure.code
+        return damage.finish(failure.code)
     except BrokenPipeError:
         # The reader of our output went away (fuzztui status | head): nothing to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fuzztui.campaign import Loaded
-from fuzztui.cli.run import load_file, unfit
+from fuzztui.cli.run import load_file, refuse_idle, unfit
 from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, say
 from fuzztui.supervise.ready import Ready, ready
@@ -16,6 +16,7 @@ from fuzztui.wire.text import several
 def check(options: argparse.Namespace) -> int:
     """Read and check a campaign file, import its target; print what it means."""
     loaded = load_file(options.file, options.overrides)
+    refuse_idle(loaded)
     asked = options.run and bool(loaded.campaign.target.get("function"))
     found = _asked(loaded) if asked else Ready()
     print(loaded.toml(), end="")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os.path
 import re
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -39,10 +40,55 @@ from fuzztui.wire.commands import (
     Stop,
 )
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
+from fuzztui.wire.selection import KEYS
 from fuzztui.wire.text import several, visible
 
 _ENTRY = re.compile(r"(?:(?P<instance>[^/]+)/)?(?:queue/)?(?:id:)?(?P<id>\d{1,9})(?:,.*)?")
 _FINDING = re.compile(r"(?:(?:.*/)?(?P<instance>[^/]+)/)?(?P<file>(?:crashes|hangs)[^/]*/[^/]+)")
+
+
+_MUTANT = re.compile(r"[^:]+:[^:]*:[^:]*:\d+:.*|.+#[0-9a-f]{10}")
+_CONDITION = re.compile(rf"\s*(?:{'|'.join(KEYS)})\s*=.*")
+_BRANCH = re.compile(r".+\.py:\d+(?::[^:]+)?")
+
+_INSTEAD = {
+    ("skip", "a mutant's"): "skip-mutants",
+    ("promote", "a mutant's"): "promote-mutants",
+    ("demote", "a mutant's"): "move-mutants --to last",
+    ("reset", "a mutant's"): "requeue-mutants",
+    ("skip-mutants", "a queue entry's"): "skip",
+    ("promote-mutants", "a queue entry's"): "promote",
+    ("requeue-mutants", "a queue entry's"): "reset",
+    ("skip", "a branch's"): "ignore",
+    ("promote", "a branch's"): "pin",
+}
+"""Which action does the same to another kind of thing; of findings all that do is ``minimise``."""
+
+
+def _owner(id_: str) -> str:
+    """What kind of thing has an ID of that form; "" if that is not known."""
+    if _CONDITION.fullmatch(id_) or _MUTANT.fullmatch(id_):
+        return "a mutant's"
+    if _FINDING.fullmatch(id_):
+        return "a finding's"
+    if _ENTRY.fullmatch(id_):
+        return "a queue entry's"
+    return "a branch's" if _BRANCH.fullmatch(id_) else ""
+
+
+def _wrong(options: argparse.Namespace, needs: str, example: str) -> Failure:
+    """The error for an ID that ``options.action`` does not take, and the action that does."""
+    if not options.id:
+        return Failure(f"{options.action} needs {needs}: {example}", USAGE)
+    owner = _owner(options.id)
+    instead = "minimise" if owner == "a finding's" else _INSTEAD.get((options.action, owner), "")
+    what = f"{options.id!r}, {owner}" if owner else repr(options.id)
+    words = f"{options.action} needs {needs}, not {what}: {example}"
+    if instead:
+        action, *more = instead.split()
+        command = shlex.join(["fuzztui", "ctl", str(options.run), action, options.id, *more])
+        words = f"{options.action} needs {needs}; {options.id!r} is {owner}: {command}"
+    return Failure(words, USAGE)
 
 
 def _whole(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
@@ -58,11 +104,7 @@ def _entry(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Co
     def build(options: argparse.Namespace) -> Command:
         match = _ENTRY.fullmatch(options.id)
         if not match:
-            what = repr(options.id) if options.id else "nothing"
-            raise Failure(
-                f"{options.action} needs a queue entry's ID, not {what}: 12, id:000012 or main/12",
-                USAGE,
-            )
+            raise _wrong(options, "a queue entry's ID", "12, id:000012 or main/12")
         return command(entry=int(match["id"]), instance=match["instance"] or options.instance)
 
     return build
@@ -79,11 +121,7 @@ def _seed(options: argparse.Namespace) -> Command:
 def _finding(options: argparse.Namespace) -> Command:
     match = _FINDING.fullmatch(options.id)
     if not match:
-        what = repr(options.id) if options.id else "nothing"
-        raise Failure(
-            f"minimise needs a finding's file, not {what}: crashes/NAME or main/crashes/NAME",
-            USAGE,
-        )
+        raise _wrong(options, "a finding's file", "crashes/NAME or main/crashes/NAME")
     return Minimise(match["file"], match["instance"] or options.instance)
 
 
@@ -93,13 +131,14 @@ def _mutants(
     """``option`` names the field of the command that has an option of the command line."""
 
     def build(options: argparse.Namespace) -> Command:
-        if not options.id:
-            raise Failure(
-                f"{options.action} needs a mutant's ID or a selection such as operator=math, "
-                "file=_parser.py or function=parse_*,state=alive",
-                USAGE,
+        if _owner(options.id) in ("", "a mutant's") and options.id:
+            selection(options.id)
+        else:
+            raise _wrong(
+                options,
+                "a mutant's ID or a selection",
+                "operator=math, file=_parser.py or function=parse_*,state=alive",
             )
-        selection(options.id)
         more = {option: getattr(options, option)} if getattr(options, option, None) else {}
         return command(select=options.id.strip(), instance=options.instance, **more)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fuzztui.model.mutation import Summary, mutants_summary
+from fuzztui.model.selectors import Tally, tallies
 from fuzztui.model.state import State
 from fuzztui.wire.text import several
 
@@ -23,6 +24,22 @@ def cut(text: str, width: int) -> str:
 def percent(part: float | None) -> str:
     """A score for people."""
     return "-" if part is None else f"{part:.1%}"
+
+
+def grouped(found: Tally) -> str:
+    """How many findings of a kind: groups, and files where those are more."""
+    if found.files <= found.groups or not found.groups:
+        return f"{found.files:,}"
+    return f"{several(found.groups, 'group')} ({found.files:,} files)"
+
+
+def found_rows(state: State) -> Iterator[tuple[str, str]]:
+    """The rows of ``fuzztui status`` about findings."""
+    found = tallies(state)
+    yield "crashes", grouped(found["crash"])
+    yield "hangs", grouped(found["hang"])
+    if found["differs"].files:
+        yield "differs", grouped(found["differs"])
 
 
 def _words(s: Summary, states: Iterable[str]) -> list[str]:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import argparse
 import asyncio
 import codecs
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, USAGE, Failure, say
+from fuzztui.cli.words import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, Failure, say
+from fuzztui.engines.core.overseer import Overseer
+from fuzztui.supervise.afl.execute import Mark
 from fuzztui.supervise.afl.minimise import judged_by_oracle
 from fuzztui.supervise.afl.minimise import minimise as minimised
 from fuzztui.supervise.afl.subject import Subject, find_file, repro_command_line
 from fuzztui.supervise.afl.triage import MAX_INPUT, category_of, examine_file
+from fuzztui.supervise.engines import CANNOT_START
 from fuzztui.supervise.files import read_regular
-from fuzztui.supervise.launcher import Progress
 from fuzztui.supervise.minimise import instance_of, minimised_path
 from fuzztui.supervise.oracle.judge import Judge
 from fuzztui.supervise.rundir import RunDir, SupervisorError
@@ -32,7 +37,10 @@ MAX_SHOWN = 1 << 20
 
 
 def repro(options: argparse.Namespace) -> int:
-    """Run one input plainly under the target, and show what happens."""
+    """Run one input plainly under the target, and show what happens.
+
+    Returns FINDINGS if the target fails, DONE if it does not.
+    """
     home = RunDir(find_run(options.run))
     file = _find(home, options.file)
     campaign = _afl_campaign(home)
@@ -56,33 +64,55 @@ def minimise(options: argparse.Namespace) -> int:
     output = (options.output or minimised_path(home, file)).absolute()
     if output.is_dir():
         output /= file.name
-    line = _ProgressLine()
-    try:
+    line = _ProgressLine(lines=options.progress)
+
+    def begin(stop: Callable[[], bool]) -> Awaitable[str]:
         if campaign is None:
-            words = asyncio.run(_until_interrupted(home, file, output, line.show))
-        else:
-            words = asyncio.run(minimised(campaign, home, file, output, line.show))
+            return minimise_by_engine(home, file, output, line.show, stop=stop)
+        return minimised(campaign, home, file, output, line.show, stop=stop)
+
+    try:
+        words = asyncio.run(_until_stopped(begin, at_eof=options.until_eof))
     except SupervisorError as e:
         raise Failure(str(e)) from None
     finally:
         line.end()
     print(visible(words), flush=True)
-    if campaign is None:
+    if campaign is None and not options.progress:
         _repro_engine(home, output, near=file)  # what was made of it, and how it fails
     return DONE
 
 
-async def _until_interrupted(home: RunDir, file: Path, output: Path, progress: Progress) -> str:
-    """Ctrl-C is answered with the smallest input so far; another one ends it at once."""
+async def _until_stopped(
+    begin: Callable[[Callable[[], bool]], Awaitable[str]], *, at_eof: bool
+) -> str:
+    """Await what ``begin`` returns; it is called with a function that returns whether to stop.
+
+    Stopping keeps the smallest input so far. SIGINT, SIGTERM and SIGHUP stop, and the end of stdin
+    if ``at_eof``. A SIGINT after that ends everything at once; the others do not, because a
+    terminal that is closed sends SIGHUP and ends stdin.
+    """
     loop, stopped = asyncio.get_running_loop(), False
 
     def stop() -> None:
         nonlocal stopped
-        stopped = True
-        loop.remove_signal_handler(signal.SIGINT)
+        if not stopped:
+            stopped = True
+            loop.remove_signal_handler(signal.SIGINT)
 
-    loop.add_signal_handler(signal.SIGINT, stop)
-    return await minimise_by_engine(home, file, output, progress, stop=lambda: stopped)
+    def read_stdin() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):
+                pass
+        with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended meanwhile
+            loop.call_soon_threadsafe(stop)
+
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signum) != signal.SIG_IGN:  # nohup
+            loop.add_signal_handler(signum, stop)
+    if at_eof:
+        threading.Thread(target=read_stdin, daemon=True).start()
+    return await begin(lambda: stopped)
 
 
 def _find(home: RunDir, given: str) -> Path:
@@ -130,7 +160,7 @@ def _repro_afl(campaign: Campaign, home: RunDir, file: Path, category: str) -> i
         print(verdict.stack)
     print(f"run it yourself: {visible(repro_command_line(subject, file))}", flush=True)
     say(f"{verdict.title}{f' ({verdict.place})' if verdict.place else ''}")
-    return DONE if verdict.ended else FAILED
+    return DONE if verdict.ended else FINDINGS
 
 
 def _repro_oracle(judge: Judge, file: Path, data: bytes) -> int:
@@ -142,7 +172,7 @@ def _repro_oracle(judge: Judge, file: Path, data: bytes) -> int:
         say(f"{verdict.category}: {verdict.title}")
     if not verdicts:
         say("the oracle finds nothing wrong with it")
-    return FAILED if verdicts else DONE
+    return FINDINGS if verdicts else DONE
 
 
 def _repro_engine(home: RunDir, file: Path, near: Path | None = None) -> int:
@@ -159,13 +189,28 @@ def _repro_engine(home: RunDir, file: Path, near: Path | None = None) -> int:
         raise Failure(str(e)) from None
     package = home.supervisor / "pkg"
     # As in the campaign: the order of a set may decide whether it fails.
-    env = {**os.environ, "PYTHONHASHSEED": "0", **said, "PYTHONPATH": str(package)}
+    mark = Mark(home.path, f"repro-{os.getpid()}")
+    env = {**os.environ, "PYTHONHASHSEED": "0", **said, "PYTHONPATH": str(package), **mark.env}
     argv = [python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(file)]
+    # A target that stops its process group must not stop this process. At a terminal it may:
+    # the user's shell reports that, and a group of its own could not read from the terminal.
+    group = None if sys.stdin.isatty() else 0
     try:
-        done = subprocess.run(argv, env=env, check=False)
+        process = subprocess.Popen(argv, env=env, process_group=group)
     except OSError as e:
         raise Failure(f"{python}: the target's interpreter cannot be run: {e.strerror}") from None
-    return DONE if done.returncode == 0 else FAILED
+    overseer = Overseer(process.pid, mark.sweep)
+    try:
+        status = process.wait()
+    finally:
+        overseer.close()
+        mark.sweep()
+        process.wait()
+    if overseer.why:
+        say(f"hang: {overseer.why}")
+    if status == CANNOT_START:
+        return FAILED
+    return DONE if status == 0 else FINDINGS  # also a target that kills its process
 
 
 class _Shown:
@@ -193,14 +238,25 @@ class _Shown:
 
 
 class _ProgressLine:
-    """One line on a terminal that is written over and over; elsewhere nothing."""
+    """One line on a terminal that is written over and over; elsewhere nothing.
 
-    def __init__(self) -> None:
-        self._shown = sys.stderr is not None and sys.stderr.isatty()
+    ``lines``: a separate line each time, on any stream.
+    """
+
+    def __init__(self, *, lines: bool) -> None:
+        self._lines = lines
+        self._shown = not lines and sys.stderr is not None and sys.stderr.isatty()
 
     def show(self, words: str, part: float) -> None:
-        if self._shown:
-            share = f" {part:.0%}" if part >= 0 else ""
+        share = f" {part:.0%}" if part >= 0 else ""
+        if self._lines:
+            try:
+                print(f"{words[:200]}{share}", file=sys.stderr, flush=True)
+            except (
+                BrokenPipeError
+            ):  # the reader has ended; the smallest input is written all the same
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        elif self._shown:
             print(f"\r\x1b[K{words[:200]}{share}", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:

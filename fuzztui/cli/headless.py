@@ -8,15 +8,16 @@ import time
 from pathlib import Path
 from types import FrameType
 
+from fuzztui.cli.figures import grouped
 from fuzztui.cli.look import status_object, status_text
 from fuzztui.cli.runs import Standing, fold_all, open_session
-from fuzztui.cli.words import DONE, FAILED, at_terminal, duration, say, speed
+from fuzztui.cli.words import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.model.first import tally
-from fuzztui.model.selectors import ENDED, running_time, totals
+from fuzztui.model.selectors import ENDED, running_time, tallies, totals
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError, running, trouble
 from fuzztui.wire.commands import Stop
-from fuzztui.wire.text import visible
+from fuzztui.wire.text import brief
 
 POLL = 0.2
 LINE_EVERY = {"json": 1.0, "terminal": 0.5, "file": 10.0}
@@ -38,9 +39,10 @@ def follow(run: Path, *, as_json: bool) -> int:
         over = state.state in ENDED or pid is None
         if time.monotonic() >= due and not over:
             due = time.monotonic() + LINE_EVERY[style]
-            _progress(run, Standing(state, pid, trouble(run)), style)
+            now = Standing(state, pid, trouble(run), problems=session.problems)
+            _progress(run, now, style)
         if over:
-            now = Standing(fold_all(session), running(run))
+            now = Standing(fold_all(session), running(run), problems=session.problems)
             break
         time.sleep(POLL)
     stopper.restore()
@@ -50,14 +52,23 @@ def follow(run: Path, *, as_json: bool) -> int:
         if style == "terminal":
             print("\r\x1b[K", end="")
         print(status_text(run, now), flush=True)
-    return FAILED if now.word in ("failed", "interrupted", "empty") else DONE
+    return exit_code(now)
+
+
+def exit_code(now: Standing) -> int:
+    """The exit code of a command that followed a campaign to its end."""
+    if now.word in ("failed", "interrupted", "empty"):
+        return FAILED
+    # A mutant that crashes is killed: that is no finding.
+    return FINDINGS if any(found.groups for found in tallies(now.state).values()) else DONE
 
 
 def _progress(run: Path, now: Standing, style: str) -> None:
     if style == "json":
         print(json.dumps(status_object(run, now)), flush=True)
         return
-    line = progress_line(now.state) + (f"  {visible(now.trouble)}" if now.trouble else "")
+    line = progress_line(now.state) + ("  (at least)" if now.is_lower_bound else "")
+    line += f"  {brief(now.trouble)}" if now.trouble else ""
     if style == "terminal":
         print(f"\r\x1b[K{line}", end="", flush=True)
     else:
@@ -68,26 +79,35 @@ def progress_line(state: State) -> str:
     """One line: time, state, execs, rate, corpus, edges, kills, finds."""
     t = totals(state)
     of = f"/{duration(state.budget_s)}" if state.budget_s else ""
-    edges = f"  edges {t.edges}/{t.edges_total}" if t.edges >= 0 else ""
-    word = "" if state.state == "running" else f"  {visible(state.state)}"
+    total = f"/{t.edges_total}" if t.edges_total > 0 else ""
+    edges = f"  edges {t.edges}{total}" if t.edges >= 0 else ""
+    word = "" if state.state == "running" else f"  {brief(state.state)}"
     killed = state.mutant_counts.get("killed", 0)
     mutants = f"  killed {killed}/{len(state.mutants)}" if state.mutants else ""
     if state.stage:
         killed, judged = tally(state.mutants.values())
-        mutants = f"  {visible(state.stage)}: {killed} of {judged} killed"
+        mutants = f"  {brief(state.stage)}: {killed} of {judged} killed"
+    crashes, hangs, _ = (grouped(found) for found in tallies(state).values())
     return (
         f"{duration(running_time(state))}{of}{word}  execs {t.execs:,}  {speed(t.execs_per_sec)}  "
-        f"corpus {t.corpus}{edges}{mutants}  crashes {t.crashes}  hangs {t.hangs}"
+        f"corpus {t.corpus}{edges}{mutants}  crashes {crashes}  hangs {hangs}"
     )
 
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
 class _Stopper:
-    """Turns SIGINT and SIGTERM into one ``stop`` command; a second one leaves at once."""
+    """Turns SIGINT and SIGTERM into one ``stop`` command; a second one leaves at once.
+
+    One that is ignored stays so: a shell that starts this in the background keeps its Ctrl-C away.
+    """
 
     def __init__(self, run: Path) -> None:
         self.run = run
         self.asked = False
-        self.before = {s: signal.signal(s, self._handle) for s in (signal.SIGINT, signal.SIGTERM)}
+        heeded = [s for s in _SIGNALS if signal.getsignal(s) is not signal.SIG_IGN]
+        self.before = {s: signal.signal(s, self._handle) for s in heeded}
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
         if self.asked:

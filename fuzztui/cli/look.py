@@ -6,11 +6,13 @@ import argparse
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzztui.cli.figures import status_rows
+from fuzztui.cli import damage
+from fuzztui.cli.figures import found_rows, status_rows
 from fuzztui.cli.operators import mixture_rows
 from fuzztui.cli.queue import folded_slots, stage_rows
 from fuzztui.cli.runs import (
@@ -23,13 +25,24 @@ from fuzztui.cli.runs import (
     unsupervised,
 )
 from fuzztui.cli.types import aim_rows
-from fuzztui.cli.words import DONE, FAILED, NOT_RUNNING, Failure, duration, say, speed, still_run
+from fuzztui.cli.words import (
+    DAMAGED,
+    DONE,
+    FAILED,
+    NOT_RUNNING,
+    Failure,
+    duration,
+    say,
+    speed,
+    still_run,
+)
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
     Totals,
     groups,
+    instance_throughput,
     running_time,
     throughput,
     totals,
@@ -39,13 +52,16 @@ from fuzztui.model.status import status_dict
 from fuzztui.supervise.foreign.trees import TreeError, Trees
 from fuzztui.supervise.names import ADDED
 from fuzztui.wire.signals import is_by_signal, signal_name
-from fuzztui.wire.text import ago, several, visible
+from fuzztui.wire.text import ago, brief, several
 
 if TYPE_CHECKING:
     from fuzztui.supervise.foreign.snapshot import Snapshot
 
 FRESH_S = 3.0
 """Figures of that age are as good as of now."""
+
+MOST_GROUPS = 50
+"""Distinct findings that the page about a run names."""
 
 LATEST = 10
 """Findings, and strangers, that the page about a foreign campaign names."""
@@ -60,7 +76,9 @@ def screen(run: Path, theme: str | None) -> int:
     """Open the live screen; returns its exit code."""
     from fuzztui.tui import run_app  # Textual takes a moment: only where it draws
 
-    return run_app(run, run, mode="live", speed=1.0, at=None, theme=theme, control=True)
+    return run_app(
+        run, run, mode="live", speed=1.0, at=None, theme=theme, control=True, opened=damage.watch
+    )
 
 
 def replay(options: argparse.Namespace) -> int:
@@ -72,10 +90,16 @@ def replay(options: argparse.Namespace) -> int:
         path = find_run(path)
     run = path if is_run(path) else None
     if options.json:
-        state = fold_all(open_session(path, at=options.at))
-        print(json.dumps(status_dict(state), indent=2))
+        session = open_session(path, at=options.at)
+        state = fold_all(session)
+        if session.end_seq or session.problems:
+            whole = {**status_dict(state), **_damage(state, session.problems)}
+            print(json.dumps(whole, indent=2))
+        if not session.end_seq:
+            raise _nothing(path, session.problems)
         return DONE
-    open_session(path)  # what is wrong with the path is said here, not on a screen
+    if not (session := open_session(path)).end_seq:  # reported here, not on a screen
+        raise _nothing(path, session.problems)
     from fuzztui.tui import run_app
 
     return run_app(
@@ -86,6 +110,7 @@ def replay(options: argparse.Namespace) -> int:
         at=options.at,
         theme=options.theme,
         control=False,
+        opened=damage.watch,
     )
 
 
@@ -102,6 +127,10 @@ def status(options: argparse.Namespace) -> int:
         return DONE
     run = find_run(options.run)
     now = standing(run)
+    if now.problems and not now.state.seq and now.pid is None:
+        if options.json:
+            print(json.dumps(status_object(run, now), indent=2))
+        raise _nothing(run, now.problems)
     if now.word == "empty" and now.pid is None:
         # What could not begin has left no copy of its file.
         file = run / "campaign.toml" if (run / "campaign.toml").exists() else "CAMPAIGN.toml"
@@ -111,6 +140,18 @@ def status(options: argparse.Namespace) -> int:
     else:
         print(status_text(run, now))
     return DONE
+
+
+def _nothing(path: Path, problems: Sequence[str]) -> Failure:
+    """The error for a log without a single record."""
+    if problems:
+        return Failure(f"{path}: the log is damaged: no record of it can be read", DAMAGED)
+    return Failure(f"{path}: the log is empty: no campaign was recorded in it", NOT_RUNNING)
+
+
+def _damage(state: State, problems: Sequence[str]) -> dict[str, Any]:
+    """The damage of the log, for JSON."""
+    return {"problems": [*problems], "at_least": bool(problems) or state.lost > 0}
 
 
 def foreign(path: Path | None) -> Trees | None:
@@ -155,24 +196,24 @@ def foreign_text(path: Path, seen: Snapshot) -> str:
         ("execs", f"{t.execs:,}  at {speed(t.execs_per_sec)}{_unmeasured(t)}"),
         ("corpus", f"{t.corpus:,}"),
         ("coverage", _cover(t)),
-        ("crashes", f"{t.crashes:,}, {several(t.hangs, 'hang')}"),
+        *found_rows(state),
         *_signals(state),
         *peers,
         ("directory", str(path)),
     ]
-    lines = [f"{name:<9} {visible(text)}" for name, text in rows]
+    lines = [f"{name:<9} {brief(text)}" for name, text in rows]
     for i in every:
         age_of = seen.ages.get(i.id, -1.0)
         lines.append(
-            f"  {visible(i.id):<9} {visible(i.state):<8} {ago(age_of) if age_of >= 0 else '-':>7} "
+            f"  {brief(i.id):<9} {brief(i.state):<8} {ago(age_of) if age_of >= 0 else '-':>7} "
             f"{i.execs:>14,} execs {speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus "
             f"{i.crashes:>4,} crashes"
         )
         if i.state == "stalled":
-            lines.append(f"    {visible(i.reason)}")
+            lines.append(f"    {brief(i.reason)}")
     latest = sorted(state.findings.values(), key=lambda f: f.t)[-LATEST:]
-    lines += [visible(f"  {f.category}: {f.key}") for f in reversed(latest)]
-    lines += [visible(f"  {problem}") for problem in seen.problems]
+    lines += [brief(f"  {f.category}: {f.key}") for f in reversed(latest)]
+    lines += [brief(f"  {problem}") for problem in seen.problems]
     return "\n".join(lines)
 
 
@@ -197,6 +238,7 @@ def status_object(run: Path, now: Standing) -> dict[str, object]:
     """The object of ``status --json``."""
     whole = {**status_dict(now.state), "state": now.word, "run": str(run), "pid": now.pid}
     whole["trouble"] = now.trouble or None
+    whole |= _damage(now.state, now.problems)
     for row in whole["instances"] if now.gone_s else ():
         for age in ("age_s", "slow_age_s"):
             row[age] = None if row[age] is None else round(row[age] + now.gone_s, 3)
@@ -207,45 +249,56 @@ def status_text(run: Path, now: Standing) -> str:
     """What ``status`` prints: a few aligned lines, then a line an instance."""
     state, t = now.state, totals(now.state)
     reason = f" ({state.reason})" if state.reason else ""
+    over = state.state in ENDED
+    # Time was lost with the records: no average and no part of a budget is known.
+    whole_time = not (over and state.lost)
     budget = ""
-    if state.budget_s:
+    if state.budget_s and whole_time:
         budget = f" of {duration(state.budget_s)}"
-    elif state.budget_trials:
+    elif state.budget_trials and whole_time:
         whole = several(state.budget_trials, "trial")
         budget = f", {t.execs * 100 // state.budget_trials}% of {whole}"
-    average = " on average" if state.state in ENDED else ""
-    distinct = several(len(state.groups), "distinct finding")
+    average = " on average" if over else ""
+    per_second = f"  at {speed(throughput(state))}{average}" if whole_time else ""
+    least = "at least " if now.is_lower_bound else ""
+    known = ", of what is known" if least else ""  # a ratio may be higher or lower
+    about_mutants = stage_rows(state) if state.stage else status_rows(state)
     rows = [
         ("campaign", f"{state.name}  [{state.engine}]  {state.target}"),
         ("state", f"{now.word}{reason}"),
         *([("trouble", now.trouble)] if now.trouble else []),
+        *([("log", _lost(now))] if least else []),
         ("elapsed", duration(running_time(state)) + budget),
-        ("execs", f"{t.execs:,}  at {speed(throughput(state))}{average}"),
-        ("corpus", f"{t.corpus:,}"),
-        ("coverage", _cover(t)),
-        *(stage_rows(state) if state.stage else status_rows(state)),
+        ("execs", f"{least}{t.execs:,}{per_second}"),
+        ("corpus", f"{least}{t.corpus:,}"),
+        ("coverage", (least if t.edges >= 0 else "") + _cover(t)),
+        *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *aim_rows(state),
-        ("crashes", f"{t.crashes:,}  ({distinct}, {several(t.hangs, 'hang')})"),
+        *((name, least + text) for name, text in found_rows(state)),
         ("run", str(run)),
     ]
-    lines = [f"{name:<9} {visible(text)}" for name, text in rows]
+    lines = [f"{name:<9} {brief(text)}" for name, text in rows]
     shown, folded = folded_slots(state)
     for i in shown:
+        rate = instance_throughput(
+            i, running_time(state), over=state.state in ENDED, lost=state.lost
+        )
         lines.append(
-            f"  {visible(i.id):<9} {_word(i):<10} {i.execs:>12,} execs "
-            f"{speed(i.execs_per_sec):>10} {i.corpus:>7,} corpus {i.crashes:>4,} crashes"
-            + _old(i, now)
+            f"  {brief(i.id):<9} {_word(i):<10} {i.execs:>12,} execs "
+            f"{speed(rate):>10} {i.corpus:>7,} corpus {i.crashes:>4,} crashes" + _old(i, now)
         )
         if i.id == ORACLE and (words := to_look_at(i.pending)):
             lines.append(f"    {words}")
         if i.reason and i.reason != state.reason:
-            lines.append(f"    {visible(i.reason)}")
+            lines.append(f"    {brief(i.reason)}")
     lines += [folded] if folded else []
-    for keys in state.groups.values():
+    for keys in islice(state.groups.values(), MOST_GROUPS):
         finding = state.findings[keys[0]]
         place = f" at {finding.place}" if finding.place else ""
-        lines.append(visible(f"  {finding.category}: {finding.title}{place}"))
+        lines.append(brief(f"  {finding.category}: {finding.title}{place}"))
+    if (more := len(state.groups) - MOST_GROUPS) > 0:
+        lines.append(f"  and {more:,} more: fuzztui attach {brief(str(run))} lists them all")
     if now.word == "interrupted":
         living = unsupervised(run)
         still = f"; {still_run(living)}, watched by nobody" if living else ""
@@ -254,11 +307,17 @@ def status_text(run: Path, now: Standing) -> str:
     return "\n".join(lines)
 
 
+def _lost(now: Standing) -> str:
+    lost = f"{several(now.state.lost, 'record')} lost before the log was repaired"
+    what = "damaged" if now.problems else lost
+    return f"{what}: figures are at least what is shown"
+
+
 def _word(i: Instance) -> str:
     """Its state; what mutants brought to the target has none: it never fuzzes, nor do oracles."""
     if i.id == ORACLE:
         return ORACLE
-    return "by mutants" if i.id == HANDED else visible(i.state)
+    return "by mutants" if i.id == HANDED else brief(i.state)
 
 
 def _old(i: Instance, now: Standing) -> str:
@@ -289,7 +348,7 @@ def themes(options: argparse.Namespace) -> int:
 
     found, problems = load_themes()
     for name, theme in found.items():
-        print(f"{name:<14} {visible(theme.title)}")
+        print(f"{name:<14} {brief(theme.title)}")
     for problem in problems:
         say(problem)
     return FAILED if problems else DONE

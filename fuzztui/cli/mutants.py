@@ -7,6 +7,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from fuzztui.cli.queue import (
     turn_dict,
 )
 from fuzztui.cli.rank import rank_mutants
-from fuzztui.cli.runs import find_run, is_run, sample, standing
-from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, duration, say
+from fuzztui.cli.runs import Standing, find_run, is_run, none_left, standing
+from fuzztui.cli.samples import named
+from fuzztui.cli.words import DAMAGED, DONE, NOT_RUNNING, USAGE, Failure, at_terminal, duration, say
 from fuzztui.model.first import queue
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation import mutants_summary
@@ -33,11 +35,17 @@ from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.events import MutantsFound, Record
 from fuzztui.wire.near import near
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection
-from fuzztui.wire.text import several, visible
+from fuzztui.wire.text import brief, several, visible
+
+AFL = "afl"
+"""The engine whose targets are no Python code."""
 
 _AS = "mu2"
 """A Python target has mutants whatever engine its campaign is for."""
 
+
+UNKNOWN = "unknown"
+"""In place of a mutant's state, where the log has lost all records about mutants."""
 
 MOST_VALUES = 12
 """That a condition could have had, in an error."""
@@ -66,26 +74,33 @@ def mutants(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace) -> int:
     """List the mutants that the selections name, or all."""
     selections = [selection(text) for text in options.selections]
-    state, _ = _look_up(options)
+    state, _, doubt = _look_up(options)
     rows = list(state.mutants.values())
     if selections:
         rows = [m for m in rows if any(s.matches(m) for s in selections)]
         if not rows:
             raise nobody(" ".join(options.selections), state)
     width = shutil.get_terminal_size().columns if at_terminal() else 0
+    if doubt and not options.json:
+        print(doubt)
     if state.stage:
         return _list_queue(state, queue_rows(rows), width, as_json=options.json)
     if options.json:
         print(json.dumps([mutant_dict(m) for m in rows], indent=1))
-        return DONE
+        return _code(rows)
     for line in table(rows, width):
         print(line)
     summary = mutants_summary(state)
     if selections:
         print(f"{len(rows):,} of {several(summary.total, 'mutant')}")
     else:
-        print(summary_line(summary))
-    return DONE
+        print(summary_line(summary) + (", of what is known" if state.lost else ""))
+    return _code(rows)
+
+
+def _code(rows: Iterable[Mutant]) -> int:
+    """The exit code of a command that shows these mutants."""
+    return DAMAGED if any(m.state == UNKNOWN for m in rows) else DONE
 
 
 def _list_queue(state: State, rows: list[Mutant], width: int, *, as_json: bool) -> int:
@@ -97,8 +112,9 @@ def _list_queue(state: State, rows: list[Mutant], width: int, *, as_json: bool) 
         return DONE
     for line in queue_table(state, rows, width):
         print(line)
+    known = ", of what is known" if state.lost else ""
     for name, text in stage_rows(state):
-        print(f"{name:<8} {visible(text)}")
+        print(f"{name:<8} {brief(text)}{known * (name in ('mutants', 'score'))}")
     return DONE
 
 
@@ -108,7 +124,7 @@ def _show(options: argparse.Namespace) -> int:
         raise Failure("mutants show needs one ID ('fuzztui mutants list' shows them)", USAGE)
     (text,) = options.selections
     chosen = selection(text)
-    state, file = _look_up(options)
+    state, file, doubt = _look_up(options)
     rows = chosen.of(state.mutants.values())
     if not rows:
         raise nobody(text, state)
@@ -124,14 +140,16 @@ def _show(options: argparse.Namespace) -> int:
     if options.json:
         turn = turn_dict(state, mutant) if state.stage else {}
         print(json.dumps({**mutant_dict(mutant), **turn, "diff": diff}, indent=1))
-        return DONE
+        return _code(rows)
+    if doubt:
+        print(doubt)
     print("\n".join(details(mutant)))
     for line in turn_details(state, mutant) if state.stage else ():
         print(line)
     if diff:
         print()
         print(visible(diff, lines=True).rstrip("\n"))
-    return DONE
+    return _code(rows)
 
 
 def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
@@ -208,28 +226,57 @@ def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
         raise Failure(str(e), USAGE) from None
 
 
-def _look_up(options: argparse.Namespace) -> tuple[State, Path]:
-    """The mutants of a campaign file, or of a run as far as its log tells of them; and the file."""
+def own_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
+    """A campaign file's campaign, for the engine that the file names. Raises :class:`Failure`."""
+    try:
+        return load(file, overrides).campaign
+    except CampaignError as e:
+        raise Failure(str(e), USAGE) from None
+
+
+def _look_up(options: argparse.Namespace) -> tuple[State, Path, str]:
+    """The mutants of a campaign file, or of a run as far as its log tells of them.
+
+    With the file, and a line on why they and their states are not certain ("": they are).
+    """
     path: Path = options.path
     if path.is_dir() and (is_run(path) or path.name == "log"):
         run = find_run(path)
-        state, file = standing(run).state, run / "campaign.toml"
-        known = state.mutants or state.stage
-        return (state if known else found(python_campaign(file, options.overrides))), file
-    file = sample(path)
+        now, file = standing(run), run / "campaign.toml"
+        if now.state.mutants or now.state.stage:
+            doubt = f"mutants and their states may be missing: {now.damage}" if now.damage else ""
+            return now.state, file, doubt
+        _refuse_unrecorded(run, now)
+        state = found(python_campaign(file, options.overrides))
+        if not now.is_lower_bound:
+            return state, file, ""
+        state.mutants = {m.id: replace(m, state=UNKNOWN) for m in state.mutants.values()}
+        state.mutant_counts = {UNKNOWN: len(state.mutants)}
+        return state, file, f"the states of mutants are lost: {now.damage}"
+    file, _ = named(path)
     if not file.exists():
         raise Failure(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
     _refuse_queue(file, options.overrides)
-    return found(python_campaign(file, options.overrides)), file
+    return found(python_campaign(file, options.overrides)), file, ""
+
+
+def _refuse_unrecorded(run: Path, now: Standing) -> None:
+    """Raise :class:`Failure` if only the run's log, which names no mutant, could name its mutants.
+
+    What the campaign is for is read from the run's copy of its file: the log may be damaged.
+    """
+    campaign = own_campaign(run / "campaign.toml")
+    if campaign.mutants and now.is_lower_bound:
+        raise none_left(run, now, "mutants")
+    if campaign.mutants:
+        raise Failure(f"no mutants: {campaign.name} has ranked none yet", USAGE)
+    if campaign.kind == AFL:
+        raise Failure(f"{run}: its campaign is for afl and fuzzes no mutants first", USAGE)
 
 
 def _refuse_queue(file: Path, overrides: Iterable[str]) -> None:
     """A campaign that fuzzes mutants first ranks them while it runs. Raises :class:`Failure`."""
-    try:
-        campaign = load(file, [*overrides]).campaign
-    except CampaignError as e:
-        raise Failure(str(e), USAGE) from None
-    if campaign.mutants:
+    if own_campaign(file, [*overrides]).mutants:
         raise Failure(
             f"{file}: its mutants are made and ranked when it runs; before that: "
             "fuzztui mutants rank SOURCE...",
@@ -301,7 +348,7 @@ def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
     """
     files: dict[str, int] = {}
     rows = sorted(rows, key=lambda m: (files.setdefault(m.file, len(files)), m.line))
-    ids = [visible(m.id) for m in rows]
+    ids = [brief(m.id) for m in rows]
     of_id = max(map(len, ids), default=0)
     of_line = max((len(str(m.line)) for m in rows), default=0)
     left = (width or 1 << 30) - (10 + 1 + of_line + 1 + of_id + 2)
@@ -309,7 +356,7 @@ def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
     for m, name in zip(rows, ids, strict=True):
         if m.file != last:
             last = m.file
-            yield visible(m.file or "?")
+            yield brief(m.file or "?")
         line = str(m.line) if m.line >= 0 else "?"
         text = f"{m.state:<10} {line:>{of_line}} {name}"
         if left >= LEAST_CHANGE:
@@ -319,15 +366,15 @@ def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
 
 def change(m: Mutant) -> str:
     """What it changes, on one line."""
-    return visible(f"{m.before.strip()} -> {m.after.strip()}") if m.before or m.after else ""
+    return brief(f"{m.before.strip()} -> {m.after.strip()}") if m.before or m.after else ""
 
 
 def details(m: Mutant) -> Iterator[str]:
     """All that is known of one mutant, a line a thing."""
-    yield visible(m.id)
+    yield brief(m.id)
     where = f"{m.file}:{m.line}" + (f" in {m.function}" if m.function else "")
-    yield f"place     {visible(where)}"
-    yield f"operator  {visible(m.operator)}" + ("  (code that runs at import)" if m.static else "")
+    yield f"place     {brief(where)}"
+    yield f"operator  {brief(m.operator)}" + ("  (code that runs at import)" if m.static else "")
     yield f"change    {change(m)}"
     state = m.state
     if m.killer:
@@ -340,7 +387,7 @@ def details(m: Mutant) -> Iterator[str]:
         state += f", {duration(m.killed_t)} into the campaign"
     if m.steer:
         state += f"  [{m.steer}]"
-    yield f"state     {visible(state)}"
+    yield f"state     {brief(state)}"
     for name, words in (("because", m.reason), ("detail", m.detail)):
         for n, line in enumerate(words.splitlines()[:MOST_LINES]):
             yield f"{'' if n else name:<9} {visible(line)}"

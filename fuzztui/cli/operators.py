@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fuzztui.cli.figures import percent
-from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.runs import find_run, none_left, standing
 from fuzztui.cli.words import DONE, Failure
 from fuzztui.model.operators import FEW, FEW_USES, Arm, arms, blend, operators_dict
 from fuzztui.model.state import State
 from fuzztui.wire.mixture import CLASSES, percentage
-from fuzztui.wire.text import clock, several, visible
+from fuzztui.wire.text import brief, clock, several
 
 __all__ = ["COLUMNS", "mixture_rows", "operators", "table"]
 
@@ -36,11 +36,15 @@ BEST = 3
 def operators(options: argparse.Namespace) -> int:
     """The table, or a list of JSON objects in the same order."""
     run = find_run(options.run)
-    state = standing(run).state
+    now = standing(run)
+    state = now.state
     rows = ordered(arms(state).values(), options.sort)
     if options.json:
         objects = {row["name"]: row for row in operators_dict(state)}
         print(json.dumps([objects[arm.name] for arm in rows], indent=1))
+    if not rows and now.is_lower_bound:
+        raise none_left(run, now, "operators on text")
+    if options.json:
         return DONE
     if not rows:
         raise Failure(f"{run}: no engine of its campaign has told of operators on text")
@@ -49,7 +53,7 @@ def operators(options: argparse.Namespace) -> int:
     if any(_doubtful(arm) for arm in rows):
         print(f"(in brackets: fewer than {FEW} finds or {FEW_USES} uses, which tells little)")
     for name, text in mixture_rows(state):
-        print(f"{name:<8} {visible(text)}")
+        print(f"{name:<8} {brief(text)}")
     return DONE
 
 
@@ -64,7 +68,7 @@ def ordered(rows: Any, column: str) -> list[Arm]:
 
 def table(rows: list[Arm]) -> Iterator[str]:
     """A line for each arm, under titles."""
-    wide = max(len(visible(a.name)) for a in rows)
+    wide = max(len(brief(a.name)) for a in rows)
     yield (
         f"{'operator':<{wide}}  class  {'tried':>13}  {'applied':>13}  {'hits':>6}  {'found':>7}  "
         f"{'crashes':>7}  {'finds/M':>11}  {'weight':>6}"
@@ -74,7 +78,7 @@ def table(rows: list[Arm]) -> Iterator[str]:
         pays = f"{a.pays:,.1f}" if a.pays >= 0 else "-"
         pays = f"({pays})" if _doubtful(a) else pays
         yield (
-            f"{visible(a.name):<{wide}}  {a.cls:<6} {a.tried:>13,}  {a.applied:>13,}  {hits:>6}  "
+            f"{brief(a.name):<{wide}}  {a.cls:<6} {a.tried:>13,}  {a.applied:>13,}  {hits:>6}  "
             f"{a.found:>7,}  {a.crashes:>7,}  {pays:>11}  {percent(a.share):>6}"
         )
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+from fuzztui.atomic import replace_text
 from fuzztui.campaign import Campaign, Loaded
 from fuzztui.cli.words import USAGE, Failure, say, still_run
 from fuzztui.remote.address import announced
@@ -100,10 +101,8 @@ def remember(run: Path, campaign: Campaign) -> None:
         began, name = time(), run.name
     if before == (now := _Origin(file, began, name)):
         return
-    target = run / "supervisor" / "origin.json"
-    fresh = target.with_name(f"{target.name}.{os.getpid()}")
-    fresh.write_text(json.dumps({"file": str(now.file), "began": began, "name": name}))
-    fresh.replace(target)
+    words = json.dumps({"file": str(now.file), "began": began, "name": name})
+    replace_text(run / "supervisor" / "origin.json", words)
 
 
 def refuse_foreign(output: Path, loaded: Loaded) -> None:

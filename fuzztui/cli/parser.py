@@ -43,12 +43,28 @@ commands:
   samples                  the sample campaigns that come with fuzztui
   themes                   the colour themes
 
+A command that read a damaged campaign log says so on stderr and exits with 4 instead of 0:
+figures are lower bounds then.
+
 fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME),
 or the campaign file that it is of, which means the newest of its runs.
+
+"""
+
+EXIT_CODES = """\
+exit codes:
+  0    done; nothing was found
+  1    failed: a campaign, or a command that was rejected
+  2    usage: the command or the campaign file is wrong
+  3    there is no such run, or nothing runs there
+  4    the campaign log is damaged: figures may be too low
+  10   findings: a campaign that ended has some, or the input of repro fails
+  11   below the threshold: score --fail-under
+  130  interrupted with Ctrl-C
 """
 
 
-_WORD = re.compile(r"[A-Za-z]+(-[a-z]+)*")
+_WORD = re.compile(r"[A-Za-z]\w*(-\w+)*")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -80,7 +96,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser = _Parser(
         prog="fuzztui",
         description="A terminal monitor and controller for fuzz campaigns.",
-        epilog=EPILOG,
+        epilog=EPILOG + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
     )
@@ -93,6 +109,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) -> None:
     """End with what was meant by a word that is no command, unless it is a file."""
     from fuzztui.cli.control import ACTIONS
+    from fuzztui.cli.samples import campaign_files_like
 
     to_run = bool(rest) and not rest[0].startswith("-")
     if word in ACTIONS and (to_run or not Path(word).exists()):
@@ -102,7 +119,8 @@ def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) ->
     if Path(word).exists():
         return
     near_ones = near(word, [*_COMMANDS, *ACTIONS])
-    words = meant(f"ctl RUN {one}" if one in ACTIONS else one for one in near_ones)
+    commands = [f"ctl RUN {one}" if one in ACTIONS else one for one in near_ones]
+    words = meant(commands or campaign_files_like(word))
     words = words or f": {', '.join(_COMMANDS)}"
     parser.error(f"{word} is neither a campaign file nor a command{words}")
 
@@ -116,7 +134,11 @@ def _run(parser: argparse.ArgumentParser) -> Run:
         "--new", action="store_true", help="begin another run, in a directory of its own"
     )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--headless", action="store_true", help="no screen: a progress line")
+    how.add_argument(
+        "--headless",
+        action="store_true",
+        help="no screen: a progress line; exits with 10 if the campaign has findings at its end",
+    )
     how.add_argument("--detach", action="store_true", help="start it and leave at once")
     parser.add_argument("--json", action="store_true", help="with --headless: JSON lines")
     _theme(parser)
@@ -275,6 +297,12 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         help="processes at once (default: one for each CPU: %(default)s)",
     )
     parser.add_argument("--survivors", action="store_true", help="list what nothing killed")
+    parser.add_argument(
+        "--fail-under",
+        metavar="N",
+        type=_percent,
+        help="exit with 11 if less than N percent of the mutants that can be made are killed",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object")
     _set(parser)
     return score.score
@@ -384,6 +412,7 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
 def _repro(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import findings
 
+    parser.epilog = "exits with 10 if the input fails (the finding reproduces), 0 if it does not"
     parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     return findings.repro
@@ -400,6 +429,16 @@ def _minimise(parser: argparse.ArgumentParser) -> Run:
         metavar="OUT",
         type=Path,
         help="where to write it; default: RUN/minimised/INSTANCE/NAME",
+    )
+    parser.add_argument(
+        "--progress",
+        action="store_true",
+        help="a line on stderr for each step; the result is not run under the target",
+    )
+    parser.add_argument(
+        "--until-eof",
+        action="store_true",
+        help="stop when stdin ends; the smallest input so far is kept, as after Ctrl-C",
     )
     return findings.minimise
 
@@ -420,9 +459,9 @@ def _check(parser: argparse.ArgumentParser) -> Run:
 
 
 def _samples(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import run
+    from fuzztui.cli import samples
 
-    return run.samples
+    return samples.samples
 
 
 def _themes(parser: argparse.ArgumentParser) -> Run:
@@ -512,6 +551,16 @@ def _count(text: str) -> int:
         number = 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
+    return number
+
+
+def _percent(text: str) -> float:
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100, such as 80")
     return number
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from fuzztui.cli.figures import LEAST_CHANGE, cut, percent
 from fuzztui.cli.rank import shown_change
-from fuzztui.cli.runs import standing
+from fuzztui.cli.runs import none_left, standing
 from fuzztui.cli.words import DONE, Failure, at_terminal, duration
 from fuzztui.model.first import (
     AT_WORK,
@@ -37,7 +37,7 @@ from fuzztui.model.state import Instance, Mutant, State
 from fuzztui.supervise.first.kills import Matrix
 from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.tui.turnwords import brought_words, earlier_words
-from fuzztui.wire.text import several, visible
+from fuzztui.wire.text import brief, several
 
 __all__ = [
     "diff_of",
@@ -70,7 +70,7 @@ def queue_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterato
     waiting = queue(state)
     numbers = {m.id: n for n, m in enumerate(waiting, 1)}
     left = outlook(state, waiting=waiting).left
-    ids = [visible(m.id) for m in rows]
+    ids = [brief(m.id) for m in rows]
     of_id = max(map(len, ids), default=0)
     of_line = max((len(str(m.line)) for m in rows), default=0)
     ended = False
@@ -80,7 +80,7 @@ def queue_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterato
             ended = True
             yield "   -  here the mutants' budget ends"
         line = str(m.line) if m.line >= 0 else "?"
-        head = f"{number or '':>4}  {visible(m.listed_stage):<10} {verdict(m):<6}"
+        head = f"{number or '':>4}  {brief(m.listed_stage):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
         left_over = (width or 1 << 30) - len(text) - 2
         if left_over >= LEAST_CHANGE:
@@ -114,9 +114,9 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
         words += f", number {number:,} of {len(numbers):,} that wait"
     if m.slot:
         words += f" in {m.slot}"
-    yield f"stage     {visible(words)}"
+    yield f"stage     {brief(words)}"
     if (same := twin(m, state.mutants)) is not None:
-        yield f"same as   {visible(same.id)}"
+        yield f"same as   {brief(same.id)}"
     if m.slot:
         spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"
         yield f"fuzzed    {spent}"
@@ -130,9 +130,9 @@ def turn_details(state: State, m: Mutant) -> Iterator[str]:
     if words := earlier_words(m):
         yield f"earlier   {words}"
     if file := file_of(m.killer):
-        yield f"killer    {visible(file)},*"
+        yield f"killer    {brief(file)},*"
     if m.costs:
-        costs = ", ".join(f"{visible(name)} {s:.2f} s" for name, s in m.costs.items())
+        costs = ", ".join(f"{brief(name)} {s:.2f} s" for name, s in m.costs.items())
         yield f"costs     {costs}"
 
 
@@ -198,7 +198,12 @@ def folded_slots(state: State) -> tuple[list[Instance], str]:
 
 def kill_matrix(run: Path, *, as_json: bool, as_csv: bool) -> int:
     """Print which inputs tell which mutants from the program. Raises :class:`Failure`."""
-    state = standing(run).state
+    now = standing(run)
+    state = now.state
+    if not state.stage and now.is_lower_bound:
+        if as_json:
+            print(json.dumps({"problems": [*now.problems]}, indent=1))
+        raise none_left(run, now, "mutants that are fuzzed first")
     if not state.stage:
         raise Failure(f"{run}: its campaign fuzzes no mutants first: it has no kill matrix")
     try:
@@ -206,7 +211,8 @@ def kill_matrix(run: Path, *, as_json: bool, as_csv: bool) -> int:
     except SupervisorError as e:
         raise Failure(str(e)) from None
     if as_json:
-        print(json.dumps(_matrix_dict(state, matrix), indent=1))
+        whole = {**_matrix_dict(state, matrix), "problems": [*now.problems]}
+        print(json.dumps(whole, indent=1))
     elif as_csv:
         print(_matrix_csv(state, matrix), end="")
     else:
@@ -251,16 +257,16 @@ def matrix_lines(state: State, matrix: Matrix, width: int = 0) -> Iterator[str]:
     if not rows:
         yield "no mutant is killed yet"
         return
-    of_id = max(len(visible(id)) for _, id, _ in rows)
+    of_id = max(len(brief(id)) for _, id, _ in rows)
     yield f"{'inputs':>6}  {'mutant':<{of_id}}  killed by"
     inputs: Counter[str] = Counter()
     for _, id, killers in rows:
         inputs.update(killers.keys())
         named = [f"{killer} ({oracle})" for killer, oracle in list(killers.items())[:_KILLERS]]
         more = f" and {len(killers) - _KILLERS:,} more" if len(killers) > _KILLERS else ""
-        line = f"{len(killers):>6,}  {visible(id):<{of_id}}  {visible(', '.join(named))}{more}"
+        line = f"{len(killers):>6,}  {brief(id):<{of_id}}  {brief(', '.join(named))}{more}"
         yield cut(line, width) if width else line
-    best = ", ".join(f"{visible(name)} ({n:,})" for name, n in inputs.most_common(_KILLERS))
+    best = ", ".join(f"{brief(name)} ({n:,})" for name, n in inputs.most_common(_KILLERS))
     alive = sum(verdict(m) == "alive" for m in state.mutants.values())
     killed = f"{several(len(rows), 'mutant')} killed by {several(len(inputs), 'input')}"
     yield f"{killed}; {alive:,} alive"

@@ -9,15 +9,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzztui.campaign import Campaign, CampaignError, Loaded, load, propose_frozen
+from fuzztui.campaign import Campaign, CampaignError, Loaded, load, refuse_idle_keys
 from fuzztui.campaign.frozen import Tables
-from fuzztui.cli.headless import follow
+from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.look import screen, status_object, status_text
 from fuzztui.cli.origins import another, has_begun, newest, refuse_foreign, remember
-from fuzztui.cli.runs import SAMPLES, Standing, is_run, sample, standing, with_output
+from fuzztui.cli.runs import Standing, is_run, standing, with_output
+from fuzztui.cli.samples import missing, named
 from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, USAGE, Failure, at_terminal, say
-from fuzztui.model.selectors import running_time
+from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import (
     AlreadyRunning,
@@ -49,12 +50,14 @@ def run(options: argparse.Namespace) -> int:
         else:
             _start(loaded, "resuming")
     else:
+        refuse_idle(loaded)
         _start(loaded, "starting")
     return _show(options, where, over=False)
 
 
 def _start_another(loaded: Loaded) -> Path:
     """Begin a run of its own, whoever else begins one at the same moment."""
+    refuse_idle(loaded)
     while True:
         own = with_output(loaded, another(loaded.campaign))
         if _start(own, "starting", rejoin=False):
@@ -86,9 +89,11 @@ def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
                 json.dumps(status_object(where, now)) if options.json else status_text(where, now)
             )
             print(text)
-            return DONE
+            return exit_code(now)
         return follow(where, as_json=options.json)
-    return screen(where, options.theme)
+    code = screen(where, options.theme)
+    now = standing(where)
+    return code or (exit_code(now) if now.state.state in ENDED else DONE)
 
 
 def _under_way(where: Path) -> Standing:
@@ -103,11 +108,21 @@ def _under_way(where: Path) -> Standing:
 
 def load_file(file: Path, overrides: list[str]) -> Loaded:
     """A campaign file, or a sample by its name. Raises :class:`Failure`."""
-    file = sample(file)
+    file, implied = named(file)
+    if not file.exists():
+        raise missing(file)
     if ".." in file.parts:  # what is frozen must not hang on where the command was given
         file = file.parent.resolve() / file.name
     try:
-        return load(file, overrides)
+        return load(file, [*implied, *overrides])
+    except CampaignError as e:
+        raise Failure(str(e), USAGE) from None
+
+
+def refuse_idle(loaded: Loaded) -> None:
+    """Raise :class:`Failure` for keys that would have no effect in a new run."""
+    try:
+        refuse_idle_keys(loaded)
     except CampaignError as e:
         raise Failure(str(e), USAGE) from None
 
@@ -120,9 +135,8 @@ def _start(loaded: Loaded, word: str, *, rejoin: bool = True) -> bool:
         prepare_run(where)
         if not has_begun(where):  # else it is another file's until it goes on by this one
             remember(where, loaded.campaign)
-        proposal = propose_frozen(loaded, where)
         with Waiting() as waiting:
-            start(where, proposal, progress=waiting)
+            start(where, loaded.toml(), progress=waiting)
         remember(where, loaded.campaign)
     except Unfit as e:
         raise unfit(loaded, e) from None
@@ -198,12 +212,3 @@ def _finished(campaign: Campaign, where: Path) -> bool:
 def unfit(loaded: Loaded, error: Unfit) -> Failure:
     """What is wrong with the file, said as everything is that is."""
     return Failure(f"{loaded.origin(error.key)}: {error}", USAGE)
-
-
-def samples(options: argparse.Namespace) -> int:
-    """List the sample campaigns that come with fuzztui."""
-    for path in sorted(SAMPLES.glob("*.toml")):
-        first = path.read_text().partition("\n")[0].lstrip("# ")
-        print(f"{path.name:<26} {first}")
-    say("run one: fuzztui NAME.toml")
-    return DONE

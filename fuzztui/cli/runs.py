@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import fuzztui
 from fuzztui.campaign import CampaignError, Loaded, load
+from fuzztui.cli import damage
 from fuzztui.cli.origins import has_begun, is_run, newest, refuse_foreign
-from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
+from fuzztui.cli.progress import Estimate
+from fuzztui.cli.samples import named
+from fuzztui.cli.words import DAMAGED, NOT_RUNNING, USAGE, Failure
 from fuzztui.log.files import LogError
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import announced
 from fuzztui.remote.client import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
-from fuzztui.supervise.foreign.trees import Trees
+from fuzztui.supervise.foreign.trees import TreeError, Trees
+from fuzztui.wire.near import meant, near
+from fuzztui.wire.text import several
 
 __all__ = [
-    "SAMPLES",
     "Standing",
     "find_run",
     "fold_all",
     "is_run",
+    "none_left",
     "open_session",
-    "sample",
     "standing",
     "unsupervised",
     "with_output",
 ]
 
-SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
-
-def sample(file: Path) -> Path:
-    """The file, or the sample campaign of that name where there is no such file."""
-    if not file.exists() and (SAMPLES / file.name).is_file():
-        say(f"{file} is not here: using the sample campaign that comes with fuzztui")
-        return SAMPLES / file.name
-    return file
+_STEP_S = 0.1
+"""Between two words on how far a command is."""
 
 
 def with_output(loaded: Loaded, run: Path) -> Loaded:
@@ -59,20 +56,25 @@ def find_run(given: Path | None) -> Path:
         return given.absolute()
     if given.name == "log" and is_run(given.parent):
         return given.parent.absolute()
-    if given.suffix == ".toml" and (file := sample(given)).is_file():
-        return _run_of(file, given)
+    if given.suffix == ".toml":
+        file, implied = named(given)
+        if file.is_file():
+            return _run_of(file, implied, given)
     if given.is_dir():
-        if Trees([given]).places():
+        trees = Trees([given])
+        if trees.places():
             raise Failure(f"{given} is AFL's: fuzztui watch {given}", NOT_RUNNING)
-        return _only_or_latest(given)
+        return _only_or_latest(given, trees.nothing())
     if len(given.parts) == 1 and is_run(Path("runs") / given):
         return (Path("runs") / given).absolute()
-    raise Failure(f"{given}: there is no such run directory", NOT_RUNNING)
+    known = [path.name for path in Path("runs").glob("*") if is_run(path)]
+    offer = meant(near(given.name, known))
+    raise Failure(f"{given}: there is no such run directory{offer}", NOT_RUNNING)
 
 
-def _run_of(file: Path, given: Path) -> Path:
+def _run_of(file: Path, implied: list[str], given: Path) -> Path:
     try:
-        loaded = load(file)
+        loaded = load(file, implied)
     except CampaignError as e:
         raise Failure(str(e), USAGE) from None
     if run := newest(loaded):
@@ -84,8 +86,11 @@ def _run_of(file: Path, given: Path) -> Path:
     raise Failure(f"{given} has no run yet ({where}); start it: fuzztui {given}", NOT_RUNNING)
 
 
-def _only_or_latest(parent: Path) -> Path:
+def _only_or_latest(parent: Path, nothing: TreeError | None = None) -> Path:
+    """``nothing``: why there is nothing of AFL's to watch either."""
     runs = [p for p in parent.iterdir() if is_run(p)] if parent.is_dir() else []
+    if not runs and nothing:
+        raise Failure(f"no run in {nothing}", NOT_RUNNING)
     if not runs:
         elsewhere = ", ".join(sorted(str(run) for run in announced()))
         raise Failure(
@@ -111,11 +116,28 @@ class Standing:
     """What its supervisor cannot write into the log now, in its words."""
     gone_s: float = 0.0
     """For how long nobody has supervised it, where somebody should."""
+    problems: Sequence[str] = ()
+    """Damage of its log, as messages: with any, figures are lower bounds."""
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether records of the log are missing, now or since before a repair."""
+        return bool(self.problems) or self.state.lost > 0
+
+    @property
+    def damage(self) -> str:
+        """Why records of the log are missing; "" if none is."""
+        if self.problems:
+            return "the log is damaged"
+        if self.state.lost:
+            return f"the log lost {several(self.state.lost, 'record')} before it was repaired"
+        return ""
 
     @property
     def word(self) -> str:
         """The state's name; ``interrupted`` when the supervisor died in the middle."""
-        if self.pid is None and self.state.state not in (*ENDED, "empty"):
+        begun = self.state.state != "empty" or self.state.seq  # its first records may be lost
+        if self.pid is None and begun and self.state.state not in ENDED:
             return "interrupted"
         return self.state.state
 
@@ -123,13 +145,20 @@ class Standing:
 def standing(run: Path) -> Standing:
     """Fold the whole log of a run (by its last checkpoint). Raises :class:`Failure`."""
     pid = running(run)
-    now = Standing(fold_all(open_session(run)), pid, trouble(run))
+    session = open_session(run)
+    now = Standing(fold_all(session), pid, trouble(run), problems=session.problems)
     if now.word != "interrupted":
         return now
     state = now.state
     gone_s = max(0.0, time.time() - wall_time(state, state.t)) if state.wall else 0.0
     _left_alone(state, unsupervised(run))
     return replace(now, gone_s=gone_s)
+
+
+def none_left(run: Path, now: Standing, what: str) -> Failure:
+    """The error where a log that misses records has none about ``what``: it may have had some."""
+    words = f"{run}: records about {what}, if there were any, are lost: {now.damage}"
+    return Failure(words, DAMAGED)
 
 
 def unsupervised(run: Path) -> list[str]:
@@ -154,16 +183,25 @@ def open_session(path: Path, *, at: float | None = None) -> Session:
     Raises :class:`Failure` when there is no log.
     """
     try:
-        return Session(path, LiveClock() if at is None else ReplayClock(t=at, paused=True))
+        clock = LiveClock() if at is None else ReplayClock(t=at, paused=True)
+        return damage.watch(Session(path, clock))
     except (LogError, OSError) as e:
         raise Failure(str(e), NOT_RUNNING) from None
 
 
 def fold_all(session: Session) -> State:
-    """Apply everything that the session's clock allows now."""
+    """Apply everything that the session's clock allows now; report damage of the whole log."""
+    progress = Estimate()
     try:
+        while not session.check(_STEP_S):
+            progress.words("verifying the log")
+        session.draft()
         while session.poll().records or session.behind:
-            pass
+            progress.show("reading the log: record", session.state.seq, session.end_seq)
+        damage.report()
     except (LogError, OSError) as e:
         raise Failure(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
+    finally:
+        progress.clear()
+        session.save_draft()  # of an interrupted command, too: the next one goes on from there
     return session.state

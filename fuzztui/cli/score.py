@@ -14,9 +14,9 @@ from typing import Any
 
 from fuzztui.campaign import Campaign
 from fuzztui.cli.figures import percent, summary_line
-from fuzztui.cli.mutants import python_campaign, table
+from fuzztui.cli.mutants import AFL, own_campaign, python_campaign, table
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
+from fuzztui.cli.words import BELOW_THRESHOLD, DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation import mutants_summary, score_of
 from fuzztui.model.state import Mutant, State
@@ -32,18 +32,36 @@ _LINE_EVERY_S = 10.0
 def score(options: argparse.Namespace) -> int:
     """Run every mutant on every input of the corpus that could kill it; print what came of it."""
     run = find_run(options.run)
-    if standing(run).state.engine == "afl":
+    now = standing(run)
+    # A damaged log may have lost the engine; the run's copy of the campaign file has it.
+    engine = now.state.engine or own_campaign(run / "campaign.toml").kind
+    if engine == AFL:
         words = f"score is for Python targets; see 'fuzztui mutants matrix {run}'"
         raise Failure(f"{run}: its campaign is for afl: {words}", USAGE)
     corpus = _corpus(run, options.corpus)
     campaign = python_campaign(run / "campaign.toml", options.overrides)
     result = _ask(campaign, run / "out" / "main", corpus, options.jobs)
     if options.json:
-        print(json.dumps({**result, "corpus": [str(folder) for folder in corpus]}, indent=1))
+        folders = [str(folder) for folder in corpus]
+        print(json.dumps({**result, "corpus": folders, "problems": [*now.problems]}, indent=1))
+    else:
+        for line in report(result, corpus, survivors=options.survivors):
+            print(line)
+    return DONE if options.fail_under is None else _judged(state_of(result), options.fail_under)
+
+
+def _judged(state: State, least: float) -> int:
+    """The exit code for a score that must be at least ``least`` percent; says why it is not."""
+    s = mutants_summary(state)
+    made = s.total - s.invalid
+    if s.killed * 100 >= least * made and (made or not least):
         return DONE
-    for line in report(result, corpus, survivors=options.survivors):
-        print(line)
-    return DONE
+    sys.stdout.flush()
+    say(
+        f"score {100 * (s.score or 0):.2f}% is below --fail-under {least:g}%: "
+        f"{s.killed:,} of {several(made, 'mutant')} killed"
+    )
+    return BELOW_THRESHOLD
 
 
 def _corpus(run: Path, given: Iterable[Path]) -> list[Path]:

@@ -14,7 +14,8 @@ from fuzztui.cli.figures import percent
 from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import unfit
-from fuzztui.cli.runs import is_run, sample
+from fuzztui.cli.runs import is_run
+from fuzztui.cli.samples import named
 from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
 from fuzztui.supervise.ready import ready, unknown_aliases
@@ -32,7 +33,7 @@ _LOCATION = 0.45
 def targets(options: argparse.Namespace) -> int:
     """The table, or the document as JSON."""
     path: Path = options.path
-    file = path / "campaign.toml" if path.is_dir() and is_run(path) else sample(path)
+    file = path / "campaign.toml" if path.is_dir() and is_run(path) else named(path)[0]
     if not file.exists():
         raise Failure(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
     try:

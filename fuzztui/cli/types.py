@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from fuzztui.cli.figures import percent
 from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
-from fuzztui.cli.runs import find_run, standing
+from fuzztui.cli.runs import find_run, none_left, standing
 from fuzztui.cli.words import DONE, Failure, at_terminal
 from fuzztui.model.state import State
 from fuzztui.model.types import (
@@ -38,14 +38,19 @@ _LOCATION = 0.38
 def types(options: argparse.Namespace) -> int:
     """Two tables and a line that sums up, or one JSON object."""
     run = find_run(options.run)
-    state = standing(run).state
+    seen = standing(run)
+    state = seen.state
     now = aim(state)
     if now is None:
+        if seen.is_lower_bound:
+            if options.json:
+                print(json.dumps({"problems": [*seen.problems]}, indent=1))
+            raise none_left(run, seen, "types")
         other = state.engine and state.engine != "spoton"
         only = f"; only spoton has any, and the campaign is for {state.engine}" if other else ""
         raise Failure(f"{run}: no engine of its campaign has told of types{only}")
     if options.json:
-        print(json.dumps(types_dict(state), indent=1))
+        print(json.dumps({**(types_dict(state) or {}), "problems": [*seen.problems]}, indent=1))
         return DONE
     rows, left = types_of(state), targets_left(state)
     brief = at_terminal() and not options.all

@@ -11,15 +11,16 @@ import contextlib
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from fuzztui.cli import damage
 from fuzztui.cli.runs import is_run
 from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
 from fuzztui.supervise.foreign.trees import TreeError, Trees
+from fuzztui.temporary import temporary_directory
 
 PATIENCE_S = 10.0
 """For the watcher to begin its log, and to end."""
@@ -48,7 +49,15 @@ def watch(options: argparse.Namespace) -> int:
             os.environ.setdefault("FUZZTUI_HZ", "1")
             from fuzztui.tui import run_app  # Textual takes a moment: only where it draws
 
-            code = run_app(None, home, mode="live", theme=options.theme, control=False, died=died)
+            code = run_app(
+                None,
+                home,
+                mode="live",
+                theme=options.theme,
+                control=False,
+                died=died,
+                opened=damage.watch,
+            )
         finally:
             _end(process)
     if options.keep is not None:
@@ -77,9 +86,7 @@ def check(directories: list[Path]) -> None:
 def _home(keep: Path | None) -> Iterator[Path]:
     """Where the log lies: a directory that goes again, or the one to keep."""
     if keep is None:
-        with tempfile.TemporaryDirectory(
-            prefix="fuzztui-watch-", ignore_cleanup_errors=True
-        ) as home:
+        with temporary_directory("fuzztui-watch-") as home:
             yield Path(home)
         return
     try:

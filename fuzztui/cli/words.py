@@ -6,7 +6,9 @@ import sys
 
 from fuzztui.wire.text import visible
 
-DONE, FAILED, USAGE, NOT_RUNNING = 0, 1, 2, 3
+DONE, FAILED, USAGE, NOT_RUNNING, DAMAGED = 0, 1, 2, 3, 4
+FINDINGS = 10
+BELOW_THRESHOLD = 11
 
 
 class Failure(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from bisect import bisect_right
 from collections import OrderedDict
@@ -51,6 +52,13 @@ class LogReader:
         elif source.index:
             self.last_seq, self.last_t = source.index[-1].last, source.index[-1].t1
 
+    def check(self, deadline: float = math.inf) -> bool:
+        """Look for damage in all of the log, until ``deadline`` (by ``time.monotonic()``).
+
+        False if a part of the log is left to be checked. No part is checked twice.
+        """
+        return self._source.check(deadline)
+
     def records(self, after_seq: int = 0, limit: int | None = None) -> Iterator[Record]:
         """The records behind ``after_seq``, at most ``limit``, as of the last refresh.
 
@@ -95,6 +103,12 @@ class LogReader:
             if n:
                 return records[n - 1].seq
         return 0
+
+    def bytes_upto(self, seq: int) -> int:
+        """Where in the sealed file (or the single file) the piece with record ``seq`` ends."""
+        index = self._source.index
+        i = bisect_right(index, seq - 1, key=_last)
+        return index[min(i, len(index) - 1)].end if index else 0
 
     def _load(self, block: Block) -> list[Record]:
         records = self._cache.get(block)

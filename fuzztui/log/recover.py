@@ -1,112 +1,401 @@
-"""Putting a log in order after whatever happened to its last writer.
+"""Put a log in order after whatever happened to its last writer, or to its bytes.
 
-Only what cannot be a record is ever removed: a torn last line, a torn last member
-(its records are still in the tail that it was made from). Anything else that is
-damaged is copied aside first.
+Only bytes that cannot be a record are removed: a torn last line, a torn last member (its records
+are still in the tail that it was made from). Other damaged bytes are copied aside, and the records
+that can be recovered take their place. A :class:`~fuzztui.wire.events.RecordsLost` takes the
+numbers of the others, so that there are no gaps, the file is sound for ``zcat``, and figures
+stay known to be lower bounds. SIGKILL at any moment leaves the old file or the new one, and all
+that the next repair needs: checkpoints, which may prove that the log was longer, are renamed
+before the first change and removed after the last.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzztui.log.blocks import Block, BlockError, Span, find_next, unpack, walk
-from fuzztui.log.files import list_tails, open_regular, read_at, write_all
-from fuzztui.log.lines import Problems, decode_lines, span_of
+from fuzztui.log.blocks import (
+    END,
+    END_SIZE,
+    RECORDS,
+    Block,
+    Span,
+    find_next,
+    is_intact,
+    is_torn_end,
+    pack,
+    read_header,
+    walk,
+)
+from fuzztui.log.evidence import noted
+from fuzztui.log.files import (
+    CHECKPOINTS,
+    STALE,
+    LogError,
+    list_tails,
+    open_regular,
+    read_at,
+    tail_name,
+    write_all,
+)
+from fuzztui.log.lines import Problems, decode_lines, first_of, missing, span_of
+from fuzztui.log.salvage import Recovered, recover
 from fuzztui.wire.codec import encode_record
+from fuzztui.wire.events import Record, RecordsLost
 
-__all__ = ["Leftover", "mend_sealed", "take_tails"]
+__all__ = ["Leftover", "Mended", "lock", "mend"]
+
+_COPY = 1 << 20
+_PART = re.compile(r"(?:campaign|tail)[-.].*\.new")
+"""What a repair that was killed had not yet renamed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A tail that an earlier writer left: its sound lines and what they span."""
+    """A tail that an earlier writer left: whole lines, ``size`` bytes, and what they span."""
 
     path: Path
-    data: bytes
+    size: int
     span: Span | None
-    whole: bool
-    """Nothing in it was damaged: it can be written on."""
+    """None: it is empty, or its first line was torn."""
 
 
-def mend_sealed(fd: int, path: Path) -> tuple[int, float]:
-    """Cut a torn end off the sealed file; returns the last record's seq and time in it."""
-    size = os.fstat(fd).st_size
-    last: Block | None = None
-    end = 0
-    while True:
-        for block in walk(fd, end, size, last.last if last else 0):
-            # A power cut may leave a last member with holes; its tail is still there.
-            if block.end == size and not _sound(fd, block):
-                break
-            last = block
-            end = block.end
-        sound = find_next(fd, end + 1, size, last.last if last else 0) if end < size else -1
-        if sound < 0:
-            break
-        end = sound  # damage in the middle stays where it is: readers step over it
-    if end < size:
-        covered = any(
-            first == (last.last if last else 0) + 1 for first, _ in list_tails(path.parent)
-        )
-        if not covered:
-            _put_aside(path.with_name(f"{path.name}.damaged-{end}"), read_at(fd, end, size - end))
-        os.ftruncate(fd, end)
-    return (last.last, last.t1) if last else (0, 0.0)
+@dataclass(slots=True)
+class Mended:
+    """A log that can be written on."""
+
+    fd: int
+    """Of the sealed file, locked."""
+    last: int = 0
+    t: float = 0.0
+    """The last sealed record's number and time."""
+    log: int = 0
+    """The log that members are of; 0: no member says."""
+    tails: list[Leftover] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+    """The damage and how it was repaired, as messages."""
 
 
-def _sound(fd: int, block: Block) -> bool:
+def mend(fd: int, sealed: Path) -> Mended:
+    """Repair a log directory; ``fd`` of its sealed file is closed if another took its place.
+
+    Raises :class:`LogError`, OSError.
+    """
+    directory = sealed.parent
+    known, by = noted(directory)
+    firsts = [first for first, _ in list_tails(directory)]
+    mended = Mended(fd)
     try:
-        unpack(fd, block)
-    except BlockError:
-        return False
+        ends_well = _mend_sealed(mended, sealed, firsts)
+        if not ends_well and firsts and firsts[-1] <= mended.last:
+            # It was being closed. Its last tail goes now, so the end mark must be there.
+            end = Span(mended.last, mended.last, mended.t, mended.t, 0)
+            write_all(mended.fd, pack(b"", END, end, log=mended.log or 1))
+            ends_well = True
+        _take_tails(directory, mended)
+        last = max((t.span.last for t in mended.tails if t.span), default=mended.last)
+        if known > last:
+            _note_lost_end(mended, directory, last + 1, known, f" ({by.name})")
+        elif not ends_well and not mended.tails:
+            _note_lost_end(mended, directory, last + 1, last + 1, "")
+        for name in [STALE, *filter(_PART.fullmatch, os.listdir(directory))]:  # noqa: PTH208
+            with suppress(FileNotFoundError):
+                (directory / name).unlink()
+    except BaseException:
+        os.close(mended.fd)
+        raise
+    return mended
+
+
+def _retire_checkpoints(directory: Path) -> None:
+    """Before a change: checkpoints count records that the log will not have any more."""
+    with suppress(FileNotFoundError):
+        (directory / CHECKPOINTS).replace(directory / STALE)
+
+
+def _note_lost_end(mended: Mended, directory: Path, first: int, last: int, by: str) -> None:
+    """Add a tail with a record for those that are lost behind all others."""
+    why = f"{missing(first, last)} at the end of the log{by}"
+    if not by:
+        why = f"the log was cut off behind record {first - 1}"
+    t = max((tail.span.t1 for tail in mended.tails if tail.span), default=mended.t)
+    lost = [Record(last, t, RecordsLost(first, why))]
+    _retire_checkpoints(directory)
+    leftover = _put(directory / tail_name(first), lost)
+    # One that was only begun has the same name.
+    mended.tails = [tail for tail in mended.tails if tail.path != leftover.path] + [leftover]
+    mended.repairs.append(why)
+
+
+def lock(fd: int, directory: Path) -> None:
+    """Raise :class:`LogError` if another process writes the log."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise LogError(f"{directory}: another process writes this log; stop it first") from None
+    except OSError:
+        pass  # a file system without locks: the supervisor's own lock must do
+
+
+# ------------------------------------------------------------ the sealed file
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Bytes of the sealed file: a sound member, or damage (maybe with a sound header)."""
+
+    start: int
+    stop: int
+    block: Block | None
+    sound: bool
+
+
+def _mend_sealed(mended: Mended, path: Path, firsts: Collection[int]) -> bool:
+    """Repair the sealed file; whether it ends as its writer left it.
+
+    ``firsts``: the first records of the tails that there are.
+    """
+    fd = mended.fd
+    size = os.fstat(fd).st_size
+    pieces = list(_pieces(fd, size))
+    # A power cut may leave a last member with holes; its tail is still there.
+    while pieces and not pieces[-1].sound and _last_of(pieces[:-1]) + 1 in firsts:
+        pieces.pop()
+    if pieces and is_torn_end(pieces[-1].start, size, _last_of(pieces), firsts):
+        pieces.pop()
+    end = pieces[-1].stop if pieces else 0
+    mended.log = next((p.block.log for p in pieces if p.block and p.block.log), 0)
+    if not _unbroken(pieces):
+        return _rewrite(mended, path, pieces)
+    if end < size:
+        os.ftruncate(fd, end)
+    sealed = [p.block for p in pieces if p.block and p.block.kind == RECORDS]
+    if sealed:
+        mended.last, mended.t = sealed[-1].last, sealed[-1].t1
+    last = pieces[-1].block if pieces else None
+    return last is None or last.log == 0 or last.kind != RECORDS
+
+
+def _pieces(fd: int, size: int) -> Iterator[_Piece]:
+    end = last = log = 0
+    while end < size:
+        for block in walk(fd, end, size, last):
+            ours = not (log and block.log) or block.log == log
+            log = log or block.log
+            yield _Piece(block.offset, block.end, block, ours and is_intact(fd, block))
+            end, last = block.end, block.last
+        if end < size:
+            sound = find_next(fd, end + 1, size, last)
+            stop = sound if sound >= 0 else size
+            yield _Piece(end, stop, read_header(fd, end), False)
+            end = stop
+
+
+def _last_of(pieces: Iterable[_Piece]) -> int:
+    return max((p.block.last for p in pieces if p.block), default=0)
+
+
+def _unbroken(pieces: Iterable[_Piece]) -> bool:
+    last = 0
+    for piece in pieces:
+        block = piece.block
+        if not piece.sound or block is None:
+            return False
+        if block.kind == RECORDS:
+            if block.first != last + 1:
+                return False
+            last = block.last
     return True
 
 
-def take_tails(directory: Path, sealed_seq: int) -> list[Leftover]:
-    """The tails with records behind ``sealed_seq``, mended, in order; others are removed."""
-    taken: list[Leftover] = []
-    last = sealed_seq
-    for _, path in list_tails(directory):
-        leftover = _take(path, last)
-        if leftover.span is None:
+def _rewrite(mended: Mended, path: Path, pieces: list[_Piece]) -> bool:
+    """Put a sound file in the place of the damaged one; whether it ends as a writer left it."""
+    old = mended.fd
+    fresh = path.with_name(f"{path.name}.new")
+    with suppress(FileNotFoundError):
+        fresh.unlink()
+    fd = open_regular(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND)
+    try:
+        lock(fd, path.parent)
+        ends_well = True
+        for piece in pieces:
+            block = piece.block
+            if piece.sound and block is not None:
+                if block.kind == RECORDS:
+                    _write_gap(mended, fd, block)
+                    mended.last, mended.t = block.last, block.t1
+                _copy(old, fd, piece)
+                ends_well = block.kind != RECORDS or not block.log
+            else:
+                ends_well = _write_recovered(mended, fd, path, piece)
+        os.fsync(fd)
+        _retire_checkpoints(path.parent)
+        fresh.replace(path)
+        _sync_directory(path.parent)
+    except BaseException:
+        os.close(fd)
+        with suppress(OSError):  # a full disk: the bytes are needed elsewhere
+            fresh.unlink()
+        raise
+    os.close(old)
+    mended.fd = fd
+    return ends_well
+
+
+def _write_gap(mended: Mended, fd: int, block: Block) -> None:
+    if block.first > mended.last + 1:
+        words = missing(mended.last + 1, block.first - 1)
+        lost = Record(block.first - 1, mended.t, RecordsLost(mended.last + 1, words))
+        mended.repairs.append(words)
+        _write_member(mended, fd, [lost])
+
+
+def _write_recovered(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool:
+    """Put damage aside and write what it holds; whether nothing is missing behind that."""
+    raw = read_at(mended.fd, piece.start, piece.stop - piece.start)
+    aside = path.with_name(f"{path.name}.damaged-{piece.start}")
+    _replace(aside, raw)
+    block = piece.block
+    of_log = block is None or not block.log or block.log == mended.log
+    found = recover(raw, block, mended.last) if of_log else Recovered([], False)
+    upto = block.last if block is not None and block.kind == RECORDS and of_log else 0
+    what = f"{len(raw):,} bytes of the log were damaged and are in {aside.name} now"
+    last = found.records[-1].seq if found.records else mended.last
+    if upto > last:
+        words = f"{what}: {missing(last + 1, upto)}"
+    elif found.records:
+        words = f"{what}: records up to {last} were recovered"
+    else:
+        words = what
+    mended.repairs.append(words)
+    records = list(_filled(found.records, mended.last, mended.t, what))
+    t = records[-1].t if records else mended.t
+    if upto > last:
+        records.append(Record(upto, t, RecordsLost(last + 1, what)))
+    if records:
+        _write_member(mended, fd, records)
+    return found.whole or len(raw) == END_SIZE
+
+
+def _filled(records: Iterable[Record], after: int, t: float, why: str) -> Iterator[Record]:
+    """The records, with a :class:`RecordsLost` in each gap."""
+    for record in records:
+        first = first_of(record)
+        if first > after + 1:
+            yield Record(first - 1, t, RecordsLost(after + 1, why))
+        yield record
+        after, t = record.seq, record.t
+
+
+def _lines(records: Iterable[Record]) -> bytes:
+    return b"".join(encode_record(r).encode() + b"\n" for r in records)
+
+
+def _write_member(mended: Mended, fd: int, records: list[Record]) -> None:
+    span = span_of(records)
+    write_all(fd, pack(_lines(records), RECORDS, span, log=mended.log or 1))
+    mended.log = mended.log or 1
+    mended.last, mended.t = span.last, span.t1
+
+
+def _copy(old: int, fd: int, piece: _Piece) -> None:
+    for at in range(piece.start, piece.stop, _COPY):
+        write_all(fd, read_at(old, at, min(_COPY, piece.stop - at)))
+
+
+# ------------------------------------------------------------------ the tails
+
+
+def _take_tails(directory: Path, mended: Mended) -> None:
+    """Keep the tails with records that are not sealed, in order, without damage; others go."""
+    last, t = mended.last, mended.t
+    for first, path in list_tails(directory):
+        if mended.tails and path == mended.tails[-1].path:
+            continue  # what the tail before was written to, now and by a repair that was killed
+        leftovers = _take(path, first, last, t, mended.repairs)
+        if not leftovers:
             path.unlink()
             continue
-        taken.append(leftover)
-        last = leftover.span.last
-    return taken
+        mended.tails += leftovers
+        if (span := leftovers[-1].span) is not None:
+            last, t = span.last, span.t1
 
 
-def _take(path: Path, after: int) -> Leftover:
+def _take(path: Path, first: int, after: int, t: float, repairs: list[str]) -> list[Leftover]:
+    """What there is of a tail behind record ``after``, without gaps; empty: nothing."""
     fd = open_regular(path, os.O_RDWR)
     try:
         raw = read_at(fd, 0, os.fstat(fd).st_size)
         complete = raw.rfind(b"\n") + 1
-        data = raw[:complete]
         problems = Problems()
-        records = decode_lines(data, after, str(path), problems)
-        if problems and _damaged(data, path):
-            _put_aside(path.with_name(f"{path.name}.damaged"), raw)
-        if complete < len(raw):
+        found = decode_lines(raw[:complete], first - 1, path.name, problems)
+        if complete < len(raw) and not problems:
             os.ftruncate(fd, complete)
     finally:
         os.close(fd)
     if problems:
-        data = b"".join(encode_record(r).encode() + b"\n" for r in records)
-    return Leftover(path, data, span_of(records) if records else None, not problems)
+        aside = path.with_name(f"{path.name}.damaged")
+        _replace(aside, raw)
+        repairs += [f"{problem} (a copy is in {aside.name})" for problem in problems[:1]]
+    why = f"{path.name} was damaged" if problems else "the log was damaged"
+    records = [r for r in found if r.seq > after]
+    if not records and not problems:
+        return [Leftover(path, 0, None)] if first == after + 1 else []
+    if not records:
+        records = [Record(after + 1, t, RecordsLost(after + 1, why))]
+    gap = first_of(records[0]) > after + 1
+    if gap:
+        repairs.append(missing(after + 1, first_of(records[0]) - 1))
+    if not (gap or problems or len(records) < len(found)):
+        return [Leftover(path, complete, span_of(records))]
+    _retire_checkpoints(path.parent)
+    leftovers = []
+    if first > after + 1:
+        # In a tail of its own: this one keeps its name, and is there until it is replaced.
+        lost = [Record(first - 1, t, RecordsLost(after + 1, why))]
+        leftovers.append(_put(path.with_name(tail_name(after + 1)), lost))
+        after = first - 1
+    mended = path.with_name(tail_name(after + 1))
+    leftovers.append(_put(mended, list(_filled(records, after, t, why))))
+    if mended != path:
+        path.unlink()
+    return leftovers
 
 
-def _damaged(data: bytes, path: Path) -> bool:
-    """Whether a tail's lines are wrong in themselves; being sealed already is no damage."""
-    problems = Problems()
-    decode_lines(data, 0, str(path), problems)
-    return bool(problems)
+def _put(path: Path, records: list[Record]) -> Leftover:
+    data = _lines(records)
+    _replace(path, data)
+    return Leftover(path, len(data), span_of(records))
 
 
-def _put_aside(path: Path, data: bytes) -> None:
-    fd = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+# ------------------------------------------------------------------ the files
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file so that there is all of it or the one before."""
+    fresh = path.with_name(f"{path.name}.new")
+    fd = open_regular(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         write_all(fd, data)
+        os.fsync(fd)
+        fresh.replace(path)
+    except BaseException:
+        with suppress(OSError):  # a full disk: the bytes are needed elsewhere
+            fresh.unlink()
+        raise
+    finally:
+        os.close(fd)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
     finally:
         os.close(fd)

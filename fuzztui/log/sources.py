@@ -7,17 +7,37 @@ deleted log's space, except for a foreign gzip file, which is unpacked once.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import tempfile
+import time
 import weakref
 import zlib
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from fuzztui.log.blocks import RECORDS, Block, BlockError, Span, find_next, unpack, walk
-from fuzztui.log.files import SEALED, LogError, list_tails, open_regular, read_at
-from fuzztui.log.lines import Problems, decode_lines, span_of
+from fuzztui.log.blocks import (
+    END,
+    END_SIZE,
+    RECORDS,
+    Block,
+    BlockError,
+    Span,
+    find_next,
+    is_intact,
+    is_torn_end,
+    read_header,
+    unpack,
+    walk,
+)
+from fuzztui.log.evidence import noted
+from fuzztui.log.files import SEALED, LogError, list_tails, open_regular, read_at, write_all
+from fuzztui.log.lines import Problems, decode_lines, first_of, missing, span_of
+from fuzztui.log.salvage import Recovered, recover
+from fuzztui.wire.codec import CodecError, decode_record
 from fuzztui.wire.events import Record
 
 __all__ = ["GzipLog", "PlainLog", "RunLog", "Source"]
@@ -25,7 +45,9 @@ __all__ = ["GzipLog", "PlainLog", "RunLog", "Source"]
 _PIECE = 4 << 20
 _LONGEST_LINE = 64 << 20
 _CHUNK_LINES = 1000
-_MOST_UNPACKED = 16 << 30
+_PEEK = 1 << 16
+_GIB = 1 << 30
+_LIMIT = "FUZZTUI_UNPACK_GIB"
 
 
 class Source(Protocol):
@@ -42,6 +64,12 @@ class Source(Protocol):
     def load(self, block: Block) -> list[Record]:
         """The records of a piece. Raises LogError, OSError."""
 
+    def check(self, deadline: float) -> bool:
+        """Look for damage in bytes that need not be read otherwise, until ``deadline``.
+
+        By ``time.monotonic()``. False if some are left. Raises LogError, OSError.
+        """
+
 
 class RunLog:
     """A log directory, followed while another process writes it; or a sealed file alone."""
@@ -52,13 +80,48 @@ class RunLog:
         self._directory = directory
         self._sealed = sealed
         self._problems = problems
+        self._noted = noted(directory) if directory else (0, sealed)
         self._tails: dict[int, _Tail] = {}
-        self._end = 0
+        self._file = (0, 0)
+        self._end = self._size = 0
+        """Where the last member ends that was walked over, and the file did."""
+        self._checked = 0
+        self._log = 0
+        """The log that the members are of."""
+        self._open = False
+        """Whether the last member shows that the writer had not closed the log."""
+        self._accepted: tuple[int, int, int] | None = None
         self._searched = (0, 0)
         self._assembled: tuple[int, ...] = ()
 
     def refresh(self) -> None:
-        """Tails first, then members: what was sealed in between is found as a member."""
+        """Look for more, and once more where the end looks cut off: it may be being written."""
+        before = None
+        while (end := self._look()) is not None and end != self._accepted:
+            if end == before:
+                self._accept(end)
+                break
+            before = end
+        seq, by = self._noted
+        if seq > self._last:
+            self._problems.note(
+                f"{self._sealed.parent}: the log ends at record {self._last}, but {by} was "
+                f"written after record {seq}: the end of the log was lost"
+            )
+        self._noted = (0, by)
+
+    @property
+    def _last(self) -> int:
+        sealed = self.index[-1].last if self.index else 0
+        return max(sealed, self.hot[-1].seq if self.hot else 0)
+
+    def _look(self) -> tuple[int, int, int] | None:
+        """Tails first, then members: a tail that was sealed in between is found as a member.
+
+        Returns None if the log ends as its writer, closing it or killed, would leave it. Else
+        where it ends: if a second look finds the same, no member is being written there,
+        as its tail would have been in the second listing.
+        """
         present = self._list()
         for first, path in present.items():
             tail = self._tails.get(first)
@@ -71,6 +134,27 @@ class RunLog:
             if self._tails[first].last <= sealed:
                 del self._tails[first]
         self._assemble(sealed)
+        torn = self._end < self._size and sealed + 1 not in present
+        torn = torn and not is_torn_end(self._end, self._size, sealed, present)
+        cut = self._open and self._directory is not None and not present
+        return (sealed, self._end, self._size) if torn or cut else None
+
+    def _accept(self, end: tuple[int, int, int]) -> None:
+        """The end is damaged, or missing: recover what is there."""
+        self._accepted = end
+        _, offset, size = end
+        if offset < size:
+            fd = open_regular(self._sealed)
+            try:
+                self._step_over(fd, offset, size)
+            finally:
+                os.close(fd)
+            self._assemble(self.index[-1].last if self.index else 0)
+        else:
+            self._problems.note(
+                f"{self._sealed}: ends at record {self._last} and byte {size} as no log does "
+                "that was closed: the end was cut off"
+            )
 
     def _list(self) -> dict[int, Path]:
         """The tails by first record, with none missing before the last of them.
@@ -93,34 +177,90 @@ class RunLog:
         except FileNotFoundError:
             return
         try:
-            size = os.fstat(fd).st_size
-            if size < self._end:
-                self._problems.note(f"{self._sealed}: was cut or replaced while it was read")
-                self.index.clear()
-                self._end = 0
-            while self._end < size:
-                last = self.index[-1].last if self.index else 0
-                for block in walk(fd, self._end, size, last):
-                    if block.kind == RECORDS:
-                        self.index.append(block)
+            found = os.fstat(fd)
+            file, self._size = (found.st_dev, found.st_ino), found.st_size
+            if self._end and file != self._file:  # it was repaired
+                self._problems.clear()
+                self._restart()
+            elif self._size < self._end:
+                self._problems.note(f"{self._sealed}: was cut while it was read")
+                self._restart()
+            self._file = file
+            while self._end < self._size:
+                for block in walk(fd, self._end, self._size, self._sealed_seq):
+                    self._add(fd, block)
                     self._end = block.end
-                if not self._skip_damage(fd, size):
+                if self._end >= self._size or self._searched == (self._end, self._size):
                     break
+                self._searched = (self._end, self._size)
+                sound = find_next(fd, self._end + 1, self._size, self._sealed_seq)
+                if sound < 0:
+                    break  # a member that is being written, or a torn end
+                self._step_over(fd, self._end, sound)
         finally:
             os.close(fd)
 
-    def _skip_damage(self, fd: int, size: int) -> bool:
-        """Go on behind damaged members if there are sound ones, else wait where they should be."""
-        if self._end >= size or self._searched == (self._end, size):
-            return False
-        self._searched = (self._end, size)
-        last = self.index[-1].last if self.index else 0
-        sound = find_next(fd, self._end + 1, size, last)
-        if sound < 0:
-            return False  # a member that is being written, or a torn end
-        self._problems.note(f"{self._sealed}: damaged from byte {self._end} to {sound}: left out")
-        self._end = sound
-        return True
+    def _restart(self) -> None:
+        self.index.clear()
+        self._end = self._checked = self._log = 0
+        self._searched = (0, 0)
+
+    @property
+    def _sealed_seq(self) -> int:
+        return self.index[-1].last if self.index else 0
+
+    def _add(self, fd: int, block: Block) -> None:
+        if block.kind == END and not is_intact(fd, block):
+            self._problems.note(f"{self._sealed}: the end mark at byte {block.offset} is damaged")
+        self._open = block.kind == RECORDS and block.log > 0
+        if block.kind != RECORDS:
+            return
+        if self._log and block.log not in (0, self._log):
+            words = f"the block at byte {block.offset} is of another log: left out"
+            self._problems.note(f"{self._sealed}: {words}")
+            return
+        self._log = self._log or block.log
+        self._append(block)
+
+    def _append(self, block: Block) -> None:
+        if block.first > self._sealed_seq + 1:
+            words = missing(self._sealed_seq + 1, block.first - 1)
+            self._problems.note(f"{self._sealed}: {words} before byte {block.offset}")
+        if self.index and block.t0 < self.index[-1].t1:
+            words = f"the time goes back at byte {block.offset}, record {block.first}"
+            self._problems.note(f"{self._sealed}: {words}")
+        self.index.append(block)
+
+    def _step_over(self, fd: int, start: int, stop: int) -> None:
+        """Keep the records that can be recovered between two bytes, where the file is damaged."""
+        self._end = stop
+        self._open = False
+        what = f"{self._sealed}: damaged from byte {start} to {stop}"
+        raw = read_at(fd, start, min(stop - start, _LONGEST_LINE))
+        found = recover(raw, read_header(fd, start), self._sealed_seq)
+        if not found.records and (found.whole or stop - start == END_SIZE):
+            self._problems.note(f"{what}: no record is lost")
+        elif not found.records:
+            self._problems.note(f"{what}: no record is recovered")
+        else:
+            span = span_of(found.records)
+            how = "all its" if found.whole else "its first"
+            self._problems.note(
+                f"{what}: {how} records, {span.first} to {span.last}, are recovered"
+            )
+            self._append(
+                Block(
+                    span.first,
+                    span.last,
+                    span.t0,
+                    span.t1,
+                    span.count,
+                    start,
+                    stop - start,
+                    RECORDS,
+                    damaged=True,
+                )
+            )
 
     def _assemble(self, sealed: int) -> None:
         version = (sealed, *(n for t in self._tails.values() for n in (t.first, t.last)))
@@ -131,25 +271,57 @@ class RunLog:
         last = sealed
         for _, tail in sorted(self._tails.items()):
             fresh = [r for r in tail.records if r.seq > last]
-            if fresh and fresh[0].seq != last + 1:
-                self._problems.note(f"records {last + 1} to {fresh[0].seq - 1} are missing")
+            if fresh and first_of(fresh[0]) > last + 1:
+                self._problems.note(missing(last + 1, first_of(fresh[0]) - 1))
             if fresh:
                 hot += fresh
                 last = hot[-1].seq
         self.hot = hot
 
     def load(self, block: Block) -> list[Record]:
-        """The records of one sealed member; none if it is damaged."""
+        """The records of one sealed member; those that can be recovered if it is damaged."""
         fd = open_regular(self._sealed)
         try:
+            if block.damaged:
+                return _recovered(fd, block).records
             data = unpack(fd, block)
-        except BlockError as e:
-            self._problems.note(f"{self._sealed}: {e}: records {block.first} to {block.last}")
-            return []
+        except BlockError:
+            return self._report(fd, block)
         finally:
             os.close(fd)
         where = f"{self._sealed}, block at byte {block.offset}"
         return decode_lines(data, block.first - 1, where, self._problems)
+
+    def check(self, deadline: float) -> bool:
+        """Verify the members' bytes, each once."""
+        if self._checked >= len(self.index):
+            return True
+        fd = open_regular(self._sealed)
+        try:
+            while self._checked < len(self.index):
+                if time.monotonic() >= deadline:
+                    return False
+                block = self.index[self._checked]
+                if not block.damaged and not is_intact(fd, block):
+                    self._report(fd, block)
+                self._checked += 1
+        finally:
+            os.close(fd)
+        return True
+
+    def _report(self, fd: int, block: Block) -> list[Record]:
+        """The recovered records of a member that is damaged behind its header."""
+        records = _recovered(fd, block).records
+        self._problems.note(
+            f"{self._sealed}: the block at byte {block.offset} is damaged: of records "
+            f"{block.first} to {block.last}, {len(records):,} are recovered"
+        )
+        return records
+
+
+def _recovered(fd: int, block: Block) -> Recovered:
+    raw = read_at(fd, block.offset, min(block.size, _LONGEST_LINE))
+    return recover(raw, read_header(fd, block.offset), block.first - 1)
 
 
 class _Tail:
@@ -239,10 +411,13 @@ class PlainLog:
     def _add(self, lines: bytes, offset: int) -> None:
         after = self.index[-1].last if self.index else 0
         parts = lines.splitlines()
-        span = _ends(parts, after, self._name)
+        span = _ends(parts, after, self._name, self._following(offset + len(lines)))
         if span is None:
             self._problems.note(f"{self._name}: no records from byte {offset} on: left out")
             return
+        if span.first > after + 1:
+            words = missing(after + 1, span.first - 1)
+            self._problems.note(f"{self._name}: {words} before byte {offset}")
         self.index.append(
             Block(span.first, span.last, span.t0, span.t1, len(parts), offset, len(lines), RECORDS)
         )
@@ -258,7 +433,21 @@ class PlainLog:
         """The records of one chunk."""
         data = read_at(self._fd, block.offset, block.size)
         where = f"{self._name} from byte {block.offset}"
-        return decode_lines(data, block.first - 1, where, self._problems)
+        follower = self._following(block.end)
+        return decode_lines(data, block.first - 1, where, self._problems, follower)
+
+    def _following(self, offset: int) -> Record | None:
+        """The record of the line at ``offset``: it shows whether the one before is absurd."""
+        line, newline, _ = read_at(self._fd, offset, _PEEK).partition(b"\n")
+        with contextlib.suppress(CodecError, OverflowError, RecursionError):
+            return decode_record(line) if newline else None
+        return None
+
+    def check(self, deadline: float) -> bool:
+        """Check the end only: all other bytes are read when the records are folded."""
+        if os.fstat(self._fd).st_size > sum(self._hot_place):
+            self._problems.note(f"{self._name}: the last line is cut off: left out")
+        return True
 
 
 def _nth_newline(data: bytes, start: int, n: int) -> int:
@@ -271,8 +460,8 @@ def _nth_newline(data: bytes, start: int, n: int) -> int:
     return at
 
 
-def _ends(lines: list[bytes], after: int, name: str) -> Span | None:
-    """The span of a chunk from its outermost sound lines."""
+def _ends(lines: list[bytes], after: int, name: str, follower: Record | None) -> Span | None:
+    """The span of a chunk: by its first and last line alone if none is missing between them."""
     first = last = None
     quiet = Problems()
     for line in lines:
@@ -282,26 +471,89 @@ def _ends(lines: list[bytes], after: int, name: str) -> Span | None:
     if not first:
         return None
     for line in reversed(lines):
-        last = decode_lines(line, first[0].seq - 1, name, quiet)
+        last = decode_lines(line, first[0].seq - 1, name, quiet, follower)
         if last:
             break
-    return span_of([*first, *(last or first)])
+    span = span_of([*first, *(last or first)])
+    if span.last - span.first + 1 == len(lines):
+        return span
+    # One of them may be damaged so that it would swallow what is between or behind.
+    return span_of(decode_lines(b"\n".join(lines), after, name, quiet, follower) or first)
 
 
 class GzipLog(PlainLog):
-    """A gzip file that we did not write (``grep``ed, recompressed): unpacked to a nameless file."""
+    """A gzip file that we did not write (``grep``ed, recompressed): unpacked to a nameless file.
+
+    Raises :class:`LogError` if its first megabytes hold no record, if it unpacks to more than
+    ``FUZZTUI_UNPACK_GIB`` GiB (1), or if the temporary directory cannot take that.
+    """
 
     def __init__(self, path: Path, problems: Problems) -> None:
+        limit = _unpack_limit()
+        with os.fdopen(open_regular(path), "rb") as raw, gzip.open(raw) as unpacked:
+            pieces = _pieces(unpacked, path, problems)
+            first = next(pieces, b"")
+            lines = first[: first.rfind(b"\n") + 1] or first
+            if first and not decode_lines(lines, 0, str(path), Problems()):
+                raise LogError(
+                    f"{path}: no record of a campaign log in its first {len(first):,} bytes; "
+                    "name a run, or a log that fuzztui wrote"
+                )
+            super().__init__(_temporary(), str(path), problems)
+            done = 0
+            for piece in chain([first], pieces):
+                done += len(piece)
+                if done > limit:
+                    raise LogError(
+                        f"{path}: unpacks to more than {limit / _GIB:g} GiB; "
+                        f"set {_LIMIT}={2 * limit / _GIB:g} or more to allow that"
+                    )
+                try:
+                    write_all(self._fd, piece)
+                except OSError as e:
+                    raise _no_room(e) from None
+
+
+def _pieces(unpacked: gzip.GzipFile, path: Path, problems: Problems) -> Iterator[bytes]:
+    done = 0
+    try:
+        while piece := unpacked.read(_PIECE):
+            yield piece
+            done += len(piece)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+        problems.note(f"{path}: {e}: read up to byte {done} of its content")
+
+
+def _unpack_limit() -> float:
+    """Bytes. Raises :class:`LogError` if the environment's is no number."""
+    text = os.environ.get(_LIMIT) or "1"
+    try:
+        gib = float(text)
+    except ValueError:
+        gib = 0.0
+    if not 0 < gib < 1 << 30:
+        raise LogError(f"{_LIMIT}={text!r} is no number of GiB above 0; set it to 4, say")
+    return gib * _GIB
+
+
+def _temporary() -> int:
+    try:
         fd, name = tempfile.mkstemp(prefix="fuzztui-log-")
         Path(name).unlink()
-        super().__init__(fd, str(path), problems)
-        done = 0
-        with os.fdopen(open_regular(path), "rb") as raw, gzip.open(raw) as unpacked:
-            try:
-                while done < _MOST_UNPACKED and (piece := unpacked.read(_PIECE)):
-                    done += os.write(fd, piece)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-                problems.note(f"{path}: {e}: read up to byte {done} of its content")
+    except OSError as e:
+        raise _no_room(e) from None
+    return fd
+
+
+def _no_room(error: OSError) -> LogError:
+    try:
+        where = tempfile.gettempdir()
+    except OSError:
+        where = "TMPDIR"
+    return LogError(
+        f"{where}: a gzip log cannot be unpacked there: {error.strerror or error}; "
+        "set TMPDIR to a directory with more room"
+    )
 
 
 def sealed_path(path: Path) -> bool:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import queue
 import threading
+import zlib
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzztui.log.blocks import RECORDS, Span, pack
+from fuzztui.log.blocks import END, RECORDS, Span, pack
 from fuzztui.log.files import SEALED, LogError, open_regular, read_at, tail_name, write_all
 from fuzztui.log.lines import span_of
-from fuzztui.log.recover import Leftover, mend_sealed, take_tails
+from fuzztui.log.recover import Leftover, lock, mend
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Event, Record
 
@@ -40,32 +40,41 @@ class LogWriter:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sealed = directory / SEALED
-        fd = open_regular(sealed, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        try:
-            _lock(fd, directory)
-            self.last_seq, self.last_t = mend_sealed(fd, sealed)
-            leftovers = take_tails(directory, self.last_seq)
-        except BaseException:
-            os.close(fd)
-            raise
-        self._sealer = _Sealer(fd)
+        mended = mend(_open_locked(directory), directory / SEALED)
+        self.repairs = mended.repairs
+        """Damage that was found when the log was opened, and how it was repaired, as messages."""
+        self.last_seq, self.last_t = mended.last, mended.t
+        self._sealer = _Sealer(mended.fd, mended.log)
         self._waiting: deque[tuple[Record, bytes]] = deque()
         self._chunk = b""
         """What a flush could not write whole: it goes first, to the same tail."""
         self._tail: _Tail | None = None
-        for leftover in leftovers:
-            self._adopt(leftover, leftover is leftovers[-1])
+        try:
+            for leftover in mended.tails:
+                self._adopt(leftover)
+        except BaseException:
+            self.close()
+            raise
 
-    def _adopt(self, leftover: Leftover, is_last: bool) -> None:
+    def _adopt(self, leftover: Leftover) -> None:
+        """Write on in a tail; the one before it is sealed. The last is never sealed alone.
+
+        Else a log that is killed now would look as if its end had been cut off.
+        """
         span = leftover.span
-        assert span is not None
-        self.last_seq, self.last_t = span.last, max(self.last_t, span.t1)
-        if is_last and leftover.whole and not _full(span.count, len(leftover.data)):
-            fd = open_regular(leftover.path, os.O_WRONLY | os.O_APPEND)
-            self._tail = _Tail(leftover.path, fd, span.count, len(leftover.data), span)
-        else:
-            self._sealer.submit(_Job(leftover.path, span, leftover.data))
+        if span is not None:
+            self.last_seq, self.last_t = span.last, max(self.last_t, span.t1)
+        count = span.count if span else 0
+        fd = open_regular(leftover.path, os.O_WRONLY | os.O_APPEND)
+        before = self._tail
+        self._tail = _Tail(leftover.path, fd, count, leftover.size, span)
+        if before is not None:
+            self._seal(before)
+
+    def _seal(self, tail: _Tail) -> None:
+        os.close(tail.fd)
+        assert tail.span is not None
+        self._sealer.submit(_Job(tail.path, tail.span))
 
     def append(self, event: Event, t: float) -> Record:
         """Stamp ``event`` with the next number and campaign time ``t`` (never going back).
@@ -125,9 +134,7 @@ class LogWriter:
         old = self._tail
         self._tail = tail = _Tail(path, fd, 0, 0, None)
         if old is not None:
-            os.close(old.fd)
-            assert old.span is not None
-            self._sealer.submit(_Job(old.path, old.span, None))
+            self._seal(old)
         return tail
 
     def close(self, *, at_rest: bool = False) -> None:
@@ -143,7 +150,7 @@ class LogWriter:
                 os.close(tail.fd)
                 whole = not self._chunk and not self._waiting
                 if at_rest and whole and tail.span is not None:
-                    self._sealer.submit(_Job(tail.path, tail.span, None))
+                    self._sealer.submit(_Job(tail.path, tail.span, ends=True))
             self._sealer.close()
 
 
@@ -160,21 +167,28 @@ def _full(count: int, size: int) -> bool:
     return count >= TAIL_RECORDS or size >= TAIL_BYTES
 
 
-def _lock(fd: int, directory: Path) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise LogError(f"{directory}: another process writes this log; stop it first") from None
-    except OSError:
-        pass  # a file system without locks: the supervisor's own lock must do
+def _open_locked(directory: Path) -> int:
+    """The sealed file, locked, and still the one of that name: a repair puts another there."""
+    path = directory / SEALED
+    while True:
+        fd = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        try:
+            lock(fd, directory)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(fd), path.stat()):
+                    return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
 
 
 @dataclass(slots=True)
 class _Job:
     path: Path
     span: Span
-    data: bytes | None
-    """None: what the file holds."""
+    ends: bool = False
+    """The log is closed behind it."""
     written: bool = False
     """The member stands in the sealed file, but perhaps not yet on the disk."""
 
@@ -186,8 +200,9 @@ class _Sealer:
     when closing; until then its tail stays, which readers do not mind.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, log: int) -> None:
         self._fd = fd
+        self._log = log
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._backlog: deque[_Job] = deque()
         self._thread: threading.Thread | None = None
@@ -222,16 +237,20 @@ class _Sealer:
             job.path.unlink()
 
     def _write(self, job: _Job) -> None:
-        data = job.data
-        if data is None:
-            fd = open_regular(job.path)
-            try:
-                data = read_at(fd, 0, os.fstat(fd).st_size)
-            finally:
-                os.close(fd)
+        fd = open_regular(job.path)
+        try:
+            data = read_at(fd, 0, os.fstat(fd).st_size)
+        finally:
+            os.close(fd)
+        span = job.span
+        self._log = self._log or zlib.crc32(data.partition(b"\n")[0]) or 1
+        members = pack(data, RECORDS, span, log=self._log)
+        if job.ends:
+            end = Span(span.last, span.last, span.t1, span.t1, 0)
+            members += pack(b"", END, end, log=self._log)
         start = os.fstat(self._fd).st_size
         try:
-            write_all(self._fd, pack(data, RECORDS, job.span))
+            write_all(self._fd, members)
         except OSError:
             with contextlib.suppress(OSError):  # to readers it was a torn end
                 os.ftruncate(self._fd, start)

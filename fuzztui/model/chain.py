@@ -75,7 +75,7 @@ class Chain:
         try:
             recent = [decode_record(line) for line in self._recent(n)]
             state = head_to_state(link.head(), self.mark(n).tables, recent)
-        except (LookupError, TypeError, ValueError) as e:
+        except (LookupError, TypeError, ValueError, AttributeError) as e:
             raise CheckpointError(f"a checkpoint cannot be read: {e}") from e
         if state.seq != link.seq:
             raise CheckpointError("the checkpoints were replaced while they were read")

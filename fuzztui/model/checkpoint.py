@@ -18,7 +18,7 @@ A checkpoint has three parts, because they are needed at different times:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -37,6 +37,7 @@ from fuzztui.model.state import (
     State,
     TargetLeft,
 )
+from fuzztui.wire.bounds import all_fit
 from fuzztui.wire.codec import decode_record, encode_record
 from fuzztui.wire.events import MutationStats, OperatorFigures, Record, TypeFigures
 
@@ -134,6 +135,7 @@ _mixed_row = attrgetter(*_names(MixtureChange))
 _types_row = attrgetter(*_names(TypeFigures))
 _left_row = attrgetter(*_names(TargetLeft))
 
+T = TypeVar("T")
 Row = TypeVar("Row", Entry, Finding, Mutant)
 
 
@@ -198,8 +200,50 @@ def from_json(data: Any) -> State:
     try:
         recent = [decode_record(line) for line in data["recent"]]
         return head_to_state(data["head"], rows, recent)
-    except (LookupError, TypeError, ValueError) as e:
+    except (LookupError, TypeError, ValueError, AttributeError) as e:
         raise CheckpointError(f"not a checkpoint: {e}") from e
+
+
+def _checked(cls: type[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Rows with a value for each field of ``cls``. Raises ValueError for what cannot be one.
+
+    A run's checkpoints may be a stranger's: a screen must not die of a number or a type.
+    """
+    checked = list(rows)
+    columns = list(zip(*checked, strict=True))
+    types = _TYPES[cls]
+    if checked and len(columns) != len(types):
+        raise ValueError(f"{len(columns)} values are no {cls.__name__}")
+    for (name, annotation), column in zip(types.items(), columns, strict=False):
+        _check(cls, name, annotation, column)
+    return checked
+
+
+_TYPES: dict[type[Any], dict[str, str]] = {
+    cls: {f.name: str(f.type) for f in fields(cls)}
+    for cls in (
+        State, Instance, Entry, Finding, Mutant, CommandStatus, MutationStats, OperatorFigures,
+        MixtureChange, TypeFigures,
+    )
+}  # fmt: skip
+
+
+def _check(cls: type[Any], name: str, annotation: str, values: Collection[Any]) -> None:
+    if not all_fit(annotation, values):
+        raise ValueError(f"{cls.__name__}.{name} cannot be that")
+
+
+def _checked_mutants(rows: Iterable[list[Any]]) -> list[list[Any]]:
+    """As :func:`_checked`; rows may be differences."""
+    whole = [*rows]
+    _checked(Mutant, (row for row in whole if len(row) != 2))
+    columns: dict[str, list[Any]] = {"id": [row[0] for row in whole]}
+    for row in whole:
+        for name, value in row[1].items() if len(row) == 2 else ():
+            columns.setdefault(name, []).append(value)
+    for name, values in columns.items():
+        _check(Mutant, name, _TYPES[Mutant][name], values)
+    return whole
 
 
 def tables(data: Any, before: Mapping[str, Mutant]) -> Tables:
@@ -210,13 +254,16 @@ def tables(data: Any, before: Mapping[str, Mutant]) -> Tables:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise CheckpointError("a checkpoint of another version of fuzztui")
     try:
+        _check(State, "cost", "int", [data["seq"], data["cost"]])
+        _check(State, "t", "float", [data["t"]])
+        _check(State, "parents", "dict[str, str]", [data["parents"]])
         return Tables(
-            {row[0]: Entry(*row) for row in data["entries"]},
-            {row[0]: Finding(*row) for row in data["findings"]},
+            {row[0]: Entry(*row) for row in _checked(Entry, data["entries"])},
+            {row[0]: Finding(*row) for row in _checked(Finding, data["findings"])},
             dict(data["parents"]),
-            {row[0]: _mutant(row, before) for row in data["mutants"]},
+            {row[0]: _mutant(row, before) for row in _checked_mutants(data["mutants"])},
         )
-    except (LookupError, TypeError, ValueError) as e:
+    except (LookupError, TypeError, ValueError, AttributeError) as e:
         raise CheckpointError(f"not a checkpoint: {e}") from e
 
 
@@ -224,26 +271,53 @@ def _mutant(row: list[Any], before: Mapping[str, Mutant]) -> Mutant:
     return Mutant(*row) if len(row) != 2 else changed(before[row[0]], row[1])
 
 
-def _left(frontier: bool, reached: int, asked: int, types: list[Any]) -> TargetLeft:
+def _left(row: list[Any]) -> TargetLeft:
+    frontier, reached, asked, types = row
+    _check(TargetLeft, "frontier", "bool", [frontier])
+    _check(TargetLeft, "reached", "int", [reached, asked, *(far for _, far in types)])
+    _check(TargetLeft, "types", "str", [name for name, _ in types])
     return TargetLeft(frontier, reached, asked, tuple((name, far) for name, far in types))
 
 
+def _one(cls: type[T], row: Sequence[Any]) -> T:
+    return cls(*_checked(cls, [row])[0])
+
+
+def _by_name(cls: type[T], rows: dict[str, Sequence[Any]]) -> dict[str, T]:
+    """Dataclasses of rows, by whatever their keys are."""
+    return {name: cls(*row) for name, row in zip(rows, _checked(cls, rows.values()), strict=True)}
+
+
+def _series(data: dict[str, Any]) -> Series:
+    _check(Series, "times", "list[float]", [data["t"], data["v"], [data["w"]]])
+    if data["w"] <= 0 or len(data["t"]) != len(data["v"]):
+        raise ValueError("no such series can be")
+    return Series.from_json(data)
+
+
 def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) -> State:
-    """A state from a head and the tables as of it, which it takes over."""
+    """A state from a head and the tables as of it, which it takes over.
+
+    Raises LookupError, TypeError, ValueError or AttributeError for what is no head.
+    """
+    for name in _SCALARS:
+        _check(State, name, _TYPES[State][name], [head[name]])
     state = State(**{name: head[name] for name in _SCALARS})
-    state.instances = {row[0]: Instance(*row) for row in head["instances"]}
-    state.commands = {row[0]: CommandStatus(*row) for row in head["commands"]}
-    state.mutation = {name: MutationStats(*row) for name, row in head["mutation"].items()}
-    state.operators = {name: OperatorFigures(*row) for name, row in head["operators"].items()}
-    state.mixed = {name: MixtureChange(*row) for name, row in head["mixed"].items()}
-    state.turned = head["turned"] and OperatorFigures(*head["turned"])
-    state.mixture = head["mixture"] and MixtureChange(*head["mixture"])
-    state.types = {name: TypeFigures(*row) for name, row in head["types"].items()}
+    state.instances = {row[0]: Instance(*row) for row in _checked(Instance, head["instances"])}
+    state.commands = {
+        row[0]: CommandStatus(*row) for row in _checked(CommandStatus, head["commands"])
+    }
+    state.mutation = _by_name(MutationStats, head["mutation"])
+    state.operators = _by_name(OperatorFigures, head["operators"])
+    state.mixed = _by_name(MixtureChange, head["mixed"])
+    state.turned = _one(OperatorFigures, head["turned"]) if head["turned"] else None
+    state.mixture = _one(MixtureChange, head["mixture"]) if head["mixture"] else None
+    state.types = _by_name(TypeFigures, head["types"])
     state.left = {
-        name: {location: _left(*row) for location, row in left.items()}
+        name: {location: _left(row) for location, row in left.items()}
         for name, left in head["left"].items()
     }
-    state.series = {name: Series.from_json(s) for name, s in head["series"].items()}
+    state.series = {name: _series(s) for name, s in head["series"].items()}
     for name in _names(Tables):
         setattr(state, name, getattr(rows, name))
     # Findings are in the order of the log, and so are those of one signature.

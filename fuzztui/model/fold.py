@@ -49,6 +49,7 @@ from fuzztui.wire.events import (
     MutationStats,
     OperatorFigures,
     Record,
+    RecordsLost,
     Resources,
     StageStarted,
     Stats,
@@ -62,10 +63,11 @@ from fuzztui.wire.signals import is_by_signal
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 10
+FOLD_VERSION = 11
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
 
-_BY_ANY = frozenset(command.name for command in (*MUTANT_COMMANDS, *TYPE_COMMANDS))
+_BY_ANY = tuple(command.name for command in (*MUTANT_COMMANDS, *TYPE_COMMANDS))
+"""No set: what a log has in the place of a name may have no hash."""
 
 MOST_UNKNOWN_KINDS = 100
 """How many unknown kinds are counted by name; the rest are counted as "(others)"."""
@@ -151,6 +153,10 @@ def _shallow(value: Any, levels: int) -> bool:
 
 
 def _campaign_started(state: State, e: CampaignStarted, touched: Touched) -> None:
+    # A campaign that is only watched starts again with each watcher; another one has another name.
+    same = (e.name, e.engine) == (state.name, state.engine)
+    if not (same and (e.wall == state.started_wall or not state.host)):
+        state.starts += 1
     state.name, state.engine, state.target = e.name, e.engine, e.target
     state.seed, state.version = e.seed, e.version
     state.budget_s = finite(e.budget_s)
@@ -249,6 +255,11 @@ def _message(state: State, e: Message, touched: Touched) -> None:
     """Messages are in ``recent`` and nowhere else."""
 
 
+def _records_lost(state: State, e: RecordsLost, touched: Touched) -> None:
+    state.lost += max(1, state.seq - max(e.first, 1) + 1)
+    touched.campaign = True
+
+
 def _unknown(state: State, e: Unknown, touched: Touched) -> None:
     _count_unknown(state, e.name, touched)
 
@@ -296,6 +307,7 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     CommandRejected: _command_rejected,
     CommandProgress: _command_progress,
     Message: _message,
+    RecordsLost: _records_lost,
     Unknown: _unknown,
 }
 
@@ -324,6 +336,7 @@ _HARMLESS = frozenset(
         CommandRejected,
         InstanceState,
         Message,
+        RecordsLost,
     }
 )
 """Kinds of strings and integers only."""

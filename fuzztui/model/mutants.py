@@ -150,7 +150,7 @@ def mutant_runs(state: State, e: MutantRuns, touched: Touched) -> None:
 
 
 _reals = [f.name for f in fields(MutationStats) if f.type == "float"]
-_whole = [f.name for f in fields(MutationStats) if f.type == "int"]
+_whole = [f.name for f in fields(MutationStats) if f.type == "Count"]
 
 
 def mutation_stats(state: State, e: MutationStats, touched: Touched) -> None:

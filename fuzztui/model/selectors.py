@@ -9,16 +9,21 @@ from typing import TypeVar
 from fuzztui.model.ancestry import identity, parent_of
 from fuzztui.model.mutation import mutants_summary
 from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
+from fuzztui.wire.signals import is_by_signal
 
 __all__ = [
+    "CATEGORIES",
     "ENDED",
     "Group",
     "Step",
+    "Tally",
     "Totals",
     "elapsed",
     "entries",
     "findings",
+    "group_heads",
     "groups",
+    "instance_throughput",
     "lineage",
     "mutants",
     "mutants_summary",
@@ -27,10 +32,14 @@ __all__ = [
     "rate",
     "remaining",
     "running_time",
+    "tallies",
     "throughput",
     "totals",
     "wall_time",
 ]
+
+CATEGORIES = ("crash", "hang", "differs")
+"""Kinds of findings."""
 
 ENDED = frozenset({"finished", "stopped", "failed"})
 """States of a campaign, or of an instance, that has come to its end."""
@@ -53,6 +62,7 @@ class Totals:
     edges: int
     """The maximum: instances exchange their finds."""
     edges_total: int
+    """As :func:`known_total` has it."""
     edges_valid: int
     edges_third_party: int
     valid: int
@@ -66,14 +76,15 @@ def totals(state: State) -> Totals:
     """Sums over instances, except for what says otherwise in :class:`Totals`."""
     all_ = list(state.instances.values())
     own = [i for i in all_ if not i.mutant]
+    edges = max((i.edges for i in own), default=-1)
     return Totals(
         execs=sum(i.execs for i in all_),
         execs_per_sec=_known_rate([i.execs_per_sec for i in all_]),
         corpus=sum(i.corpus for i in own),
         crashes=sum(i.crashes for i in own),
         hangs=sum(i.hangs for i in own),
-        edges=max((i.edges for i in own), default=-1),
-        edges_total=max((i.edges_total for i in own), default=-1),
+        edges=edges,
+        edges_total=known_total(edges, max((i.edges_total for i in own), default=-1)),
         edges_valid=max((i.edges_valid for i in own), default=-1),
         edges_third_party=max((i.edges_third_party for i in own), default=-1),
         valid=_known_sum(i.valid for i in own),
@@ -82,6 +93,15 @@ def totals(state: State) -> Totals:
         rss=sum(i.rss for i in all_),
         last_find_t=max((i.last_find_t for i in own), default=-1.0),
     )
+
+
+def known_total(edges: int, total: int) -> int:
+    """``total``; -1 if it is unknown, or less than ``edges``, so that it is no whole of a share.
+
+    afl-fuzz's total is a guess for targets that load code late, and instances may fuzz
+    builds of different sizes.
+    """
+    return total if total > 0 and total >= edges else -1
 
 
 def _known_sum(values: Iterable[int]) -> int:
@@ -111,13 +131,29 @@ def running_time(state: State, now: float | None = None) -> float:
 def throughput(state: State) -> float:
     """Executions a second: now, or over all the running time once the campaign has ended.
 
-    -1 where it is not known yet.
+    -1 where it is not known: not yet, or because the log has lost records.
     """
     t = totals(state)
-    seconds = running_time(state)
     if state.state not in ENDED:
         return t.execs_per_sec
-    return round(t.execs / seconds, 2) if seconds > 0 else 0.0
+    return _average_rate(t.execs, running_time(state), state.lost)
+
+
+def instance_throughput(
+    instance: Instance, running_s: float, *, over: bool, lost: int = 0
+) -> float:
+    """The share of ``instance`` in :func:`throughput`; -1 where it is not known.
+
+    ``running_s``: the running time of the campaign, in seconds. ``over``: the campaign has ended.
+    ``lost``: records that the log has lost.
+    """
+    return _average_rate(instance.execs, running_s, lost) if over else instance.execs_per_sec
+
+
+def _average_rate(execs: int, seconds: float, lost: int) -> float:
+    if lost:
+        return -1.0  # executions and running time are missing, and it is not known how much of each
+    return round(execs / seconds, 2) if seconds > 0 else 0.0
 
 
 def remaining(state: State) -> float | None:
@@ -254,6 +290,55 @@ def groups(state: State) -> list[Group]:
     found += [Group("", f, (f,), 1) for f in state.findings.values() if not f.signature]
     found.sort(key=lambda g: g.first.seq)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Findings of one kind of the target, not of its mutants."""
+
+    groups: int = 0
+    """Rows of :func:`groups`; findings that were not run again count one by one."""
+    files: int = 0
+    last_t: float = -1.0
+    """Campaign time of the last one; -1: none yet."""
+
+
+def tallies(state: State) -> dict[str, Tally]:
+    """How many findings there are, by category: ``crash``, ``hang`` and ``differs``.
+
+    Engines count differences among their crashes. Files that an engine has counted and that the
+    log does not name yet are in ``files`` only.
+    """
+    mutants = {i.id for i in state.instances.values() if i.mutant}
+    count = dict.fromkeys(CATEGORIES, 0)
+    files = dict.fromkeys(CATEGORIES, 0)
+    last = dict.fromkeys(CATEGORIES, -1.0)
+    seen: set[str] = set()
+    for f in state.findings.values():
+        if f.instance in mutants or f.category not in count:
+            continue
+        files[f.category] += 1
+        last[f.category] = max(last[f.category], f.t)
+        if f.signature not in seen:
+            count[f.category] += 1
+            if f.signature and not is_by_signal(f.signature):
+                seen.add(f.signature)
+    counted = totals(state)
+    files["crash"] = max(files["crash"], counted.crashes - files["differs"])
+    files["hang"] = max(files["hang"], counted.hangs)
+    return {name: Tally(count[name], files[name], last[name]) for name in CATEGORIES}
+
+
+def group_heads(state: State, category: str) -> list[float]:
+    """When each group of a category was first met, in order: campaign times in seconds."""
+    mutants = {i.id for i in state.instances.values() if i.mutant}
+    return sorted(
+        f.t
+        for f in state.findings.values()
+        if f.category == category
+        and f.instance not in mutants
+        and (f.first or is_by_signal(f.signature))
+    )
 
 
 def _met(rows: tuple[Finding, ...]) -> int:

@@ -337,6 +337,10 @@ class State:
     """How many trials of an instance were asked which of them they reach."""
     commands: dict[str, CommandStatus] = field(default_factory=dict)
     recent: deque[Record] = field(default_factory=lambda: deque(maxlen=RECENT_RECORDS))
+    lost: int = 0
+    """Records that were lost before the log was repaired: with any, counters are lower bounds."""
+    starts: int = 0
+    """How many campaigns began in this log: two where logs were joined."""
     unknown: dict[str, int] = field(default_factory=dict)
     """How many events of each kind that this version does not know."""
     series: dict[str, Series] = field(default_factory=dict)

@@ -12,10 +12,12 @@ from fuzztui.model.selectors import (
     Group,
     Totals,
     groups,
+    instance_throughput,
     pending_commands,
     progress,
     remaining,
     running_time,
+    tallies,
     throughput,
     totals,
 )
@@ -54,9 +56,12 @@ def status_dict(state: State) -> dict[str, Any]:
         "mixture": mixture_dict(state),
         "types": aim_dict(state),
         "last_find_s": _or_none(t.last_find_t),
+        "groups": {name: of.groups for name, of in tallies(state).items()},
         "findings": [_group_dict(g) for g in groups(state)],
         "instances": [_instance_dict(i, state) for i in state.instances.values()],
         "pending_commands": pending_commands(state),
+        "at_least": state.lost > 0,
+        "lost_records": state.lost,
         "unknown_events": sum(state.unknown.values()),
         "log_seq": state.seq,
     }
@@ -98,6 +103,9 @@ def _group_dict(group: Group) -> dict[str, Any]:
 
 def _instance_dict(i: Instance, state: State) -> dict[str, Any]:
     over = state.state in ENDED or i.state in ENDED
+    per_second = instance_throughput(
+        i, running_time(state), over=state.state in ENDED, lost=state.lost
+    )
     return {
         "id": i.id,
         "state": i.state,
@@ -105,7 +113,7 @@ def _instance_dict(i: Instance, state: State) -> dict[str, Any]:
         "pid": i.pid or None,
         "restarts": i.restarts,
         "execs": i.execs,
-        "execs_per_sec": _or_none(i.execs_per_sec),
+        "execs_per_sec": _or_none(per_second),
         "corpus": i.corpus,
         "crashes": i.crashes,
         "hangs": i.hangs,

@@ -1,4 +1,4 @@
-"""Mutants of programs in any language, as texts: made by universalmutator, ranked by FPF.
+"""Mutants of programs in any language, as texts: made by universalmutator's rules, ranked by FPF.
 
 (The mutants of Python programs that engines switch on and off while they run are another
 thing: ``engines/mutants``.)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from fuzztui.mutants.apply import changed_lines
 from fuzztui.mutants.text import TextMutant, squeezed
 
 __all__ = ["LANGUAGES", "Generated", "MutantError", "generate", "language_of", "read_source"]
@@ -79,7 +78,7 @@ def generate(
     seen: set[tuple[int, str]] = set()
     twins: Counter[tuple[str, str]] = Counter()
     indented = language in _INDENTED
-    for number, after, rule in _changed_lines(source, language):
+    for number, after, rule in changed_lines(source, rules_of(language)):
         before = source[number - 1]
         # Counted before any is left out: an id does not depend on what was asked for.
         twins[before, after] += 1
@@ -105,21 +104,6 @@ def rules_of(language: str) -> list[str]:
     if language in ("vyper", "fe"):
         rules += ["python.rules", "solidity.rules"]
     return rules
-
-
-def _changed_lines(source: list[str], language: str) -> Iterator[tuple[int, str, str]]:
-    """Line number, the changed line without its end, the rule."""
-    from universalmutator.mutator import mutants_regexp
-
-    with contextlib.redirect_stdout(io.StringIO()):  # it talks
-        found = mutants_regexp(
-            [line + "\n" for line in source],
-            rules_of(language),
-            ignorePatterns=[],
-            ignoreStringOnly=True,
-        )
-    for number, after, (rule, _), _ in found:
-        yield number, after.removesuffix("\n"), rule.strip()
 
 
 def read_source(file: Path) -> list[str]:

@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from fuzztui.atomic import replace_text
 from fuzztui.remote.lock import running
 
 __all__ = [
@@ -83,10 +84,7 @@ def _private(directory: Path) -> bool:
 
 def publish(run: Path, path: Path) -> None:
     """Say in the run directory where the socket is. Raises OSError."""
-    target = run / "supervisor" / "socket"
-    fresh = target.with_name("socket.new")
-    fresh.write_text(f"{path}\n", errors="surrogateescape")
-    fresh.replace(target)
+    replace_text(run / "supervisor" / "socket", f"{path}\n")
 
 
 def published(run: Path) -> Path | None:

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fuzztui.wire.bounds import loads
+
 __all__ = [
     "APPLIED",
     "MAX_LINE",
@@ -62,7 +64,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
 def decode(line: bytes) -> dict[str, Any]:
     """The inverse of :func:`encode`; raises :class:`ProtocolError`."""
     try:
-        message = json.loads(line)
+        message = loads(line)
     except (ValueError, RecursionError):
         raise ProtocolError("not a line of JSON") from None
     if not isinstance(message, dict):

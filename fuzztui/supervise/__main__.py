@@ -14,8 +14,10 @@ import os
 import sys
 from pathlib import Path
 
+from fuzztui.atomic import replace_text
 from fuzztui.campaign import CampaignError, load
 from fuzztui.remote.lock import LockHeld, RunLock
+from fuzztui.supervise.identity import check_proc
 from fuzztui.supervise.parent import Parent
 from fuzztui.supervise.rundir import AlreadyRunning, RunDir, SupervisorError
 from fuzztui.supervise.supervisor import Supervisor
@@ -23,18 +25,19 @@ from fuzztui.supervise.supervisor import Supervisor
 _GUARD_S = 0.5
 
 
-async def _supervise(home: RunDir, file: Path, lock: RunLock, parent: Parent) -> None:
+async def _supervise(home: RunDir, frozen: str | None, lock: RunLock, parent: Parent) -> None:
     try:
-        loaded = load(file)
+        loaded = load(home.campaign, text=frozen)
     except CampaignError as e:
         raise SupervisorError(str(e)) from None
     supervisor = Supervisor(loaded.campaign, home, parent.progress, lock.tell)
-    guard = asyncio.ensure_future(_guard(lock, supervisor))
+    guard = asyncio.ensure_future(_guard(lock, home.log, supervisor))
 
     def ready() -> None:
         # A campaign that is refused must not take the place of the one that the run is of.
-        with contextlib.suppress(FileNotFoundError):  # the run is gone: the guard sees to that
-            file.replace(home.campaign)
+        if frozen is not None:
+            with contextlib.suppress(FileNotFoundError):  # the run is gone: the guard ends us
+                replace_text(home.campaign, frozen)
         parent.ready()
 
     try:
@@ -45,11 +48,31 @@ async def _supervise(home: RunDir, file: Path, lock: RunLock, parent: Parent) ->
         guard.cancel()
 
 
-async def _guard(lock: RunLock, supervisor: Supervisor) -> None:
-    """End a campaign whose lock file has gone: nobody could find it, and a second one may come."""
-    while lock.in_place():
+async def _guard(lock: RunLock, log: Path, supervisor: Supervisor) -> None:
+    """End a campaign whose lock file or log has gone.
+
+    Without the lock file a second campaign may be started; without the log nothing
+    that is found is recorded.
+    """
+    while lock.in_place() and not _is_gone(log):
         await asyncio.sleep(_GUARD_S)
+    logging.error("the run directory, or its log, was deleted: the campaign ends")
     supervisor.deserted()
+
+
+def _is_gone(directory: Path) -> bool:
+    try:
+        directory.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:  # a file system in trouble says nothing about the directory
+        pass
+    return False
+
+
+def _text(fd: int) -> str:
+    with os.fdopen(fd, encoding="utf-8") as file:
+        return file.read()
 
 
 def main() -> int:
@@ -57,7 +80,7 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m fuzztui.supervise")
     options.add_argument("run", type=Path)
     options.add_argument("--detach", type=int, metavar="FD")
-    options.add_argument("--campaign", type=Path, metavar="FILE", help="of the run from now on")
+    options.add_argument("--campaign", type=int, metavar="FD", help="of the run from now on")
     arguments = options.parse_args()
     # The parent waits for the first of the two, so that nobody has to bury the second.
     if arguments.detach is not None and os.fork():
@@ -67,19 +90,21 @@ def main() -> int:
     home = RunDir(arguments.run.resolve())
     try:
         try:
+            check_proc()
+        except OSError as e:
+            raise SupervisorError(f"{e.filename}: {e.strerror}") from None
+        try:
             lock = RunLock(home.path)
         except LockHeld as e:
             raise AlreadyRunning(home.path, e.pid) from None
         except OSError as e:
             raise SupervisorError(f"{home.path}: cannot be locked: {e.strerror or e}") from None
         try:
-            file = arguments.campaign or home.campaign
-            asyncio.run(_supervise(home, file, lock, parent))
+            frozen = None if arguments.campaign is None else _text(arguments.campaign)
+            asyncio.run(_supervise(home, frozen, lock, parent))
         finally:
             lock.release()  # before anybody hears of it, who may try again at once
     except SupervisorError as e:
-        if arguments.campaign:
-            arguments.campaign.unlink(missing_ok=True)
         parent.refuse(e)
         return 1
     return 0

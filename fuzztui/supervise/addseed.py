@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from fuzztui.atomic import replace_bytes
 from fuzztui.supervise.launcher import Deed, Progress
 from fuzztui.supervise.names import ADDED
 from fuzztui.supervise.rundir import RunDir, SupervisorError
@@ -124,13 +125,5 @@ def _put(queue: Path, number: int, name: str, seed: bytes) -> None:
     """By rename from beside the queue: whoever reads it sees whole files only."""
     # A comma or colon would end the name for whoever takes AFL's names apart.
     plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)[-100:] or "_"
-    fresh = queue.parent / ".new"
-    fresh.unlink(missing_ok=True)
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(seed)
-        fresh.replace(queue / f"id:{number:06},time:0,execs:0,orig:{plain}")
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
+    file = queue / f"id:{number:06},time:0,execs:0,orig:{plain}"
+    replace_bytes(file, seed, queue.parent)

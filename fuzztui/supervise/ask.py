@@ -5,20 +5,20 @@ It runs under the target's interpreter, as in a campaign, and answers in lines o
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from threading import Event, Timer
 from typing import Any
 
 from fuzztui.campaign import Campaign
+from fuzztui.engines.core.overseer import Overseer
 from fuzztui.supervise.files import read_tail
 from fuzztui.supervise.identity import MARK_INSTANCE, MARK_RUN, kill_marked
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.spec import write_spec
+from fuzztui.temporary import temporary_directory
+from fuzztui.wire.bounds import loads
 
 __all__ = ["NoAnswer", "ask"]
 
@@ -43,7 +43,7 @@ def ask(
     :class:`NoAnswer` in the engine's own words when it cannot answer. Closing
     the iterator ends the engine and all that it started.
     """
-    with tempfile.TemporaryDirectory(prefix="fuzztui-") as temporary:
+    with temporary_directory() as temporary:
         home = RunDir(Path(temporary))
         home.supervisor.mkdir()
         spec = home.path / "spec.json"
@@ -52,29 +52,20 @@ def ask(
             process = _start(campaign, home, [str(spec), *question])
         except OSError as e:
             raise NoAnswer(f"{e.filename}: {e.strerror}") from None
-        late = Event()
-        timer = Timer(limit_s, _end, [home, late])
-        timer.daemon = True
+        overseer = Overseer(process.pid, lambda: kill_marked(home.path), limit_s)
         try:
-            if limit_s:
-                timer.start()
             assert process.stdout is not None
             for line in process.stdout:
                 if answer := _answer(line):
                     yield answer
-            if process.wait() and late.is_set():
-                raise NoAnswer(f"it gave no answer within {limit_s:g} s")
+            if process.wait() and overseer.why:
+                raise NoAnswer(overseer.why)
             if process.returncode:
                 raise NoAnswer(_reason(home.stderr, process.returncode))
         finally:
-            timer.cancel()
+            overseer.close()
             kill_marked(home.path)
             process.wait()
-
-
-def _end(home: RunDir, late: Event) -> None:
-    late.set()
-    kill_marked(home.path)
 
 
 def _start(campaign: Campaign, home: RunDir, arguments: list[str]) -> subprocess.Popen[bytes]:
@@ -102,7 +93,7 @@ def _start(campaign: Campaign, home: RunDir, arguments: list[str]) -> subprocess
 def _answer(line: bytes) -> dict[str, Any] | None:
     """An object; None for what the target printed in between."""
     try:
-        answer = json.loads(line)
+        answer = loads(line)
     except (ValueError, RecursionError):
         return None
     return answer if isinstance(answer, dict) else None

@@ -65,7 +65,7 @@ class Beginning:
             clock.count_gap()
         elif first and (adopted := first.living()):
             notes += _overtime(adopted, clock.count_gap(first.unwatched()))
-        if fresh:
+        if fresh or not state.engine:  # damage of the log may have cost it this record
             record(_started(campaign))
         elif changed:
             record(BudgetSet(*budget))
@@ -120,7 +120,7 @@ class Beginning:
         """As cleanly as any other: what it writes at its end is its newest count."""
         directory, reason = self._home.instance(name), "the campaign has it no more"
         if directory.is_dir():
-            self._looks.at_retired(self._home, name, self._state.instances[name].execs)
+            self._looks.at_retired(self._home, name)
         process = EngineProcess.adopt(directory)
         if process and not await process.stop(TERM_GRACE_S):
             reason += " (it had to be killed)"

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from fuzztui.supervise.files import read_json, replace_text
 from fuzztui.supervise.identity import boot_id
@@ -57,11 +58,12 @@ class CampaignClock:
 
         But no more than ``most`` of it, in seconds; returns how much more there was.
         """
-        zero = self._bearings.get("zero")
-        if self._bearings.get("boot") != boot_id() or not isinstance(zero, (int, float)):
+        zero: Any = self._bearings.get("zero")
+        if self._bearings.get("boot") != boot_id() or type(zero) not in (int, float):
             return 0.0
-        # Never back: the log may hold later records than the bearings.
-        gap = max(0.0, self._zero - float(zero))
+        # Never back: the log may hold later records than the bearings. Nor can there have been
+        # more time than since the machine was started: the bearings may be damaged.
+        gap = min(max(0.0, self._zero - float(zero)), self._monotonic())
         self._zero -= min(gap, most)
         return max(0.0, gap - most)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.wire.bounds import loads
 from fuzztui.wire.codec import decode_command, encode_command
 from fuzztui.wire.commands import (
     TYPE_COMMANDS,
@@ -107,7 +108,7 @@ def _given(file: Path) -> Iterator[_Given]:
         return
     for line in lines:
         try:
-            data = json.loads(line)
+            data = loads(line)
             id_, command = data["id"], decode_command(data["command"])
             number = int(id_[1:])  # the supervisor's ids: c, and a number that grows
         except (ValueError, LookupError, TypeError, RecursionError):  # CodecError is a ValueError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from fuzztui.supervise.rundir import (
     Unfit,
     prepare_run,
 )
+from fuzztui.wire.bounds import loads
 
 __all__ = ["AlreadyRunning", "SupervisorError", "Unfit", "prepare_run", "start"]
 
@@ -27,12 +27,12 @@ _MAX_WORDS = 64 * 1024
 
 
 def start(
-    run: Path, proposal: Path | None = None, *, progress: Callable[[str], None] = lambda words: None
+    run: Path, frozen: str | None = None, *, progress: Callable[[str], None] = lambda words: None
 ) -> int:
     """Supervise the campaign frozen in ``RUN/campaign.toml``, in the background.
 
-    Or the one in ``proposal``, a file in RUN, which takes that one's place once it is under way,
-    and is removed if it comes to nothing.
+    ``frozen``: the text of another campaign, which replaces that file once the campaign has
+    started. It goes through memory: a start that is killed leaves no file behind.
     Returns the supervisor's pid once the log is open, the control socket listens and
     the engines have been started or adopted; ``progress`` is told what takes time.
     Raises :class:`SupervisorError` with the reason when it comes to nothing, :class:`Unfit`
@@ -45,8 +45,9 @@ def start(
     except OSError as e:
         raise SupervisorError(f"{home.stderr}: cannot be written: {e.strerror or e}") from None
     before = os.fstat(stderr).st_size
-    of: list[str | Path] = ["--campaign", proposal.absolute()] if proposal else []
     ours, theirs = os.pipe()
+    text = None if frozen is None else _in_memory(frozen)
+    of = [] if text is None else ["--campaign", str(text)]
     try:
         # -P: a fuzztui/ or asyncio.py where the user stands must not be imported.
         process = subprocess.Popen(
@@ -54,13 +55,15 @@ def start(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
-            pass_fds=[theirs],
+            pass_fds=[theirs] if text is None else [theirs, text],
             start_new_session=True,
             env={k: v for k, v in os.environ.items() if not k.startswith("FUZZTUI_RUN")},
         )
     finally:
         os.close(theirs)
         os.close(stderr)
+        if text is not None:
+            os.close(text)
     with os.fdopen(ours, "rb") as words:
         try:
             pid = _listen(run, words, progress)
@@ -73,9 +76,18 @@ def start(
     return pid
 
 
+def _in_memory(text: str) -> int:
+    """A file without a name that contains ``text``, to be read from its beginning."""
+    fd = os.memfd_create("campaign")
+    with os.fdopen(os.dup(fd), "w", encoding="utf-8") as file:
+        file.write(text)
+    os.lseek(fd, 0, os.SEEK_SET)  # the copies of a descriptor share its position
+    return fd
+
+
 def _listen(run: Path, words: IO[bytes], progress: Callable[[str], None]) -> int | None:
     for line in iter(words.readline, b""):
-        message = json.loads(line)
+        message = loads(line)
         if "progress" in message:
             progress(message["progress"])
         elif "ready" in message:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzztui.campaign import Campaign
 from fuzztui.model.first import HANDED
-from fuzztui.model.state import State
+from fuzztui.model.state import Instance, State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.launch import AflFuzz
 from fuzztui.supervise.afl.seeds import gather_seeds
@@ -89,7 +89,7 @@ class InProcess:
     def tidy(self, directory: Path) -> None:
         """They write little but their finds."""
 
-    def figures(self, home: RunDir, name: str, execs: int) -> FiguresSource:
+    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
         """``fuzzer_stats``, which it replaces about once a second."""
         return FileFigures(home.instance(name), name)
 

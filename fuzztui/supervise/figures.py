@@ -41,6 +41,8 @@ class StatsFile:
         self._path = os.fspath(path)
         self._name = name
         self._gate = (0, 0, 0)
+        self._seen = 0.0
+        """When it was first seen as it is now, on the monotonic clock."""
         self.values: Mapping[str, str] = {}
         """What it said when it was last read."""
         self.mtime = 0.0
@@ -58,9 +60,13 @@ class StatsFile:
             return None
         if values is None:
             return None  # being rewritten: the old figures stand, the next look tells
-        self._gate = gate
+        now = time.monotonic()
+        if gate != self._gate:
+            self._gate, self._seen = gate, now
         self.values, self.mtime = values, found.st_mtime
-        return to_stats(self._name, values, time.time() - found.st_mtime)
+        # The wall clock may have been set back since the file was written.
+        age = max(time.time() - found.st_mtime, now - self._seen)
+        return to_stats(self._name, values, age)
 
 
 class FileFigures:

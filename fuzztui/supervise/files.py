@@ -6,14 +6,18 @@ place must not block, a symlink not lead elsewhere, an endless file not fill mem
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from fuzztui.atomic import replace_text
+from fuzztui.wire.bounds import loads
+
 __all__ = [
+    "check_writable",
     "open_regular",
     "read_json",
     "read_regular",
@@ -58,18 +62,10 @@ def read_tail(path: Path, limit: int) -> str:
 def read_json(path: Path) -> dict[str, Any] | None:
     """A small file of ours that holds one JSON object; None when it does not."""
     try:
-        data = json.loads(read_regular(path, _MAX_JSON))
+        data = loads(read_regular(path, _MAX_JSON))
     except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a small file of ours, whole or not at all. Raises OSError."""
-    fresh = path.with_name(path.name + ".new")
-    with open(open_regular(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
-        file.write(text)
-    fresh.replace(path)
 
 
 def remove(path: Path) -> None:
@@ -78,6 +74,12 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def check_writable(directory: Path) -> None:
+    """Raise OSError if nothing can be written there. A full disk often has room for names."""
+    with tempfile.TemporaryFile(dir=directory) as probe:
+        probe.write(b"?" * 4096)
 
 
 def status(path: Path) -> os.stat_result | None:

@@ -103,8 +103,9 @@ class Finds:
         what is in ``queue/``.
         """
         now = time.monotonic()
-        missing = any(listing.identity is None for listing in self._listings.values())
-        if last or missing or now >= self._check_due:
+        listings = self._listings.values()
+        unknown = any(listing.identity is None or listing.replaced for listing in listings)
+        if last or unknown or now >= self._check_due:
             self._check_due = now + CHECK_S
             self.check()
         events: list[EntrySaved | FindingSaved | Message] = []

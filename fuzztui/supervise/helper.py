@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.rundir import RunDir
+from fuzztui.wire.bounds import loads
 from fuzztui.wire.events import Event, Message
 from fuzztui.wire.text import visible
 
@@ -113,7 +113,7 @@ class Helper:
         *lines, self._rest = (self._rest + data)[-_LONGEST_LINE:].split(b"\n")
         for line in lines:
             try:
-                told = json.loads(line)
+                told = loads(line)
             except (ValueError, RecursionError):
                 continue
             match told:

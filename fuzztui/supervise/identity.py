@@ -8,16 +8,21 @@ every process of a run has in its environment.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MARK_INSTANCE", "MARK_RUN", "ProcessId", "boot_id", "descendants", "kill_marked"]
+__all__ = [
+    "MARK_INSTANCE", "MARK_RUN", "ProcessId", "boot_id", "boot_time", "check_proc", "descendants",
+    "kill_marked",
+]  # fmt: skip
 
 MARK_RUN = "FUZZTUI_RUN"
 """Environment variable: absolute path of the run that a process belongs to."""
@@ -27,7 +32,7 @@ MARK_INSTANCE = "FUZZTUI_INSTANCE"
 
 _PROC = Path("/proc")
 _DEAD = ("Z", "X", "x")
-_STOPPED = "T"
+_STOPPED, _TRACED = "T", "t"
 _ROUNDS = 50
 
 
@@ -37,6 +42,18 @@ def boot_id() -> str:
     return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
 
 
+def boot_time() -> int:
+    """When the machine was booted, by its wall clock as of now; 0 if the kernel does not say.
+
+    In seconds since the epoch. It changes when the wall clock is set.
+    """
+    try:
+        lines = (_PROC / "stat").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("btime "))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return 0
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessId:
     """One process for all time; ``start`` in clock ticks since ``boot``."""
@@ -44,6 +61,8 @@ class ProcessId:
     pid: int
     start: int
     boot: str
+    boot_time: int = field(default=0, compare=False)
+    """:func:`boot_time` when :meth:`to_json` made this; 0: unknown (runs of earlier versions)."""
 
     @classmethod
     def of(cls, pid: int) -> ProcessId | None:
@@ -55,13 +74,15 @@ class ProcessId:
     def from_json(cls, data: Mapping[str, Any] | None) -> ProcessId | None:
         """What :meth:`to_json` made; None for anything else."""
         match data:
-            case {"pid": int(pid), "start": int(start), "boot": str(boot)} if pid > 0:
-                return cls(pid, start, boot)
+            case {"pid": int(pid), "start": int(start), "boot": str(boot), **more} if pid > 0:
+                wall = more.get("boot_time")
+                return cls(pid, start, boot, wall if isinstance(wall, int) else 0)
         return None
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
-        return {"pid": self.pid, "start": self.start, "boot": self.boot}
+        wall = self.boot_time or boot_time()
+        return {"pid": self.pid, "start": self.start, "boot": self.boot, "boot_time": wall}
 
     def alive(self) -> bool:
         """Whether that very process still runs (a zombie does not)."""
@@ -75,6 +96,17 @@ class ProcessId:
     def stopped(self) -> bool:
         """Whether a signal (SIGSTOP, SIGTSTP) keeps it from running. A debugger does not count."""
         return self.state() == _STOPPED
+
+    def held_by(self) -> int:
+        """The process that traces this one and has stopped it, as a debugger does; 0: none."""
+        if self.state() != _TRACED:
+            return 0
+        try:
+            text = (_PROC / str(self.pid) / "status").read_text(errors="replace")
+        except OSError:
+            return 0
+        tracer = re.search(r"^TracerPid:\s+([0-9]+)$", text, re.MULTILINE)
+        return int(tracer[1]) if tracer else 0
 
     def signal(self, number: int) -> None:
         """Send a signal to that very process, or to nobody."""
@@ -104,7 +136,15 @@ def _look(pid: int) -> tuple[int, int, str] | None:
     return int(fields[1]), int(fields[19]), fields[0]
 
 
+def check_proc() -> None:
+    """Raise OSError without /proc: no process could be found, or ended."""
+    if not (_PROC / "self").exists():
+        what = "is not mounted, and no process can be watched without it; mount -t proc proc /proc"
+        raise OSError(errno.ENOENT, what, str(_PROC))
+
+
 def _pids() -> Iterator[int]:
+    check_proc()
     return (int(path.name) for path in _PROC.iterdir() if path.name.isdigit())
 
 

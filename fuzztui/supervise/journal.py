@@ -43,10 +43,15 @@ class Journal:
             session = Session(home.path, LiveClock())
             while session.poll().records or session.behind:
                 pass
-            self.offsets = Offsets.load(home.offsets, self._writer.last_seq)
+            self.offsets = Offsets.load(home.offsets, self._writer.last_seq, session.state.lost)
             self.done = relayed(LogReader(home.path).records(after_seq=self.offsets.seq))
-        except (LogError, OSError) as e:
+        except LogError as e:
             raise SupervisorError(f"{home.log}: the campaign log cannot be opened: {e}") from None
+        except OSError as e:
+            raise SupervisorError(
+                f"{e.filename or home.log}: the campaign log cannot be opened: {e.strerror or e}; "
+                "nothing of it is lost: make the disk writable, with room on it, and start again"
+            ) from None
         self.state = session.state
         self._keeper = Keeper(home.log, session)
         self.clock = CampaignClock(home.clock, self._writer.last_t)
@@ -54,6 +59,11 @@ class Journal:
         self._retry_at = 0.0
         self._offsets_due = 0.0
         self._saved = self.offsets
+        self.repairs = [
+            Message("warning", f"the campaign log was repaired: {repair}")
+            for repair in self._writer.repairs
+        ]
+        """Warnings about damage of the log, to be recorded in it."""
 
     def record(self, *events: Event) -> None:
         """Stamp events with the campaign time of now, fold them, react to them."""
@@ -70,7 +80,7 @@ class Journal:
     def carried(self, positions: Mapping[str, int]) -> None:
         """All events of engines up to these positions have been recorded."""
         if positions != self.offsets.bytes:
-            self.offsets = Offsets(self.state.seq, positions)
+            self.offsets = Offsets(self.state.seq, positions, self.state.lost)
 
     def flush(self) -> bool:
         """Hand what was recorded to the kernel; False while the disk does not take it.

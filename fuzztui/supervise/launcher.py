@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fuzztui.campaign import Campaign
-from fuzztui.model.state import State
+from fuzztui.model.state import Instance, State
 from fuzztui.supervise.figures import FiguresSource
 from fuzztui.supervise.rundir import RunDir
 from fuzztui.wire.events import Event, FindingSaved, InstanceHello, Message
@@ -110,8 +110,8 @@ class Launcher(Protocol):
     def tidy(self, directory: Path) -> None:
         """Keep what it writes within bounds; called now and then, in a thread. Raises OSError."""
 
-    def figures(self, home: RunDir, name: str, execs: int) -> FiguresSource:
-        """Where the figures of instance ``name`` come from; the log knows of ``execs`` so far."""
+    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
+        """Where the figures of instance ``name`` come from; the log has ``known`` so far."""
         ...
 
     def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:

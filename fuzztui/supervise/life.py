@@ -12,17 +12,20 @@ import errno
 import signal
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fuzztui.campaign import Campaign
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
+from fuzztui.supervise.files import check_writable
+from fuzztui.supervise.identity import ProcessId, descendants
 from fuzztui.supervise.launcher import Launch, Launcher, instance_names, trials_share
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.relay import end_torn_line
 from fuzztui.supervise.rundir import RunDir
-from fuzztui.wire.events import Event, InstanceHello, InstanceState, Stats
+from fuzztui.wire.events import Event, InstanceHello, InstanceState, Message, Stats
 from fuzztui.wire.text import several
 
 __all__ = ["TERM_GRACE_S", "Desk", "Ending", "Life"]
@@ -39,6 +42,27 @@ SILENCE_TIMES = 20
 
 HALTED = "stopped by a signal (SIGSTOP)"
 """Why an instance is paused that nobody paused here."""
+
+STILL_S = 300.0
+"""Seconds in which a stalled instance uses no CPU time, after which it is started again."""
+
+MEASURE_S = 10.0
+"""Seconds between two measures that count: more were a suspended machine."""
+
+IDLE_CPU = 0.05
+"""Cores: a worker monitor that only waits uses less."""
+
+STANDSTILLS = 3
+"""So many times in a row it is started again for that, if nothing is executed in between."""
+
+HALT_LOOKS, BAD_HALT_LOOKS = 600, 30
+"""Looks (one a second) at a stopped engine, after which it is continued: the sender of the signal
+is unknown. Fewer if its worker still runs, or if it was continued before: then its target stopped
+it, and not a user."""
+
+CONTINUES = 4
+"""So many times in a row it is continued, if nothing is executed in between: then it is started
+again."""
 
 _READYING = threading.Lock()
 """Instances get ready in threads, but one after the other: what they share is made once."""
@@ -90,7 +114,13 @@ class Life:
         self.restarts = before.restarts if before else 0
         self._halted = self.state == "paused" and bool(before and before.reason == HALTED)
         """Stopped by a signal that is none of ours: it goes on when its sender wants it to."""
-        self._halts = 0
+        self._halts = self._continued = 0
+        self._in_vain = 0
+        """So many times in a row it was continued, and nothing was executed in between."""
+        self._place: tuple[int, int] | None = None
+        """Device and inode of the directory that the process works in; None: not looked at yet."""
+        self._lost = False
+        """That directory is gone, and the process is being ended."""
         self._starting = False
         """It was stopped before it had begun."""
         self.paused = self.state == "paused" and not self._halted
@@ -111,6 +141,10 @@ class Life:
         self._delay = FIRST_DELAY_S
         self._progress_at = time.monotonic()
         self._silent_ends = 0
+        self._still_s, self._measured_at = 0.0, 0.0
+        self._standstill = ""
+        """Why it was killed here, to be started again."""
+        self._standstills = 0
 
     @property
     def pid(self) -> int:
@@ -153,15 +187,20 @@ class Life:
                 self._to(ending.state, ending.reason)
                 return
             shortage = self.launcher.shortage(self.directory)
+            words, self._standstill = self._standstill or _words(status), ""
+            if self._standstills > STANDSTILLS:
+                again = f"{self._standstills} times without an execution in between"
+                self._to("failed", f"{words}, {again}: see {self.directory / 'worker.log'}")
+                return
             if not shortage and status != -signal.SIGKILL:  # those pass: a full night of memory
                 self._silent_ends += 1
             if self._silent_ends > SILENT_ENDS:
-                again = f"{_words(status)}, {self._silent_ends} times without having begun"
+                again = f"{words}, {self._silent_ends} times without having begun"
                 self._to("failed", f"{again}: see {self.directory / 'worker.log'}")
                 return
             if time.monotonic() - born >= HEALTHY_S:
                 self._delay = FIRST_DELAY_S
-            if not await self._back_off(_words(status) + (f": {shortage}" if shortage else "")):
+            if not await self._back_off(words + (f": {shortage}" if shortage else "")):
                 return
 
     async def end(self, ending: Ending) -> None:
@@ -217,6 +256,8 @@ class Life:
     def note(self, stats: Stats) -> None:
         """Its newest figures."""
         if stats.execs != self.execs:
+            if stats.execs > self.execs:  # a new process may begin at 0
+                self._standstills = self._in_vain = 0
             self.execs = stats.execs
             self._progress_at = time.monotonic()
             if self.state == "stalled" and not self._ending:
@@ -242,6 +283,52 @@ class Life:
         if self.state in ("starting", "running") and idle > patience and not self._talks(patience):
             since = "the start" if self.state == "starting" else "the last execution"
             self._to("stalled", f"{idle:.0f} s since {since}")
+
+    def measured(self, cpu: float) -> None:
+        """Restart the instance if it stalls without CPU time. ``cpu``: cores that it uses now.
+
+        Counts only time between two measures: neither a pause, nor a machine that was suspended,
+        nor a log that cannot be written (then nothing is measured), nor a debugger's breakpoint.
+        """
+        now = time.monotonic()
+        step, self._measured_at = min(now - self._measured_at, MEASURE_S), now
+        if self.state != "stalled" or self._ending or cpu > IDLE_CPU:
+            self._still_s = 0.0
+            return
+        self._still_s += step
+        limit = max(STILL_S, 3 * self._campaign.target.get("timeout_s", 0))
+        if self._still_s < limit or self._standstill:
+            return
+        self._still_s = 0.0
+        below = descendants(self.pid)
+        if self._is_debugged(below):
+            return
+        try:
+            check_writable(self.directory)
+        except OSError:
+            return  # that is what the engine waits for
+        idle = now - self._progress_at
+        why = f"{idle:.0f} s without an execution, and it used no CPU time"
+        if stopped := [p.pid for p in below if p.stopped()]:
+            why += (
+                f"; process {stopped[0]} below it is stopped by a signal: did its target do that?"
+            )
+        self._stands_still(why)
+
+    def _stands_still(self, why: str) -> None:
+        """Kill it: :meth:`run` starts it again, but not without end."""
+        self._standstill = why
+        self._standstills += 1
+        self.signal(signal.SIGKILL)  # what is below it is swept
+
+    def _is_debugged(self, below: Collection[ProcessId]) -> bool:
+        """Whether a debugger holds its process or one of those ``below``.
+
+        A target that traces its own children is no debugger.
+        """
+        every = [*([self._process.identity] if self._process else []), *below]
+        own = {process.pid for process in every}
+        return any(process.held_by() not in (0, *own) for process in every)
 
     def _talks(self, patience: float) -> bool:
         """Whether it has printed something of late: AFL tries all its seeds before it counts."""
@@ -279,6 +366,78 @@ class Life:
             self._halted = True
             self._starting = self.state == "starting"
             self._to("paused", HALTED)
+            self._desk.record(
+                Message(
+                    "info",
+                    f"{HALTED} that fuzztui did not send: it is continued after"
+                    f" {HALT_LOOKS / 60:g} min at the latest. To keep it paused, use the command"
+                    " pause",
+                    self.name,
+                )
+            )
+        elif self._halted and self._halts in (HALT_LOOKS, BAD_HALT_LOOKS):
+            self._continue()
+
+    def _continue(self) -> None:
+        """Continue an engine that was stopped for too long, not by fuzztui.
+
+        Restart one that was continued in vain, unless a debugger holds it.
+        """
+        below = descendants(self.pid)
+        if self._in_vain >= CONTINUES and not self._is_debugged(below):
+            if not self._standstill:
+                self._stands_still(
+                    "its target seems to stop it (SIGSTOP): it was continued"
+                    f" {self._in_vain} times, and executed nothing"
+                )
+            return
+        bad = bool(self._continued)
+        if self.launcher.says_hello:  # afl-fuzz's fork server is in a session of its own
+            bad |= any(not process.stopped() for process in below)
+        if self._halts == BAD_HALT_LOOKS and not bad:
+            return
+        self._continued += 1
+        self._in_vain += 1
+        times = f" (time {self._continued})" if self._continued > 1 else ""
+        self._desk.record(
+            Message(
+                "warning",
+                f"{HALTED} for about {self._halts} s, not by fuzztui: it is continued{times}."
+                " Did its target stop it? To pause it, use the command pause",
+                self.name,
+            )
+        )
+        self._halts = 0  # it may be stopped again before the next look, as often as that happens
+        for process in (*below, *([self._process.identity] if self._process else [])):
+            process.signal(signal.SIGCONT)
+
+    def watch_directory(self) -> None:
+        """Start the engine again if its directory was deleted, renamed or replaced.
+
+        Else its saved inputs would be lost. Call now and then.
+        """
+        if self._process is None or self._ending or self._lost:
+            return
+        place = self._place_now()
+        if place is None:
+            return
+        self._place = self._place or place
+        if place == self._place and any(place):
+            return
+        self._lost = True
+        words = f"{self.directory} was deleted or renamed: the engine starts again in a new one"
+        self._desk.record(Message("warning", words, self.name))
+        self.signal(signal.SIGKILL)
+
+    def _place_now(self) -> tuple[int, int] | None:
+        """Device and inode of the directory, (0, 0) if it does not exist, None if unknown."""
+        try:
+            found = self.directory.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return 0, 0
+        except OSError:  # a file system in trouble says nothing about the directory
+            return None
+        return found.st_dev, found.st_ino
 
     def signal(self, number: int) -> None:
         """Send its process a signal (SIGSTOP and SIGCONT for what cannot pause itself)."""
@@ -309,7 +468,8 @@ class Life:
                     return False
                 continue
             self._progress_at = time.monotonic()
-            self._halted, self._halts = False, 0
+            self._halted, self._halts, self._continued, self._in_vain = False, 0, 0, 0
+            self._place, self._lost = self._place_now(), False
             self._to("starting")
             if hello:
                 self._introduce(hello)

@@ -7,6 +7,8 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterable, Sequence
 
+from fuzztui.model.state import Instance
+from fuzztui.supervise.figures import FiguresSource
 from fuzztui.supervise.journal import Journal
 from fuzztui.supervise.launcher import Launcher
 from fuzztui.supervise.life import Life
@@ -47,14 +49,18 @@ class Looks:
         notes: list[Message] = []
         for life in lives:
             life.directory.mkdir(mode=0o700, exist_ok=True)
-            figures = self._launcher.figures(life.home, life.name, life.execs)
+            figures = self._figures(life.home, life.name)
             place = life.directory if mutant else None
             notes += self._observer.add(life.name, figures, mutant=place)
         return notes
 
-    def at_retired(self, home: RunDir, name: str, execs: int) -> None:
+    def at_retired(self, home: RunDir, name: str) -> None:
         """Look at an instance that the campaign has no more."""
-        self._observer.add(name, self._launcher.figures(home, name, execs))
+        self._observer.add(name, self._figures(home, name))
+
+    def _figures(self, home: RunDir, name: str) -> FiguresSource:
+        known = self._journal.state.instances.get(name) or Instance(name)
+        return self._launcher.figures(home, name, known)
 
     async def join(self, lives: Sequence[Life], *, mutant: bool = False) -> None:
         """Record what is seen of newcomers, between two looks."""

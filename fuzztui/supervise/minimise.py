@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from fuzztui.atomic import replace_bytes
 from fuzztui.supervise.afl.execute import Mark
 from fuzztui.supervise.afl.subject import find_file
 from fuzztui.supervise.afl.triage import MAX_INPUT
-from fuzztui.supervise.files import open_regular, read_regular
+from fuzztui.supervise.files import read_regular
 from fuzztui.supervise.launcher import Progress
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.wire.commands import Command, Minimise
@@ -19,7 +19,6 @@ from fuzztui.wire.text import several
 
 __all__ = ["in_turn", "instance_of", "minimised_path", "rewrite"]
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 _numbers = itertools.count(1)
 
 
@@ -82,7 +81,4 @@ async def rewrite(
 def _write(output: Path, data: bytes) -> None:
     """The result, whole or not at all, for its owner's eyes."""
     output.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = output.with_name(f".{output.name[:200]}.new")
-    with os.fdopen(open_regular(fresh, _NEW), "wb") as file:
-        file.write(data)
-    fresh.replace(output)
+    replace_bytes(output, data)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -22,7 +21,7 @@ from fuzztui.supervise.figures import FiguresSource, FileFigures
 from fuzztui.supervise.finds import Finds, origin_of
 from fuzztui.supervise.operators import OperatorBlock
 from fuzztui.supervise.peers import Peers
-from fuzztui.supervise.relay import Offsets, Relay
+from fuzztui.supervise.relay import Logged, Offsets, Relay
 from fuzztui.supervise.types import TypesFile
 from fuzztui.supervise.watch import Watcher
 from fuzztui.wire.events import (
@@ -73,7 +72,7 @@ class Observer:
         out: Path,
         state: State,
         offsets: Offsets,
-        done: Mapping[str, deque[str]],
+        done: Mapping[str, Logged],
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         self._out = out
@@ -112,7 +111,7 @@ class Observer:
                 path / "events.jsonl",
                 name,
                 self._offsets.bytes.get(name, 0),
-                self._done.get(name, deque()),
+                self._done.get(name, Logged()),
             ),
             figures or FileFigures(path, name),
             Peers(str(path), name),

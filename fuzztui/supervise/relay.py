@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from fuzztui.supervise.files import open_regular, read_json, replace_text, status
 from fuzztui.wire.codec import CodecError, decode_event, encode_event
@@ -30,11 +31,12 @@ from fuzztui.wire.events import (
     MutantState,
     MutationStats,
     Record,
+    RecordsLost,
     Unknown,
 )
 from fuzztui.wire.text import several
 
-__all__ = ["Offsets", "Relay", "end_torn_line", "relayed"]
+__all__ = ["Logged", "Offsets", "Relay", "end_torn_line", "relayed"]
 
 CHUNK = 256 * 1024
 """Bytes that are read at once."""
@@ -62,41 +64,133 @@ class Offsets:
 
     seq: int
     bytes: Mapping[str, int]
+    lost: int = 0
+    """Records that the log had lost by then (:attr:`fuzztui.model.state.State.lost`)."""
 
     @classmethod
-    def load(cls, path: Path, last_seq: int) -> Offsets:
-        """Read them back. A file that is gone, foreign or ahead of the log is a fresh start."""
+    def load(cls, path: Path, last_seq: int, lost: int = 0) -> Offsets:
+        """Read them back. A file that is gone, foreign or ahead of the log is a fresh start.
+
+        So is one from before the log lost records: their lines are to be carried again.
+        """
         match read_json(path):
             # Ahead of the log: the machine crashed and the log's end was never on disk.
-            case {"seq": int(seq), "bytes": dict(sizes)} if 0 <= seq <= last_seq:
+            case {"seq": int(seq), "bytes": dict(sizes), **more} if 0 <= seq <= last_seq:
                 good = {k: v for k, v in sizes.items() if type(v) is int and v >= 0}
-                return cls(seq, good)
-        return cls(0, {})
+                if more.get("lost", 0) == lost:
+                    return cls(seq, good, lost)
+        return cls(0, {}, lost)
 
     def save(self, path: Path) -> None:
         """Write them down. Raises OSError."""
-        replace_text(path, json.dumps({"seq": self.seq, "bytes": dict(self.bytes)}))
+        replace_text(
+            path, json.dumps({"seq": self.seq, "bytes": dict(self.bytes), "lost": self.lost})
+        )
 
 
-def relayed(records: Iterable[Record]) -> dict[str, deque[str]]:
+@dataclass(slots=True)
+class Logged:
+    """What the log holds already of the lines that one engine wrote after its offset."""
+
+    lines: Counter[str] = field(default_factory=Counter)
+    """How often it holds each line that was not yet read in the file."""
+    subjects: Counter[tuple[str, Hashable]] = field(default_factory=Counter)
+    """How many of these lines are about each subject: those lines are newer than what is read."""
+    lost: bool = False
+    """Whether the log lost records: then any lines may be missing, else only the last ones."""
+
+    def add(self, event: Event) -> None:
+        """The log holds this event."""
+        self.lines[encode_event(event)] += 1
+        self.subjects.update((event.kind, subject) for subject in _subjects(event))
+
+    def missing(self, event: Event) -> Event | None:
+        """What of the next event in the file is to be recorded: what the log does not hold.
+
+        Nor is an event on a subject on which the log holds a newer one: recorded only now,
+        behind the newer one, the old one would be believed.
+        """
+        line = encode_event(event)
+        subjects = _subjects(event)
+        if line in self.lines:
+            _take(self.lines, [line])
+            _take(self.subjects, [(event.kind, subject) for subject in subjects])
+            return None
+        if not self.lost:
+            self.clear()  # the log holds the first lines and no others
+            return event
+        left = {subject for subject in subjects if (event.kind, subject) not in self.subjects}
+        if len(left) == len(subjects):
+            return event
+        return _only(event, left) if left else None
+
+    def clear(self) -> None:
+        """What is written from now on is in no log."""
+        self.lines.clear()
+        self.subjects.clear()
+
+
+def _take(counts: Counter[Any], keys: Iterable[Hashable]) -> None:
+    for key in keys:
+        counts[key] -= 1
+        if counts[key] <= 0:
+            del counts[key]
+
+
+def _subjects(event: Event) -> set[Hashable]:
+    """About what an event says what holds from then on, in place of an earlier event's."""
+    match event:
+        case MutantState() | EntryDescribed():
+            return {event.id}
+        case FindingDescribed():
+            return {event.file}
+        case MutantRuns():
+            return {*event.runs}
+        case MutantsFound():
+            return {_id(item) for item in event.mutants}
+        case InstanceHello() | MutationStats():
+            return {""}
+    return set()
+
+
+def _only(event: Event, subjects: Set[Hashable]) -> Event:
+    """The part of a list that is about these subjects."""
+    if isinstance(event, MutantRuns):
+        return replace(event, runs={k: v for k, v in event.runs.items() if k in subjects})
+    if isinstance(event, MutantsFound):
+        return replace(event, mutants=[m for m in event.mutants if _id(m) in subjects])
+    return event
+
+
+def _id(item: object) -> str:
+    """Of one mutant in a list; what is no mutant has none."""
+    key = item.get("id") if isinstance(item, dict) else None
+    return key if isinstance(key, str) else ""
+
+
+def relayed(records: Iterable[Record]) -> dict[str, Logged]:
     """Of the records after the offsets' ``seq``: those an engine may have written."""
-    lines: dict[str, deque[str]] = {}
+    logged: defaultdict[str, Logged] = defaultdict(Logged)
+    lost = False
     for record in records:
         event = record.event
+        lost |= isinstance(event, RecordsLost)
         if isinstance(event, _OF_ENGINES):
-            lines.setdefault(event.instance, deque()).append(encode_event(event))
+            logged[event.instance].add(event)
         elif isinstance(event, Unknown) and isinstance(event.data.get("instance"), str):
-            lines.setdefault(event.data["instance"], deque()).append(encode_event(event))
-    return lines
+            logged[event.data["instance"]].add(event)
+    for known in logged.values():
+        known.lost = lost
+    return logged
 
 
 class Relay:
     """One instance's ``events.jsonl``, read from where the last supervisor got to.
 
-    :param done: what the log holds already of the lines after ``offset``.
+    :param done: what the log holds already of the lines after ``offset``; used up.
     """
 
-    def __init__(self, path: Path, instance: str, offset: int, done: deque[str]) -> None:
+    def __init__(self, path: Path, instance: str, offset: int, done: Logged) -> None:
         self._path = path
         self._instance = instance
         self._done = done
@@ -116,8 +210,8 @@ class Relay:
                 return events
             for line in raw.split(b"\n"):
                 event = self._decode(line) if line.strip() else None
-                if event is not None and not self._in_log(event):
-                    events.append(event)
+                if event is not None and (missing := self._done.missing(event)):
+                    events.append(missing)
             if not last:
                 return events
 
@@ -134,7 +228,10 @@ class Relay:
     def _next(self) -> bytes | None:
         """Whole lines from the offset on, which is moved past them; None if there are none."""
         found = status(self._path)
-        if found is None or found.st_size == self.offset:
+        if found is None:
+            return None
+        if found.st_size == self.offset:
+            self._done.clear()  # what is left of it is the supervisor's own
             return None
         try:
             fd = open_regular(self._path)
@@ -185,18 +282,6 @@ class Relay:
         if not self._foreign:
             self._first = why[:200]
         self._foreign += 1
-
-    def _in_log(self, event: Event) -> bool:
-        """Whether the log holds it already. The log holds a prefix of the lines, in order."""
-        if not self._done:
-            return False
-        line = encode_event(event)
-        if line not in self._done:
-            self._done.clear()
-            return False
-        while self._done.popleft() != line:
-            pass  # of the supervisor's own
-        return True
 
 
 def end_torn_line(path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import fuzztui
+from fuzztui.supervise.files import check_writable
 
 __all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "Unfit", "prepare_run"]
 
@@ -179,9 +179,7 @@ def prepare_run(run: Path) -> None:
             run.chmod(0o700)
         for part in ("supervisor", "log", "out"):
             (run / part).mkdir(mode=0o700, exist_ok=True)
-        # A full disk often still has room for names: only bytes tell.
-        with tempfile.TemporaryFile(dir=run / "supervisor") as probe:
-            probe.write(b"?" * 4096)
+        check_writable(run / "supervisor")
     except OSError as e:
         what = e.strerror or str(e)
         raise SupervisorError(

@@ -77,6 +77,8 @@ class Listing:
         """Why it cannot be listed, in words, though it is there."""
         self.identity: tuple[int, int] | None = None
         """Of the directory that has the name now, None while there is none."""
+        self.replaced = False
+        """Another directory had the name when it was to be listed: :meth:`check` comes first."""
         self._share = share
         self._monotonic = monotonic
         self._wall = wall
@@ -93,8 +95,9 @@ class Listing:
     def check(self) -> bool:
         """Look whether the directory is still the same one; False: another, or none (any more)."""
         before = self.identity
+        self.replaced = False
         status = self._status = self._look_at_it()
-        self.identity = None if status is None else (status.st_dev, status.st_ino)
+        self.identity = None if status is None else _identity(status)
         if self.identity == before and not self._doubted:
             return True
         self._doubted = False
@@ -162,6 +165,10 @@ class Listing:
             if status is not None and (last or mtime != self._settled_mtime):
                 # Names only: a Path for each of 100,000 costs more than the listing.
                 names = os.listdir(self.path)  # noqa: PTH208
+                if self._is_replaced():
+                    # Listed now, its files would be recorded here and after the check.
+                    self.replaced = True
+                    return
                 fresh = [name for name in names if name not in self.known]
                 self._waiting.extend(sorted(fresh))
                 self._young.clear()  # they are among these
@@ -174,6 +181,10 @@ class Listing:
         cost = self._monotonic() - begun
         pause = WATCHED_S if self.watched else UNWATCHED_S
         self._due = self._monotonic() + min(max(pause, cost / self._share), LONGEST_S)
+
+    def _is_replaced(self) -> bool:
+        status = self._look_at_it()
+        return bool(status and self.identity and _identity(status) != self.identity)
 
     def _check(self, name: str, *, young_too: bool) -> Find | None:
         if name in self.known or name in _SKIPPED or name.startswith("."):
@@ -190,3 +201,7 @@ class Listing:
             return None
         self.known.add(name)
         return Find(name, status.st_size, status.st_mtime)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

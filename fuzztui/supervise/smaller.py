@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import os
 import signal
-import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +18,8 @@ from fuzztui.supervise.launcher import Progress
 from fuzztui.supervise.minimise import in_turn, rewrite
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.spec import python_of, spec_near
+from fuzztui.temporary import temporary_directory
+from fuzztui.wire.bounds import loads
 from fuzztui.wire.commands import Command
 from fuzztui.wire.text import several, visible
 
@@ -66,7 +66,7 @@ async def minimise_by_engine(
         spec = spec_near(home, file)
         if spec is None:
             raise SupervisorError(f"{home.path}: no instance has been started here")
-        with tempfile.TemporaryDirectory(prefix="fuzztui-", ignore_cleanup_errors=True) as place:
+        with temporary_directory() as place:
             given = Path(place) / "input"
             given.write_bytes(data)
             outcome = await _ask(home, spec, given, reader.take, mark=mark, stop=stop)
@@ -130,7 +130,7 @@ class _Reader:
             if line.startswith(_REASON):
                 self._reason = visible(line.removeprefix(_REASON).decode(errors="replace"))[:500]
             with contextlib.suppress(ValueError, RecursionError):
-                self._note(json.loads(line))
+                self._note(loads(line))
 
     def _note(self, said: Any) -> None:
         match said:
@@ -163,4 +163,6 @@ class _Reader:
 
 
 def _how(outcome: Outcome) -> str:
+    if outcome.stopped:
+        return f"was stopped by its target ({outcome.stopped})"
     return "took too long" if outcome.status is None else how_it_ended(outcome.status)

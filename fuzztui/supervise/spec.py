@@ -10,6 +10,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.supervise.afl.library import text_library
 from fuzztui.supervise.files import replace_text
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.wire.bounds import loads
 
 __all__ = ["python_of", "spec_near", "write_spec"]
 
@@ -49,7 +50,7 @@ def spec_near(home: RunDir, file: Path) -> Path | None:
 def python_of(spec: Path) -> tuple[str, dict[str, str]]:
     """The target's interpreter, and its variables. Raises :class:`SupervisorError`."""
     try:
-        target = json.loads(spec.read_bytes())["target"]
+        target = loads(spec.read_bytes())["target"]
         env = {str(name): str(value) for name, value in target.get("env", {}).items()}
         return str(target["python"]), env
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

@@ -6,10 +6,10 @@ counts, whatever is no number is as if it were absent.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 
+from fuzztui.wire import bounds
 from fuzztui.wire.events import Stats
 
 __all__ = ["MAX_SIZE", "own_rate", "parse_stats", "to_stats", "whole"]
@@ -20,7 +20,6 @@ MAX_SIZE = 64 * 1024
 MEASURED_S = 30
 """A file of a younger process is AFL's first one: its rate is that of running the seeds once."""
 
-_MAX_INT = 2**63 - 1
 _NUMBER = re.compile(r"([0-9]{1,30})(?:\.[0-9]*)?%?")
 
 _OLD_NAMES = {
@@ -75,7 +74,7 @@ def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
         **counts,
         execs_per_sec=_real(values.get("execs_per_sec"), 0.0),
         stability=_real(values.get("stability"), -1.0),
-        age=round(max(0.0, age), 2),
+        age=round(bounds.real(age, 0.0), 2),
     )
 
 
@@ -95,7 +94,7 @@ def whole(values: Mapping[str, str], key: str) -> int:
 
 def _count(text: str | None, missing: int) -> int:
     match = _NUMBER.fullmatch(text or "")
-    return min(int(match[1]), _MAX_INT) if match else missing
+    return bounds.whole(int(match[1]), missing) if match else missing
 
 
 def _real(text: str | None, missing: float) -> float:
@@ -104,4 +103,4 @@ def _real(text: str | None, missing: float) -> float:
         value = float((text or "").rstrip("%"))
     except ValueError:
         return missing
-    return value if math.isfinite(value) and value >= 0 else missing
+    return bounds.real(value, missing)

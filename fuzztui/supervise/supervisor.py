@@ -56,6 +56,7 @@ from fuzztui.wire.events import (
     MutantsFound,
     MutantState,
     MutationStats,
+    Resources,
     Stats,
 )
 
@@ -184,7 +185,7 @@ class Supervisor:
 
     async def _begin(self) -> None:
         """Open the directories, and take the campaign up."""
-        notes = list(self._told)
+        notes = [*self._journal.repairs, *self._told]
         try:
             notes += self._looks.at(self.lives.values())
         except OSError as e:
@@ -251,7 +252,7 @@ class Supervisor:
             self.end_one(life, ending)
 
     def deserted(self) -> None:
-        """The run directory was deleted, or another took its place: let go of it."""
+        """The run directory or its log was deleted, or another took its place: let go of it."""
         self.end(Ending("failed", "the run directory was deleted"))
 
     def end_one(self, life: Life, ending: Ending) -> None:
@@ -273,6 +274,8 @@ class Supervisor:
             life.heard_of()
         elif life is not None and isinstance(event, Stats):
             life.note(event)
+        elif life is not None and isinstance(event, Resources):
+            life.measured(event.cpu)
         elif life is not None and isinstance(event, InstanceHello):
             if life.launcher.says_hello:
                 life.hello()
@@ -305,6 +308,7 @@ class Supervisor:
     async def _watch_halts(self) -> None:
         for life in list(self.lives.values()):
             life.watch_halts()
+            life.watch_directory()
 
     async def _tidy(self) -> None:
         for life in list(self.lives.values()):

@@ -8,7 +8,6 @@ targets it gets what has changed since it was told last.
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any, TypeGuard
 from fuzztui.engines.spoton.figures import TYPES
 from fuzztui.model.aiming import MOST_LOCATION, MOST_NAME, MOST_NEAREST
 from fuzztui.supervise.files import read_regular, status
+from fuzztui.wire.bounds import real, whole
 from fuzztui.wire.commands import MOST_WEIGHT
 from fuzztui.wire.events import TargetsLeft, TypeFigures
 
@@ -47,7 +47,6 @@ MAX_SIZE = 4 << 20
 """Bytes of a file that is looked at."""
 
 MILLION = 1_000_000
-_LARGE = 2**62
 
 _LISTS = (
     "names", "distances", "weights", "factors", "probabilities",
@@ -149,12 +148,11 @@ def _texts(values: Any) -> list[str]:
 
 
 def _count(value: Any, otherwise: int = 0) -> int:
-    return value if type(value) is int and 0 <= value <= _LARGE else otherwise
+    return whole(value, otherwise)
 
 
 def _real(value: Any, low: float, high: float, otherwise: float) -> float:
-    real = type(value) in (int, float) and low <= value <= high
-    return float(value) if real and math.isfinite(value) else otherwise
+    return found if low <= (found := real(value)) <= high else otherwise
 
 
 # --------------------------------------------------------------------------- telling

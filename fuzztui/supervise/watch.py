@@ -76,8 +76,10 @@ class Watcher:
         return ""
 
     def remove(self, directory: str) -> None:
-        """Watch what had this name no more."""
+        """Stop watching the directory that had this name."""
         with self._lock:
+            # The caller knows of its end: the event must not make it doubt the next one.
+            self._told.pop((directory, ""), None)
             watch = self._watches.pop(directory, None)
             if watch is not None:
                 self._paths.pop(watch[0], None)

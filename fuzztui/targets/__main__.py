@@ -10,7 +10,6 @@ import fcntl
 import gc
 import hashlib
 import json
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from fuzztui import __version__
+from fuzztui.atomic import replace_text
 from fuzztui.engines.core.target import search_path
 from fuzztui.targets.application import Application, gather, spec_of
 from fuzztui.targets.document import VERSION
@@ -177,21 +177,25 @@ def _alone(directory: Path) -> Iterator[None]:
 
 def _write(file: Path, request: Request, application: Application, directory: Path) -> None:
     from fuzztui.targets.analyse import analyse  # with mypy, which takes a second
+    from fuzztui.targets.mypyapi import untested
 
-    document = analyse(
-        application,
-        request.python,
-        cache=str(directory / "mypy"),
-        control=request.control,
-        progress=_progress,
-    )
+    try:
+        document = analyse(
+            application,
+            request.python,
+            cache=str(directory / "mypy"),
+            control=request.control,
+            progress=_progress,
+        )
+    except Exception as e:
+        if words := untested():
+            raise TargetsError(f"the analysis failed ({type(e).__name__}: {e}); {words}") from e
+        raise
     file.parent.mkdir(mode=0o700, exist_ok=True)
-    new = file.with_suffix(f".{os.getpid()}")
-    new.write_text(document.dumps(), "utf-8")
     read = file.with_suffix(_READ)
     read.unlink(missing_ok=True)  # killed before it is there again, all of it is done again
-    new.replace(file)
-    read.write_text(json.dumps(_others(application)), "utf-8")
+    replace_text(file, document.dumps())
+    replace_text(read, json.dumps(_others(application)))
     for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MOST_KEPT:]:
         old.unlink(missing_ok=True)
         old.with_suffix(_READ).unlink(missing_ok=True)

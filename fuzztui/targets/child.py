@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.targets.document import Document, DocumentError
 from fuzztui.targets.request import Request, TargetsError
+from fuzztui.temporary import temporary_file, temporary_place
 
 __all__ = ["TargetsError", "find_targets"]
 
@@ -32,7 +32,7 @@ def find_targets(
     """
     directory = _usable(cache) if cache is not None else _cache()
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MYPY")}
-    with tempfile.TemporaryFile() as stderr:
+    with temporary_file() as stderr:
         try:
             child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "fuzztui.targets", str(directory)],
@@ -115,7 +115,7 @@ def _cache() -> Path:
     try:
         return _usable(caches / "fuzztui")
     except TargetsError:
-        return _usable(Path(tempfile.gettempdir()) / f"fuzztui-{os.geteuid()}")
+        return _usable(temporary_place() / f"fuzztui-{os.geteuid()}")
 
 
 def _usable(directory: Path) -> Path:

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, Final
 
-from mypy import nodes
-from mypy import types as mypy_types
+from fuzztui.targets.mypyapi import mypy_types, nodes
 
 __all__ = ["Never", "never_taken"]
 

@@ -10,18 +10,18 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import fuzztui
 from fuzztui.engines.core.errors import CANNOT_START
+from fuzztui.engines.core.overseer import Overseer
 from fuzztui.targets.application import Application
 from fuzztui.targets.definitions import parameters
 from fuzztui.targets.overlay import RETURN, functions_of, returned_type
 from fuzztui.targets.request import Request
+from fuzztui.temporary import temporary_directory
 from fuzztui.wire.text import several
 
 __all__ = ["observe", "unannotated"]
@@ -62,16 +62,16 @@ def observe(
 ) -> tuple[dict[str, dict[str, list[str]]], str]:
     """Types by parameter by function; and why there are none, or not all, in words."""
     progress("observing types: the target runs some inputs")
-    with tempfile.TemporaryDirectory(prefix="fuzztui-") as folder:
+    with temporary_directory() as folder:
         home = Path(folder)
         (home / "pkg").mkdir()
         (home / "pkg/fuzztui").symlink_to(Path(fuzztui.__file__).parent, target_is_directory=True)
         spec = {"instance": "observed", "dir": folder, **request.run}
         (home / "spec.json").write_text(json.dumps(spec))
-        asked = {"functions": wanted, "inputs": _INPUTS, "parent": os.getpid()}
+        asked = {"functions": wanted, "inputs": _INPUTS}
         (home / "request.json").write_text(json.dumps(asked))
         command = [request.python, "-P", "-m", "fuzztui.engines", str(home / "spec.json")]
-        command += ["--observe", str(home / "request.json")]
+        command += ["--observe", str(home / "request.json"), "--parent", str(os.getpid())]
         # Sets of strings iterate in the same order each time.
         environment = {"PYTHONHASHSEED": "0", **os.environ, "PYTHONPATH": str(home / "pkg")}
         with (home / "stderr").open("w+b") as stderr:
@@ -87,11 +87,11 @@ def observe(
                 )
             except OSError as e:
                 return {}, f"{request.python}: {e.strerror or e}"
-            answer, late = _answer(child, progress)
+            answer, why = _answer(child, progress)
             stderr.seek(0)
             words = stderr.read().decode("utf-8", "replace")
-    if late:
-        return {}, f"the runs took more than {_PATIENCE_S:g} s"
+    if why:
+        return {}, f"the runs were ended: {why}"
     if not answer:
         return {}, _why(words, child.returncode)
     return answer["observed"], _shortfall(answer["inputs"], answer["of"], answer["lost"])
@@ -108,30 +108,22 @@ def _shortfall(inputs: int, of: int, lost: int) -> str:
 
 def _answer(
     child: subprocess.Popen[bytes], progress: Callable[[str], None]
-) -> tuple[dict[str, Any], bool]:
-    """The last line that it prints, and whether it was too slow."""
+) -> tuple[dict[str, Any], str]:
+    """The last line that it prints, and why it was ended before that; empty if it was not."""
     assert child.stdout is not None
-    late = threading.Event()
-
-    def end() -> None:
-        late.set()
-        _kill(child)
-
-    timer = threading.Timer(_PATIENCE_S, end)
-    timer.daemon = True  # whoever is told to end at this very moment does not wait for it
+    overseer = Overseer(child.pid, lambda: _kill(child), _PATIENCE_S)
     answer: dict[str, Any] = {}
     try:
-        timer.start()
         for line in _objects(child.stdout):
             if "progress" in line:
                 progress(str(line["progress"]))
             elif "observed" in line:
                 answer = line
     finally:
-        timer.cancel()
+        overseer.close()
         _kill(child)
         child.wait()
-    return answer, late.is_set() and not answer
+    return answer, "" if answer else overseer.why
 
 
 def _objects(lines: Any) -> Iterator[dict[str, Any]]:

@@ -16,12 +16,16 @@ from pathlib import Path
 from types import MemberDescriptorType
 from typing import Any, Final
 
-from mypy import build, errorcodes, errors, nodes
-from mypy import types as mypy_types
-from mypy.modulefinder import BuildSource
-from mypy.options import Options
-
 import fuzztui
+from fuzztui.targets.mypyapi import (
+    EXHAUSTIVE_MATCH,
+    BuildSource,
+    CompileError,
+    Options,
+    build,
+    mypy_types,
+    nodes,
+)
 from fuzztui.targets.never import Never, never_taken
 from fuzztui.targets.places import Span
 from fuzztui.wire.text import several
@@ -115,11 +119,9 @@ def find_types(
         sources += ours
         messages.clear()
         try:
-            result = build.build(
-                sources, options, flush_errors=lambda _, new, __: messages.extend(new)
-            )
+            result = build(sources, options, flush_errors=lambda _, new, __: messages.extend(new))
             break
-        except errors.CompileError as e:
+        except CompileError as e:
             words = e.messages[-1] if e.messages else "for no reason that it tells"
             culprit = e.module_with_blocker or _culprit(words, left)
             if culprit in {source.module for source in ours}:  # of a Python too old for it
@@ -217,7 +219,7 @@ def _options(path: Sequence[str], python: str, version: tuple[int, int], cache: 
     options.cache_dir = cache
     options.show_traceback = False
     # How it is told which `match` has no case for something.
-    options.enabled_error_codes = {errorcodes.EXHAUSTIVE_MATCH}
+    options.enabled_error_codes = {EXHAUSTIVE_MATCH}
     options.show_absolute_path = True
     options.many_errors_threshold = -1
     # The one that mypy 2 has reads files itself, whatever text it is given.

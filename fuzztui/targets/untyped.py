@@ -7,9 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from mypy.stubinfo import stub_distribution_name
-
 from fuzztui.targets.application import Application
+from fuzztui.targets.mypyapi import stub_distribution_name
 from fuzztui.targets.types import Types
 
 __all__ = ["untyped"]

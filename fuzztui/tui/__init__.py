@@ -15,6 +15,7 @@ from fuzztui.wire.text import visible
 
 if TYPE_CHECKING:
     from fuzztui.model.state import State
+    from fuzztui.session import Session
     from fuzztui.tui.app import Opening
 
 __all__ = ["run_app"]
@@ -30,6 +31,7 @@ def run_app(
     theme: str | None = None,
     control: bool = True,
     died: Callable[[], str] = lambda: "",
+    opened: Callable[[Session], Session] = lambda session: session,
 ) -> int:
     """Show a campaign until the user leaves; an exit status for the shell.
 
@@ -37,7 +39,7 @@ def run_app(
     that is only watched), ``log_path`` what :class:`~fuzztui.log.reader.LogReader` opens.
     ``speed`` and ``at`` (campaign time, seconds) are the replay's. ``control`` False: look
     only. ``died`` (it must not block) says how the log's writer came to its end, "" while
-    it lives: for a campaign that is only watched.
+    it lives: for a campaign that is only watched. ``opened`` is given the session that is shown.
     Must be called in the main thread, on a terminal.
     """
     from fuzztui.tui.themes import DEFAULT, PLAIN, load_themes
@@ -49,24 +51,40 @@ def run_app(
         )
         return 2
     themes, problems = load_themes()
-    wanted = theme or os.environ.get("FUZZTUI_THEME") or ""
-    if not wanted:
-        wanted = PLAIN if os.environ.get("NO_COLOR") else DEFAULT
+    named = theme or os.environ.get("FUZZTUI_THEME") or ""
+    wanted = named
+    if not wanted and os.environ.get("NO_COLOR"):
+        wanted = PLAIN
+
+    from textual.theme import BUILTIN_THEMES
 
     from fuzztui.model.selectors import ENDED
     from fuzztui.tui.app import FuzzApp
+    from fuzztui.tui.failure import report_failure
+    from fuzztui.tui.remembered import recall, remember
+    from fuzztui.tui.terminal import given_back
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
-    opening = replace(opening, died=died)
+    open_log = opening.session
+    opening = replace(opening, died=died, remember=remember, session=lambda: opened(open_log()))
+    if not wanted:
+        wanted, problem = recall({*themes, *BUILTIN_THEMES})
+        problems += [problem] if problem else []
+        wanted = wanted or DEFAULT
     app = FuzzApp(opening, themes, wanted, problems)
-    if theme and theme not in app.available_themes:
+    if named and named not in app.available_themes:
+        where = "" if theme else "FUZZTUI_THEME: "
         print(
-            f"fuzztui: there is no theme {theme!r}; there are {', '.join(themes)}.",
+            f"fuzztui: {where}there is no theme {named!r}; there are {', '.join(themes)}.",
             file=sys.stderr,
         )
         return 2
-    with _drawing_on_stdout():
+    with _drawing_on_stdout(), given_back(app):
         app.run()
+    if app.failure is not None:
+        again = f"; try again: {opening.come_back}" if opening.come_back else ""
+        print(f"fuzztui: {report_failure(app.failure)}{again}", file=sys.stderr)
+        return 1
     status = app.status
     if mode == "live" and app.campaign.state == "failed":
         print(_failure(app.campaign), file=sys.stderr)
@@ -145,7 +163,13 @@ def _opening(
         whole = Session(log_path, ReplayClock(speed=1.0, t=0.0, paused=True))
         whole.seek(whole.end_t)
         marks = [(f.t, f.category) for f in whole.state.findings.values() if f.first]
-        return Outline(marks, whole.state.state)
+        kills = [m.killed_t for m in whole.state.mutants.values() if m.killed_t >= 0]
+        return Outline(marks, kills, whole.state.state)
+
+    def live() -> Session:
+        session = Session(log_path, LiveClock())
+        session.draft()
+        return session
 
     if mode == "replay":
         clock = ReplayClock(speed=speed, t=at or 0.0, paused=False)
@@ -158,7 +182,7 @@ def _opening(
             outline=outline,
         )
     return Opening(
-        session=lambda: Session(log_path, LiveClock()),
+        session=live,
         reader=lambda: LogReader(log_path),
         run=run,
         mode=mode,

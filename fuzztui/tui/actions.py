@@ -240,11 +240,11 @@ _REPLAY = (
         footer=5, mode="replay",
     ),
     Action(
-        "replay.previous", ("comma",), "Previous find", "To the crash or hang before", "Replay",
-        mode="replay",
+        "replay.previous", ("comma",), "Previous find", "To the crash, hang or kill before",
+        "Replay", mode="replay",
     ),
     Action(
-        "replay.next", ("full_stop",), "Next find", "To the next crash or hang", "Replay",
+        "replay.next", ("full_stop",), "Next find", "To the next crash, hang or kill", "Replay",
         footer=6, mode="replay",
     ),
     Action("replay.start", ("ctrl+home",), "Start", "To the start", "Replay", mode="replay"),

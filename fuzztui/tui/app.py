@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,17 +18,18 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.theme import Theme
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.first import can_go_on
-from fuzztui.model.selectors import ENDED
+from fuzztui.model.selectors import ENDED, Tally, tallies
 from fuzztui.model.state import Changes, State
 from fuzztui.session import Session
 from fuzztui.tui import instances
 from fuzztui.tui.actions import BY_ID, Situation, bindings, method_name
 from fuzztui.tui.background import in_thread
 from fuzztui.tui.commands import ActionProvider
-from fuzztui.tui.controls import CampaignControls
+from fuzztui.tui.controls import REMEMBER, CampaignControls
 from fuzztui.tui.feed import BACK_OFF_S, Feed, default_hz
 from fuzztui.tui.kin import Kin
 from fuzztui.tui.player import Outline, Player
@@ -50,6 +52,7 @@ from fuzztui.tui.widgets.banner import Banner
 from fuzztui.tui.widgets.footer import Footer
 from fuzztui.tui.widgets.table import BigTable
 from fuzztui.tui.widgets.timeline import Mark, Timeline
+from fuzztui.wire.text import several
 
 EVERYTHING = Changes(campaign=True, reset=True)
 
@@ -81,6 +84,8 @@ class Opening:
     """The command line that shows the campaign again."""
     go_on: str = ""
     """The command line that starts a dead supervisor again."""
+    remember: Callable[[str], None] = lambda _: None
+    """Keeps the name of the theme that the user has chosen."""
     hz: float = field(default_factory=default_hz)
     monotonic: Callable[[], float] = time.monotonic
 
@@ -130,6 +135,8 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.run_dir = opening.run
         self.steering = opening.steering
         self._in_turn = asyncio.Lock()
+        self._remembering = asyncio.Lock()
+        self._kept_theme = self.theme
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
         self._empty = State()
@@ -141,8 +148,8 @@ class FuzzApp(ReplayControls, CampaignControls):
         self._moved = (0.0, opening.monotonic())
         """The log's latest campaign time, and when it was first seen."""
         self._sought: dict[str, str] = {}
-        self._told = 0
         self._last_kill_t = -1.0
+        self._found: Mapping[str, Tally] = {}
         self._alive: bool | None = None
         self._unwritten = ""
         self._dead = ""
@@ -157,12 +164,23 @@ class FuzzApp(ReplayControls, CampaignControls):
             more = len(self._problems) - 1
             text = self._problems[0] + (f"\n(and {more} more: fuzztui themes)" if more else "")
             self.notify(text, title="Theme not loaded", severity="warning", markup=False)
+        self.theme_changed_signal.subscribe(self, self._chosen)
         self.run_worker(self._open(), group="open")
         self.set_interval(1.0, self.tick)
         if self.mode == "live" and self.run_dir is not None:
             self.run_worker(self._watch(), group="watch")
         elif self.watched:
             self.run_worker(self._watch_the_watcher(), group="watch")
+
+    def _chosen(self, _theme: Theme) -> None:
+        """Another theme, by key or from the palette: kept for the next time."""
+        if self.theme != self._kept_theme:  # not the one to begin with: perhaps of --theme
+            self._kept_theme = self.theme
+            self.run_worker(self._remember(), group=REMEMBER)
+
+    async def _remember(self) -> None:
+        async with self._remembering:  # the latest last
+            await in_thread(partial(self._opening.remember, self.theme))
 
     async def _open(self) -> None:
         while self.session is None:
@@ -181,6 +199,11 @@ class FuzzApp(ReplayControls, CampaignControls):
     def marks(self) -> Sequence[Mark]:
         """The finds of the whole campaign that is replayed."""
         return self._outline.marks
+
+    @property
+    def kills(self) -> Sequence[float]:
+        """When mutants were killed in the whole campaign that is replayed, in seconds."""
+        return self._outline.kills
 
     async def _look_ahead(self) -> None:
         try:
@@ -226,11 +249,11 @@ class FuzzApp(ReplayControls, CampaignControls):
     def on_changes(self, changes: Changes) -> None:
         """The feed: show it on the screen that is looked at, note it for the others."""
         self._note_kills(changes)
+        self._note_findings(changes)
         self.kin.take(changes)
         self.turns.take(changes)
         self.tell_answers(changes)
         self._update_status()
-        self._tell_problems()
         for tab, missed in self._missed.items():
             self._missed[tab] = missed | changes
         screen = self._campaign_screen
@@ -239,20 +262,16 @@ class FuzzApp(ReplayControls, CampaignControls):
             screen.tick(self.status)
             self.draw_frame()
 
+    def _note_findings(self, changes: Changes) -> None:
+        if changes.reset or changes.findings or changes.instances:
+            self._found = tallies(self.campaign)
+
     def _note_kills(self, changes: Changes) -> None:
         mutants = self.campaign.mutants
         if changes.reset:
             self._last_kill_t = max((m.killed_t for m in mutants.values()), default=-1.0)
         for key in changes.mutants:
             self._last_kill_t = max(self._last_kill_t, mutants[key].killed_t)
-
-    def _tell_problems(self) -> None:
-        """Damage in the log is told once, when it is met."""
-        problems: Sequence[str] = [] if self.session is None else self.session.problems
-        if len(problems) > self._told:
-            self._told = len(problems)
-            text = plain(f"{problems[-1]}. What is readable is shown.")
-            self.notify(text, title="The log is damaged", severity="warning", markup=False)
 
     def nudge(self) -> None:
         """There may be something new in the log."""
@@ -300,6 +319,7 @@ class FuzzApp(ReplayControls, CampaignControls):
             watched=self.watched,
             first=self.turns.glance(now),
             ended=self._outline.ended,
+            found=self._found,
         )
 
     def draw_frame(self) -> None:
@@ -319,6 +339,14 @@ class FuzzApp(ReplayControls, CampaignControls):
             troubles.append(f"{self._trouble}  (trying again)")
         if self._unwritten:
             troubles.append(self._unwritten)
+        if self.session is not None and self.session.is_long:
+            done = f"{self.campaign.seq:,} of {several(self.session.end_seq, 'record')}"
+            troubles.append(f"Reading the log: {done} so far; figures are of then")
+        if self.session is not None and (problems := self.session.problems):
+            many = f"{several(len(problems), 'problem')}, listed on leaving"
+            troubles.append(f"The log is damaged: figures are lower bounds ({many})")
+        elif lost := self.campaign.lost:
+            troubles.append(f"{several(lost, 'record')} were lost: figures are lower bounds")
         if self._dead:
             troubles.append(f"The watcher has died: figures stand still. {self._dead}")
         elif self.status.orphaned:

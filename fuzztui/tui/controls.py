@@ -33,6 +33,9 @@ WAITED_S = 10.0
 LEAVE_S = 2.0
 """How long at most the screen stays for a command to be sent, after somebody has left it."""
 
+STEER, REMEMBER = "steer", "remember"
+"""Groups of workers for which leaving waits: commands that are sent, a theme that is kept."""
+
 MOST_PATH = 4096
 """Characters of a path."""
 
@@ -66,7 +69,7 @@ class CampaignControls(ThemedApp):
         self.run_worker(self._leave(), group="leave")
 
     async def _leave(self) -> None:
-        ours = [w for w in self.workers if w.group == "steer" and not w.is_finished]
+        ours = [w for w in self.workers if w.group in (STEER, REMEMBER) and not w.is_finished]
         if ours:
             with suppress(TimeoutError, WorkerError):
                 await asyncio.wait_for(self.workers.wait_for_complete(ours), LEAVE_S)
@@ -74,7 +77,7 @@ class CampaignControls(ThemedApp):
 
     def steer(self, command: Command, words: str) -> None:
         """Send a command; what becomes of it is told, and comes back through the log."""
-        self.run_worker(self._steer(command, words), group="steer")
+        self.run_worker(self._steer(command, words), group=STEER)
 
     async def _steer(self, command: Command, words: str) -> None:
         if self.steering is None:

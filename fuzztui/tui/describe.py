@@ -281,6 +281,9 @@ def _campaign(event: ev.Event) -> Described:
                 if ids:
                     text += f"  {word} {', '.join(ids)}"
             return Described("started", text, "muted")
+        case ev.RecordsLost():
+            text = f"since record {event.first}: {event.reason}"
+            return Described("lost", text, "failed")
         case ev.Unknown():
             return Described(event.name, "(an event of a newer version)", "muted")
         case _:

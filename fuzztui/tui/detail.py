@@ -166,8 +166,11 @@ def finding_lines(
     *,
     minimising: CommandStatus | None = None,
     moved: str = "",
+    smaller: Sequence[Line] = (),
 ) -> list[Line]:
     """What is known about a crash or a hang, and how far it is with making it smaller.
+
+    ``smaller``: the bytes of the minimised input, which are shown before the report.
 
     ``moved``: where its file is now, if it is known to be elsewhere than when it was found.
     """
@@ -204,6 +207,7 @@ def finding_lines(
         lines.append(pair("reproduce", repro_command(run, now), "valid"))
     if minimising is not None:
         lines.append(minimising_line(minimising))
+    lines += [*smaller, []] if smaller else []
     if finding.input:
         lines += [pair("input", finding.input)]
     if finding.detail:
@@ -254,9 +258,9 @@ def minimising_line(command: CommandStatus) -> Line:
     return [*line, Span(f" {plain(words)}" if words else "", "pending")]
 
 
-def preview_lines(preview: Preview, width: int) -> list[Line]:
+def preview_lines(preview: Preview, width: int, name: str = "input") -> list[Line]:
     """An input file: as text when it reads as text, and always as bytes."""
-    lines: list[Line] = [[], title(f"input, {figures.size(preview.size)}")]
+    lines: list[Line] = [[], title(f"{name}, {figures.size(preview.size)}")]
     if preview.problem:
         return [*lines, [Span(plain(preview.problem), "hang")]]
     if not preview.data:

@@ -1,6 +1,7 @@
 """Figures for people: counts, rates, sizes and times in few cells.
 
-``-1`` is "not reported" all over the state and is drawn as a dash.
+``-1`` is "not reported" all over the state and is drawn as a dash. Any number can be drawn, also
+one that no campaign has: a screen must not fail on it, nor a column burst.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ from fuzztui.wire import text
 
 NONE = "–"
 clock = text.clock
-_SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+whole_seconds = text.whole_seconds
+_SCALES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_BEYOND = 999.5e18
+"""More than the units have room for, in three digits."""
+_MORE = ">999E"
 
 
 def _scaled(value: float, digits: int = 3) -> str:
@@ -33,13 +38,17 @@ def count(n: int) -> str:
     """A whole number: exact up to 99,999, then three digits and a unit."""
     if n < 0:
         return NONE
+    if n >= _BEYOND:
+        return _MORE
     return f"{n:,}" if n < 100_000 else _scaled(n)
 
 
 def rate(per_second: float) -> str:
     """A rate; the unit (per second) is in the label beside it."""
-    if per_second < 0 or not math.isfinite(per_second):
+    if not 0 <= per_second < math.inf:
         return NONE
+    if per_second >= _BEYOND:
+        return _MORE
     if per_second == 0:
         return "0"
     if per_second < 10:
@@ -49,22 +58,25 @@ def rate(per_second: float) -> str:
 
 def size(n: float) -> str:
     """Bytes, in binary units with one letter."""
-    if n < 0:
+    if not n >= 0:
         return NONE
     if n < 1024:
         return f"{n:.0f}B"
-    for unit in "KMGT":
-        n /= 1024
-        if n < 999.5 or unit == "T":
-            return f"{_significant(n, 2)}{unit}"
-    raise AssertionError("unreachable")
+    if n < _BEYOND:
+        for unit in "KMGTPE":
+            n /= 1024
+            if n < 999.5:
+                return f"{_significant(n, 2)}{unit}"
+    return _MORE
 
 
 def percent(part: float, whole: float) -> str:
     """``part`` of ``whole``; never rounded up to 100% nor down to 0%."""
-    if part < 0 or whole <= 0:
+    if not (0 <= part < _BEYOND and 0 < whole < _BEYOND):
         return NONE
     share = 100 * part / whole
+    if share > 9999:
+        return ">9999%"
     if 0 < share < 0.1:
         return "<0.1%"
     if 99.9 < share < 100:
@@ -83,7 +95,7 @@ def score(share: float | None) -> str:
 
 def span(seconds: float) -> str:
     """A duration with the two units that matter: ``4s``, ``12m 05s``, ``3h 20m``, ``2d 04h``."""
-    s = max(0, int(seconds))
+    s = whole_seconds(seconds)
     if s < 60:
         return f"{s}s"
     if s < 3600:
@@ -95,7 +107,7 @@ def span(seconds: float) -> str:
 
 def brief(seconds: float) -> str:
     """A duration with one unit, which therefore seldom changes: ``4s``, ``12m``, ``3h``, ``2d``."""
-    s = max(0, int(seconds))
+    s = whole_seconds(seconds)
     for unit, letter in ((86400, "d"), (3600, "h"), (60, "m")):
         if s >= unit:
             return f"{s // unit}{letter}"
@@ -110,7 +122,7 @@ def age(seconds: float) -> str:
 
     Up to a minute in steps, then as :func:`brief`. Never older than it is.
     """
-    s = max(0, int(seconds))
+    s = whole_seconds(seconds)
     return f"{max(step for step in _STEPS if step <= s)}s" if s < 60 else brief(s)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
-from fuzztui.model.selectors import ENDED
+from fuzztui.model.selectors import ENDED, instance_throughput
 from fuzztui.model.state import Instance
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
@@ -48,7 +48,7 @@ def columns(
         return ("", "") if status().orphaned else _memory(instance)
 
     def last_find(instance: Instance) -> Cell:
-        return find_cell(instance, status().now)
+        return find_cell(instance, status())
 
     return (
         Column("id", "instance", lambda i: (i.id, "bold"), lambda i: i.id, max=24),
@@ -63,7 +63,7 @@ def columns(
         Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True),
         _figure("execs", "execs", lambda i: i.execs, figures.count),
         Column(
-            "rate", "exec/s", rate, lambda i: i.execs_per_sec, "right", descending=True,
+            "rate", "exec/s", rate, lambda i: per_second(i, status()), "right", descending=True,
         ),
         _figure("corpus", "corpus", lambda i: i.corpus, figures.count, "corpus"),
         _figure("edges", "edges", lambda i: i.edges, figures.count, "edge"),
@@ -120,7 +120,12 @@ def rate_cell(instance: Instance, status: Status) -> Cell:
     """Executions a second; of what nobody hears of any more there is none."""
     if status.orphaned:
         return figures.NONE, "muted"
-    return figures.rate(instance.execs_per_sec), "rate"
+    return figures.rate(per_second(instance, status)), "rate"
+
+
+def per_second(instance: Instance, status: Status) -> float:
+    """Executions a second: now, or on average once the campaign has ended."""
+    return instance_throughput(instance, status.running_s, over=status.over, lost=status.lost)
 
 
 def age_cell(instance: Instance, status: Status) -> Cell:
@@ -135,15 +140,19 @@ def age_cell(instance: Instance, status: Status) -> Cell:
     return figures.age(age), "bold hang" if age > status.stale_s else "muted"
 
 
-def find_cell(instance: Instance, now: float) -> Cell:
-    """How long ago it found something itself."""
+def find_cell(instance: Instance, status: Status) -> Cell:
+    """How long ago it found something itself; when, once the campaign has ended."""
     t = instance.last_find_t
-    return ("", "") if t < 0 else (figures.age(now - t), "muted")
+    if t < 0:
+        return "", ""
+    if status.still:
+        return f"at {figures.clock(t)}", "muted"
+    return figures.age(status.now - t), "muted"
 
 
-def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, bool]:
-    """All of a row that time alone changes, or that there is no supervisor any more."""
-    return age_cell(instance, status), find_cell(instance, status.now), status.orphaned
+def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, bool, bool]:
+    """All of a row that time alone changes, or that there is no supervisor or campaign any more."""
+    return age_cell(instance, status), find_cell(instance, status), status.orphaned, status.over
 
 
 def _stability(instance: Instance) -> Cell:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE
-from fuzztui.model.selectors import ENDED
+from fuzztui.model.selectors import ENDED, known_total
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui import figures
 from fuzztui.tui.describe import engine_words, state_sign, state_style
-from fuzztui.tui.instancecolumns import REPORTING, age_cell, find_cell, state_cell
+from fuzztui.tui.instancecolumns import REPORTING, age_cell, find_cell, per_second, state_cell
 from fuzztui.tui.mutants import brief_change, place
 from fuzztui.tui.status import FRESH_S, Status
 from fuzztui.tui.text import cell_len, fit, plain
@@ -65,11 +65,6 @@ def facts(
         found.append(Fact("imports from", _peers(instance, known, renewed=renewed)))
     if age := slow_age(instance, status):
         found.append(_fact("stability and map size", f"{age} old", "muted"))
-    if not status.watched:  # there every key says it
-        found += [
-            _fact("cannot", f"{', '.join(names)}: {why}", "muted")
-            for why, names in _refusals(instance).items()
-        ]
     about = [engine_words(instance.engine, instance.version)]
     about += [f"python {instance.python}"] if instance.python else []
     about += [f"pid {instance.pid}"] if instance.pid > 0 else []
@@ -193,7 +188,9 @@ def whole(
     """All that is known of it, figures and all."""
     state = state_cell(instance)[0].split(":", 1)[0]
     style = f"bold {state_style(instance.state)}"
-    rate = f"{figures.rate(instance.execs_per_sec)}/s"
+    rate = f"{figures.rate(per_second(instance, status))}/s"
+    if status.over:
+        rate += " on average"
     if status.orphaned and instance.state not in ENDED:
         state, style, rate = f"last seen {instance.state}", "muted", f"{rate} when last seen"
     i = instance
@@ -206,7 +203,7 @@ def whole(
         ("corpus", _of(i.corpus, ("favoured", i.favored), ("pending", i.pending))),
         ("edges", _edges(i)),
         ("finds", finds),
-        ("last find", find_cell(i, status.now)[0] or "none yet"),
+        ("last find", find_cell(i, status)[0] or "none yet"),
         ("cycles", _of(i.cycles, ("now at entry", i.cur_item), ("depth", i.max_depth))),
     ]
     if instance.stability >= 0:
@@ -218,6 +215,11 @@ def whole(
         figures_.append(("restarts", f"{instance.restarts:,}"))
     if instance.capabilities:
         figures_.append(("obeys", ", ".join(instance.capabilities)))
+    if not status.watched:  # there every key says it
+        # Not at a glance: most of that is what engines of another kind can do.
+        figures_ += [
+            ("cannot", f"{', '.join(names)}: {why}") for why, names in _refusals(instance).items()
+        ]
     return [
         _fact("instance", instance.id, "bold"),
         _fact("state", state, style),
@@ -232,9 +234,9 @@ def _of(n: int, *parts: tuple[str, int]) -> str:
 
 
 def _edges(instance: Instance) -> str:
-    share = figures.percent(instance.edges, instance.edges_total)
-    of = f" of {figures.count(instance.edges_total)} ({share})"
-    words = figures.count(instance.edges) + (of if instance.edges_total > 0 else "")
+    total = known_total(instance.edges, instance.edges_total)
+    of = f" of {figures.count(total)} ({figures.percent(instance.edges, total)})"
+    words = figures.count(instance.edges) + (of if total > 0 else "")
     parts = (
         ("by valid inputs", instance.edges_valid),
         ("lines of libraries", instance.edges_third_party),

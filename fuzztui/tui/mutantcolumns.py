@@ -13,6 +13,9 @@ from fuzztui.tui.widgets.columns import Cell, Column
 PLACE = 24
 """The most cells for file and line."""
 
+STEER = 10
+"""Cells for a command about a mutant: a sign and a word."""
+
 NEVER = sys.maxsize
 """Cells that no terminal has: the column is only searched."""
 
@@ -22,10 +25,13 @@ def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
     return (
         Column("state", "state", _state, lambda m: rank(m.state), min=9, max=12),
         Column(
-            "steer", "steer", steer, lambda m: m.steer, max=18, spare=True, descending=True
+            # Always there, always as wide: steering one mutant moves no column of others.
+            "steer", "steer", steer, lambda m: m.steer, min=STEER, max=STEER, descending=True
         ),
         Column("operator", "operator", _operator, lambda m: m.operator, max=12),
-        Column("place", "where", _place, lambda m: (m.file, m.line), max=PLACE),
+        Column(
+            "place", "where", _place, lambda m: (m.file, m.line), max=PLACE, give=13, cut=cut_place
+        ),
         Column("function", "function", _function, lambda m: m.function, max=26, needs=130),
         Column("change", "change", change_cell, None, min=18, max=120, flex=True),
         _figure("runs", "runs", lambda m: m.runs, needs=70),
@@ -47,13 +53,12 @@ def _operator(mutant: Mutant) -> Cell:
 
 
 def _place(mutant: Mutant) -> Cell:
-    return cut_place(place(mutant)), ""
+    return cut_place(place(mutant), PLACE), ""
 
 
-def cut_place(text: str) -> str:
-    """File and line in :data:`PLACE` cells: a name is told apart by its end, and the line is
-    there."""
-    return text if len(text) <= PLACE else "…" + text[1 - PLACE :]
+def cut_place(text: str, width: int) -> str:
+    """File and line in ``width`` cells: a name is recognised by its end, and the line is there."""
+    return text if len(text) <= width else "…" + text[1 - width :]
 
 
 def _function(mutant: Mutant) -> Cell:

@@ -36,6 +36,14 @@ def place_of(row: Entry | Finding, state: State, run: Path | None) -> Place | No
     return None if run is None else Place(run, f"{_folder(row, state)}/{file}")
 
 
+def minimised_place(row: Finding, state: State, run: Path | None) -> Place | None:
+    """The path of a finding's minimised input, which may not exist."""
+    place = place_of(row, state, run)
+    if place is None or place.root != run:
+        return None
+    return Place(run, f"minimised/{row.instance}/{place.path.name}")
+
+
 def _folder(row: Entry | Finding, state: State) -> str:
     """The directory of its instance, from the run on."""
     instance = state.instances.get(row.instance)

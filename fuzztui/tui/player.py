@@ -15,6 +15,8 @@ class Outline:
 
     marks: Sequence[Mark] = ()
     """The finds."""
+    kills: Sequence[float] = ()
+    """Campaign times at which mutants were killed, in seconds."""
     ended: str = ""
     """The state that it came to; "" while that is not known."""
 

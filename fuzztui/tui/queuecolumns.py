@@ -63,7 +63,8 @@ def queue_columns(looks: Looks) -> Sequence[Column[Mutant]]:
     return (
         Column("number", "#", number, order, "right", min=3, max=7),
         Column("stage", "stage", _stage, lambda m: (m.stage, m.state), min=10, max=12),
-        Column("turn", "turn", turn, None, min=9, max=16),
+        # As wide as what is asked for a mutant or ends the budget: steering moves no column.
+        Column("turn", "turn", turn, None, min=13, max=16),
         Column("place", "where", dimmed(_place), lambda m: (m.file, m.line), max=PLACE),
         Column("change", "change", dimmed(change_cell), None, min=18, max=120, flex=True),
         Column("slot", "slot", _slot, lambda m: (len(m.slot), m.slot), max=8, needs=100,
@@ -86,7 +87,7 @@ def _stage(mutant: Mutant) -> Cell:
 
 def _place(mutant: Mutant) -> Cell:
     """Without the folder: the details have it."""
-    return cut_place(brief_place(mutant)), ""
+    return cut_place(brief_place(mutant), PLACE), ""
 
 
 def _slot(mutant: Mutant) -> Cell:

@@ -25,6 +25,8 @@ class ReplayControls:
         @property
         def marks(self) -> Sequence[Mark]: ...  # noqa: D102
         @property
+        def kills(self) -> Sequence[float]: ...  # noqa: D102
+        @property
         def end_t(self) -> float: ...  # noqa: D102
         def now(self) -> float: ...  # noqa: D102
         def seek(self, t: float) -> None: ...  # noqa: D102
@@ -67,14 +69,16 @@ class ReplayControls:
         self.seek(self.end_t)
 
     def do_replay_next(self) -> None:
-        """To the first find after now."""
-        now = self.now()
-        self._to_find(min((t for t, _ in self.marks if t > now + NEAR_S), default=None))
+        """To the first find after now; if there is none, to the first kill."""
+        after = self.now() + NEAR_S
+        kill = min((t for t in self.kills if t > after), default=None)
+        self._to_find(min((t for t, _ in self.marks if t > after), default=kill))
 
     def do_replay_previous(self) -> None:
-        """To the last find before now."""
-        now = self.now()
-        self._to_find(max((t for t, _ in self.marks if t < now - NEAR_S), default=None))
+        """To the last find before now; if there is none, to the last kill."""
+        before = self.now() - NEAR_S
+        kill = max((t for t in self.kills if t < before), default=None)
+        self._to_find(max((t for t, _ in self.marks if t < before), default=kill))
 
     def _to_find(self, t: float | None) -> None:
         if t is None:

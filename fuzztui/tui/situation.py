@@ -51,6 +51,9 @@ class Situation:
     """Where the mutant under the cursor is in the queue, if there is one: fuzzing, waiting,
     done, ...; "" of many."""
     minimising: bool = False
+    """Whether the supervisor minimises the finding."""
+    cancellable: bool = False
+    """Whether this screen does."""
     """Whether the finding under the cursor is being made smaller already."""
     paused_replay: bool = False
     operators: bool = False
@@ -124,8 +127,10 @@ class Action:
             return "Resume"
         if self.id == "instance.pause" and now.instance_state == "paused":
             return "Resume instance"
-        if self.id == "replay.play":
+        if self.id == "replay.play" and now.mode == "replay":
             return "Play" if now.paused_replay else "Pause"
+        if self.id == "finding.minimise" and now.cancellable:
+            return "Cancel"
         if self.id == "mixture.adaptive" and now.adaptive:
             return "Hold fixed"
         if self.id.startswith("types.") and now.aiming is not None:
@@ -196,8 +201,16 @@ def fuzzing(now: Situation) -> str:
 
 
 def finding(now: Situation) -> str:
-    """Against working on the finding under the cursor."""
-    return steerable(now) or row(now) or ("it is being minimised" if now.minimising else "")
+    """Against minimising the finding under the cursor."""
+    # Of a run that has ended the screen itself can have it done.
+    reason = "" if alone(now) else steerable(now)
+    return reason or row(now) or ("it is being minimised" if now.minimising else "")
+
+
+def alone(now: Situation) -> bool:
+    """Whether it is a run of fuzztui's that has no supervisor any more."""
+    ours = now.mode == "live" and now.control and not now.watched
+    return ours and (now.state in ENDED or (now.alive is False and now.state != "empty"))
 
 
 def entry(now: Situation) -> str:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 
 from fuzztui.model.mutation import Summary, mutants_summary
 from fuzztui.model.operators import Blend, blend
-from fuzztui.model.selectors import ENDED, pending_commands, running_time, throughput, totals
+from fuzztui.model.selectors import (
+    ENDED,
+    Tally,
+    pending_commands,
+    running_time,
+    tallies,
+    throughput,
+    totals,
+)
 from fuzztui.model.state import Instance, State
 from fuzztui.model.types import Aim, aim
+from fuzztui.tui import figures
 from fuzztui.tui.turns import First
 from fuzztui.wire.events import MutationStats
 
@@ -18,6 +27,8 @@ STALE_S = 10.0
 
 AFL_STALE_S = 120.0
 """The same of AFL, which may write its figures once a minute: two were missed."""
+
+NOTHING = Tally()
 
 SPOTON = "spoton"
 """The engine that aims at types."""
@@ -45,6 +56,8 @@ class Status:
     now: float = 0.0
     running_s: float = 0.0
     """Campaign time less the pauses: what the time budget is spent by."""
+    lost: int = 0
+    """Records that were lost before the log was repaired."""
     budget_s: float = 0.0
     budget_trials: int = 0
     figures_age: float = -1.0
@@ -63,11 +76,9 @@ class Status:
     """The fewest and the most of any instance."""
     stability: float = -1.0
     """The lowest of any instance, in per cent."""
-    crashes: int = 0
-    hangs: int = 0
+    found: Mapping[str, Tally] = field(default_factory=dict)
+    """Findings by their category."""
     last_entry_t: float = -1.0
-    last_crash_t: float = -1.0
-    last_hang_t: float = -1.0
     mutants: Summary | None = None
     """None when the campaign has no mutants (yet)."""
     analysis: MutationStats | None = None
@@ -96,6 +107,26 @@ class Status:
     def over(self) -> bool:
         """Nothing more will happen."""
         return self.state in ENDED
+
+    @property
+    def still(self) -> bool:
+        """Nothing moves any more, not even the clock: ages would stand still."""
+        return self.over or self.orphaned
+
+    def when(self, t: float) -> str:
+        """When campaign time ``t`` was: ``4m ago``, or ``at 0:58`` once nothing moves."""
+        if t < 0:
+            return figures.NONE
+        return f"at {figures.clock(t)}" if self.still else figures.ago(t, self.now)
+
+    def tally(self, category: str) -> Tally:
+        """Findings of a category."""
+        return self.found.get(category, NOTHING)
+
+    @property
+    def groups(self) -> int:
+        """Groups of findings, of whatever category: the rows of the Findings screen."""
+        return sum(tally.groups for tally in self.found.values())
 
     @property
     def fresh_s(self) -> float:
@@ -156,11 +187,12 @@ def status_of(
     watched: bool = False,
     first: First | None = None,
     ended: str = "",
+    found: Mapping[str, Tally] | None = None,
 ) -> Status:
     """``state`` summed up at campaign time ``now``.
 
-    ``last_kill_t`` and ``first`` are the caller's to know: looking through 100,000 mutants
-    for them four times a second would be dear.
+    ``last_kill_t``, ``first`` and ``found`` are the caller's to know: looking through 100,000
+    mutants or findings for them four times a second would be dear.
     """
     sums = totals(state)
     instances = list(state.instances.values())
@@ -189,11 +221,8 @@ def status_of(
         invalid=sums.invalid,
         cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
         stability=min((i.stability for i in own if i.stability >= 0), default=-1.0),
-        crashes=sums.crashes,
-        hangs=sums.hangs,
+        found=tallies(state) if found is None else found,
         last_entry_t=sums.last_find_t,
-        last_crash_t=state.latest.get("crash", -1.0),
-        last_hang_t=state.latest.get("hang", -1.0),
         mutants=mutants_summary(state) if state.mutants else None,
         analysis=analysis_of(state),
         last_kill_t=last_kill_t,
@@ -203,6 +232,7 @@ def status_of(
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,
+        lost=state.lost,
         ended=ended,
     )
 
@@ -212,15 +242,15 @@ _SUMS = tuple(f.name for f in fields(MutationStats) if f.name not in ("instance"
 
 def analysis_of(state: State) -> MutationStats | None:
     """The instances' figures of mutation analysis as one; ``share`` is their mean."""
-    figures = list(state.mutation.values())
-    if not figures:
+    told = list(state.mutation.values())
+    if not told:
         return None
-    shares = [f.share for f in figures if f.share >= 0]
+    shares = [f.share for f in told if f.share >= 0]
     return MutationStats(
         "",
         share=sum(shares) / len(shares) if shares else -1.0,
-        phase=next((f.phase for f in figures if f.phase), ""),
-        **{name: sum(getattr(f, name) for f in figures) for name in _SUMS},
+        phase=next((f.phase for f in told if f.phase), ""),
+        **{name: sum(getattr(f, name) for f in told) for name in _SUMS},
     )
 
 

@@ -6,17 +6,22 @@ The widgets work in any such application: the tests and benchmarks have small on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from textual import events
 from textual.app import App
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
+from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Input
 
 from fuzztui.tui.lean import lean
 from fuzztui.tui.palette import Palette, fallbacks, to_textual
+from fuzztui.tui.terminal import TerminalDriver
 from fuzztui.tui.themes import ThemeFile
 
 
@@ -26,6 +31,8 @@ class ThemedApp(App[None]):
     def __init__(self, themes: Iterable[ThemeFile] = (), theme: str = "") -> None:
         self._palette: Palette | None = None
         super().__init__()
+        # no-color.org: an empty value counts as not set; Textual counts it as set.
+        self.no_color = bool(os.environ.get("NO_COLOR"))
         self.animation_level = "none"  # every frame in between would travel over SSH
         self.our_themes: list[str] = []
         for ours in themes:
@@ -33,6 +40,39 @@ class ThemedApp(App[None]):
             self.register_theme(to_textual(ours))
         if theme in self.available_themes:
             self.theme = theme
+
+    def get_driver_class(self) -> type[Driver]:
+        """Ours on a terminal; TEXTUAL_DRIVER may name another."""
+        driver = super().get_driver_class()
+        return TerminalDriver if driver is LinuxDriver else driver
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Under NO_COLOR: Textual takes its filter for the theme that it begins with.
+
+        For a theme of the terminal's own colours that is the wrong one: it makes greys of
+        colours, and of "the terminal's default", which has no brightness, black on black.
+        """
+        bare = (NoColor, Monochrome)
+        filters = [f for f in super().get_line_filters() if not isinstance(f, bare)]
+        if self.no_color:
+            filters.append(NoColor() if self.native_ansi_color else Monochrome())
+        return filters
+
+    @property
+    def failure(self) -> Exception | None:
+        """The unexpected error that ended the application; None if there was none."""
+        return self._exception
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End the application; the caller of :meth:`run` reports the error.
+
+        Textual would print a traceback with all local variables over the user's shell.
+        """
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Textual's own themes know nothing of crashes."""

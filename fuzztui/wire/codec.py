@@ -8,14 +8,20 @@ Engines write the same without ``s`` and ``t`` into their ``events.jsonl``: the
 supervisor stamps them. Fields that hold their default are left out, unknown
 fields are ignored, an unknown kind becomes :class:`~fuzztui.wire.events.Unknown`
 with its data, so that a log made by a newer version still opens.
+
+A line with a value of another type, or a number out of bounds (:mod:`fuzztui.wire.bounds`), is
+refused as a whole: its other values cannot be trusted either. Readers count the lines
+that were refused, and report them.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, Field, fields
+from collections.abc import Callable
+from dataclasses import MISSING, fields
 from typing import Any
 
+from .bounds import RANGES, is_sound
 from .commands import COMMAND_NAMES, Command
 from .events import EVENT_KINDS, Event, Record, Unknown
 
@@ -30,6 +36,12 @@ __all__ = [
     "record_from_json",
 ]
 
+MAX_T = 1e12
+"""Seconds; campaign time is less."""
+
+MAX_SEQ = 1 << 62
+"""Numbers of records are less."""
+
 _dumps = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
@@ -37,14 +49,19 @@ class CodecError(ValueError):
     """A line that is not a record, event or command; the message says why."""
 
 
-class _Shape:
-    """The fields of one dataclass: names, defaults and accepted JSON types."""
+_Check = Callable[[Any], bool]
+"""Whether a value may be in a field."""
 
-    __slots__ = ("defaults", "names", "required", "types")
+
+class _Shape:
+    """The fields of one dataclass: names, defaults and what each may hold."""
+
+    __slots__ = ("annotations", "checks", "defaults", "names", "required")
 
     def __init__(self, cls: type[Any]) -> None:
         self.names: tuple[str, ...] = tuple(f.name for f in fields(cls))
-        self.types: dict[str, tuple[type, ...]] = {f.name: _accepted(f) for f in fields(cls)}
+        self.annotations: dict[str, str] = {f.name: str(f.type) for f in fields(cls)}
+        self.checks: dict[str, _Check] = {f.name: _CHECKS[str(f.type)] for f in fields(cls)}
         self.defaults: dict[str, Any] = {}
         for f in fields(cls):
             if f.default is not MISSING:
@@ -54,19 +71,39 @@ class _Shape:
         self.required = tuple(n for n in self.names if n not in self.defaults)
 
 
-_JSON_TYPES: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (float, int),
-    "str": (str,),
-    "bool": (bool,),
+def _whole(annotation: str) -> _Check:
+    low, high = RANGES[annotation]
+    # bool is a subclass of int: only a bool field may hold one.
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def _real(value: Any) -> bool:
+    low, high = RANGES["float"]
+    return type(value) in (float, int) and low <= value <= high  # NaN is not
+
+
+def _list_of(check: _Check) -> _Check:
+    return lambda value: type(value) is list and all(map(check, value))
+
+
+def _string(value: Any) -> bool:
+    return type(value) is str
+
+
+def _flat(value: Any) -> bool:
+    return type(value) is dict and is_sound(value)
+
+
+_CHECKS: dict[str, _Check] = {
+    "int": _whole("int"),
+    "Count": _whole("Count"),
+    "float": _real,
+    "str": _string,
+    "bool": lambda value: type(value) is bool,
+    "dict[str, Any]": _flat,
 }
-
-
-def _accepted(f: Field[Any]) -> tuple[type, ...]:
-    name = str(f.type)
-    if name in _JSON_TYPES:
-        return _JSON_TYPES[name]
-    return (list,) if name.startswith("list") else (dict,)
+_CHECKS |= {f"list[{name}]": _list_of(check) for name, check in _CHECKS.items()}
+"""By annotation."""
 
 
 _SHAPES: dict[type[Any], _Shape] = {
@@ -76,29 +113,46 @@ _SHAPES: dict[type[Any], _Shape] = {
 
 def _fields_to_json(obj: Any, out: dict[str, Any]) -> None:
     shape = _SHAPES[type(obj)]
-    defaults = shape.defaults
+    defaults, checks = shape.defaults, shape.checks
     for name in shape.names:
         value = getattr(obj, name)
         if name not in defaults or value != defaults[name]:
+            if not checks[name](value):
+                raise _misfit(type(obj), name, value)
             out[name] = value
 
 
 def _fields_from_json(cls: type[Any], data: dict[str, Any]) -> dict[str, Any]:
     shape = _SHAPES[cls]
-    types = shape.types
+    checks = shape.checks
     kwargs = {}
     for name, value in data.items():
-        accepted = types.get(name)
-        if accepted is None:
+        check = checks.get(name)
+        if check is None:
             continue
-        # bool is a subclass of int: only a bool field may hold one.
-        if type(value) not in accepted:
-            raise CodecError(f"{cls.__name__}.{name} is {value!r}, not {accepted[0].__name__}")
-        kwargs[name] = value
+        if not check(value):
+            raise _misfit(cls, name, value)
+        # -0.0 would be drawn with its sign.
+        kwargs[name] = value + 0.0 if type(value) is float else value
     for name in shape.required:
         if name not in kwargs:
             raise CodecError(f"{cls.__name__} lacks {name!r}")
     return kwargs
+
+
+def _misfit(cls: type[Any], name: str, value: Any) -> CodecError:
+    try:
+        shown = repr(value)
+    except ValueError:  # of more digits than Python writes
+        shown = "a number of thousands of digits"
+    if len(shown) > 60:
+        shown = shown[:60] + "..."
+    annotation = _SHAPES[cls].annotations[name]
+    bounds = ""
+    if annotation in RANGES:
+        low, high = RANGES[annotation]
+        bounds = f" from {low:g} to {high:g}"
+    return CodecError(f"{cls.__name__}.{name} is {shown}, not {annotation}{bounds}")
 
 
 def _no_constant(name: str) -> None:
@@ -124,12 +178,16 @@ def _event_from_json(data: dict[str, Any]) -> Event:
     cls = EVENT_KINDS.get(kind)
     if cls is None:
         rest = {k: v for k, v in data.items() if k not in ("k", "s", "t")}
+        if not is_sound(rest):
+            raise CodecError(f"{kind!r:.60} holds a number out of bounds, or is nested too deeply")
         return Unknown(name=kind, data=rest)
     return cls(**_fields_from_json(cls, data))
 
 
 def _event_to_json(event: Event, out: dict[str, Any]) -> None:
     if isinstance(event, Unknown):
+        if not _flat(event.data):
+            raise CodecError(f"{event.name!r:.60} holds a number out of bounds")
         out["k"] = event.name
         out.update(event.data)
     else:
@@ -138,7 +196,9 @@ def _event_to_json(event: Event, out: dict[str, Any]) -> None:
 
 
 def encode_record(record: Record) -> str:
-    """One line, without the newline. NaN and infinity are refused (ValueError)."""
+    """One line, without the newline. Raises :class:`CodecError` where it could not be decoded."""
+    if not _is_stamp(record.seq, record.t):
+        raise CodecError(_NO_STAMP)
     out: dict[str, Any] = {"s": record.seq, "t": round(record.t, 4)}
     _event_to_json(record.event, out)
     return _dumps(out)
@@ -149,15 +209,18 @@ def record_from_json(data: dict[str, Any]) -> Record:
 
     Raises :class:`CodecError`.
     """
-    seq, t = data.get("s"), data.get("t")
-    if type(seq) is not int or type(t) not in (float, int):
-        raise CodecError("the line has no sequence number 's' or time 't'")
-    assert t is not None
-    try:
-        stamp = float(t)
-    except OverflowError:
-        raise CodecError("the time 't' is no number of seconds") from None
-    return Record(seq, stamp, _event_from_json(data))
+    seq: Any = data.get("s")
+    t: Any = data.get("t")
+    if not _is_stamp(seq, t):
+        raise CodecError(_NO_STAMP)
+    return Record(seq, float(t), _event_from_json(data))
+
+
+_NO_STAMP = "the line has no sequence number 's' or no time 't' that can be"
+
+
+def _is_stamp(seq: Any, t: Any) -> bool:
+    return type(seq) is int and 0 < seq < MAX_SEQ and type(t) in (float, int) and 0 <= t < MAX_T
 
 
 def decode_record(line: str | bytes) -> Record:
@@ -166,7 +229,10 @@ def decode_record(line: str | bytes) -> Record:
 
 
 def encode_event(event: Event) -> str:
-    """An event without its stamp, as engines write it to ``events.jsonl``."""
+    """An event without its stamp, as engines write it to ``events.jsonl``.
+
+    Raises :class:`CodecError` where it could not be decoded.
+    """
     out: dict[str, Any] = {}
     _event_to_json(event, out)
     return _dumps(out)

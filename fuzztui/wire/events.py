@@ -8,6 +8,8 @@ Rules for whoever adds a kind:
 * fields are JSON scalars, lists of scalars, or one flat ``dict``; every field
   except the identifying ones has a default, so that old logs stay readable;
 * a kind is never renamed and a field never changes its meaning: add another;
+* the annotation of a number decides its bounds (:mod:`fuzztui.wire.bounds`): ``Count`` what is
+  counted (-1: unknown), ``int`` what names or numbers something, ``float`` seconds, rates, parts;
 * strings may hold anything that a hostile target chose: escape when drawing.
 """
 
@@ -15,6 +17,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+from .bounds import Count
 
 __all__ = [
     "EVENT_KINDS",
@@ -39,6 +43,7 @@ __all__ = [
     "MutantStage",
     "OperatorFigures",
     "Record",
+    "RecordsLost",
     "Resources",
     "StageStarted",
     "Stats",
@@ -85,7 +90,10 @@ class Unknown(Event):
 
 @dataclass(frozen=True, slots=True)
 class CampaignStarted(Event):
-    """The first event of every log. ``wall`` is Unix time; a budget of 0 is none."""
+    """The first event of every log. ``wall`` is Unix time; a budget of 0 is none.
+
+    Recorded again when a campaign goes on whose log lost it.
+    """
 
     kind: ClassVar[str] = "campaign_started"
     name: str
@@ -93,7 +101,7 @@ class CampaignStarted(Event):
     target: str = ""
     seed: int = 0
     budget_s: float = 0.0
-    budget_trials: int = 0
+    budget_trials: Count = 0
     instances: list[str] = field(default_factory=list)
     wall: float = 0.0
     version: str = ""
@@ -105,7 +113,7 @@ class BudgetSet(Event):
 
     kind: ClassVar[str] = "budget_set"
     budget_s: float = 0.0
-    budget_trials: int = 0
+    budget_trials: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +124,7 @@ class SupervisorStarted(Event):
     """
 
     kind: ClassVar[str] = "supervisor_started"
-    pid: int
+    pid: Count
     wall: float
     host: str = ""
     adopted: list[str] = field(default_factory=list)
@@ -154,9 +162,9 @@ class InstanceState(Event):
     kind: ClassVar[str] = "instance_state"
     instance: str
     state: str
-    pid: int = 0
+    pid: Count = 0
     reason: str = ""
-    restarts: int = 0
+    restarts: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +182,7 @@ class InstanceHello(Event):
     engine: str = ""
     version: str = ""
     python: str = ""
-    pid: int = 0
+    pid: Count = 0
     capabilities: list[str] = field(default_factory=list)
     unable: dict[str, Any] = field(default_factory=dict)
     """Why a command cannot be obeyed, in words, by its name."""
@@ -209,26 +217,26 @@ class Stats(Event):
 
     kind: ClassVar[str] = "stats"
     instance: str
-    execs: int = 0
+    execs: Count = 0
     execs_per_sec: float = 0.0
-    corpus: int = 0
-    favored: int = -1
-    pending: int = -1
-    crashes: int = 0
-    hangs: int = 0
-    edges: int = -1
-    edges_total: int = -1
-    edges_valid: int = -1
-    valid: int = -1
-    invalid: int = -1
-    cycles: int = -1
-    cur_item: int = -1
-    max_depth: int = -1
+    corpus: Count = 0
+    favored: Count = -1
+    pending: Count = -1
+    crashes: Count = 0
+    hangs: Count = 0
+    edges: Count = -1
+    edges_total: Count = -1
+    edges_valid: Count = -1
+    valid: Count = -1
+    invalid: Count = -1
+    cycles: Count = -1
+    cur_item: Count = -1
+    max_depth: Count = -1
     stability: float = -1.0
     age: float = 0.0
     slow_age: float = -1.0
     find_age: float = -1.0
-    edges_third_party: int = -1
+    edges_third_party: Count = -1
     """Lines (or functions) of libraries that were executed; they save no input."""
 
 
@@ -239,8 +247,8 @@ class Resources(Event):
     kind: ClassVar[str] = "resources"
     instance: str
     cpu: float = 0.0
-    rss: int = 0
-    processes: int = 0
+    rss: Count = 0
+    processes: Count = 0
 
 
 # ----------------------------------------------------------- queue and finds
@@ -263,11 +271,11 @@ class EntrySaved(Event):
     src: list[int] = field(default_factory=list)
     op: str = ""
     sync: str = ""
-    time_ms: int = 0
-    execs: int = 0
-    size: int = -1
+    time_ms: Count = 0
+    execs: Count = 0
+    size: Count = -1
     cov: bool = False
-    first: int = -1
+    first: Count = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,11 +306,11 @@ class EntryDescribed(Event):
     instance: str
     id: int
     reasons: list[str] = field(default_factory=list)
-    edges: int = -1
+    edges: Count = -1
     favored: bool = False
     outcome: str = ""
     steer: str = ""
-    kills: int = 0
+    kills: Count = 0
     """How many mutants it was the first to kill (mu2)."""
 
 
@@ -323,9 +331,9 @@ class FindingSaved(Event):
     src: list[int] = field(default_factory=list)
     op: str = ""
     sig: int = 0
-    time_ms: int = 0
-    execs: int = 0
-    size: int = -1
+    time_ms: Count = 0
+    execs: Count = 0
+    size: Count = -1
     sync: str = ""
 
 
@@ -350,7 +358,7 @@ class FindingDescribed(Event):
     place: str = ""
     detail: str = ""
     input: str = ""
-    count: int = 1
+    count: Count = 1
 
 
 # ------------------------------------------------------------------- mutants
@@ -393,7 +401,7 @@ class MutantState(Event):
     state: str
     killer: str = ""
     oracle: str = ""
-    trial: int = -1
+    trial: Count = -1
     detail: str = ""
     reason: str = ""
     steer: str = ""
@@ -429,18 +437,18 @@ class MutationStats(Event):
     mutants_s: float = 0.0
     compile_s: float = 0.0
     rest_s: float = 0.0
-    runs: int = 0
-    dead: int = 0
-    skipped: int = 0
-    unexecuted: int = 0
-    uninfected: int = 0
-    put_off: int = 0
-    audits: int = 0
-    audit_kills: int = 0
-    flaky: int = 0
+    runs: Count = 0
+    dead: Count = 0
+    skipped: Count = 0
+    unexecuted: Count = 0
+    uninfected: Count = 0
+    put_off: Count = 0
+    audits: Count = 0
+    audit_kills: Count = 0
+    flaky: Count = 0
     """Inputs that were not trusted because they do not always end alike."""
     share: float = -1.0
-    backlog: int = 0
+    backlog: Count = 0
     phase: str = ""
     """What the analysis does now: "" (the loop), "exact" (the exact pass)."""
 
@@ -510,13 +518,13 @@ class OperatorFigures(Event):
     text: float = 0.0
     splice: float = 0.0
     adaptive: bool = False
-    trials: int = 0
+    trials: Count = 0
     names: list[str] = field(default_factory=list)
-    tried: list[int] = field(default_factory=list)
-    applied: list[int] = field(default_factory=list)
-    found: list[int] = field(default_factory=list)
-    crashes: list[int] = field(default_factory=list)
-    weights: list[int] = field(default_factory=list)
+    tried: list[Count] = field(default_factory=list)
+    applied: list[Count] = field(default_factory=list)
+    found: list[Count] = field(default_factory=list)
+    crashes: list[Count] = field(default_factory=list)
+    weights: list[Count] = field(default_factory=list)
 
 
 # --------------------------------------------------------------------- types
@@ -543,18 +551,18 @@ class TypeFigures(Event):
     instance: str
     targeted: float = 0.0
     pinned: str = ""
-    targets: int = 0
-    uncovered: int = 0
-    frontier: int = 0
+    targets: Count = 0
+    uncovered: Count = 0
+    frontier: Count = 0
     names: list[str] = field(default_factory=list)
-    distances: list[int] = field(default_factory=list)
+    distances: list[Count] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     factors: list[float] = field(default_factory=list)
-    probabilities: list[int] = field(default_factory=list)
-    picks: list[int] = field(default_factory=list)
-    matches: list[int] = field(default_factory=list)
-    misses: list[int] = field(default_factory=list)
-    new_arms: list[int] = field(default_factory=list)
+    probabilities: list[Count] = field(default_factory=list)
+    picks: list[Count] = field(default_factory=list)
+    matches: list[Count] = field(default_factory=list)
+    misses: list[Count] = field(default_factory=list)
+    new_arms: list[Count] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     analysis: str = ""
@@ -573,7 +581,7 @@ class TargetsLeft(Event):
 
     kind: ClassVar[str] = "targets_left"
     instance: str
-    asked: int = 0
+    asked: Count = 0
     left: dict[str, Any] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
     anew: bool = False
@@ -612,7 +620,7 @@ class CommandApplied(Event):
     kind: ClassVar[str] = "command_applied"
     id: str
     instance: str = ""
-    trial: int = -1
+    trial: Count = -1
     detail: str = ""
 
 
@@ -634,6 +642,18 @@ class Message(Event):
     level: str
     text: str
     instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsLost(Event):
+    """Stands in a repaired log for the records from number ``first`` to its own, which are lost.
+
+    Figures of the campaign are lower bounds from here on. ``reason``: what happened to them.
+    """
+
+    kind: ClassVar[str] = "records_lost"
+    first: int
+    reason: str = ""
 
 
 def _all_kinds() -> dict[str, type[Event]]:

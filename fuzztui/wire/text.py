@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["ago", "clock", "listed", "several", "visible", "visible_char"]
+__all__ = ["ago", "brief", "clock", "listed", "several", "visible", "visible_char", "whole_seconds"]
+
+_MOST_S = 1e12
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
@@ -29,9 +31,23 @@ def visible(text: str, *, lines: bool = False) -> str:
     )
 
 
+def brief(text: str, limit: int = 500) -> str:
+    """:func:`visible` on one line of ``limit`` characters at most, an ellipsis where it is cut.
+
+    For text out of a log, where a title may have a megabyte.
+    """
+    shown = visible(text[: limit + 1])
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def whole_seconds(seconds: float) -> int:
+    """Whole seconds to be drawn: of any number, NaN and infinity too, one from 0 to 1e12."""
+    return int(min(max(0, seconds), _MOST_S))  # in this order NaN is 0
+
+
 def clock(seconds: float) -> str:
     """A point or a span of campaign time, ``h:mm:ss`` or ``3d 04:05:06``."""
-    s = max(0, int(seconds))
+    s = whole_seconds(seconds)
     days, s = divmod(s, 86400)
     text = f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}"
     return f"{days}d {text.zfill(8)}" if days else text
@@ -53,7 +69,8 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 
 def ago(seconds: float) -> str:
     """``12 s``, ``5 min``, ``3 h``, ``4 days``."""
+    seconds = min(max(0, seconds), _MOST_S)
     for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
-    return f"{max(0, seconds):.0f} s"
+    return f"{seconds:.0f} s"

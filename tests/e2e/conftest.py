@@ -29,7 +29,7 @@ def terminal(home):
     opened: list[Terminal] = []
 
     def open_terminal(*args: str, command: list[str] | None = None, **kwargs) -> Terminal:
-        env = {"XDG_RUNTIME_DIR": home.env["XDG_RUNTIME_DIR"]}
+        env = {name: home.env[name] for name in ("XDG_RUNTIME_DIR", "XDG_STATE_HOME")}
         opened.append(Terminal(command or [FUZZTUI, *args], env=env, **kwargs))
         return opened[-1]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzztui
+from fuzztui.supervise.identity import kill_marked
 
 _PACKAGE = Path(fuzztui.__file__).resolve().parent
 
@@ -78,8 +79,17 @@ class Lab:
         return process
 
     def run(self, spec: Path, timeout: float = 90, **popen: Any) -> int:
-        """Start and wait; returns the exit status."""
-        return self.start(spec, **popen).wait(timeout)
+        """Start and wait; returns the exit status. AssertionError if it does not end in time."""
+        engine = self.start(spec, **popen)
+        try:
+            return engine.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.close()
+            log = (spec.parent / "worker.log").read_text(errors="replace")[-2000:]
+            raise AssertionError(
+                f"the engine did not end within {timeout:g} s, after {execs(spec.parent)} trials,"
+                f" {len(events(spec.parent))} events\n{log}"
+            ) from None
 
     def run_until(self, what: Callable[[], object], spec: Path, timeout: float = 300) -> None:
         """Start, and end it as soon as ``what()`` holds, if it has not come to its end before."""
@@ -94,6 +104,7 @@ class Lab:
             if process.poll() is None:
                 process.kill()
                 process.wait()
+                kill_marked(self.root)  # a stopped worker, children that outlive it
 
 
 def wait_for(what: Callable[[], object], seconds: float = 60) -> None:

@@ -62,7 +62,11 @@ class Home:
         self.run = path / "run"
         self.file = path / "e2e.toml"
         self.file.write_text(CAMPAIGN)
-        self.env = {**os.environ, "XDG_RUNTIME_DIR": str(path / "xdg")}
+        self.env = {
+            **os.environ,
+            "XDG_RUNTIME_DIR": str(path / "xdg"),
+            "XDG_STATE_HOME": str(path / "state"),
+        }
         (path / "xdg").mkdir(mode=0o700)
 
     def __call__(

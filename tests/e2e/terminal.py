@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
 import subprocess
+import termios
 import time
 import uuid
 from collections.abc import Callable, Mapping
+
+import psutil
+
+MODES = (
+    "alternate_on",
+    "cursor_flag",
+    "mouse_any_flag",
+    "mouse_sgr_flag",
+    "wrap_flag",
+)
 
 
 class Terminal:
@@ -23,7 +36,7 @@ class Terminal:
         line = shlex.join([*env, *settings, *command])
         self._tmux(
             "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
-            f"{line}; echo; echo exit=$?; sleep 3600",
+            f"{line}; code=$?; echo; echo exit=$code; sleep 3600",
         )  # fmt: skip
 
     def _tmux(self, *args: str) -> str:
@@ -53,6 +66,37 @@ class Terminal:
             if time.monotonic() > end:
                 raise AssertionError(f"no {wanted!r} on the screen within {seconds} s:\n{text}")
             time.sleep(0.1)
+
+    def modes(self) -> dict[str, str]:
+        """What the program has switched on in the terminal, as tmux knows it."""
+        line = self._tmux("display-message", "-p", "-t", "0", ";".join(f"#{{{m}}}" for m in MODES))
+        values = dict(zip(MODES, line.strip().split(";"), strict=True))
+        tty = os.open(
+            self._tmux("display-message", "-p", "-t", "0", "#{pane_tty}").strip(),
+            os.O_RDONLY | os.O_NOCTTY,
+        )
+        try:
+            local = termios.tcgetattr(tty)[3]
+        finally:
+            os.close(tty)
+        for name in ("ECHO", "ICANON", "ISIG"):
+            values[name] = "1" if local & getattr(termios, name) else "0"
+        return values
+
+    def pid(self, *words: str) -> int:
+        """The process below this terminal with all of ``words`` in its command line."""
+        if (pid := self.runs(*words)) is None:
+            raise AssertionError(f"no process {words}")
+        return pid
+
+    def runs(self, *words: str) -> int | None:
+        """As :meth:`pid`; None if there is none."""
+        shell = int(self._tmux("display-message", "-p", "-t", "0", "#{pane_pid}"))
+        for process in psutil.Process(shell).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if set(words) <= set(process.cmdline()) and process.name() != "env":
+                    return process.pid
+        return None
 
     def close(self) -> None:
         """Kill the terminal and what runs in it (SIGHUP)."""

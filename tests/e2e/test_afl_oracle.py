@@ -15,6 +15,7 @@ from supervised import Supervised
 from fuzztui.campaign import load, write_frozen
 from fuzztui.cli.findings import minimise, repro
 from fuzztui.cli.parser import parse
+from fuzztui.cli.words import FINDINGS
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import Finding, State
 from fuzztui.supervise.daemon import prepare_run, start
@@ -27,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
 ]
 
-SAMPLE = Path(__file__).parents[2] / "sample_campaigns" / "oracle_calc.toml"
+SAMPLE = Path(__file__).parents[2] / "sample_campaigns" / "calc-oracle.toml"
 
 
 class Calc(Supervised):
@@ -69,7 +70,7 @@ def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
     # Run again from a shell, while the campaign goes on; and made smaller by it.
     for row in bugs.values():
         options = parse(["repro", str(calc.run), f"{ORACLE}/{row.file}"])
-        assert repro(options) == 1
+        assert repro(options) == FINDINGS
         printed = capsys.readouterr()
         assert "calc -O1" in printed.out and str(calc.run / "out" / ORACLE) in printed.out
         assert row.category in printed.err

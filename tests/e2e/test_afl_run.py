@@ -282,6 +282,30 @@ def test_every_entry_has_its_file_however_often_it_was_resumed(fleet):
     fleet.over()
 
 
+def test_no_figure_goes_back_when_afl_is_killed_and_resumed(fleet):
+    fleet.start(instances=1)
+    fleet.until(at_work, 120)
+    for again in range(3):
+        state = fleet.until(lambda s: s.instances["main"].edges > 0, 120)
+        killed, execs = fleet.pid("main"), state.instances["main"].execs
+        if again == 1:  # both at once
+            fleet.kill_supervisor()
+        os.kill(killed, signal.SIGKILL)
+        if again == 1:
+            fleet.start(instances=1)
+        fleet.until(lambda s, old=killed: s.instances["main"].pid not in (0, old), 120)
+        fleet.until(lambda s, n=execs: s.instances["main"].execs > n, 120)
+    fleet.send(Stop())
+    fleet.over()
+    told = [r.event for r in fleet.records() if isinstance(r.event, Stats)]
+    assert len(told) >= 4  # one of each start
+    for field in ("execs", "edges", "cycles", "max_depth"):
+        figures = [getattr(stats, field) for stats in told]
+        known = [figure for figure in figures if figure >= 0]
+        assert known == sorted(known), field
+        assert figures[-len(known) :] == known, field  # nor unknown again
+
+
 def test_a_campaign_that_ended_is_resumed_with_all_its_work(fleet):
     fleet.start("campaign.budget=8s", instances=1)
     state = fleet.over()

@@ -49,11 +49,11 @@ def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
     text = screen.wait(lambda t: "reproduce" in t and "buffer-overflow" in t)
     assert "unpack" in text
     screen.keys("q")
-    screen.wait("exit=0")
+    screen.wait("exit=10")
     run = home.status()
     assert run["state"] == "finished"
     finding = next(f for f in run["findings"] if "overflow" in f["title"])
-    repro = home("repro", "runs/crashy", finding["first"], code=1)
+    repro = home("repro", "runs/crashy", finding["first"], code=10)
     assert "unpack" in repro + home.stderr
     smaller = home("minimise", "runs/crashy", finding["first"], timeout=120)
     assert re.search(r"\d+ -> \d+ bytes", smaller)

@@ -380,3 +380,21 @@ def test_a_campaign_that_could_not_start_is_refused_before_the_analysis(home):
     home("status", str(home.run), code=3)
     assert "has never begun; start it: fuzztui CAMPAIGN.toml" in home.stderr
     assert home.processes() == []
+
+
+@pytest.mark.slow
+def test_a_run_with_a_key_that_does_nothing_goes_on_and_begins_no_more(home):
+    (home.path / "gen.py").write_text("def make(r): return f'a = {r.integer(0, 9)}'\n")
+    home.file.write_text(
+        home.file.read_text().replace("[engine]", 'generator = "gen.py:make"\n\n[engine]')
+    )
+    home(str(home.file), "--headless", "--set", "campaign.budget=100 trials")
+    # As an earlier version has left it, where that key was accepted.
+    frozen = home.run / "campaign.toml"
+    home.file.write_text(home.file.read_text() + "constants = true\n")
+    frozen.write_text(frozen.read_text() + "constants = true\n")
+    for file, budget in ((frozen, 200), (home.file, 300)):
+        home(str(file), "--headless", "--set", f"campaign.budget={budget} trials")
+        assert home.status()["execs"] == budget
+    home(str(home.file), "--headless", "--new", code=2)
+    assert "e2e.toml:14: engine.constants: " in home.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -184,6 +185,79 @@ def test_sys_exit(lab: Lab) -> None:
     assert str(event["place"]).startswith("app.py:16 in target")
 
 
+FLOOD = """
+def target(data: bytes):
+    parse(data)
+    if len(data) > 20:
+        raise KeyError(data)
+    raise type(f"E{data.hex()}", (Exception,), {})(data)
+"""
+
+
+def test_a_new_exception_for_each_input_does_not_fill_the_disk(lab: Lab) -> None:
+    """And which of them are saved depends on the seed alone."""
+    found = []
+    for _ in range(2):
+        directory = campaign(lab, PARSER + FLOOD, trials=600, engine={"max_findings": 12})
+        found.append(timeless(directory, "crashes"))
+        assert 12 <= len(found[-1]) <= 13
+        said = [e["text"] for e in events(directory, "message")]
+        assert any("engine.max_findings" in text for text in said)
+        assert any("at least" in text for text in said)
+        shutil.rmtree(directory)
+    assert found[0] == found[1]
+
+
+WORDS = """
+import itertools
+numbers = itertools.count()
+class Odd(Exception):
+    def __str__(self):
+        n = next(numbers)
+        if n % 3 == 0:
+            raise KeyError(n)
+        return f"{self!r} at {id(object()):#x}, {n}: {data}" if n % 3 == 1 else "x" * 10_000_000
+data = b""
+def target(new: bytes):
+    global data
+    data = new
+    parse(new)
+    if len(new) % 2:
+        raise Odd(new)
+    raise Odd(new)
+"""
+
+
+def test_what_an_exception_says_makes_no_new_finding(lab: Lab) -> None:
+    directory = campaign(lab, PARSER + WORDS)
+    found = {e["signature"] for e in events(directory, "finding_described")}
+    assert len(found) == len(names(directory, "crashes")) == 2
+    assert (directory / "events.jsonl").stat().st_size < 1 << 20
+
+
+CLASSES = """
+import itertools
+class Meta(type):
+    numbers = itertools.count()
+    def __getattribute__(cls, name):
+        if name == "__qualname__":
+            return f"Odd{next(type(cls).numbers)}"
+        if name == "__module__":
+            raise KeyError("no module")
+        return super().__getattribute__(name)
+class Odd(Exception, metaclass=Meta):
+    pass
+def target(data: bytes):
+    parse(data)
+    raise Odd(data)
+"""
+
+
+def test_a_class_that_renames_itself_makes_no_new_finding(lab: Lab) -> None:
+    directory = campaign(lab, PARSER + CLASSES)
+    assert len(names(directory, "crashes")) == 1
+
+
 def test_expected_exit_is_invalid(lab: Lab) -> None:
     directory = campaign(lab, wrapped("sys.exit(2)"), target={"expected": ["SystemExit"]})
     assert not names(directory, "crashes")
@@ -277,6 +351,32 @@ def test_eats_memory_late(lab: Lab) -> None:
     assert event == "MemoryError"
     assert len(names(directory, "crashes")) == 1
     assert len(events(directory, "message")) <= 1
+
+
+DELETES = """
+import os, pathlib, shutil
+n = 0
+def target(data: bytes):
+    global n
+    n += 1
+    if n == 100:
+        here = pathlib.Path(os.environ["FUZZTUI_RUN"], "out", "main")
+        for folder in ("queue", "crashes"):
+            shutil.rmtree(here / folder)
+    if n > 100 and len(data) > 6:
+        raise KeyError
+    return parse(data)
+"""
+
+
+def test_deletes_the_queue(lab: Lab) -> None:
+    """It is made again, and fuzzing goes on."""
+    lab.write("app.py", PARSER + DELETES)
+    spec = lab.spec("app:target", budget_trials=600, target={"include": ["app"]})
+    assert lab.run(spec) == 0
+    texts = [e["text"] for e in events(spec.parent, "message") if e["level"] == "warning"]
+    assert any("crashes" in text and "made again" in text for text in texts)
+    assert len(names(spec.parent, "crashes")) == 1
 
 
 def test_infinite_recursion(lab: Lab) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from engine_lab import Lab
 from homes import FUZZTUI, Home, eventually
@@ -211,6 +212,7 @@ def test_what_hangs_where_python_cannot_be_interrupted(lab: Lab) -> None:
     assert (found.end, found.best) == ("", b"d")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zest", "spoton", "text", "mu2"])
 def test_generators(lab: Lab, kind: str) -> None:
     keys: dict[str, Any] = {"engine": {"kind": kind}, "target": {"generator": "app:numbers"}}
@@ -222,6 +224,7 @@ def test_generators(lab: Lab, kind: str) -> None:
     assert "failure: OverflowError" in said
 
 
+@pytest.mark.slow
 def test_choices_of_what_kills_its_process(lab: Lab) -> None:
     """How many were drawn is not known then, only that there were enough."""
     data = bytes([29]) + b"".join(n.to_bytes(2, "big") for n in range(930, 959))
@@ -238,6 +241,7 @@ def test_what_is_known_is_kept_whatever_ends_it(lab: Lab) -> None:
     assert len(found.best) < len(data)
 
 
+@pytest.mark.slow
 def test_stateful_tests(lab: Lab) -> None:
     """From many steps of chance to the two that it takes."""
     at = lab.spec("machine:Accounts", engine={"kind": "spoton"}, budget_trials=400,
@@ -311,6 +315,7 @@ def finding(home: Home) -> Path:
     return next((home.run / "out/main/crashes").glob("id:*"))
 
 
+@pytest.mark.slow
 def test_the_command(campaign: Home) -> None:
     """With a supervisor and without; it says what the input is that is left."""
     file = finding(campaign)
@@ -332,6 +337,7 @@ def test_the_command(campaign: Home) -> None:
     assert "there is nothing to keep: it does not fail (success)" in campaign.stderr
 
 
+@pytest.mark.slow
 def test_the_supervisor_does_it_and_tells_how_far_it_is(campaign: Home) -> None:
     file = finding(campaign)
     client = ControlClient(campaign.run, "test")
@@ -346,6 +352,7 @@ def test_the_supervisor_does_it_and_tells_how_far_it_is(campaign: Home) -> None:
     assert "no such finding" in log + campaign.stderr
 
 
+@pytest.mark.slow
 def test_what_a_file_lacks_is_drawn(campaign: Home) -> None:
     """What is left is larger than it, and makes the same failure of itself."""
     file, output = campaign.path / "short", campaign.path / "small"
@@ -358,6 +365,7 @@ def test_what_a_file_lacks_is_drawn(campaign: Home) -> None:
     assert sum(int.from_bytes(small[at : at + 2], "big") - 500 for at in (1, 3)) == 701
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_it_has_begun(campaign: Home) -> None:
     file, imported = finding(campaign), campaign.path / "imported"
     slow = f"import pathlib, time\npathlib.Path({str(imported)!r}).touch()\ntime.sleep(300)\n"
@@ -374,11 +382,63 @@ def test_ctrl_c_before_it_has_begun(campaign: Home) -> None:
     assert "SIG" not in said
 
 
-def test_ctrl_c_keeps_the_smallest_so_far(campaign: Home) -> None:
+@pytest.fixture
+def large(campaign: Home) -> Path:
+    """A crashing input of 59 bytes, whose target is slow from now on."""
     slow = "def total(made):\n    import time\n    time.sleep(0.05)"
     (campaign.path / "app.py").write_text(APP.replace("def total(made):", slow))
-    file, output = campaign.path / "large", campaign.path / "small"
+    file = campaign.path / "large"
     file.write_bytes(bytes([29]) + (999).to_bytes(2, "big") * 29)
+    return file
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [None, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_the_smallest_so_far_is_kept_when_the_caller_is_gone(
+    campaign: Home, large: Path, end: signal.Signals | None
+) -> None:
+    output = campaign.path / "small"
+    process = subprocess.Popen(
+        [FUZZTUI, "minimise", "run", str(large), "-o", str(output), "--progress", "--until-eof"],
+        cwd=campaign.path, env=campaign.env, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin and process.stdout and process.stderr
+    while not re.search(r"59 -> (\d|[1-4]\d) bytes", process.stderr.readline()):
+        assert process.poll() is None
+    process.stdout.close()  # as where the caller was killed: nothing can be printed any more
+    process.stderr.close()
+    if end is None:
+        process.stdin.close()
+    else:
+        process.send_signal(end)
+    process.wait(120)
+    assert 0 < len(output.read_bytes()) < 50
+
+
+@pytest.mark.slow
+def test_a_screen_that_is_killed_leaves_no_minimising_behind(
+    campaign: Home, large: Path, terminal: Any
+) -> None:
+    file = campaign.run / "out/main/crashes" / finding(campaign).name
+    file.write_bytes(large.read_bytes())
+    campaign("ctl", "run", "stop")
+    screen = terminal("attach", str(campaign.run), columns=120, rows=40)
+    screen.wait("STOPPED")
+    screen.keys("3")
+    screen.wait("reproduce")
+    screen.keys("m")
+    screen.wait(lambda text: re.search(r"59 -> (\d|[1-4]\d) bytes", text))
+    command = psutil.Process(screen.pid("minimise"))
+    os.kill(screen.pid("attach"), signal.SIGKILL)
+    eventually(lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE)
+    smaller = campaign.run / "minimised/main" / file.name
+    assert 0 < len(smaller.read_bytes()) < 50
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_the_smallest_so_far(campaign: Home, large: Path) -> None:
+    file, output = large, campaign.path / "small"
     terminal, stderr = os.openpty()
     process = subprocess.Popen(
         [FUZZTUI, "minimise", "run", str(file), "-o", str(output)],

@@ -358,9 +358,9 @@ def test_a_mixture_that_is_none(lab: Lab) -> None:
 
 @pytest.mark.slow
 def test_sample(lab: Lab) -> None:
-    """sample_campaigns/text_python.toml, as the supervisor starts it."""
+    """sample_campaigns/pycparser-text.toml, as the supervisor starts it."""
     pytest.importorskip("ast_grep_py")
-    sample = Path(__file__).resolve().parents[2] / "sample_campaigns" / "text_python.toml"
+    sample = Path(__file__).resolve().parents[2] / "sample_campaigns" / "pycparser-text.toml"
     campaign = load(sample).campaign
     directory = lab.out / "main"
     directory.mkdir(parents=True)

@@ -11,6 +11,7 @@ import pytest
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.cli.words import FINDINGS
 from fuzztui.model.first import HANDED, mutant_behind
 from fuzztui.model.selectors import ENDED, lineage
 from fuzztui.supervise.daemon import prepare_run, start
@@ -237,6 +238,7 @@ def test_what_was_handed_over_and_crashes_is_described(first):
     words = [sys.executable, "-m", "fuzztui", "repro", str(first.run), f"{HANDED}/{told[0].file}"]
     again = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert told[0].title in again.stdout, again
+    assert again.returncode == FINDINGS
 
 
 def test_what_cannot_be_mutated_is_said_before_anything_is_fuzzed(first):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_lab import Lab, events, execs, kill, names, reason, timeless, wait_for, worker_of
+from engine_lab import Lab, events, execs, kill, names, reason, stats, timeless, wait_for, worker_of
 
 PROGRAM = '''
 """A small program with a bit of everything that is mutated."""
@@ -361,3 +362,44 @@ def test_the_exact_pass_is_made_although_the_worker_dies_in_it(lab: Lab) -> None
     assert engine.wait(90) == 0
     assert [e for e in events(spec.parent, "message") if "exact pass:" in e["text"]]
     assert len(killed(spec.parent)) >= 4
+
+
+TOTALS = [
+    "original_s", "mutants_s", "compile_s", "rest_s", "runs", "dead", "skipped", "unexecuted",
+    "uninfected", "put_off", "audits", "audit_kills",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_totals_go_on_when_workers_and_engines_are_killed(lab: Lab) -> None:
+    """None goes back, and at the end they are of all the work, not of the last start."""
+    lab.write("prog.py", PROGRAM)
+    spec = mu2(lab)
+    directory = spec.parent
+    cycles: list[int] = []
+    engine = lab.start(spec)
+    for life in range(7):
+        told, done = len(events(directory, "mutation_stats")), execs(directory)
+        # One report at the start of a worker, one of what it has done.
+        wait_for(lambda n=told + 2: len(events(directory, "mutation_stats")) >= n)
+        wait_for(lambda n=done + 300: execs(directory) > n)
+        cycles.append(int(stats(directory)["cycles_done"]))
+        if life == 6:
+            engine.terminate()
+            assert engine.wait(60) == 0
+        elif life % 2:
+            engine.kill()
+            engine.wait()
+            engine = lab.start(spec)
+        else:
+            kill(worker_of(engine))
+    reports = events(directory, "mutation_stats")
+    assert len(reports) >= 12
+    for before, after in itertools.pairwise(reports):
+        for name in TOTALS:
+            assert before.get(name, 0) <= after.get(name, 0), name
+    assert cycles == sorted(cycles)
+    assert int(stats(directory)["cycles_done"]) >= cycles[-1]
+    # The times are of all the work: half of the time that engines ran, at least.
+    spent = sum(reports[-1].get(name, 0) for name in TOTALS[:4])
+    assert spent > 0.3 * int(stats(directory)["run_time"])

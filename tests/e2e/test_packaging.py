@@ -20,6 +20,7 @@ SHIPPED = [
     "fuzztui/supervise/afl/text.c",
     "fuzztui/themes/midwatch.toml",
     "fuzztui/sample_campaigns/tomllib-zest.toml",
+    "fuzztui/mutants/rules/c_like.rules",
     "fuzztui/tui/fuzztui.tcss",
     "fuzztui/py.typed",
 ]
@@ -80,6 +81,19 @@ def test_wheel_installs_and_runs_a_sample_elsewhere(source, venv, tmp_path):
     )  # fmt: skip
     assert "finished" in out
     assert (tmp_path / "runs/tomllib/log").is_dir()
+    # Mutants of C, which fuzz-first fuzzes, too.
+    (source_file,) = venv.glob("lib/python*/site-packages/fuzztui/sample_campaigns/crate.c")
+    assert "crate.c:" in run(fuzztui, "mutants", "rank", source_file, "--limit", "3", cwd=tmp_path)
+
+    # Who puts what is installed on PYTHONPATH has Python's own modules still.
+    (packages,) = venv.glob("lib/python*/site-packages")
+    standard = {name for name in sys.stdlib_module_names if not name.startswith("_")}
+    assert standard.isdisjoint(path.name.partition(".")[0] for path in packages.iterdir())
+    bare = [sys.executable, "-P", "-c", "import typing; print(typing.__file__)"]
+    there = run(*bare, cwd=tmp_path, PYTHONPATH=str(packages))
+    assert not there.startswith(str(packages))
+    said = run(sys.executable, "-m", "fuzztui", "--version", cwd=tmp_path, PYTHONPATH=str(packages))
+    assert said.startswith("fuzztui ")
 
 
 def test_sdist_holds_what_the_wheel_is_made_of(source, venv, tmp_path):

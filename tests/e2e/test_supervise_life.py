@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -9,11 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import psutil
 import pytest
 from supervised import rack
 
+from fuzztui.log.files import SEALED
 from fuzztui.remote.client import running, trouble
 from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError
 from fuzztui.supervise.identity import boot_id
@@ -23,6 +26,9 @@ from fuzztui.wire.events import (
     CampaignEnded,
     CampaignStarted,
     CampaignState,
+    EntryDescribed,
+    EntrySaved,
+    FindingSaved,
     InstanceHello,
     InstanceState,
     Message,
@@ -170,6 +176,39 @@ def test_an_engine_that_cannot_start_is_not_started_again(made):
     assert (state.state, state.instances["main"].state) == ("failed", "failed")
     assert state.reason == "target.function: module foo has no function 'bar'"
     assert state.instances["main"].restarts == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_an_instance_whose_directory_goes_starts_again(made, how):
+    """An engine that does not notice; the other one goes on."""
+    s = made()
+    s.start(instances=2)
+    state = s.until(lambda state: all(i.execs > 50 for i in state.instances.values()))
+    main, pid = s.run / "out/main", state.instances["main"].pid
+    stopped = psutil.Process(pid)
+    stopped.suspend()  # it would die of it
+    main.rename(s.directory / "away")
+    if how == "replaced":
+        main.mkdir()
+    again = s.until(lambda state: state.instances["main"].pid not in (0, pid))
+    assert not stopped.is_running() or stopped.status() == psutil.STATUS_ZOMBIE
+    assert again.instances["s1"].restarts == 0
+    (said,) = [m for m in s.events(Message) if str(main) in m.text]
+    assert (said.level, said.instance) == ("warning", "main")
+    s.until(lambda state: state.instances["main"].state == "running" and any(main.iterdir()))
+
+
+@pytest.mark.slow
+def test_a_run_without_its_log_ends(made):
+    s = made()
+    supervisor = psutil.Process(s.start())
+    s.until(busy)
+    engines = [psutil.Process(p.pid) for p in s.marked()]
+    (s.run / "log").rename(s.directory / "log")
+    _, alive = psutil.wait_procs([supervisor, *engines], timeout=60)
+    assert alive == []
+    assert "log, was deleted" in s.stderr()
 
 
 @pytest.mark.slow
@@ -555,3 +594,33 @@ def test_a_stopped_start_says_starting_first(made):
     s.start("campaign.budget=100")
     s.over()
     assert [e.state for e in s.events(CampaignState)] == ["starting", "running"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [0.0, 0.5, 0.9])
+def test_a_damaged_log_is_repaired_and_what_it_lost_is_found_again(made, part):
+    s = made(crash_at=[5, 9])
+    s.start("campaign.budget=400")
+    s.over()
+    sealed = s.run / "log" / SEALED
+    data = bytearray(sealed.read_bytes())
+    at = 200 + int(part * (len(data) - 500))
+    data[at : at + 8] = bytes(b ^ 255 for b in data[at : at + 8])
+    sealed.write_bytes(data)
+    s.start("campaign.budget=500")
+    state = s.over()
+    assert state.state == "finished"
+    assert state.lost > 0
+    assert gzip.decompress(sealed.read_bytes()).count(b"\n") == len(s.records())
+    warnings = [e.text for e in s.events(Message) if e.level == "warning"]
+    assert any("repaired" in text and "missing" in text for text in warnings)
+    assert [p.read_bytes() for p in sealed.parent.glob("*.damaged-*")]
+    # Every file and every line is in the log once, though not in the old order.
+    events, directory = s.events(), s.run / "out" / "main"
+    for kind, files in ((EntrySaved, "queue/*"), (FindingSaved, "crashes/*")):
+        told = Counter(e.file for e in events if isinstance(e, kind))
+        assert told == Counter(str(p.relative_to(directory)) for p in directory.glob(files))
+    lines = (directory / "events.jsonl").read_text().splitlines()
+    described = Counter(json.loads(x)["id"] for x in lines if '"entry_described"' in x)
+    assert Counter(e.id for e in events if isinstance(e, EntryDescribed)) == described
+    assert len(state.entries) == len(list(directory.glob("queue/*")))

@@ -1,7 +1,14 @@
 """The screen in a real terminal: here, from a second terminal, and through a real sshd."""
 
+import os
 import shlex
+import signal
+import sys
+import time
+from functools import partial
+from pathlib import Path
 
+import psutil
 import pytest
 from homes import FUZZTUI, eventually
 
@@ -96,3 +103,121 @@ def test_small_and_large_terminals(home, terminal):
         screen.wait(lambda text: len(text.strip()) > 20)
         screen.keys("q")
         screen.wait("exit=0")
+
+
+SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
+UNTOUCHED = {
+    "alternate_on": "0",
+    "cursor_flag": "1",
+    "mouse_any_flag": "0",
+    "mouse_sgr_flag": "0",
+    "wrap_flag": "1",
+    "ECHO": "1",
+    "ICANON": "1",
+    "ISIG": "1",
+}
+"""The terminal of a shell's command."""
+IN_USE = {"alternate_on": "1", "cursor_flag": "0", "mouse_any_flag": "1", "ECHO": "0"}
+"""A part of the terminal under a screen."""
+
+
+def shows(screen, modes):
+    return modes.items() <= screen.modes().items()
+
+
+def killed(screen, signum, *words):
+    """Send a signal to the screen; checks that it died of that and left the terminal alone."""
+    os.kill(screen.pid(*words), signum)
+    text = screen.wait("exit=")
+    assert f"exit={128 + signum}" in text
+    assert "Traceback" not in text
+    eventually(lambda: screen.modes() == UNTOUCHED, 10)
+
+
+@pytest.mark.parametrize("signum", SIGNALS, ids=lambda s: s.name)
+def test_a_signal_restores_the_terminal(home, terminal, signum):
+    home.detach()
+    for arguments, word in (
+        (["attach", str(home.run)], "running"),
+        (["replay", str(home.run), "--speed", "1"], "REPLAY"),
+        (["watch", str(home.run / "out")], "only watched"),
+    ):
+        screen = terminal(*arguments)
+        screen.wait(word)
+        assert shows(screen, IN_USE)
+        killed(screen, signum, *arguments)
+    before = home.status()["execs"]
+    eventually(lambda: home.status()["execs"] > before)
+    assert home.status()["state"] == "running"
+    # The watcher, a child of the third screen, goes with it.
+    eventually(lambda: not watchers(home.run / "out"))
+
+
+def watchers(directory):
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if "fuzztui.supervise.foreign" in words and str(directory) in words:
+            found.append(process)
+    return found
+
+
+def test_a_signal_at_any_moment_of_the_start_restores_the_terminal(home, terminal):
+    home.detach()
+    delay = drawn = 0
+    while drawn < 3:
+        screen = terminal("attach", str(home.run))
+        eventually(partial(screen.runs, "attach"))
+        time.sleep(delay / 10)
+        drawn += shows(screen, IN_USE)
+        killed(screen, signal.SIGTERM, "attach")
+        delay += 1
+
+
+def test_a_signal_while_it_leaves_restores_the_terminal(home, terminal):
+    home.detach()
+    screen = terminal("attach", str(home.run))
+    screen.wait("running")
+    pid = screen.pid("attach")
+    screen.keys("q")
+    os.kill(pid, signal.SIGTERM)
+    text = screen.wait("exit=")
+    assert "exit=143" in text or "exit=0" in text
+    eventually(lambda: screen.modes() == UNTOUCHED, 10)
+
+
+def test_a_screen_whose_terminal_is_gone_ends(home, terminal):
+    home.detach()
+    screen = terminal("attach", str(home.run))
+    screen.wait("running")
+    process = psutil.Process(screen.pid("attach"))
+    screen.close()
+    eventually(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
+    assert home.status()["state"] == "running"
+
+
+BROKEN = """
+import sys
+from fuzztui.tui.app import FuzzApp
+async def _watch(self):
+    raise RuntimeError("nobody foresaw this")
+FuzzApp._watch = _watch
+from fuzztui.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_error_in_a_worker_restores_the_terminal(home, terminal):
+    home.detach()
+    screen = terminal(command=[sys.executable, "-c", BROKEN, "attach", str(home.run)])
+    text = screen.wait("exit=")
+    assert "exit=1" in text
+    assert "nobody foresaw this" in text
+    assert "attach" in text  # how to come back
+    assert "Traceback" not in text
+    (file,) = Path(home.env["XDG_STATE_HOME"]).glob("fuzztui/*error*")
+    details = file.read_text()
+    assert "in _watch" in details
+    assert "RuntimeError: nobody foresaw this" in details
+    assert screen.modes() == UNTOUCHED
+    assert home.status()["state"] == "running"

@@ -53,7 +53,7 @@ def user(home, sources):
 
 def run(home, *overrides: str, code: int = 0) -> str:
     words = [word for override in overrides for word in ("--set", override)]
-    file = str(SAMPLES / "text_mujs.toml")
+    file = str(SAMPLES / "mujs-text.toml")
     home(file, "--headless", "--set", f"campaign.output={home.run}", *words, code=code, timeout=400)
     return home.stderr
 

@@ -15,7 +15,7 @@ from fuzztui.log import writer as writer_module
 from fuzztui.log.files import SEALED, list_tails
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
-from fuzztui.wire.events import Message
+from fuzztui.wire.events import Message, RecordsLost
 
 RECORDS = 47
 TAIL = 10
@@ -51,14 +51,24 @@ def test_truncation_at_any_byte(log, data):
             f.truncate(data.draw(st.integers(0, victim.stat().st_size)))
         if victim != tail:
             tail.unlink()
-        seen = list(LogReader(copy).records())
+        reader = LogReader(copy)
+        reader.check()
+        seen = list(reader.records())
         assert seen == whole[: len(seen)]
         assert len(seen) >= (RECORDS // TAIL * TAIL if victim == tail else 0)
+        # Lines of a tail have no mark of their end; an empty log is one that was never begun.
+        assert bool(reader.problems) == (victim != tail and (copy / SEALED).stat().st_size > 0)
         writer = LogWriter(copy)
-        assert writer.last_seq == len(seen)
+        assert writer.last_seq >= len(seen)
         seen.append(writer.append(Message("info", "on"), 99))
         writer.close()
-        assert list(LogReader(copy).records()) == seen
+        reader = LogReader(copy)
+        reader.check()
+        assert not reader.problems
+        after = list(reader.records())
+        lost = [r for r in after if isinstance(r.event, RecordsLost)]
+        assert [r for r in after if r not in lost] == seen
+        assert not (lost and victim == tail)
 
 
 @settings(

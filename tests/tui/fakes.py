@@ -70,6 +70,7 @@ class FakeSession:
         self.mode = "live" if clock is None else "replay"
         self.state = State()
         self.behind = False
+        self.is_long = False
         self.problems: list[str] = []
         self.error: Exception | None = None
         self.polls = 0
@@ -77,6 +78,10 @@ class FakeSession:
     @property
     def end_t(self) -> float:
         return self.log.t
+
+    @property
+    def end_seq(self) -> int:
+        return len(self.log.records)
 
     def poll(self) -> Changes:
         self.polls += 1
@@ -260,13 +265,16 @@ class World:
     supervisor: Supervisor
     app: FuzzApp
     clock: FakeClock | None
+    themes: list[str]
+    """The names that were to be remembered."""
 
 
 def outline(log: Log) -> Outline:
     """What a replay knows of the whole campaign."""
     whole = State()
     apply(whole, log.records)
-    return Outline([(f.t, f.category) for f in whole.findings.values()], whole.state)
+    kills = [m.killed_t for m in whole.mutants.values() if m.killed_t >= 0]
+    return Outline([(f.t, f.category) for f in whole.findings.values()], kills, whole.state)
 
 
 def world(
@@ -284,6 +292,7 @@ def world(
     clock = None if replay_at is None else FakeClock(replay_at)
     session = FakeSession(log, clock)
     supervisor = supervisor or Supervisor(log)
+    kept: list[str] = []
     themes, problems = load_themes([Path(__file__).parents[2] / "themes"])
     opening = Opening(
         session=lambda: session,  # type: ignore[arg-type, return-value]
@@ -297,7 +306,8 @@ def world(
         steering=Steering(run, supervisor.connect) if control else None,
         come_back="fuzztui attach RUN",
         go_on="fuzztui RUN/campaign.toml",
+        remember=kept.append,
         hz=2.0,  # tests nudge: a polling application is never idle, and a pilot waits for that
         monotonic=lambda: log.t,
     )
-    return World(log, session, supervisor, FuzzApp(opening, themes, theme, problems), clock)
+    return World(log, session, supervisor, FuzzApp(opening, themes, theme, problems), clock, kept)

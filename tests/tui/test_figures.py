@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.tui import figures
-from fuzztui.wire.text import several
+from fuzztui.wire.text import ago, several
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,32 @@ def test_rates_fit_a_column(x):
 )  # fmt: skip
 def test_percent_is_not_rounded_to_all_or_nothing(part, whole, text):
     assert figures.percent(part, whole) == text
+
+
+NUMBERS = st.one_of(
+    st.floats(),
+    st.integers(),
+    st.integers(0, 2**63),
+    st.sampled_from([10**400, -(10**400), 5e-324]),
+)
+
+
+@given(NUMBERS, NUMBERS)
+def test_any_number_can_be_drawn_in_a_column(n, other):
+    for draw in (figures.count, figures.rate, figures.size):
+        if draw is not figures.count or isinstance(n, int):
+            assert 0 < len(draw(n)) <= 6
+    assert 0 < len(figures.percent(n, other)) <= 6
+    for draw in (figures.span, figures.brief, figures.age, figures.clock, ago):
+        assert 0 < len(draw(n)) <= 18
+    assert figures.age_from(5, n)
+
+
+def test_large_numbers_keep_their_unit():
+    assert (figures.count(2**63 - 1), figures.count(10**21)) == ("9.22E", ">999E")
+    assert (figures.size(2**63 - 1), figures.size(10**400)) == ("8.0E", ">999E")
+    assert (figures.rate(3e15), figures.rate(10**400)) == ("3.00P", ">999E")
+    assert (figures.percent(10**6, 1), figures.percent(1, 5e-324)) == (">9999%", ">9999%")
 
 
 @given(st.integers(0, 10**12))

@@ -31,15 +31,15 @@ def evil_log():
         ev.CommandIssued("x", {}, EVIL),
         ev.CommandRejected("x", EVIL, EVIL),
         ev.Unknown(EVIL, {EVIL: EVIL, "n": [1, {"a": EVIL}]}),
-        ev.Stats(EVIL, 10, 1.0, 2, edges=-7, edges_total=-9, valid=-1, invalid=5),
-        ev.Stats(EVIL, 10**17, 1e300, 10**15, edges=10**12, edges_total=1, valid=1, invalid=0),
+        ev.Stats(EVIL, 10, 1.0, 2, edges=-1, edges_total=-1, valid=-1, invalid=5),
+        ev.Stats(EVIL, 10**17, 9e18, 10**15, edges=10**12, edges_total=1, valid=1, invalid=0),
         ev.InstanceHello(
             EVIL, EVIL, EVIL, EVIL, 1, [*CAPABILITIES, *STEERING, EVIL], {EVIL: EVIL}, f"/{EVIL}\0"
         ),
-        ev.Synced(EVIL, {EVIL: 2**80, f"{EVIL}2": -5, "x": EVIL}),
+        ev.Synced(EVIL, {EVIL: 2**63 - 1, f"{EVIL}2": -5, "x": EVIL}),
         ev.CommandIssued("m", {"c": "minimise", "instance": EVIL, "file": f"crashes/{EVIL}"}, EVIL),
-        ev.CommandProgress("m", EVIL, 1e300),
-        ev.InstanceState(EVIL, EVIL, -1, EVIL, -5),
+        ev.CommandProgress("m", EVIL, 9e18),
+        ev.InstanceState(EVIL, EVIL, -1, EVIL, -1),
         *evil_mutants(EVIL),
         *evil_mutants(EVIL * 250),
         dt=1.0,
@@ -55,13 +55,13 @@ def evil_mutants(evil):
         "static": evil,
     }  # fmt: skip
     return (
-        ev.MutantsFound(EVIL, evil, evil, f"/{evil}", [told, {"id": f"{evil}2"}, {"id": 3}, evil]),
+        ev.MutantsFound(EVIL, evil, evil, f"/{evil}", [told, {"id": f"{evil}2"}, {"id": 3}, {}]),
         ev.MutantState(EVIL, evil, "killed", evil, evil, 7, evil, evil, evil),
-        ev.MutantState(EVIL, f"{evil}2", evil, evil, evil, -9, evil, evil, evil),
+        ev.MutantState(EVIL, f"{evil}2", evil, evil, evil, -1, evil, evil, evil),
         ev.MutantState(EVIL, f"{evil}3", "equivalent", reason=evil, steer=evil),
-        ev.MutantRuns(EVIL, {evil: [1, 2, 3], f"{evil}4": evil, f"{evil}5": [-1, 2**80, 1]}),
+        ev.MutantRuns(EVIL, {evil: [1, 2, 3], f"{evil}4": evil, f"{evil}5": [-1, 2**63 - 1, 1]}),
         ev.MutationStats(
-            EVIL, -1.0, 1e300, 0.0, 2.0, 10**18, -5, audits=3, audit_kills=2, share=7.0,
+            EVIL, -1.0, 9e18, 0.0, 2.0, 10**18, -1, audits=3, audit_kills=2, share=7.0,
             backlog=10**17, phase=evil,
         ),
         ev.EntryDescribed(EVIL, 1, ["kill", evil], kills=10**15),

@@ -192,7 +192,7 @@ async def test_one_state_after_the_other(drive):
                          ("equivalent", 6), ("invalid", 6), ("", 309)):  # fmt: skip
             await d.press("f")
             await d.until(lambda n=n: len(d.table.source) == n)
-            assert (f"{state}: {n} of 309" in d.text()) == bool(state)
+            assert (f"{state} {n}/309" in d.text()) == bool(state)
 
 
 async def test_a_mutant_leaves_the_filter_when_it_is_killed(drive):
@@ -438,6 +438,15 @@ async def test_an_id_that_reads_as_a_selection_is_not_sent(drive):
         assert commands(d) == []
 
 
+async def test_a_mutant_that_nothing_selects_has_no_menu(drive):
+    log, _ = small(0)
+    log.add(ev.MutantState("main", "operator=math", "alive"))
+    async with drive(log) as d:
+        await d.press("4", "m")
+        assert any("reads as a selection" in n for n in d.notices())
+        assert len(d.app.screen_stack) == 1
+
+
 # ------------------------------------------------------------- going and copying
 
 
@@ -504,3 +513,12 @@ async def test_eight_thousand_mutants(drive):
         await d.press("escape", "slash", *"9:x")
         await d.until(lambda: 0 < len(d.table.source) < alive)
         assert isinstance(d.screen.query_one(FilterBar).text, str)
+
+
+async def test_after_a_loss_of_records_the_score_is_one_of_what_is_known(drive):
+    log = mutated()
+    async with drive(log) as d:
+        await d.press("4")
+        assert "of what is known" not in d.text()
+        log.add(ev.RecordsLost(1, "a block was damaged"))
+        await d.until(lambda: "of what is known" in d.text())

@@ -250,14 +250,30 @@ async def test_a_failing_session_shows_a_banner_and_kills_nothing(drive):
         await d.until(lambda: "on fire" not in d.text())
 
 
-async def test_a_damaged_log_is_told_once(drive):
+async def test_damage_of_the_log_is_on_every_screen_until_it_is_repaired(drive):
     async with drive(running()) as d:
         d.world.session.problems.append("line 3 is torn")
-        d.world.log.add(ev.Message("info", "hello"))
-        await d.until(lambda: "line 3 is torn. What is readable is shown." in d.notices())
-        d.world.log.add(ev.Message("info", "hello again"))
-        await d.until(lambda: "hello again" in d.text())
-        assert len(d.notices()) == 1
+        for key in "2351":
+            await d.press(key)
+            await d.until(lambda: "figures are lower bounds" in d.text())
+            assert d.screen.query_one(Banner).size.height == 1
+        assert not d.notices()
+        d.world.session.problems.clear()
+        await d.until(lambda: not d.screen.query_one(Banner).display)
+        d.world.log.add(ev.RecordsLost(1, "a block was damaged"))
+        await d.until(lambda: d.screen.query_one(Banner).display)
+        assert "lost" in d.screen.query_one(Banner).troubles[0]
+
+
+async def test_how_far_a_long_log_was_read_is_shown_until_the_end(drive):
+    async with drive(running()) as d:
+        d.world.session.is_long = True
+        d.world.log.add(ev.Message("info", "on"))
+        await d.until(lambda: d.screen.query_one(Banner).display)
+        assert f"of {d.world.session.end_seq:,} records" in d.screen.query_one(Banner).troubles[0]
+        d.world.session.is_long = False
+        d.world.log.add(ev.Message("info", "on"))
+        await d.until(lambda: not d.screen.query_one(Banner).display)
 
 
 @pytest.mark.slow
@@ -317,6 +333,14 @@ async def test_themes_go_round(drive):
         assert seen[0] == seen[4]
         assert len(set(seen)) == 4
         assert "RUNNING" in d.text()
+
+
+async def test_the_theme_that_is_chosen_is_remembered(drive):
+    async with drive(running(), theme="daylight") as d:
+        assert d.world.themes == []  # nobody chose that one here
+        await d.press("T", "T")
+        await d.press("q")
+    assert d.world.themes[-1] == d.app.theme != "daylight"
 
 
 @pytest.mark.parametrize(

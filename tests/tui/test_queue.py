@@ -116,7 +116,7 @@ async def test_narrowed_to_a_phase(drive):
     async with drive(midway()) as d:
         await d.press("4", "f", "f", "f")
         await d.until(lambda: rows(d) == [M[2], M[1], M[0]])
-        assert "done: 3 of 40" in d.text()
+        assert "done 3/40" in d.text()
         await d.press("m")
         assert isinstance(d.app.screen, ScopeScreen)
         assert "all that the table shows" not in d.text()  # a selection has no word for it
@@ -453,8 +453,8 @@ async def test_nothing_covers_or_cuts_what_matters(drive):
         assert "▲ ▔ budget ends" in d.text()
     async with drive(log, size=(120, 40)) as d:
         await d.press("4", "f", "f", "f")
-        await d.until(lambda: "done: 3 of 40" in d.text())
-        assert "verdict" in next(line for line in d.lines() if "done: 3 of 40" in line)
+        await d.until(lambda: "done 3/40" in d.text())
+        assert "verdict" in next(line for line in d.lines() if "done 3/40" in line)
 
 
 def test_scopes_with_long_names_can_be_told_apart():

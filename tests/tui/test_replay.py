@@ -2,6 +2,7 @@
 
 import pytest
 from fakes import running
+from mutated import mutated
 
 from fuzztui.tui.widgets.timeline import Timeline
 from fuzztui.wire import events as ev
@@ -72,6 +73,24 @@ async def test_going_from_find_to_find(drive):
         assert d.notices() == ["No further find in that direction."]
         await d.press("comma")
         assert d.world.clock.t == 400.5
+
+
+async def test_without_findings_ahead_it_goes_from_kill_to_kill(drive):
+    log = mutated(count=40, seconds=60)
+    log.add(dt=5.0)
+    log.add(ev.FindingSaved("main", "crash", "crashes/id:000000", id=0))
+    async with drive(log, replay_at=0.0) as d:
+        await d.until(lambda: d.app.kills)
+        kills = sorted(set(d.app.kills))
+        await d.press("full_stop")
+        (finding,) = {t for t, _ in d.app.marks}
+        assert d.world.clock.t == finding
+        await d.press("comma")  # no finding before
+        assert d.world.clock.t == kills[-1]
+        await d.press("comma")
+        assert d.world.clock.t == kills[-2]
+        await d.press("ctrl+home", "comma")
+        assert len(d.notices()) == 1
 
 
 @pytest.mark.slow

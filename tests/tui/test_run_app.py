@@ -2,7 +2,9 @@
 
 import os
 import pty
+import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -24,7 +26,7 @@ from fuzztui.wire import events as ev
 run = Path(sys.argv[1])
 sys.exit(run_app(
     None if "watch" in sys.argv else run, run, mode=sys.argv[2], at=float(sys.argv[3]),
-    theme="contrast", control="watch" not in sys.argv,
+    theme=None if "remembered" in sys.argv else "contrast", control="watch" not in sys.argv,
 ))
 """
 
@@ -46,6 +48,7 @@ class Terminal:
     def __init__(self, *arguments, stderr=None):
         self.master, slave = pty.openpty()
         env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
+        env["XDG_STATE_HOME"] = str(arguments[0])
         self.process = subprocess.Popen(
             [sys.executable, "-c", CALL, *map(str, arguments)],
             stdin=slave,
@@ -185,6 +188,79 @@ def test_a_replay_from_a_moment_on(run, terminal):
     assert t.ended() == 0
 
 
+@pytest.mark.slow
+def test_the_theme_that_was_chosen_comes_back(run, terminal, tmp_path):
+    kept = tmp_path / "fuzztui" / "theme"
+    t = terminal(run, "replay", 97, "remembered")
+    t.until(b"KeyError")
+    t.press(b"T")
+    t.until(b"Theme: ")
+    t.press(b"q")
+    assert t.ended() == 0
+    chosen = kept.read_text()
+    assert chosen != "midwatch\n"
+    t = terminal(run, "replay", 97, "remembered")
+    t.until(b"KeyError")
+    t.press(b"T")  # from there on to another one
+    t.until(b"Theme: ")
+    t.press(b"q")
+    assert t.ended() == 0
+    assert kept.read_text() not in ("midwatch\n", chosen)
+
+
+@pytest.mark.slow
+def test_a_broken_memory_of_the_theme_is_told_and_forgotten(run, terminal, tmp_path):
+    (tmp_path / "fuzztui").mkdir()
+    (tmp_path / "fuzztui" / "theme").write_bytes(b"\xff")
+    t = terminal(run, "replay", 97, "remembered")
+    t.until(b"does not hold")
+    t.until(b"KeyError")
+    t.press(b"q")
+    assert t.ended() == 0
+
+
+def left_on(seen):
+    """Private modes that differ, at the end of this output, from a terminal's usual ones."""
+    modes = {b"7": b"h", b"25": b"h"}
+    usual = dict(modes)
+    for number, switch in re.findall(rb"\x1b\[\?(\d+)([hl])", seen):
+        modes[number] = switch
+    return {n for n, switch in modes.items() if switch != usual.get(n, b"l")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signum", [None, signal.SIGTERM, signal.SIGHUP])
+def test_every_mode_of_the_terminal_is_switched_off_again(run, terminal, signum):
+    t = terminal(run, "live", 0)
+    # This terminal reports resizes in band, for which Textual switches more on.
+    t.until(b"\x1b[?2048$p")
+    t.press(b"\x1b[?2048;2$y")
+    t.until(b"\x1b[?1016h")
+    t.until(b"KeyError")
+    assert {b"1049", b"1003", b"1016", b"2004", b"2048", b"1004", b"25"} <= left_on(t.seen)
+    if signum is None:
+        t.press(b"\x1b[113;1;113u")  # q, as kitty's protocol has it
+        assert t.ended() == 0
+    else:
+        t.process.send_signal(signum)
+        assert t.ended() == -signum
+    t.drain()
+    assert left_on(t.seen) == set()
+    assert t.seen.count(b"\x1b[>") == t.seen.count(b"\x1b[<u") == 1
+
+
+@pytest.mark.slow
+def test_a_signal_while_the_terminal_takes_no_output_ends_it(run, terminal):
+    t = terminal(run, "live", 0)
+    t.until(b"KeyError")
+    # Nothing is read any more: the screen's output soon fills the terminal's buffer.
+    for _ in range(50):
+        t.press(b"12345")
+        time.sleep(0.01)
+    t.process.send_signal(signal.SIGTERM)
+    assert t.process.wait(60) == -signal.SIGTERM
+
+
 def test_no_terminal_is_a_sentence(run, capsys):
     assert run_app(run, run, mode="live") == 2
     assert "need a terminal" in capsys.readouterr().err
@@ -195,3 +271,8 @@ def test_an_unknown_theme_is_a_sentence(run, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert run_app(run, run, mode="live", theme="nope") == 2
     assert "there is no theme 'nope'; there are ansi, contrast" in capsys.readouterr().err
+    monkeypatch.setenv("FUZZTUI_THEME", "nada")
+    assert run_app(run, run, mode="live") == 2
+    said = capsys.readouterr().err
+    assert "FUZZTUI_THEME" in said
+    assert "there is no theme 'nada'; there are ansi, contrast" in said

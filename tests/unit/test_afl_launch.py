@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -14,12 +15,13 @@ from pathlib import Path
 import pytest
 
 from fuzztui.campaign import Campaign
-from fuzztui.supervise.afl import launch
+from fuzztui.model.state import Instance
+from fuzztui.supervise.afl import launch, shm
 from fuzztui.supervise.afl.launch import AflFuzz, has_work
 from fuzztui.supervise.afl.shm import remove_segments
 from fuzztui.supervise.afl.spread import parse_options, spread
 from fuzztui.supervise.engines import launcher_for
-from fuzztui.supervise.identity import ProcessId
+from fuzztui.supervise.identity import ProcessId, boot_time
 from fuzztui.supervise.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.wire.commands import TYPE_COMMANDS
 
@@ -102,7 +104,7 @@ def test_a_fresh_start(afl, home):
 
 
 def test_the_gauges_have_a_port(afl, home):
-    figures = afl.figures(home, "main", 0)
+    figures = afl.figures(home, "main", Instance("main"))
     try:
         env = started(afl, home).env
     finally:
@@ -152,8 +154,8 @@ def test_what_cannot_be_read_may_be_work(afl, home):
         started(afl, home)
 
 
-def test_shared_memory_of_a_dead_process_is_removed(afl, home):
-    """Two segments are made by a process that ends, one of them is in use."""
+def test_shared_memory_of_a_dead_process_is_removed(afl, home, monkeypatch):
+    """Two segments are made by a process that ends, one of them is in use until the end."""
     script = (
         "import ctypes, sys; c = ctypes.CDLL(None)\n"
         "made = [c.shmget(0, 4096, 0o600) for _ in range(2)]\n"
@@ -170,10 +172,16 @@ def test_shared_memory_of_a_dead_process_is_removed(afl, home):
         assert remove_segments(ours) == 0
         home.instance("main").mkdir()
         maker_id = dataclasses.replace(ours, pid=maker.pid)
-        # Its pid was that of others: in another boot, and before it.
+        # Its pid was that of others: in another boot, and before it; also by a clock that was set.
         another_boot = dataclasses.replace(maker_id, boot="x")
         later = dataclasses.replace(maker_id, start=ours.start + 10**9)
-        for other, is_left in ((another_boot, True), (later, True), (maker_id, False)):
+        later_by_clock = dataclasses.replace(maker_id, boot_time=boot_time() + 3600)
+        # The clock was set forward by an hour since it began.
+        began = dataclasses.replace(maker_id, boot_time=boot_time())
+        monkeypatch.setattr(shm, "boot_time", lambda: boot_time() + 3600)
+        for other, is_left in (
+            (another_boot, True), (later, True), (later_by_clock, True), (began, False)
+        ):  # fmt: skip
             (home.instance("main") / "process.json").write_text(json.dumps(other.to_json()))
             started(afl, home)
             rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
@@ -182,7 +190,8 @@ def test_shared_memory_of_a_dead_process_is_removed(afl, home):
             assert used in left
     finally:
         libc.shmdt(ctypes.c_void_p(address))
-    assert remove_segments(maker_id) == 1
+    rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    assert used not in {int(row.split()[1]) for row in rows}
 
 
 def test_budget_limits_and_dictionaries(afl, home):
@@ -376,3 +385,16 @@ def test_a_target_that_is_not_there_is_said_in_words(afl, home, tmp_path):
     good = dataclasses.replace(campaign(home, command=["/bin/sh"], cmplog="0", **there))
     afl.setup(good, home, told.append)
     assert any("no engine.seeds" in words for words in told)
+
+
+def test_few_open_files_are_refused_or_raised(afl, home, monkeypatch):
+    limits = [(64, 128)]
+    monkeypatch.setattr(launch.shutil, "which", lambda tool: f"/bin/{tool}")
+    monkeypatch.setattr(launch.resource, "getrlimit", lambda number: limits[-1])
+    monkeypatch.setattr(launch.resource, "setrlimit", lambda number, new: limits.append(new))
+    with pytest.raises(SupervisorError, match=r"ulimit -n: 128 open files"):
+        afl.setup(campaign(home), home, lambda words: None)
+    limits.append((64, resource.RLIM_INFINITY))
+    with pytest.raises(SupervisorError, match=r"target\.command"):  # it went on
+        afl.setup(campaign(home), home, lambda words: None)
+    assert limits[-1] == (launch.MIN_FILES, resource.RLIM_INFINITY)

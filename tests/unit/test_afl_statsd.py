@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.model.fold import apply
-from fuzztui.model.state import State
+from fuzztui.model.state import Instance, State
+from fuzztui.supervise import figures
 from fuzztui.supervise.afl import statsd
 from fuzztui.supervise.afl.statsd import Gauges, parse_gauges, statsd_port
 from fuzztui.supervise.identity import ProcessId
@@ -63,6 +64,11 @@ def home(tmp_path: Path) -> RunDir:
     return RunDir(tmp_path)
 
 
+def known(execs, **figures):
+    """What the log has of it."""
+    return Instance("main", execs=execs, **figures)
+
+
 @pytest.fixture
 def gauges(home, clock):
     gauges = Gauges(home, "main")
@@ -76,9 +82,10 @@ def send(home: RunDir, packet: str | bytes) -> None:
         sender.sendto(data, ("127.0.0.1", statsd_port(home, "main")))
 
 
-def told(gauges, home, clock, execs, *, after=1.0, edges=6):
+def told(gauges, home, clock, execs, *, after=1.0, edges=6, cycles=3):
     clock.now += after
-    send(home, PACKET.format(execs=execs, edges=edges))
+    packet = PACKET.format(execs=execs, edges=edges)
+    send(home, packet.replace("cycle_done:3", f"cycle_done:{cycles}"))
     return gauges.look()
 
 
@@ -110,6 +117,20 @@ def test_what_statsd_lacks_is_of_the_file_with_its_own_age(gauges, home, clock, 
     assert later.slow_age == pytest.approx(stats.slow_age + 30, abs=1)
 
 
+def test_a_clock_that_was_set_back_does_not_make_an_old_file_the_newest(
+    gauges, home, clock, tmp_path, monkeypatch
+):
+    """afl-fuzz has not written it since, and dies without another word."""
+    monkeypatch.setattr(figures, "time", clock)
+    file = tmp_path / "out/main/fuzzer_stats"
+    file.write_text(FILE.format(execs=10))
+    os.utime(file, (clock.now + 3600, clock.now + 3600))
+    assert told(gauges, home, clock, 5000, edges=9).corpus == 30
+    clock.now += 2
+    last = gauges.look(last=True)
+    assert last is None or (last.corpus, last.edges, last.cycles) == (30, 9, 3)
+
+
 def test_executions_that_a_killed_afl_forgets_are_kept(gauges, home, clock):
     told(gauges, home, clock, 90_000)
     # Killed, and resumed from a fuzzer_stats that was 30 s old.
@@ -117,14 +138,41 @@ def test_executions_that_a_killed_afl_forgets_are_kept(gauges, home, clock):
     assert told(gauges, home, clock, 60_000).execs == 90_000
     assert told(gauges, home, clock, 61_000).execs == 91_000
     gauges.close()
-    again = Gauges(home, "main", 91_000)  # another supervisor
+    again = Gauges(home, "main", known(91_000))  # another supervisor
     assert told(again, home, clock, 62_000).execs == 92_000
     again.close()
     (home.supervisor / "statsd-main.json").unlink()  # the machine lost power, afl-fuzz too
-    last = Gauges(home, "main", 92_000)
+    last = Gauges(home, "main", known(92_000))
     assert told(last, home, clock, 60_500).execs == 92_000
     assert told(last, home, clock, 60_600).execs == 92_100
     last.close()
+
+
+def test_cycles_and_edges_go_on_when_afl_is_killed(gauges, home, clock, tmp_path):
+    assert told(gauges, home, clock, 90_000, edges=400, cycles=7).cycles == 7
+    gauges.interrupted()
+    # Resumed: the queue is still to be run again, and the file was older.
+    again = told(gauges, home, clock, 60_000, edges=0, cycles=4)
+    assert (again.cycles, again.edges, again.max_depth) == (7, 400, 2)
+    on = told(gauges, home, clock, 61_000, edges=410, cycles=6)
+    assert (on.cycles, on.edges) == (9, 410)
+    gauges.close()
+    # Killed together with the supervisor.
+    (tmp_path / "out/main/fuzzer_stats").write_text(
+        FILE.format(execs=60_000).replace("edges_found : 6", "edges_found : 0")
+    )
+    last = Gauges(home, "main", known(91_000, edges=410, edges_total=1000, cycles=9))
+    assert last.look() is None  # the log has newer ones
+    both = told(last, home, clock, 60_000, edges=3, cycles=0)
+    assert (both.execs, both.cycles, both.edges, both.edges_total) == (91_000, 9, 410, 1000)
+    last.close()
+
+
+def test_another_program_has_other_edges(home, clock, tmp_path):
+    (tmp_path / "out/main/fuzzer_stats").write_text(FILE.format(execs=10))
+    gauges = Gauges(home, "main", known(5, edges=800, edges_total=999))
+    assert told(gauges, home, clock, 5000, edges=9).edges == 9
+    gauges.close()
 
 
 @pytest.mark.parametrize("stray", [0, 10, 4 * 10**18, 99999999999999999999])
@@ -137,7 +185,7 @@ def test_a_strangers_packet_changes_no_count(gauges, home, clock, stray):
 
 def test_figures_are_taken_up_after_days_without_a_supervisor(home, clock, tmp_path):
     (tmp_path / "out/main/fuzzer_stats").write_text(FILE.format(execs=9 * 10**9))
-    again = Gauges(home, "main", 1000)
+    again = Gauges(home, "main", known(1000))
     assert told(again, home, clock, 9 * 10**9 + 5).execs == 9 * 10**9 + 5
     again.close()
 
@@ -180,7 +228,7 @@ def test_a_port_that_was_taken_from_a_living_one_is_told_and_the_age_is_true(
     file = tmp_path / "out/main/fuzzer_stats"
     file.write_text(FILE.format(execs=77))
     observer = Observer(home.out, State(), Offsets(0, {}), {})
-    observer.add("main", Gauges(home, "main", 5000))
+    observer.add("main", Gauges(home, "main", known(5000)))
     events = [e for _ in range(3) for e in observer.poll().events]
     (told,) = [e for e in events if isinstance(e, Message) and e.level == "warning"]
     assert (told.instance, told.text) == (
@@ -208,7 +256,7 @@ def test_a_port_that_was_taken_from_a_living_one_is_told_and_the_age_is_true(
 
 def test_a_port_that_is_free_again_is_taken_again(stranger, home, clock):
     port = statsd_port(home, "main")
-    again = Gauges(home, "main", 5000)
+    again = Gauges(home, "main", known(5000))
     assert [n.level for n in again.notes()] == ["warning"]
     assert told(again, home, clock, 6000, after=9) is None  # the stranger has it
     stranger.close()
@@ -226,7 +274,7 @@ def test_a_port_that_is_free_again_is_taken_again(stranger, home, clock):
 
 def test_the_next_start_has_another_port(stranger, home, clock):
     port = statsd_port(home, "main")
-    again = Gauges(home, "main", 5000)
+    again = Gauges(home, "main", known(5000))
     again.look(last=True)  # its process has ended
     assert statsd_port(home, "main") not in (0, port)
     assert told(again, home, clock, 6000).execs == 6000
@@ -241,7 +289,7 @@ def test_who_takes_over_tells_nothing_older_than_the_log_and_no_rate_of_afls(
     file.write_text(FILE.format(execs=9))  # 4 edges and 2 cycles fewer than the log has
     told(gauges, home, clock, 5000, edges=46)
     gauges.close()
-    again = Gauges(home, "main", 5000)
+    again = Gauges(home, "main", known(5000))
     again.interrupted()  # it is adopted, perhaps paused
     for _ in range(3):
         clock.now += 1
@@ -254,7 +302,7 @@ def test_who_takes_over_tells_nothing_older_than_the_log_and_no_rate_of_afls(
     again.close()
     stats = f"start_time : {1_700_000_000}\nlast_update : {1_700_000_010}\n"
     file.write_text(FILE.format(execs=5700) + stats)
-    last = Gauges(home, "main", 5600)
+    last = Gauges(home, "main", known(5600))
     newer = last.look()
     assert newer is not None
     assert (newer.execs, newer.execs_per_sec) == (5700, -1)

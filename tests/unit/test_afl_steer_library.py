@@ -9,7 +9,6 @@ import re
 import resource
 import shutil
 import subprocess
-from collections import deque
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from fuzztui.supervise.afl import library
 from fuzztui.supervise.afl.library import STEER, steering_library
 from fuzztui.supervise.control import append
-from fuzztui.supervise.relay import Relay
+from fuzztui.supervise.relay import Logged, Relay
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import AddSeed, Pause, PromoteEntry, ResetEntry, SkipEntry
 from fuzztui.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message
@@ -509,7 +508,7 @@ def test_answers_wait_while_the_disk_is_full(fuzzer):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert f.picks(0)
-    events = Relay(f.events, "main", 0, deque()).read()
+    events = Relay(f.events, "main", 0, Logged()).read()
     answers = [e.id for e in events if isinstance(e, CommandApplied)]
     assert answers == ["c1", "c2"]
     assert {e.instance for e in events} == {"main"}

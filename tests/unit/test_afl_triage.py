@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import pytest
+from commands import commands
 
 from fuzztui.campaign import load
 from fuzztui.model.fold import apply
@@ -171,8 +172,7 @@ def test_nothing_is_left_behind(crash, tmp_path, monkeypatch):
     benches.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(benches))
     assert crash("child").ended
-    commands = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    assert "sleep 1000.25" not in commands.stdout
+    assert "sleep 1000.25" not in commands()
     assert [*benches.iterdir()] == []
     assert children() == set()
 

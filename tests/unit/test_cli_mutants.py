@@ -1,11 +1,12 @@
 """What the commands print about mutants."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fuzztui.cli import control, score
+from fuzztui.cli import control, main, score
 from fuzztui.cli.figures import status_rows, summary_line
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.look import status_text
@@ -13,6 +14,7 @@ from fuzztui.cli.mutants import details, mutant_dict, nobody, table
 from fuzztui.cli.parser import parse
 from fuzztui.cli.runs import Standing
 from fuzztui.cli.words import USAGE, Failure
+from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation import mutants_summary
 from fuzztui.model.state import State
@@ -24,6 +26,7 @@ from fuzztui.wire.events import (
     MutantState,
     MutationStats,
     Record,
+    RecordsLost,
     Stats,
 )
 
@@ -262,3 +265,27 @@ def test_selections_may_follow_options() -> None:
     options = parse(["mutants", "list", "--json", "f.toml", "operator=math", "--set", "a=1", "m1"])
     assert (options.path, options.json) == (Path("f.toml"), True)
     assert options.selections == ["operator=math", "m1"]
+
+
+def test_after_a_loss_of_records_status_claims_no_more_than_is_known():
+    def rows(state):
+        lines = status_text(Path("/run"), Standing(state, 1)).splitlines()
+        return {line.split()[0]: line for line in lines}
+
+    whole, lost = rows(CAMPAIGN), rows(replace(CAMPAIGN, lost=3))
+    for name in ("mutants", "score"):
+        assert lost[name] != whole[name]
+        assert lost[name].startswith(whole[name])
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path, capsys, lost):
+    (tmp_path / "campaign.toml").touch()
+    writer = LogWriter(tmp_path / "log")
+    for event in [RecordsLost(1)] * lost:
+        writer.append(event, 0.0)
+    writer.append(MutantsFound("main", "m", "m.py", "/m.py", [item("m:f:math:0:-", 7)]), 1.0)
+    writer.append(MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"), 1.0)
+    writer.close(at_rest=True)
+    assert main(["mutants", "list", str(tmp_path)]) == 0
+    assert ("of what is known" in capsys.readouterr().out) is lost

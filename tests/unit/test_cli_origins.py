@@ -2,12 +2,15 @@
 
 import contextlib
 import json
+import os
 import shutil
+import signal
 
 import pytest
 
 from fuzztui.campaign import load
 from fuzztui.cli import main, origins
+from fuzztui.cli import run as cli_run
 from fuzztui.cli.origins import another, has_begun, newest, remember
 from fuzztui.cli.run import load_file
 from fuzztui.cli.runs import find_run, with_output
@@ -227,7 +230,7 @@ def test_from_elsewhere_what_runs_is_found(project, tmp_path, monkeypatch, capsy
 
 
 def test_a_sample_is_a_campaign_file_too(project):
-    from fuzztui.cli.runs import SAMPLES
+    from fuzztui.cli.samples import SAMPLES
 
     sample = SAMPLES / "crate-zest.toml"
     run = begin(project / "runs" / load(sample).campaign.name, sample)
@@ -313,7 +316,7 @@ def test_two_that_begin_another_at_once_begin_two(project, monkeypatch):
     begin(project / "runs/c", file)
     started = []
 
-    def start(where, proposal, progress):
+    def start(where, frozen, progress):
         started.append(where.name)
         if where.name == "c-2":
             begin(where, file)
@@ -323,6 +326,18 @@ def test_two_that_begin_another_at_once_begin_two(project, monkeypatch):
     monkeypatch.setattr("fuzztui.cli.run._show", lambda options, where, *, over: 0)
     assert main([str(file), "--new"]) == 0
     assert started == ["c-2", "c-3"]
+
+
+def test_a_start_that_is_killed_leaves_no_file_of_its_own(project):
+    file = file_at(project / "c.toml")
+    run = project / "runs/c"
+    prepare_run(run)
+    if not (pid := os.fork()):
+        cli_run.start = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+        main([str(file), "--headless"])
+        os._exit(1)
+    assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+    assert {p.name for p in run.iterdir()} == {"supervisor", "log", "out"}
 
 
 def test_a_file_that_names_a_numbered_directory(project):

@@ -7,7 +7,7 @@ import pytest
 
 from fuzztui.cli import main
 from fuzztui.cli.runs import find_run, is_run
-from fuzztui.cli.words import DONE, NOT_RUNNING, Failure
+from fuzztui.cli.words import NOT_RUNNING, Failure
 
 
 def run_at(path, begun=True):
@@ -39,7 +39,8 @@ def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
         find_run(type(begun)("third"))
     assert main(["status", str(never)]) == NOT_RUNNING
     assert "has never begun; start it: fuzztui" in capsys.readouterr().err
-    assert main(["replay", "first", "--json"]) == DONE, "by its name alone, too"
+    assert main(["replay", "first", "--json"]) == NOT_RUNNING
+    assert "first: the log is empty" in capsys.readouterr().err, "by its name alone, too"
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,16 @@
-"""The documents: links lead somewhere, and the examples are campaigns as they stand."""
+"""The documents: links lead somewhere, examples are campaigns, figures are measured."""
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import readme
 
 from fuzztui.campaign import load
+from fuzztui.cli.parser import parse
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -53,3 +58,116 @@ def test_examples_are_good_when_pasted(pages, tmp_path):
                 module, _, function = key.rpartition(":")
                 source = files[f"{Path(module).name.removesuffix('.py')}.py"]
                 assert re.search(rf"^(def|class) {function}\b", source, re.MULTILINE), key
+
+
+def test_measured_figures_are_those_of_the_results():
+    made, used = readme.blocks(readme.read()), set()
+    for page in readme.pages():
+        text, names = readme.rewritten(page.read_text(), made)
+        assert text == page.read_text(), "python benchmarks/readme.py writes what results.toml has"
+        used |= names
+    assert used == set(made)
+
+
+@pytest.mark.parametrize("page", list(readme.pages()), ids=lambda page: page.name)
+def test_no_benchmark_is_quoted_outside_of_the_measured_blocks(page):
+    rest = re.sub(r"<!-- measured: .*?<!-- end: ", "", page.read_text(), flags=re.DOTALL)
+    assert re.findall(r"benchmarks/\w+\.py", rest) == [], "its figures belong into results.toml"
+
+
+def test_a_figure_that_is_not_in_the_results_is_a_mistake():
+    row = readme.read()[0]
+    with pytest.raises(ValueError, match=r"results\.toml: row .*: figures has no \{unknown\}"):
+        row.filled("twice {unknown}")
+
+
+ONLY_PARSE = """\
+import runpy, sys
+sys.path.insert(0, {folder!r})
+import options
+parse = options.parse
+def only_parse(*args, **smoke):
+    parse(*args, **smoke)
+    raise SystemExit(99)
+options.parse = only_parse
+sys.argv = {argv!r}
+runpy.run_path({argv[0]!r}, run_name="__main__")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", sorted({row.command for row in readme.read()}))
+def test_benchmarks_take_the_options_that_the_documents_show(command, tmp_path):
+    name, *words = command.split()
+    program = ONLY_PARSE.format(folder=str(ROOT / "benchmarks"), argv=[str(ROOT / name), *words])
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    assert done.returncode == 99, done.stderr
+
+
+VALUES = {"FILE": "c.toml", "CAMPAIGN": "c.toml", "RUN": "run", "DIR": "out", "ID": "main/3",
+          "LOG": "log", "OUT": "small", "N": "2", "S": "1", "TIME": "10s", "NAME": "eq-to-ne",
+          "COLUMN": "applied", "SELECTION": "operator=math", "TYPE": "int", "SOURCE": "a.c",
+          "LOCATION": "a.py:3", "key=value": "campaign.seed=1"}  # fmt: skip
+"""What a user writes for a placeholder."""
+
+
+Lines = list[tuple[str, ...]]
+"""Command lines; of each tuple one must do: where `a|b X` is written, `a` or `a X`."""
+
+
+def expanded(words: str) -> Lines:
+    """A synopsis without its options, and with each one."""
+    words = re.sub(r"\b([A-Z]+)\|[A-Z]+\b", r"\1", words).replace("...", "")
+    plain = re.sub(r" *\[[^\]]*\]", "", words)
+    found: Lines = [(f"{plain} {option.partition('|')[0]}",)
+                    for option in re.findall(r"\[([^\]]*)\]", words)]  # fmt: skip
+    first, *others = [w for w in plain.split("|") if re.match(r"[a-z-]{3,}|FILE", w)]
+    last = (others or [""])[-1].partition(" ")[2]
+    verbs = [first]
+    if first.startswith("ctl RUN") and " --" not in first:
+        verbs += [f"ctl RUN {other}" for other in others]
+    return found + [(verb, f"{verb} {last}") if last else (verb,) for verb in verbs]
+
+
+def shown_in_the_readme() -> Lines:
+    """Its table of commands."""
+    text = (ROOT / "README.md").read_text()
+    table = text[text.index("## Commands") : text.index("## Sample campaigns")]
+    found: Lines = []
+    for row in re.findall(r"^\| (`.*?) \| ", table, re.MULTILINE):
+        before = ""  # the command that the next span of the row is an abridged form of
+        for span in re.findall(r"`([^`]+)`", row.replace("\\|", "|")):
+            words = span.removeprefix("fuzztui ")
+            if span.startswith("--"):
+                words = f"{before} {span}"
+            elif words == span and before.startswith("ctl RUN") and not span.startswith("ctl"):
+                words = f"ctl RUN {span}"
+            found += expanded(words)
+            before = re.sub(r"( [a-z]+=\S+| \[.*)+$", "", words)
+    return found
+
+
+def shown_in_docs() -> Lines:
+    """Lines of code blocks that begin with fuzztui; what stands behind two blanks is a remark."""
+    found: Lines = []
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for block in re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+            for line in re.findall(r"^(?:\$ )?fuzztui (.*)$", block, re.MULTILINE):
+                found += expanded(re.split(r"  +| #", line)[0].replace(" | ", "|"))
+    return found
+
+
+@pytest.mark.parametrize(
+    "lines", shown_in_the_readme() + shown_in_docs(), ids=lambda lines: lines[0]
+)
+def test_commands_in_the_documents_are_commands(lines, capsys):
+    refused = []
+    for line in lines:
+        words = [VALUES.get(word.strip("."), word) for word in shlex.split(line)]
+        try:
+            parse(words)
+            return
+        except SystemExit:
+            refused.append(capsys.readouterr().err)
+    raise AssertionError(refused)

@@ -42,6 +42,10 @@ class Odd(Exception):
         (r"^ValueError: \d+$", ValueError("12"), "ValueError: #"),
         (r"^tomllib\.TOMLDecodeError: ", __import__("tomllib").TOMLDecodeError("x"),
          "tomllib.TOMLDecodeError:"),
+        ("bug.*", ValueError("bug in <F at 0x7fAc01de> of /tmp/tmpab_c1x9z/m"),
+         "bug in <F at #x#> of /tmp/tmp#/m"),
+        ("bug.*", ValueError("bug 550e8400-e29b-41d4-a716-446655440000"), "bug #-#-#-#-#"),
+        ("bug.*", ValueError("bug 42 in deadline"), "bug # in deadline"),
         ("(?=x)", ValueError("xx"), "ValueError"),
         ("internal", ValueError("external"), ""),
         ("x", Odd(), ""),
@@ -130,6 +134,35 @@ def refuse_otherwise(text: str) -> object:
 def spin(text: str) -> object:
     while True:
         pass
+
+
+def quote(text: str) -> object:
+    raise ValueError(f"expecting ',' after '{text}' in \"parser\"")
+
+
+def decode(text: str) -> object:
+    return text.encode("utf-16").decode("utf-8")
+
+
+def test_a_cause_with_a_constant_in_it_is_that_of_an_older_run(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, decode, str.upper)
+    found = bench.differs("some text")
+    assert found is not None
+    assert "codec can't decode byte #x#" in found.failure.signature
+    assert "codec can't decode byte #xff" in found.failure.before
+    assert found.failure.before.endswith(" / accepted")
+    bench.close()
+
+
+def test_a_message_that_quotes_the_input_is_one_cause(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, quote, str.upper)
+    found = [bench.differs(text) for text in ("some text", "other words", "x" * 500)]
+    bench.close()
+    signatures = {f.failure.signature for f in found if f}
+    assert len(signatures) == 2  # of one that is cut off, the rest is missing too
+    assert "differs @ ValueError: expecting ',' after '' in \"parser\" / accepted" in signatures
+    first = found[0]
+    assert first and "after 'some text' in" in first.failure.before
 
 
 def some(text: str) -> object:

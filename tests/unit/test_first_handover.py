@@ -175,14 +175,14 @@ def test_a_torn_list_of_verdicts_is_read_as_far_as_it_goes(lab):
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost(lab, monkeypatch):
-    whole = pruning.open_regular
+    whole = pruning.replace_bytes
 
-    def full(path, *flags):
-        if ".new" in str(path) and len(lab.files("queue")):
+    def full(path, *data):
+        if len(lab.files("queue")):
             raise OSError(28, "No space left on device", str(path))
-        return whole(path, *flags)
+        whole(path, *data)
 
-    monkeypatch.setattr(pruning, "open_regular", full)
+    monkeypatch.setattr(pruning, "replace_bytes", full)
     texts = ["ok 3:0", "ok 4:0", "ok 5:0"]
     with pytest.raises(SupervisorError, match="No space left"):
         lab(texts)

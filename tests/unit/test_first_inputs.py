@@ -167,6 +167,19 @@ def test_only_the_turn_before_is_tidied_up(lab):
     assert sorted(p.name for p in lab.home.seeds.iterdir()) == ["one", "three", "two"]
 
 
+def test_a_find_that_has_a_new_number_is_not_tidied_up(lab):
+    corpora = lab.corpora()
+    renumbered = "id:000000,time:0,execs:0,orig:id:000003,src:000000,time:5,execs:9,op:havoc"
+    for slot in ("m1", "m2", "m3"):
+        lab.begin(corpora, slot, Program())
+        if slot == "m1":
+            lab.find(slot, renumbered, "found")
+            lab.find(slot, "id:000001,time:0,execs:0,orig:one", "one, smaller")
+        lab.end(corpora, slot, Program())
+    left = (lab.home.in_slot("m1").out / "m1" / "queue").iterdir()
+    assert renumbered in [path.name for path in left]
+
+
 def test_mutants_that_end_at_a_time_lose_no_kill(tmp_path):
     file = tmp_path / "kills.jsonl"
     matrix = Matrix(file)

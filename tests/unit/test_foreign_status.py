@@ -33,7 +33,7 @@ def test_a_page_of_text(out, capsys):
     text = capsys.readouterr().out
     assert "1 stopped, 1 running" in text
     assert "0 s to 60 min old" in text or "1 s to 60 min old" in text
-    assert "2, 0 hangs" in text  # crashes.DATE too
+    assert "crashes   2\nhangs     0\n" in text  # crashes.DATE too
     assert "also imports from a stranger" in text
     assert "2 SIGABRT (nobody ran them)" in text
     assert "crash: main/crashes/id:000000,sig:06" in text
@@ -111,6 +111,26 @@ def test_a_run_of_ours_is_no_foreign_directory(tmp_path, capsys):
     assert f"fuzztui attach {run}" in error
     assert f"fuzztui watch {run / 'out'}" in error
     assert main(["status", str(run / "out")]) == DONE
+
+
+def test_status_says_of_a_directory_above_what_watch_says(tmp_path, capsys):
+    Fuzzer(tmp_path / "nest/out/main")
+    assert main(["watch", str(tmp_path / "nest")]) == NOT_RUNNING
+    watched = capsys.readouterr().err.removeprefix("fuzztui: ")
+    assert str(tmp_path / "nest/out") in watched
+    assert main(["status", str(tmp_path / "nest")]) == NOT_RUNNING
+    assert watched in capsys.readouterr().err
+
+
+def test_a_linked_instance_is_on_the_page_and_alive(tmp_path, capsys):
+    fuzzer = Fuzzer(tmp_path / "disk/s1", ago=60, run=60)
+    fuzzer.live()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/s1").symlink_to(fuzzer.path)
+    assert main(["status", str(tmp_path / "out"), "--json"]) == DONE
+    (only,) = json.loads(capsys.readouterr().out)["instances"]
+    fuzzer.die()
+    assert (only["id"], only["state"]) == ("s1", "running")
 
 
 @pytest.mark.parametrize("what", ["none", "file", "other"])

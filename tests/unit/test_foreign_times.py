@@ -12,6 +12,7 @@ from foreign_lab import Fuzzer, row, stats, watching
 
 from fuzztui.model.selectors import throughput
 from fuzztui.supervise.foreign import figures, instance, watcher
+from fuzztui.supervise.foreign.instance import GONE
 from fuzztui.wire.events import InstanceHello, InstanceState, Message, Stats
 
 
@@ -140,7 +141,7 @@ def test_a_directory_that_goes_is_missed(tmp_path, begin):
     seen.look()
     seen.look()
     reasons = [r.event.reason for r in seen.records if isinstance(r.event, InstanceState)]
-    assert reasons[-1] == "its directory is gone"
+    assert reasons[-1] == GONE
     assert reasons.count(reasons[-1]) == 1
     assert seen.state.instances["main"].reason == reasons[-1]
 

@@ -54,9 +54,19 @@ def test_several_get_unique_names_and_say_what_a_sibling_is_called(tmp_path):
         instance(tmp_path / path)
     trees = Trees([tmp_path / "a/out", tmp_path / "b/out", tmp_path / "a/out/s1"])
     places = trees.places()
-    assert [p.name for p in places] == ["out:main", "out:s1", "out#2:main"]
-    assert [p.prefix for p in places] == ["out:", "out:", "out#2:"]
-    assert trees.title == "out + out#2"
+    assert [p.name for p in places] == ["a:out:main", "a:out:s1", "b:out:main"]
+    assert [p.prefix for p in places] == ["a:out:", "a:out:", "b:out:"]
+    assert trees.title == "a/out + b/out"
+
+
+def test_as_many_parents_are_named_as_tell_directories_apart(tmp_path):
+    given = ["x/one/afl/out", "x/two/afl/out", "x/other", "y/two/afl/out"]
+    for path in given:
+        instance(tmp_path / path / "main")
+    trees = Trees([tmp_path / path for path in given])
+    assert trees.title == "one/afl/out + x/two/afl/out + other + y/two/afl/out"
+    assert len({p.prefix for p in trees.places()}) == 4
+    assert not any("/" in p.name for p in trees.places())
 
 
 def test_what_comes_later_shows_up(tmp_path):
@@ -93,3 +103,35 @@ def test_odd_children_are_survived(tmp_path):
     os.makedirs(strange + b"/queue")
     os.makedirs(strange + b"/crashes")
     assert sorted(names(tmp_path)) == ["b", os.fsdecode(b"\xff\x1b[2J[x]\n")]
+
+
+def test_links_to_instances_are_followed_each_instance_once(tmp_path):
+    out = tmp_path / "out"
+    for path in (out / "main", tmp_path / "disk/s1"):
+        instance(path)
+    (out / "latest").symlink_to("main")  # by name before the one that it leads to
+    (out / "s1").symlink_to(tmp_path / "disk/s1")
+    (out / "s1-again").symlink_to("s1")
+    (out / "dangling").symlink_to("nowhere")
+    (out / "loop").symlink_to("loop")
+    (out / "up").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "fifo")
+    (out / "fifo").symlink_to(tmp_path / "fifo")
+    places = Trees([out]).places()
+    assert [(p.name, p.path) for p in places] == [
+        ("main", str(out / "main")),
+        ("s1", str(tmp_path / "disk/s1")),
+    ]
+    (named,) = Trees([out / "s1"]).places()
+    assert (named.name, named.path) == ("s1", str(tmp_path / "disk/s1"))
+    (tmp_path / "alias").symlink_to(out)
+    assert len(Trees([out, tmp_path / "alias", tmp_path / "disk"]).places()) == 2
+
+
+def test_what_lies_deeper_is_named(tmp_path):
+    instance(tmp_path / "nest/one/out/main")
+    instance(tmp_path / "nest/two/main")
+    (tmp_path / "nest/notes").mkdir()
+    reason = str(Trees([tmp_path / "nest"]).nothing())
+    assert str(tmp_path / "nest/two") in reason
+    assert str(tmp_path / "nest/notes") not in reason

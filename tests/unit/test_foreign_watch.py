@@ -11,6 +11,8 @@ from foreign_lab import PLOT, Fuzzer, row, stats, watching
 
 from fuzztui.model.selectors import lineage
 from fuzztui.supervise.foreign import entries, history, instance
+from fuzztui.supervise.foreign.instance import GONE
+from fuzztui.supervise.foreign.watcher import ALL_GONE
 from fuzztui.wire.events import (
     EntrySaved,
     FindingDescribed,
@@ -159,9 +161,9 @@ def test_several_directories_and_whose_entries_were_imported(tmp_path, fuzzers, 
         (fuzzer.path / ".synced/s1").write_bytes((9).to_bytes(4, "little"))
     seen = watch(tmp_path / "a/out", tmp_path / "b/out")
     state = seen.state
-    assert list(state.instances) == ["out:main", "out:s1", "out#2:main"]
-    assert {e.sync for e in state.entries.values()} == {"out:s1", "out#2:s1"}
-    assert state.instances["out#2:main"].peers == {"out#2:s1": 9}
+    assert list(state.instances) == ["a:out:main", "a:out:s1", "b:out:main"]
+    assert {e.sync for e in state.entries.values()} == {"a:out:s1", "b:out:s1"}
+    assert state.instances["b:out:main"].peers == {"b:out:s1": 9}
 
 
 # ----------------------------------------------------------------------------- present
@@ -215,12 +217,40 @@ def test_instances_come_and_go(tmp_path, fuzzers, watch):
     main.die()
     shutil.rmtree(main.path)
     state = seen.until(lambda s: s.state == "stopped")
-    assert state.instances["main"].reason == "its directory is gone"
+    assert state.instances["main"].reason == GONE
+    assert state.reason == ALL_GONE
+    messages = [r.event for r in seen.records if isinstance(r.event, Message)]
+    (gone,) = [m for m in messages if m.level == "warning"]
+    assert str(main.path) in gone.text
     shutil.rmtree(tmp_path / "out")
     seen.look()
     (tmp_path / "out").mkdir()
     fuzzers(tmp_path / "out/main", ago=10, run=10).live()
     seen.until(lambda s: s.state == "running")
+
+
+def test_a_stopped_campaign_says_that_it_was_deleted(tmp_path, fuzzers, watch):
+    """Nothing ran any more, so that no state changes; and one of two comes back."""
+    for name in ("main", "s1"):
+        fuzzers(tmp_path / "out" / name)
+    seen = watch(tmp_path / "out")
+    seen.look()
+    assert seen.state.state == "stopped" and seen.state.reason != ALL_GONE
+    (tmp_path / "out").rename(tmp_path / "away")
+    seen.until(lambda s: s.reason == ALL_GONE)
+    assert {i.reason for i in seen.state.instances.values()} == {GONE}
+    before = len(seen.records)
+    for _ in range(3):
+        seen.look()
+    assert len(seen.records) == before
+    (tmp_path / "out").mkdir()
+    (tmp_path / "away/s1").rename(tmp_path / "out/s1")
+    state = seen.until(lambda s: s.instances["s1"].reason != GONE)
+    assert state.instances["main"].reason == GONE
+    assert state.reason != ALL_GONE
+    texts = [r.event.text for r in seen.records if isinstance(r.event, Message)]
+    assert sum(str(tmp_path / "out/main") in text for text in texts) == 1
+    assert sum(str(tmp_path / "out/s1") in text for text in texts) == 2
 
 
 def test_ids_that_begin_again(tmp_path, fuzzers, watch, monkeypatch):

@@ -1,5 +1,6 @@
 """The reader: places, paging, following, foreign files."""
 
+import errno
 import gzip
 import os
 import random
@@ -177,6 +178,114 @@ def test_any_gzip_file(run, tmp_path):
     reader = LogReader(garbage)
     assert reader.last_seq == 0
     assert reader.problems
+
+
+def test_a_foreign_gzip_file_is_looked_at_before_it_is_unpacked(tmp_path, monkeypatch):
+    unpacked = []
+    monkeypatch.setattr(sources, "write_all", lambda fd, data: unpacked.append(len(data)))
+    bomb = tmp_path / "bomb.jsonl.gz"
+    bomb.write_bytes(gzip.compress(bytes(20 << 20)))
+    with pytest.raises(LogError, match="no record"):
+        LogReader(bomb)
+    assert not unpacked
+
+
+def test_the_user_sets_how_much_is_unpacked(tmp_path, monkeypatch):
+    records = many(2000)
+    log = write_lines(tmp_path / "a.jsonl", records)
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(log.read_bytes()))
+    monkeypatch.setattr(sources, "_PIECE", 10_000)
+    monkeypatch.setenv("FUZZTUI_UNPACK_GIB", "0.00002")
+    with pytest.raises(LogError, match="FUZZTUI_UNPACK_GIB=4e-05 "):
+        LogReader(packed)
+    monkeypatch.setenv("FUZZTUI_UNPACK_GIB", "1")
+    assert list(LogReader(packed).records()) == records
+    monkeypatch.setenv("FUZZTUI_UNPACK_GIB", "much")
+    with pytest.raises(LogError, match="'much' is no number"):
+        LogReader(packed)
+
+
+def test_a_full_temporary_directory_is_named(tmp_path, monkeypatch):
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(write_lines(tmp_path / "a.jsonl", many(9)).read_bytes()))
+
+    def full(fd, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sources, "write_all", full)
+    with pytest.raises(LogError, match=r"No space left .* TMPDIR"):
+        LogReader(packed)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"s":4,"t":1e11,"k":"x"}',
+        '{"s":4000000000000000000,"t":3,"k":"x"}',
+        '{"s":9,"t":3,"k":"x"}',
+        '{"s":4,"t":99,"k":"x"}',
+    ],
+)
+@pytest.mark.parametrize("chunk", [3, 4, 1000])
+def test_one_absurd_record_does_not_swallow_what_follows(tmp_path, monkeypatch, line, chunk):
+    monkeypatch.setattr(sources, "_CHUNK_LINES", chunk)
+    records = many(8)
+    lines = [encode_record(r) for r in records]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join([*lines[:3], line, *lines[4:]]) + "\n")
+    reader = LogReader(path)
+    assert list(reader.records()) == records[:3] + records[4:]
+    assert any("left out" in problem for problem in reader.problems)
+
+
+def test_gaps_and_reversed_logs_are_problems(tmp_path):
+    records = many(30)
+    for kept in (records[:10] + records[12:], records[3:], records[::-1]):
+        reader = LogReader(write_lines(tmp_path / "a.jsonl", kept))
+        list(reader.records())
+        assert reader.problems
+    assert (
+        "records 1 to 3 are missing"
+        in LogReader(write_lines(tmp_path / "a.jsonl", records[3:])).problems[0]
+    )
+    torn = write_lines(tmp_path / "a.jsonl", records)
+    torn.write_bytes(torn.read_bytes()[:-4])
+    reader = LogReader(torn)
+    reader.check()
+    assert "cut off" in reader.problems[0]
+
+
+def test_a_closed_log_that_was_cut_between_two_members_is_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer_module, "TAIL_RECORDS", 10)
+    writer = LogWriter(tmp_path)
+    for n in range(30):
+        writer.append(Message("info", str(n)), n)
+    writer.close(at_rest=True)
+    assert not LogReader(tmp_path).problems
+    for block in reversed(LogReader(tmp_path)._source.index):
+        os.truncate(tmp_path / SEALED, block.end)
+        reader = LogReader(tmp_path)
+        assert numbers(reader) == list(range(1, block.last + 1))
+        assert any("cut off" in problem for problem in reader.problems)
+
+
+def test_members_of_another_log_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer_module, "TAIL_RECORDS", 10)
+    blocks = {}
+    for name in "ab":
+        writer = LogWriter(tmp_path / name)
+        for n in range(30):
+            writer.append(Message("info", f"{name} {n}"), n)
+        writer.close(at_rest=True)
+        data = (tmp_path / name / SEALED).read_bytes()
+        blocks[name] = [data[b.offset : b.end] for b in LogReader(tmp_path / name)._source.index]
+    (a, _, *rest), (_, b, _) = blocks["a"], blocks["b"]
+    sealed = tmp_path / "a" / SEALED
+    sealed.write_bytes(b"".join([a, b, *rest]))
+    reader = LogReader(tmp_path / "a")
+    assert {r.event.text[0] for r in reader.records()} == {"a"}
+    assert any("another log" in problem for problem in reader.problems)
 
 
 def test_bad_lines_are_told_and_left_out(tmp_path):

@@ -14,7 +14,7 @@ from fuzztui.log import writer as writer_module
 from fuzztui.log.files import SEALED, list_tails
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import TAIL_RECORDS, LogError, LogWriter
-from fuzztui.wire.events import EntrySaved, Message, Record, Stats
+from fuzztui.wire.events import EntrySaved, Message, Record, RecordsLost, Stats
 
 
 def note(n):
@@ -60,9 +60,9 @@ def test_nothing_is_visible_before_the_flush(tmp_path):
     writer.close()
 
 
-def test_an_event_that_json_cannot_hold_is_refused_and_leaves_no_gap(tmp_path):
+def test_an_event_that_could_not_be_read_again_is_refused_and_leaves_no_gap(tmp_path):
     writer = LogWriter(tmp_path)
-    with pytest.raises(ValueError, match="JSON"):
+    with pytest.raises(ValueError, match="stability"):
         writer.append(Stats("main", stability=float("inf")), 0)
     assert writer.append(note(1), 0).seq == 1
     writer.close()
@@ -234,6 +234,32 @@ def test_a_tail_that_was_sealed_but_not_removed_is_not_counted_twice(tmp_path, s
     assert list(LogReader(tmp_path).records()) == records
 
 
+@pytest.mark.parametrize("before_flush", [False, True])
+def test_a_log_that_is_killed_while_it_is_closed_is_not_damaged(tmp_path, before_flush):
+    """At any byte of the last member and of the end mark; the tail goes after both are written."""
+    writer = LogWriter(tmp_path)
+    records = fill(writer, 10)
+    path = list_tails(tmp_path)[0][1]
+    tail = path.read_bytes()
+    writer.close(at_rest=True)
+    whole = (tmp_path / SEALED).read_bytes()
+    for size in range(len(whole) + 1):
+        path.write_bytes(tail)
+        (tmp_path / SEALED).write_bytes(whole[:size])
+        reader = LogReader(tmp_path)
+        assert (list(reader.records()), reader.check(), reader.problems) == (records, True, [])
+        writer = LogWriter(tmp_path)
+        assert (writer.last_seq, writer.repairs) == (10, [])
+        if not before_flush:
+            fill(writer, 1)
+        writer.close()  # as if it were killed: no end mark is written
+        reader = LogReader(tmp_path)
+        assert (reader.last_seq, reader.problems) == (10 if before_flush else 11, [])
+        assert LogWriter(tmp_path).repairs == []
+        for file in tmp_path.iterdir():
+            file.unlink()
+
+
 def test_a_torn_member_is_made_again_from_its_tail(tmp_path, small_tails):
     writer = LogWriter(tmp_path)
     records = fill(writer, 10)
@@ -261,14 +287,29 @@ def test_damage_in_the_middle_costs_only_what_is_damaged(tmp_path, small_tails):
     second = LogReader(tmp_path)._source.index[1]
     data[second.offset + 2] ^= 255
     sealed.write_bytes(data)
+    assert list(LogReader(tmp_path).records()) == records, "only its header was damaged"
+    data[second.offset + second.size - 20] ^= 255
+    sealed.write_bytes(data)
     kept = records[:10] + records[20:]
-    assert list(LogReader(tmp_path).records()) == kept
+    reader = LogReader(tmp_path)
+    assert list(reader.records()) == kept
+    assert reader.problems
+    with suppress(BaseException):
+        gzip.decompress(sealed.read_bytes())
+        raise AssertionError("the test damages nothing")
     writer = LogWriter(tmp_path)
     kept += fill(writer, 10)
     writer.close()
     reader = LogReader(tmp_path)
-    assert list(reader.records()) == kept
-    assert any("damaged" in p for p in reader.problems)
+    assert reader.check()
+    seen = list(reader.records())
+    assert [r for r in seen if not isinstance(r.event, RecordsLost)] == kept
+    assert [(r.event.first, r.seq) for r in seen if isinstance(r.event, RecordsLost)] == [(11, 20)]
+    assert not reader.problems, "a repaired log is sound"
+    lines = gzip.decompress(sealed.read_bytes()).splitlines()
+    assert [json.loads(line)["s"] for line in lines] == [*range(1, 11), *range(20, 51)]
+    (aside,) = tmp_path.glob("*.damaged-*")
+    assert aside.read_bytes() == data[second.offset : second.end]
 
 
 def test_foreign_lines_in_a_tail_are_put_aside(tmp_path):
@@ -300,10 +341,18 @@ def test_a_lost_tail_end_is_kept_aside_when_nothing_covers_it(tmp_path, small_ta
     sealed.write_bytes(sealed.read_bytes()[:-5])
     for _, tail in list_tails(tmp_path):
         tail.unlink()
+    reader = LogReader(tmp_path)
+    kept = list(reader.records())
+    assert kept == records[: len(kept)]
+    assert len(kept) >= 10
+    assert reader.problems
     writer = LogWriter(tmp_path)
     writer.close()
-    assert writer.last_seq == 10
-    assert list(LogReader(tmp_path).records()) == records[:10]
+    assert writer.last_seq == 21
+    *seen, end = LogReader(tmp_path).records()
+    assert [r for r in seen if not isinstance(r.event, RecordsLost)] == kept
+    assert seen[-1].seq == 20, "as the member's header says"
+    assert (end.event.first, end.seq) == (21, 21), "and no end was found"
     (aside,) = tmp_path.glob("*damaged*")
     assert aside.stat().st_size > 100
 

@@ -336,3 +336,13 @@ def test_a_pause_of_the_whole_campaign_is_no_running_time():
     assert progress(state) == 0.75
     apply(state, [Record(7, 80, CampaignEnded("stopped"))])
     assert running_time(state) == 30
+
+
+@pytest.mark.parametrize("name", [[], {}, None, 7])
+def test_a_command_whose_name_is_no_text_is_refused_as_any_other(name):
+    state = fold(
+        CommandIssued("c1", {"c": name}),
+        CommandApplied("c1", "main"),
+        CommandRejected("c1", "s1", "why"),
+    )
+    assert (state.commands["c1"].state, state.commands["c1"].text) == ("rejected", "why")

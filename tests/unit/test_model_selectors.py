@@ -61,6 +61,20 @@ def test_totals():
     assert selectors.totals(State()).edges == -1
 
 
+def test_a_total_below_what_was_found_is_no_total():
+    def edges(*of):
+        state = fold(*((1, Stats(str(n), edges=e, edges_total=t)) for n, (e, t) in enumerate(of)))
+        return selectors.totals(state).edges, selectors.totals(state).edges_total
+
+    assert edges((50, 100)) == (50, 100)
+    assert edges((100, 100)) == (100, 100)
+    assert edges((305, 100)) == (305, -1)
+    assert edges((50, 0)) == (50, -1)
+    assert edges((-1, -1)) == (-1, -1)
+    assert edges((300, -1), (250, 280)) == (300, -1)  # builds of different sizes
+    assert edges((300, 100), (250, 400)) == (300, 400)
+
+
 def test_time_and_budget():
     assert selectors.elapsed(CAMPAIGN) == 30
     assert selectors.remaining(CAMPAIGN) == 30

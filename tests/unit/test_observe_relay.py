@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
+from collections import Counter, deque
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.supervise.relay import CHUNK, MAX_LINE, Offsets, Relay, end_torn_line, relayed
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.supervise.relay import CHUNK, MAX_LINE, Logged, Offsets, Relay, end_torn_line, relayed
 from fuzztui.wire.codec import encode_event
 from fuzztui.wire.events import (
     CommandApplied,
@@ -19,13 +22,14 @@ from fuzztui.wire.events import (
     MutantState,
     MutationStats,
     Record,
+    RecordsLost,
     Stats,
     Unknown,
 )
 
 
-def relay(path, offset=0, done=()):
-    return Relay(path, "main", offset, deque(done))
+def relay(path, offset=0, done=None):
+    return Relay(path, "main", offset, done or Logged())
 
 
 def test_the_directory_says_which_instance(tmp_path):
@@ -170,7 +174,7 @@ def test_each_line_once_wherever_the_supervisor_was_killed(tmp_path_factory, eve
             after.append(mine.popleft())
         after.append(event)
     records = [Record(n, 0.0, e) for n, e in enumerate([*after, *mine], 1)]
-    tail = Relay(path, "main", ends[saved], relayed(records).get("main", deque()))
+    tail = Relay(path, "main", ends[saved], relayed(records).get("main", Logged()))
     assert tail.read(last=True) == events[logged:]
 
 
@@ -188,3 +192,106 @@ def test_offsets_are_only_believed_when_the_log_holds_them(tmp_path):
     path.unlink()
     os.mkfifo(path)
     assert Offsets.load(path, 10) == Offsets(0, {})
+
+
+@given(
+    events=st.lists(st.builds(EntryDescribed, st.just("main"), st.integers(0, 99)), max_size=30)
+    | st.lists(st.builds(Message, st.just("info"), st.just("twice"), st.just("main"))),
+    data=st.data(),
+)
+def test_lines_that_the_log_lost_are_carried_again_and_no_others(tmp_path_factory, events, data):
+    """Lost at the start, in the middle, at the end, and among lines that are alike."""
+    events = [*{(e.kind, getattr(e, "id", n)): e for n, e in enumerate(events)}.values()]
+    path = tmp_path_factory.mktemp("relay") / "events.jsonl"
+    path.write_text("".join(f"{encode_event(e)}\n" for e in events))
+    lost = data.draw(st.sets(st.integers(0, max(len(events) - 1, 0))))
+    log = [
+        Record(n, 0.0, RecordsLost(n) if n - 1 in lost else event)
+        for n, event in enumerate(events, 1)
+    ]
+    done = relayed(log).get("main", Logged())
+    again = relay(path, done=done).read(last=True)
+    kept = [record.event for record in log if not isinstance(record.event, RecordsLost)]
+    assert Counter(map(encode_event, [*kept, *again])) == Counter(map(encode_event, events))
+
+
+words = st.sampled_from(["pending", "alive", "killed", "skipped"])
+mutants = st.sampled_from(["a", "b", "c"])
+
+
+@given(
+    events=st.lists(
+        st.one_of(
+            st.builds(MutantState, st.just("main"), mutants, words),
+            st.builds(
+                MutantRuns,
+                st.just("main"),
+                st.dictionaries(mutants, st.lists(st.integers(0, 5), min_size=3, max_size=3)),
+            ),
+            st.builds(
+                MutantsFound,
+                st.just("main"),
+                st.just("m"),
+                mutants=st.lists(
+                    st.fixed_dictionaries({"id": mutants, "line": st.integers(0, 3)}), max_size=3
+                ),
+            ),
+            st.builds(MutationStats, st.just("main"), st.integers(0, 9).map(float)),
+        ),
+        max_size=20,
+    ),
+    data=st.data(),
+)
+def test_what_was_lost_changes_nothing_that_is_newer(tmp_path_factory, events, data):
+    """A repaired log says in the end of each mutant what the whole log says."""
+    path = tmp_path_factory.mktemp("relay") / "events.jsonl"
+    path.write_text("".join(f"{encode_event(e)}\n" for e in events))
+    lost = data.draw(st.sets(st.integers(0, max(len(events) - 1, 0))))
+    whole = [Record(n, 0.0, event) for n, event in enumerate(events, 1)]
+    log = [replace(r, event=RecordsLost(r.seq)) if n in lost else r for n, r in enumerate(whole)]
+    again = relay(path, done=relayed(log).get("main", Logged())).read(last=True)
+    log += [Record(n, 0.0, event) for n, event in enumerate(again, len(log) + 1)]
+    before, after = State(), State()
+    apply(before, whole)
+    apply(after, log)
+
+    def known(state):
+        return {
+            key: (row.state, row.line, row.counts) for key, row in state.mutants.items()
+        }, state.mutation
+
+    assert known(after) == known(before)
+
+
+def test_a_line_like_one_that_the_log_holds_is_new_once_the_file_was_read(tmp_path):
+    path = tmp_path / "events.jsonl"
+    line = MutantState("main", "a", "alive")
+    path.write_text(encode_event(line) + "\n")
+    own = Message("info", "said by the supervisor", "main")
+    log = [RecordsLost(1), line, own]
+    tail = relay(path, done=relayed(Record(n, 0.0, e) for n, e in enumerate(log, 1))["main"])
+    assert tail.read() == []
+    assert tail.read() == []
+    with path.open("a") as f:
+        f.write(encode_event(own) + "\n")
+    assert tail.read() == [own]
+
+
+def test_offsets_from_before_records_were_lost_are_a_fresh_start(tmp_path):
+    path = tmp_path / "offsets.json"
+    Offsets(7, {"main": 99}).save(path)
+    assert Offsets.load(path, 10) == Offsets(7, {"main": 99})
+    assert Offsets.load(path, 10, lost=3) == Offsets(0, {}, 3)
+    Offsets(9, {"main": 99}, 3).save(path)
+    assert Offsets.load(path, 10, lost=3).seq == 9
+    path.write_text('{"seq": 7, "bytes": {"main": 99}}')
+    assert Offsets.load(path, 10).seq == 7, "as earlier versions wrote it"
+
+
+def test_an_old_state_of_a_mutant_is_not_recorded_behind_its_kill(tmp_path):
+    path = tmp_path / "events.jsonl"
+    old, other = (MutantState("main", key, "alive") for key in "ab")
+    kill = MutantState("main", "a", "killed")
+    path.write_text("".join(f"{encode_event(e)}\n" for e in (old, other, kill)))
+    done = relayed([Record(2, 0.0, RecordsLost(1)), Record(3, 0.0, kill)])["main"]
+    assert relay(path, done=done).read() == [other]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from fuzztui.supervise.finds import Finds
 from fuzztui.supervise.observe import Observer
 from fuzztui.supervise.peers import Peers
 from fuzztui.supervise.relay import Offsets
+from fuzztui.supervise.watch import Watcher
 from fuzztui.wire.events import EntrySaved, FindingSaved, Message, Record, Stats, Synced
 
 
@@ -80,6 +83,42 @@ def test_a_moved_crash_is_no_new_one_and_all_of_them_count(finds, main):
         "crashes/id:000001,sig:06,src:000000,op:havoc,rep:2"
     ]
     assert finds.count("crashes") == 2
+
+
+def test_a_queue_that_is_replaced_between_two_checks_is_recorded_once(main, monkeypatch):
+    clock = [time.monotonic()]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    finds = Finds(str(main), "main", NoWatcher())
+    put(main / "queue", "id:000000,time:0,execs:0,orig:a")
+    assert len(files(finds.look(10, last=True))) == 1
+    for listing in finds._listings.values():
+        listing._monotonic = lambda: clock[0]
+    finds.renewed = False
+    finds._check_due = math.inf  # the check is not due, a listing is
+    clock[0] += 1000
+    (main / "queue").rename(main / "_resume")
+    put(main / "queue", "id:000000,time:0,execs:0,orig:id:000000,time:0,execs:0,orig:a")
+    found = []
+    for _ in range(3):
+        found += [(file, finds.renewed) for file in files(finds.look(10))]
+        clock[0] += 1000
+    name = "queue/id:000000,time:0,execs:0,orig:id:000000,time:0,execs:0,orig:a"
+    assert found == [(name, True)]
+
+
+def test_the_end_of_a_directory_is_no_event_once_it_is_known(main):
+    watcher = Watcher(lambda: None)
+    queue = str(main / "queue")
+    assert watcher.add(queue) == ""
+    (main / "queue").rename(main / "_resume")
+    until = time.monotonic() + 60
+    while (queue, "") not in watcher._told:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    (main / "queue").mkdir()
+    assert watcher.add(queue) == ""
+    assert watcher.take() == ([], False)
+    watcher.close()
 
 
 def test_a_queue_that_is_numbered_anew_is_told_again(main):

@@ -108,10 +108,11 @@ def test_rows_that_are_none_are_left_out(file):
     assert seconds(file) == [60, 65]
 
 
-def test_huge_numbers_are_bounded(file):
+def test_a_number_that_cannot_be_is_none(file):
     file.write_text(NEW + row(60).replace("60000", "9" * 300))
     (only,) = Plot(str(file)).history(10)
-    assert only.count("total_execs") == 2**62
+    assert only.count("total_execs") == -1
+    assert only.count("cycles_done") >= 0
 
 
 def test_an_older_start_in_the_same_file_does_not_go_back(file):
@@ -119,7 +120,7 @@ def test_an_older_start_in_the_same_file_does_not_go_back(file):
     assert seconds(file) == [60, 400, 500, 505]
 
 
-@pytest.mark.parametrize("wrong", ["9" * 18, "86400000"])
+@pytest.mark.parametrize("wrong", ["9" * 300, "9" * 18, "86400000"])
 def test_a_wrong_clock_costs_its_own_rows_only(file, wrong):
     rows = [row(s) for s in range(60, 200, 5)]
     for at in (0, 10):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from fuzztui.campaign import load
 from fuzztui.cli import main
-from fuzztui.supervise import ask as ask_module
+from fuzztui.engines.ready import untested
 from fuzztui.supervise import ready as ready_module
 from fuzztui.supervise.ready import ready, unknown_aliases
 from fuzztui.supervise.rundir import SupervisorError, Unfit
@@ -164,7 +165,7 @@ def room(tmp_path, monkeypatch):
     (tmp_path / "test_days.py").write_text(TESTS)
     (tmp_path / "odd.py").write_text(ODD)
     (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr(ask_module.tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     yield tmp_path
     assert not list((tmp_path / "tmp").iterdir())
 
@@ -215,9 +216,16 @@ def test_what_would_start(room, target, kind, types, capsys):
     assert "[target]" in said.out
 
 
+def without_progress(said: str) -> str:
+    """What stderr has besides the line that announces a slow import: machines may be slow."""
+    return re.sub(r"^fuzztui: importing the target; it is given .*\n", "", said, flags=re.M)
+
+
 def lines(said: str, room: Path) -> list[str]:
     """How many are made is a matter of time."""
-    plain = re.sub(r"\b\d+ (inputs? w)", r"N \1", said).replace(f"{room}/c.toml", "FILE")
+    plain = re.sub(r"\b\d+ (inputs? w)", r"N \1", without_progress(said)).replace(
+        f"{room}/c.toml", "FILE"
+    )
     found = [line.removeprefix("fuzztui: ") for line in plain.splitlines()]
     return [line.replace("FILE", f"{room}/c.toml") for line in found]
 
@@ -236,7 +244,7 @@ MADE_BY = 'function = "app.core:parse"\ngenerator = "odd:%s"'
 def test_generators_that_cannot_work(room, kind, name, words, capsys):
     file = write(room, MADE_BY % name, f'kind = "{kind}"')
     assert main(["check", str(file)]) == 2
-    said = capsys.readouterr().err
+    said = without_progress(capsys.readouterr().err)
     assert said.startswith(f'fuzztui: {file}:4: target.generator = "odd:{name}"')
     assert re.search(words, said.strip()), said
     assert main(["check", str(file), "--no-run"]) == 0
@@ -253,14 +261,14 @@ def test_generators_that_always_fail(room, name, capsys):
     """Only spoton asks before it starts, and seeds may hold choices with which they do not."""
     file = write(room, MADE_BY % name)
     assert main(["check", str(file)]) == 2
-    said = capsys.readouterr().err.strip()
+    said = without_progress(capsys.readouterr().err).strip()
     assert said.startswith(f'fuzztui: {file}:4: target.generator = "odd:{name}" ')
     assert re.search(ALWAYS[name] + r"each of \d+ inputs$", said)
     (room / "seeds").mkdir()
     for engine in ('kind = "spoton"\nseeds = "seeds"', 'kind = "zest"'):
         file = write(room, MADE_BY % name, engine)
         assert main(["check", str(file)]) == 0
-        said = capsys.readouterr().err
+        said = without_progress(capsys.readouterr().err)
         where = re.escape(f"{file}:4: warning: target.generator: ")
         assert re.search(where + ALWAYS[name] + r"(\d+) of \1 inputs$", said, re.MULTILINE), said
 
@@ -290,7 +298,7 @@ def test_generators_that_work_somehow(room, name, words, typed, capsys):
     for kind in ("spoton", "zest"):
         file = write(room, MADE_BY % name, f'kind = "{kind}"')
         assert main(["check", str(file)]) == 0
-        said = capsys.readouterr().err
+        said = without_progress(capsys.readouterr().err)
         found = [line for line in lines(said, room) if re.search(words, line)]
         assert len(found) == (kind == "spoton" or typed), said
         assert all(line.startswith(f"{file}:4: ") for line in found)
@@ -376,9 +384,10 @@ def test_what_would_not(room, target, line, words, capsys):
     file = write(room, target)
     assert main(["check", str(file)]) == 2
     said = capsys.readouterr()
-    assert said.err.startswith(f"fuzztui: {file}:{line}: ")
-    assert words in said.err
-    assert said.err.count("\n") == 1
+    error = without_progress(said.err)
+    assert error.startswith(f"fuzztui: {file}:{line}: ")
+    assert words in error
+    assert error.count("\n") == 1
     assert not said.out
     assert main(["check", str(file), "--no-run"]) == 0
     assert "its target" not in capsys.readouterr().err
@@ -398,13 +407,15 @@ def test_a_hypothesis_that_is_not_known(room):
 def test_other_engines_have_their_own_ideas(room, capsys):
     file = write(room, TEST % "test_it", 'kind = "text"')
     assert main(["check", str(file)]) == 2
-    assert f"{file}:4: target.function: a Hypothesis test makes" in capsys.readouterr().err
+    assert f"{file}:4: target.function: a Hypothesis test makes" in without_progress(
+        capsys.readouterr().err
+    )
 
 
 def test_an_override_is_where_it_comes_from(room, capsys):
     file = write(room, GOOD)
     assert main(["check", str(file), "--set", "target.function=app.core:prase"]) == 2
-    said = capsys.readouterr().err
+    said = without_progress(capsys.readouterr().err)
     assert said.startswith("fuzztui: --set target.function=app.core:prase: target.function = ")
 
 
@@ -503,3 +514,12 @@ def test_aliases_of_what_no_branch_depends_on():
         "odd.Thing": "no branch depends on such a type",
     }
     assert unknown_aliases(aliases, []) == {}, "then nothing is known"
+
+
+@pytest.mark.parametrize(
+    ("version", "warned"), [((3, 11), False), ((3, 14), False), ((3, 15), True)]
+)
+def test_a_python_that_no_engine_was_tried_with_is_warned_about(version, warned):
+    remark = untested(version)
+    assert (remark is not None) == warned
+    assert remark is None or (remark.key, remark.warns) == ("target.python", True)

@@ -1,13 +1,13 @@
 """Asking an engine: whatever it prints, however it ends, nothing is left behind."""
 
 import sys
+import tempfile
 import time
 from contextlib import closing
 
 import pytest
 
 from fuzztui.campaign import load
-from fuzztui.supervise import ask as ask_module
 from fuzztui.supervise.ask import ask
 from fuzztui.supervise.identity import marked
 from fuzztui.supervise.rundir import SupervisorError
@@ -16,7 +16,7 @@ from fuzztui.supervise.rundir import SupervisorError
 @pytest.fixture
 def engine(tmp_path, monkeypatch):
     """``engine(code)``: a campaign whose interpreter runs that code in place of an engine."""
-    monkeypatch.setattr(ask_module.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     def make(code):
         script = tmp_path / "script.py"

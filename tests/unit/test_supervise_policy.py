@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import subprocess
 import sys
 import threading
+import time
 from typing import ClassVar
+from unittest import mock
 
 import psutil
 import pytest
@@ -26,6 +29,7 @@ from fuzztui.wire.events import (
     FindingSaved,
     InstanceHello,
     InstanceState,
+    Message,
     Record,
     Stats,
 )
@@ -253,7 +257,7 @@ async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(make):
     life.signal(signal.SIGSTOP)
     await halts(life, "T")
     assert (life.state, life.paused) == ("paused", False)
-    assert desk.log[-1].reason == "stopped by a signal (SIGSTOP)"
+    assert desk.log[-2].reason == "stopped by a signal (SIGSTOP)"
     life.launcher.stall_s = -1.0
     life.watch_progress()
     assert life.state == "paused"
@@ -401,3 +405,307 @@ def test_a_campaign_ends_when_no_new_edge_is_covered():
     assert limits.reached(state(), 114.9) is None
     ending = limits.reached(state(), 115)
     assert ending == Ending("finished", "no new edge for 10 s (stop.edges)")
+
+
+# ------------------------------------------------------------------------- standstills
+
+
+class Still(Launcher):
+    """An engine that says hello, and executes nothing."""
+
+    says_hello = True
+    stall_s = -1.0
+
+
+async def stalls(life: Life) -> int:
+    """Wait for a process that has begun, and have it stall; returns its pid."""
+    await ready(life)
+    life.hello()
+    life.watch_progress()
+    assert life.state == "stalled"
+    return life.pid
+
+
+async def is_gone(pid: int) -> bool:
+    """Wait for the end of a process; False if it still exists after 20 s."""
+    until = time.monotonic() + 20
+    while psutil.pid_exists(pid) and time.monotonic() < until:
+        await asyncio.sleep(0.01)
+    return not psutil.pid_exists(pid)
+
+
+def measured(life: Life, seconds: float, cpu: float = 0.0, step: float = 3.0) -> None:
+    """Measure what its processes use, as if so much time passed."""
+    now = [time.monotonic()]
+    life._measured_at = now[0]  # of an earlier call: later than now
+    with mock.patch.object(life_module.time, "monotonic", lambda: now[0]):
+        for _ in range(int(seconds / step)):
+            now[0] += step
+            life.measured(cpu)
+
+
+async def test_a_standstill_ends_in_a_restart_and_many_in_a_failure(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    life, desk = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    for _ in range(life_module.STANDSTILLS + 1):
+        pid = await stalls(life)
+        measured(life, life_module.STILL_S / 2)
+        assert psutil.pid_exists(pid)
+        measured(life, life_module.STILL_S)
+        assert await is_gone(pid), "it was not killed for standing still"
+    await asyncio.wait_for(task, 60)
+    reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
+    assert len(reasons) == life_module.STANDSTILLS
+    assert all("no CPU time" in reason for reason in reasons)
+    assert life.state == "failed"
+    assert "no CPU time, 4 times without an execution in between" in desk.log[-1].reason
+
+
+async def test_an_execution_in_between_is_progress(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    life, _ = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    for n in range(life_module.STANDSTILLS + 2):
+        await stalls(life)
+        measured(life, 1.5 * life_module.STILL_S)
+        await ready(life)
+        life.note(Stats("main", execs=10 + n))
+        life.watch_progress()
+        (life.directory / "ready").touch()
+    assert life.restarts == life_module.STANDSTILLS + 2
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_what_is_no_standstill(make, monkeypatch, tmp_path):
+    """Work, a suspended machine, a pause, a full disk: nothing is started again for these."""
+    life, _ = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    measured(life, 10 * life_module.STILL_S, cpu=0.3)
+    measured(life, 4 * 3600.0, step=3600.0)
+    life.set_paused(True)
+    measured(life, 10 * life_module.STILL_S)
+    life.set_paused(False)
+    life.watch_progress()
+    assert life.state == "stalled"
+
+    def full(directory):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(life_module, "check_writable", full)
+    measured(life, 10 * life_module.STILL_S)
+    assert (life.state, life.restarts) == ("stalled", 0)
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+TRACEABLE = "import ctypes; ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1), 0, 0, 0)\n"
+"""PR_SET_PTRACER: for where only parents may trace their children."""
+
+TRACE = """\
+import ctypes, os, sys
+attached = ctypes.CDLL(None).ptrace(16, int(sys.argv[1]), 0, 0) == 0
+if attached:
+    os.waitpid(int(sys.argv[1]), 0)
+print(attached, flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_one_that_a_debugger_holds_stands_still_for_as_long_as_that_takes(make):
+    life, _ = make(Still(TRACEABLE + READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    command = [sys.executable, "-c", TRACE, str(life.pid)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as debugger:
+        assert debugger.stdin and debugger.stdout
+        attached = await asyncio.to_thread(debugger.stdout.readline)
+        if attached == b"True\n":
+            assert life._process and life._process.identity.held_by() == debugger.pid
+            measured(life, 10 * life_module.STILL_S)
+            assert (life.state, life.restarts, life._standstill) == ("stalled", 0, "")
+        debugger.stdin.close()
+    await life.end(Ending("stopped", ""))
+    await task
+    if attached != b"True\n":
+        pytest.skip("ptrace is not allowed here")
+
+
+async def test_a_standstill_names_the_process_that_is_stopped(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 30.0)
+    child = "import os, signal\nif not os.fork(): os.kill(os.getpid(), signal.SIGSTOP)\n"
+    life, desk = make(Still(child + READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    (child,) = psutil.Process(life.pid).children()
+    async with asyncio.timeout(20):
+        while child.status() != psutil.STATUS_STOPPED:
+            await asyncio.sleep(0.01)
+    measured(life, 2 * life_module.STILL_S)
+    await reach(life, desk, "restarting")
+    assert f"process {child.pid} below it is stopped" in desk.log[-1].reason
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+def warned(desk) -> list[str]:
+    return [e.text for e in desk.log if isinstance(e, Message) and e.level == "warning"]
+
+
+async def halted(life: Life, looks: int) -> None:
+    """Stop its process, see that, and look so often."""
+    life.signal(signal.SIGSTOP)
+    await halts(life, "T")
+    for _ in range(looks - 2):
+        life.watch_halts()
+
+
+async def test_an_engine_of_ours_that_is_stopped_for_too_long_is_continued(make):
+    """Its target may have done that, as it may stop its parent; the second time it is known to."""
+    life, desk = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    few, many = life_module.BAD_HALT_LOOKS, life_module.HALT_LOOKS
+    for looks, stays in ((few, True), (many - few, False), (few, False)):
+        if life.state == "paused":
+            for _ in range(looks):
+                life.watch_halts()
+        else:
+            await halted(life, looks)
+        if stays:
+            assert life.state == "paused"
+            continue
+        await halts(life, "S")
+        assert life.state in ("starting", "running")
+    said = warned(desk)
+    assert len(said) == 2
+    assert "time 2" in said[1]
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+STOPS_AGAIN = """\
+import os, signal
+def again(number, frame):
+    os.write(os.open("stops", os.O_WRONLY | os.O_CREAT | os.O_APPEND), b".")
+    os.kill(os.getpid(), signal.SIGSTOP)
+signal.signal(signal.SIGCONT, again)
+"""
+
+
+async def test_one_that_stops_again_at_once_is_continued_again_and_again(make):
+    """However it is looked at, it is never seen running in between."""
+    life, desk = make(Still(STOPS_AGAIN + READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    await halted(life, life_module.HALT_LOOKS)
+    for times in (1, 2, 3):
+        async with asyncio.timeout(20):
+            while not (life.directory / "stops").exists():
+                await asyncio.sleep(0.01)
+        (life.directory / "stops").unlink()
+        assert len(warned(desk)) == times
+        await halts(life, "T")
+        for _ in range(life_module.BAD_HALT_LOOKS - 2):
+            life.watch_halts()
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def stops_again(life: Life, looks: int) -> None:
+    """Look so often at an engine that has stopped itself; wait until it does so again or ends."""
+    (life.directory / "stops").unlink(missing_ok=True)
+    pid, process = life.pid, psutil.Process(life.pid)
+    for _ in range(looks):
+        life.watch_halts()
+    async with asyncio.timeout(20):
+        while life.pid == pid and not (life.directory / "stops").exists():
+            await asyncio.sleep(0.01)
+        while life.pid == pid and process.status() != psutil.STATUS_STOPPED:
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.slow
+async def test_one_that_is_always_continued_in_vain_starts_again_and_fails_in_the_end(
+    make, monkeypatch
+):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    life, desk = make(Still(STOPS_AGAIN + READY))
+    task = asyncio.ensure_future(life.run())
+    for _ in range(life_module.STANDSTILLS + 1):
+        pid = await stalls(life)
+        await halted(life, life_module.HALT_LOOKS - 1)
+        for n in range(life_module.CONTINUES):
+            await stops_again(life, life_module.BAD_HALT_LOOKS if n else 1)
+            assert life.pid == pid
+        for _ in range(life_module.BAD_HALT_LOOKS):
+            life.watch_halts()
+        assert await is_gone(pid), "it is continued without end"
+    await asyncio.wait_for(task, 60)
+    restarts = [e for e in desk.log if getattr(e, "state", "") == "restarting"]
+    assert len(restarts) == life_module.STANDSTILLS
+    assert all("SIGSTOP" in e.reason for e in restarts)
+    assert life.state == "failed"
+
+
+@pytest.mark.slow
+async def test_one_that_executes_in_between_is_continued_for_ever(make):
+    life, desk = make(Still(STOPS_AGAIN + READY))
+    task = asyncio.ensure_future(life.run())
+    pid = await stalls(life)
+    await halted(life, life_module.HALT_LOOKS - 1)
+    for n in range(2 * life_module.CONTINUES):
+        await stops_again(life, life_module.BAD_HALT_LOOKS if n else 1)
+        life.note(Stats("main", execs=1 + n))
+        assert (life.pid, len(warned(desk))) == (pid, 1 + n)
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_fewer_executions_are_no_execution(make, monkeypatch):
+    """A new process may begin its figure at 0, or fall back when it reads an old one."""
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    life, _ = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    life.note(Stats("main", execs=100))
+    for n in range(life_module.STANDSTILLS + 1):
+        await stalls(life)
+        life.note(Stats("main", execs=90 - n))
+        life.watch_progress()
+        pid = life.pid
+        measured(life, 1.5 * life_module.STILL_S)
+        assert await is_gone(pid)
+    await asyncio.wait_for(task, 60)
+    assert life.state == "failed"
+
+
+async def test_one_whose_worker_runs_on_is_continued_soon(make):
+    child = "import os, time\nif not os.fork(): time.sleep(1000)\n"
+    life, desk = make(Still(child + READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    await halted(life, life_module.BAD_HALT_LOOKS)
+    await halts(life, "S")
+    assert life.state != "paused"
+    assert len(warned(desk)) == 1
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_afl_fuzz_is_continued_too_but_not_soon(make):
+    """A pause of its process group leaves its fork server running, which has a session."""
+    child = "import os, time\nif not os.fork(): time.sleep(1000)\n"
+    life, desk = make(Launcher(child + READY))
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    await halted(life, life_module.HALT_LOOKS - 1)
+    assert life.state == "paused"
+    (said,) = [e for e in desk.log if isinstance(e, Message)]
+    assert said.level == "info"
+    life.watch_halts()
+    await halts(life, "S")
+    assert len(warned(desk)) == 1
+    await life.end(Ending("stopped", ""))
+    await task

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import psutil
 
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.afl.subject import Subject
+from fuzztui.temporary import temporary_directory
 
 __all__ = ["Bench", "bench", "sweep_benches"]
 
@@ -92,9 +92,7 @@ def bench(subject: Subject, data: bytes, mark: Mark | None = None) -> Iterator[B
     if mark:
         place = _benches(mark.run)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(
-        prefix=f"fuzztui-{os.getpid()}-", dir=place, ignore_cleanup_errors=True
-    ) as temporary:
+    with temporary_directory(f"fuzztui-{os.getpid()}-", place) as temporary:
         directory = Path(temporary)
         (directory / "cwd").mkdir()
         (directory / subject.input_name).write_bytes(data)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fuzztui.engines.core.overseer import stopped_text
 from fuzztui.supervise.afl.bench import Bench
 from fuzztui.supervise.afl.execute import Outcome, execute
 from fuzztui.supervise.afl.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
@@ -85,6 +86,9 @@ async def examine_hang(bench: Bench, told: Callable[[bytes], None] | None = None
             _detail(f"Run again, it {_how(outcome, limit)}.", outcome),
             ended=True,
         )
+    if outcome.stopped:
+        title = stopped_text(outcome.stopped)
+        return Verdict(f"stopped by {outcome.stopped}", title, "", _detail("", outcome))
     title = f"no end within {limit:g} s"
     # It is known to have no end: where it is in half of that time will do, if it got so far.
     stacks = await hang_stacks(bench, max(limit / 2, LEAST_HANG_S))
@@ -199,6 +203,8 @@ def printable(data: bytes) -> str:
 
 
 def _how(outcome: Outcome, limit: float) -> str:
+    if outcome.stopped:
+        return f"stopped its own process ({outcome.stopped})"
     if outcome.status is None:
         return f"had no end within {limit:g} s"
     if outcome.signal:

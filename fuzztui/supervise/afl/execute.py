@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzztui.engines.core.forks import StopWatch, has_ended
 from fuzztui.supervise.identity import MARK_INSTANCE, MARK_RUN, kill_marked
 
 __all__ = ["Mark", "Outcome", "children", "execute"]
@@ -55,12 +56,17 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a program ended: ``status`` as of subprocess, None where its time was up."""
+    """How a program ended: ``status`` as of subprocess, None if it was ended here.
+
+    That is because its time was up, or because it was stopped: ``stopped`` is then the name of
+    the signal.
+    """
 
     status: int | None
     seconds: float
     output: bytes
     """Beginning and end of what it printed."""
+    stopped: str = ""
 
     @property
     def signal(self) -> int:
@@ -148,7 +154,9 @@ async def execute(
         os.set_blocking(fd, False)
         loop.add_reader(fd, _take, fd, stream, loop)
     try:
-        in_time = await _ended(child, limit, meanwhile)
+        stops = StopWatch(child.pid)
+        in_time = await _ended(child, limit, meanwhile, stops)
+        stopped = "" if in_time else stops.name
         seconds = time.monotonic() - started
         # As long as nobody has waited for it, its id is nobody else's.
         _kill_group(child.pid)
@@ -158,7 +166,7 @@ async def execute(
                 if not _take(fd, stream, loop):
                     break
         status = child.poll() if in_time else None
-        return Outcome(status, seconds, output.bytes())
+        return Outcome(status, seconds, output.bytes(), stopped)
     finally:
         for fd in streams:
             loop.remove_reader(fd)
@@ -190,13 +198,16 @@ def _tied() -> tuple[str, ...]:
 
 
 async def _ended(
-    child: subprocess.Popen[bytes], limit: float, meanwhile: Callable[[int], None] | None
+    child: subprocess.Popen[bytes],
+    limit: float,
+    meanwhile: Callable[[int], None] | None,
+    stops: StopWatch | None = None,
 ) -> bool:
-    """Wait for the end of a process, without taking note of it. False: it runs still."""
+    """Wait for the end of a process, without taking note of it. False: it runs still, or hangs."""
     deadline = time.monotonic() + limit
     pause = 0.002
-    while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        if time.monotonic() >= deadline:
+    while not has_ended(child.pid):
+        if time.monotonic() >= deadline or (stops and stops.look()):
             return False
         await asyncio.sleep(pause)
         pause = min(2 * pause, 0.05)

@@ -6,6 +6,7 @@ import errno
 import functools
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -19,7 +20,7 @@ import psutil
 from fuzztui.campaign import Campaign
 from fuzztui.engines.text.block import BLOCK
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
-from fuzztui.model.state import State
+from fuzztui.model.state import Instance, State
 from fuzztui.supervise.addseed import seeder
 from fuzztui.supervise.afl.build import build_target
 from fuzztui.supervise.afl.library import steering_library, text_library
@@ -117,6 +118,7 @@ class AflFuzz:
         """Build the target, gather the seeds, compile the libraries."""
         if shutil.which(_tool(campaign, "afl-fuzz")) is None:
             raise SupervisorError(_no_afl(campaign))
+        _allow_descriptors()
         build_target(campaign, home.path, progress)
         cmplog = campaign.target["cmplog"]
         _check_program("target.command", campaign.target["command"][0], campaign)
@@ -205,9 +207,9 @@ class AflFuzz:
         """afl-fuzz prints a line for each entry that it fuzzes: tens of MB a day."""
         shorten_log(directory)
 
-    def figures(self, home: RunDir, name: str, execs: int) -> FiguresSource:
+    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
         """StatsD and ``fuzzer_stats``."""
-        return Gauges(home, name, execs)
+        return Gauges(home, name, known)
 
     def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
         """What afl-fuzz does not do itself while it runs."""
@@ -375,6 +377,23 @@ def _tool(campaign: Campaign, name: str) -> str:
     """How one of AFL++'s programs is called."""
     other: str | None = campaign.engine["afl_path"]
     return str(Path(other) / name) if other else name
+
+
+MIN_FILES = 256
+"""Open files: afl-fuzz and its fork server talk by descriptors 198 and 199."""
+
+
+def _allow_descriptors() -> None:
+    """Raise a low soft limit of open files. Raises :class:`SupervisorError` if it stays too low."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= MIN_FILES:
+        return
+    if hard != resource.RLIM_INFINITY and hard < MIN_FILES:
+        raise SupervisorError(
+            f"ulimit -n: {hard} open files are too few, afl-fuzz needs {MIN_FILES} (its descriptors"
+            " 198 and 199): raise the limit in the shell that starts fuzztui (ulimit -n 1024)"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (MIN_FILES, hard))
 
 
 def _no_afl(campaign: Campaign) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzztui.engines import text
+from fuzztui.temporary import temporary_place
 
 __all__ = ["STEER", "TEXT", "Library", "steering_library", "text_library"]
 
@@ -122,8 +123,10 @@ def _caches() -> Iterator[Path]:
     """
     home = os.environ.get("XDG_CACHE_HOME", "")
     cache = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
-    for directory in (cache / "fuzztui", Path(tempfile.gettempdir()) / f"fuzztui-{os.geteuid()}"):
+    ours = f"fuzztui-{os.geteuid()}"
+    for temporary in (False, True):
         try:
+            directory = temporary_place() / ours if temporary else cache / "fuzztui"
             directory.parent.mkdir(parents=True, exist_ok=True)
             directory.mkdir(mode=0o700, exist_ok=True)
             mounted = os.statvfs(directory).f_flag

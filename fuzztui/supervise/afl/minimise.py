@@ -62,24 +62,32 @@ async def minimise(
     progress: Progress,
     *,
     mark: Mark | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> str:
     """Write a smaller input with the outcome of ``file`` to ``output``; says how it went.
 
-    ``mark``: by which its processes are found, if its maker should die.
+    ``mark``: by which its processes are found, if its maker should die. ``stop``: called again and
+    again; once it returns True, the smallest input so far is written.
     Raises :class:`SupervisorError` with the reason where that cannot be done.
     """
 
     async def shorten(data: bytes) -> tuple[bytes, str]:
         if judged_by_oracle(campaign, home, file):
-            return await smaller(Judge.of(campaign, mark), data, progress, LONGEST_S)
+            return await smaller(Judge.of(campaign, mark), data, progress, LONGEST_S, stop)
         subject = Subject.of(campaign, instance_of(home, file))
-        return await _minimised(subject, category_of(file), data, progress, mark)
+        return await _minimised(subject, category_of(file), data, progress, mark=mark, stop=stop)
 
     return await rewrite(file, output, shorten)
 
 
 async def _minimised(
-    subject: Subject, category: str, data: bytes, progress: Progress, mark: Mark | None
+    subject: Subject,
+    category: str,
+    data: bytes,
+    progress: Progress,
+    *,
+    mark: Mark | None,
+    stop: Callable[[], bool],
 ) -> tuple[bytes, str]:
     """By afl-tmin: the smaller input, and what is to be said about it."""
     tool = subject.tool("afl-tmin")
@@ -94,8 +102,10 @@ async def _minimised(
         if verdict.ended:
             raise SupervisorError(f"there is nothing to keep: {verdict.title}")
         before = verdict.signature
+    if stop():
+        raise SupervisorError("stopped before afl-tmin had begun")
     with bench(subject, data, mark) as place:
-        shorter, note = await _shrink(place, tool, category, progress)
+        shorter, note = await _shrink(place, tool, category, progress, stop)
     if before:
         progress("comparing the outcome", -1.0)
         after = await examine_file(subject, category, shorter, mark=mark)
@@ -104,7 +114,9 @@ async def _minimised(
     return shorter, note
 
 
-async def _shrink(place: Bench, tool: str, category: str, progress: Progress) -> tuple[bytes, str]:
+async def _shrink(
+    place: Bench, tool: str, category: str, progress: Progress, stop: Callable[[], bool]
+) -> tuple[bytes, str]:
     """The smaller input, and what is to be said about it."""
     subject = place.subject
     result = place.directory / "smaller"
@@ -120,12 +132,13 @@ async def _shrink(place: Bench, tool: str, category: str, progress: Progress) ->
     if subject.blind:
         env |= {"AFL_NO_FORKSRV": "1"}
     deadline = time.monotonic() + LONGEST_S
-    stopped = False
+    stopped = ""
 
     def stop_in_time(pid: int) -> None:
         nonlocal stopped
-        if not stopped and time.monotonic() >= deadline:
-            stopped = True
+        late = time.monotonic() >= deadline
+        if not stopped and (late or stop()):
+            stopped = f"stopped after {round(LONGEST_S / 60)} min" if late else "stopped"
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGINT)
 
@@ -141,10 +154,9 @@ async def _shrink(place: Bench, tool: str, category: str, progress: Progress) ->
         told=_Reader(place.file.stat().st_size, progress).take,
     )
     if stopped and outcome.status != 0:
-        after = f"stopped after {round(LONGEST_S / 60)} min"
         if not result.is_file():
-            raise SupervisorError(f"afl-tmin: {after}, and it left nothing: are runs very slow?")
-        return read_regular(result, MAX_INPUT), f"; {after}: it could be made smaller still"
+            raise SupervisorError(f"afl-tmin: {stopped}, and it left nothing: are runs very slow?")
+        return read_regular(result, MAX_INPUT), f"; {stopped}: it could be made smaller still"
     if outcome.status != 0:
         raise SupervisorError(f"afl-tmin: {_reason(outcome)}")
     return read_regular(result, MAX_INPUT), ""

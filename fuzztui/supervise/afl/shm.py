@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import ctypes
 import os
-import time
 from pathlib import Path
 
-from fuzztui.supervise.identity import ProcessId, boot_id
+from fuzztui.supervise.identity import ProcessId, boot_id, boot_time
 
 __all__ = ["remove_segments"]
 
 _TABLE = Path("/proc/sysvipc/shm")
 _IPC_RMID = 0
 _SLACK_S = 5.0
-"""The table has whole seconds of a clock that is corrected now and then."""
+"""Both times are whole seconds of a clock that is corrected now and then."""
 
 
 def remove_segments(maker: ProcessId) -> int:
     """Remove the segments of process ``maker``, which has ended; returns how many there were.
 
-    Only those of this user that no process is attached to, and that are no older than it:
-    its pid was another's before, and is in every boot.
+    Only segments of this user that are no older than ``maker``: its pid was another process's
+    before, and is in every boot. Both times are the kernel's, by the wall clock as it was when
+    ``maker`` began, so that a clock that was set afterwards does not matter. A segment that a
+    dying fork server still uses ends with that.
     """
     if maker.boot != boot_id():
         return 0
@@ -34,14 +35,13 @@ def remove_segments(maker: ProcessId) -> int:
         libc = ctypes.CDLL(None)
     except (OSError, ValueError):  # no System V here: then there is nothing to remove either
         return 0
-    age = time.clock_gettime(time.CLOCK_BOOTTIME) - maker.start / os.sysconf("SC_CLK_TCK")
-    oldest = time.time() - age - _SLACK_S
+    began = (maker.boot_time or boot_time()) + maker.start / os.sysconf("SC_CLK_TCK")
+    oldest = began - _SLACK_S
     columns = header.split()
     count = 0
     for line in lines:
         segment = dict(zip(columns, line.split(), strict=False))
-        abandoned = segment.get("cpid") == str(maker.pid) and segment.get("nattch") == "0"
-        ours = segment.get("uid") == str(os.geteuid()) and int(segment["ctime"]) >= oldest
-        if abandoned and ours:
+        made = segment.get("cpid") == str(maker.pid) and int(segment["ctime"]) >= oldest
+        if made and segment.get("uid") == str(os.geteuid()):
             count += libc.shmctl(int(segment["shmid"]), _IPC_RMID, None) == 0
     return count

@@ -20,12 +20,14 @@ from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
+from fuzztui.model.state import Instance
 from fuzztui.supervise.figures import StatsFile
 from fuzztui.supervise.files import read_json, replace_text
 from fuzztui.supervise.identity import ProcessId
 from fuzztui.supervise.pace import FILES_S, UNKNOWN, Pace
 from fuzztui.supervise.rundir import RunDir
 from fuzztui.supervise.stats import own_rate, to_stats, whole
+from fuzztui.wire import bounds
 from fuzztui.wire.events import Message, Stats
 
 __all__ = ["Gauges", "parse_gauges", "statsd_port"]
@@ -54,6 +56,9 @@ _LIVE = (
 )  # fmt: skip
 """The fields of Stats that gauges are newer for."""
 
+_NEVER_LESS = ("edges", "max_depth")
+"""Fields that never decrease while the program is the same."""
+
 
 def parse_gauges(packet: bytes) -> dict[str, str]:
     """The gauges of one packet under fuzzer_stats' names; what is no gauge is left out."""
@@ -65,7 +70,7 @@ def parse_gauges(packet: bytes) -> dict[str, str]:
 def statsd_port(home: RunDir, name: str) -> int:
     """The port that the instance sends its gauges to, 0 for none (:class:`Gauges` chose it)."""
     port = (read_json(_memory(home, name)) or {}).get("port")
-    return port if isinstance(port, int) and 0 < port < 65536 else 0
+    return port if type(port) is int and 0 < port < 65536 else 0
 
 
 def _memory(home: RunDir, name: str) -> Path:
@@ -79,8 +84,8 @@ class Gauges:
     sending there, and the next supervisor listens again.
     """
 
-    def __init__(self, home: RunDir, name: str, execs: int = 0) -> None:
-        """``execs``: how many the log knows of."""
+    def __init__(self, home: RunDir, name: str, known: Instance | None = None) -> None:
+        """``known``: what the log has of the instance."""
         self._name = name
         self._memory = _memory(home, name)
         self._file = StatsFile(home.instance(name) / "fuzzer_stats", name)
@@ -98,11 +103,16 @@ class Gauges:
         """It did not run for a while: set by another thread."""
         self._anew = True
         """It may have been started anew, and so count from an older figure."""
-        self._execs = execs
-        lost = (read_json(self._memory) or {}).get("lost")
-        self._lost = lost if isinstance(lost, int) and 0 < lost < MOST else 0
+        known = known or Instance(name)
+        self._execs, self._cycles = known.execs, known.cycles
+        self._highest = {field: getattr(known, field) for field in _NEVER_LESS}
+        self._edges_total = known.edges_total
+        memory = read_json(self._memory) or {}
+        self._lost = min(bounds.whole(memory.get("lost"), 0), MOST)
         """Executions that afl-fuzz has forgotten: one that is killed and resumed counts on
         from its last fuzzer_stats, which may be a minute old."""
+        self._lost_cycles = min(bounds.whole(memory.get("lost_cycles"), 0), MOST)
+        """The same of its cycles."""
         self._notes: list[Message] = []
         self._port = statsd_port(home, name)
         self._socket = _listen(self._port)
@@ -130,7 +140,7 @@ class Gauges:
         if not last and now < self._due:
             return None
         stats = self._together(now)
-        if stats is None or self._same(stats):
+        if stats is None or self._same(stats := self._never_less(stats)):
             return None
         self._due = now + EVERY_S
         self._told = stats
@@ -184,17 +194,33 @@ class Gauges:
             except OSError:  # nothing there
                 return
             live = to_stats(self._name, gauges, 0.0)
-            if "execs_done" in gauges and self._credible(live.execs, now):
-                self._live = live = replace(live, execs=live.execs + self._lost)
+            if "execs_done" in gauges and self._credible(live, now):
+                self._live = live = self._with_lost(live)
                 self._live_at = now
                 self._execs = max(self._execs, live.execs)
                 self._measure(now, live)
 
-    def _credible(self, execs: int, now: float) -> bool:
-        """Whether a count can be afl-fuzz's: anybody on this machine may send one.
+    def _with_lost(self, stats: Stats) -> Stats:
+        """With what afl-fuzz has forgotten; -1 stays unknown."""
+        cycles = stats.cycles + self._lost_cycles if stats.cycles >= 0 else -1
+        return replace(stats, execs=stats.execs + self._lost, cycles=cycles)
 
-        Below what is known, it is only after a new start, which has forgotten the rest.
+    def _never_less(self, stats: Stats) -> Stats:
+        """Keep the highest counts: a resumed afl-fuzz has still to run its queue."""
+        if stats.edges_total != self._edges_total and stats.edges_total >= 0:
+            if self._edges_total >= 0:  # another program: its edges are others
+                self._highest = dict.fromkeys(_NEVER_LESS, -1)
+            self._edges_total = stats.edges_total
+        for field in _NEVER_LESS:
+            self._highest[field] = max(self._highest[field], getattr(stats, field))
+        return replace(stats, **self._highest)
+
+    def _credible(self, live: Stats, now: float) -> bool:
+        """Whether counts can be afl-fuzz's: anybody on this machine may send some.
+
+        Below what is known, executions are only after a new start, which has forgotten the rest.
         """
+        execs = live.execs
         known = max(self._execs, self._slow.execs + self._lost if self._slow else 0)
         most = known + FASTEST * (now - self._live_at + 1)
         if not execs + self._lost <= most:
@@ -204,6 +230,10 @@ class Gauges:
                 return False
             self._lost = known - execs
             self._save()
+        if self._anew and 0 <= live.cycles + self._lost_cycles < self._cycles:
+            self._lost_cycles = self._cycles - live.cycles
+            self._save()
+        self._cycles = max(self._cycles, live.cycles + self._lost_cycles)
         self._anew = False
         return True
 
@@ -221,7 +251,7 @@ class Gauges:
     def _together(self, now: float) -> Stats | None:
         live, slow = self._live, self._slow
         if slow is not None:
-            slow = replace(slow, execs=slow.execs + self._lost)
+            slow = self._with_lost(slow)
         # At the end of its process the file is written once more, after the last packet.
         if live is None or (slow is not None and self._slow_at > self._live_at):
             if slow is None or (live is None and slow.execs < self._execs):
@@ -252,8 +282,9 @@ class Gauges:
         return ageless == told and self._live_at <= self._due - EVERY_S
 
     def _save(self) -> None:
+        memory = {"port": self._port, "lost": self._lost, "lost_cycles": self._lost_cycles}
         with contextlib.suppress(OSError):  # disk full: only what outlives us is worse off
-            replace_text(self._memory, json.dumps({"port": self._port, "lost": self._lost}))
+            replace_text(self._memory, json.dumps(memory))
 
 
 def _age(now: float, at: float) -> float:

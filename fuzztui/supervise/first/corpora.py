@@ -36,6 +36,9 @@ __all__ = ["Corpora", "Harvest", "slot_number", "slots_of"]
 
 _SLOT = re.compile(r"m([0-9]+)")
 
+_FROM_SEEDS = re.compile(",orig:(?!id:)")
+"""In the names of entries that are copies of what a turn began with."""
+
 
 def slot_number(name: str) -> int:
     """``m7`` is 7; 0 for what is no mutant's turn."""
@@ -194,12 +197,16 @@ class Corpora:
         return list({one.digest: one for one in [*seeds, *found]}.values())
 
     def _tidy(self, before: list[Input], slot: str) -> None:
-        """Of an earlier turn remove what it began with: all of that is in ``slot`` too."""
+        """Of an earlier turn remove what it began with: all of that is in ``slot`` too.
+
+        Not what it found and afl-fuzz gave a new number when it was resumed (``orig:id:...``).
+        """
         kept = self._home.in_slot(slot).turn
         slots = self._home.mutants / "slots"
         for one in before:
             inside = one.path.is_relative_to(slots) and not one.path.is_relative_to(kept)
-            if inside and (one.path.parent.name == "seeds" or ",orig:" in one.path.name):
+            start = one.path.parent.name == "seeds" or _FROM_SEEDS.search(one.path.name)
+            if inside and start:
                 one.path.unlink(missing_ok=True)
 
     def _failing_of(self, slot: str) -> list[Input]:

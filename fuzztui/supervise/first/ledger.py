@@ -11,6 +11,7 @@ from typing import Any
 
 from fuzztui.supervise.files import open_regular
 from fuzztui.supervise.rundir import SupervisorError
+from fuzztui.wire.bounds import loads
 
 __all__ = ["Ledger"]
 
@@ -63,7 +64,7 @@ class Ledger:
 
 def _row(line: bytes) -> dict[str, Any] | None:
     try:
-        row = json.loads(line)
+        row = loads(line)
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None

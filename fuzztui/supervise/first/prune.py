@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzztui.supervise.files import open_regular
+from fuzztui.atomic import replace_bytes
 from fuzztui.supervise.first.batch import CHUNK, Batch, Progress, Verdict, silent
 from fuzztui.supervise.first.scratch import read_input
 from fuzztui.supervise.names import parse_name
@@ -32,7 +32,6 @@ __all__ = [
 
 SEED = "seed:"
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 _SEED_NAME = re.compile(r"([A-Za-z0-9._-]+)\+(?:(crashes|hangs)\+)?([0-9]{6,10})")
 _UNFIT = re.compile(r"[^A-Za-z0-9._+-]")
 _ORIGIN = re.compile(r"([A-Za-z0-9._-]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
@@ -188,12 +187,9 @@ def write_whole(file: Path, data: bytes) -> None:
 
     Raises :class:`SupervisorError`.
     """
-    fresh = file.parent.with_name(f".{file.parent.name}.new")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(open_regular(fresh, _NEW), "wb") as opened:
-            opened.write(data)
-        fresh.replace(file)
+        replace_bytes(file, data, file.parent.parent)
     except OSError as e:
         raise SupervisorError(f"{e.filename or file}: {e.strerror or e}") from None
 

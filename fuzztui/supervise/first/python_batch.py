@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.campaign import Campaign
+from fuzztui.engines.core.overseer import stopped_text
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.first.batch import MOST_STALLS, Progress, Unrunnable, Verdict, silent
 from fuzztui.supervise.first.scratch import read_input, scratch, sweep_scratch
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.spec import write_spec
+from fuzztui.wire.bounds import loads
 from fuzztui.wire.text import visible
 
 __all__ = ["Asked", "PythonBatch", "ask"]
@@ -55,6 +57,8 @@ class Asked:
         words = [line for line in lines if line.startswith("fuzztui: ")]
         if words:
             return visible(words[-1].removeprefix("fuzztui: "))
+        if self.outcome.stopped:
+            return stopped_text(self.outcome.stopped)
         if self.outcome.status is None:
             return f"it took more than {self.outcome.seconds:.0f} s"
         told = [line for line in lines if line.strip() and not line.startswith("{")]
@@ -279,7 +283,7 @@ class _Lines:
         for line in lines:
             self._rest += line
             try:
-                answer = json.loads(self._rest)
+                answer = loads(self._rest)
             except (ValueError, RecursionError):
                 answer = None
             self._rest.clear()

@@ -14,6 +14,7 @@ from fuzztui.supervise.afl.execute import Mark, execute
 from fuzztui.supervise.files import replace_text
 from fuzztui.supervise.first.reach import Reach
 from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.wire.bounds import loads
 
 __all__ = ["Ranking"]
 
@@ -76,7 +77,7 @@ class Ranking:
         *lines, self._rest = (self._rest + data)[-_LONGEST_LINE:].split(b"\n")
         for line in lines:
             try:
-                told = json.loads(line)
+                told = loads(line)
             except ValueError:
                 continue
             if isinstance(told, dict):

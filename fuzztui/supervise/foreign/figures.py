@@ -225,7 +225,7 @@ class ForeignFigures:
         if "total_execs" not in row.values:
             # Its first row, like its first file, is of the seeds.
             if self._begun or before:
-                self._rate = row.values.get("execs_per_sec", UNKNOWN)
+                self._rate = row.rate(UNKNOWN)
             self._begun = True
             return
         for each in before:  # what was written before we came
@@ -244,7 +244,7 @@ def of_row(name: str, row: Row) -> Stats:
     return Stats(
         name,
         execs=row.count("total_execs", 0),
-        execs_per_sec=row.values.get("execs_per_sec", 0.0),
+        execs_per_sec=row.rate(0.0),
         corpus=row.count("corpus_count", 0),
         pending=row.count("pending_total"),
         crashes=row.count("saved_crashes", 0),

@@ -54,7 +54,7 @@ MOST_FINDINGS = 1_000_000
 
 STOPPED = "stopped"
 
-GONE = "its directory is gone"
+GONE = "its directory is gone: deleted or renamed"
 
 SIGNALS = 127
 """No kernel has more: a name with another number is not of AFL's making."""
@@ -100,6 +100,11 @@ class Instance:
     def alive(self) -> bool:
         """Whether a process works on it, be it paused or stalled."""
         return self.state in ("running", "paused", "stalled")
+
+    @property
+    def gone(self) -> bool:
+        """Whether its directory was not there when it was looked at last."""
+        return self.reason == GONE
 
     def look(self) -> list[Event]:
         """What is new: its state first, its finds last."""

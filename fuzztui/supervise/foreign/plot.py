@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fuzztui.supervise.files import open_regular
+from fuzztui.wire.bounds import real, whole
+from fuzztui.wire.codec import MAX_T
 
 __all__ = ["Plot", "Row"]
 
@@ -29,7 +31,6 @@ _OLD_NAMES = {
     "unique_crashes": "saved_crashes",
     "unique_hangs": "saved_hangs",
 }
-_MAX = 2**62
 _TIMES = ("relative_time", "unix_time")
 
 
@@ -43,7 +44,11 @@ class Row:
 
     def count(self, name: str, missing: int = -1) -> int:
         """A column as a whole number."""
-        return int(min(self.values.get(name, missing), _MAX))
+        return whole(int(self.values.get(name, missing)), missing)
+
+    def rate(self, missing: float) -> float:
+        """Executions a second, by AFL's own measure."""
+        return real(self.values.get("execs_per_sec"), missing)
 
 
 class Plot:
@@ -141,7 +146,7 @@ class Plot:
             numbers = [float(field.rstrip(b"% ")) for field in fields]
         except ValueError:
             return None
-        if not all(map(math.isfinite, numbers)) or min(numbers) < 0:
+        if not all(map(math.isfinite, numbers)) or min(numbers) < 0 or numbers[0] >= MAX_T:
             return None
         values = dict(zip(self._columns, numbers, strict=True))
         return Row(numbers[0], self._columns[0] == "unix_time", values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,9 @@ from fuzztui.supervise.names import ADDED, parse_name
 __all__ = ["Place", "TreeError", "Trees", "is_instance"]
 
 MOST_INSTANCES = 1000
+
+MOST_NAMED = 3
+"""Directories that a message names."""
 
 FEW = 100
 """Names by which a directory is known for AFL's."""
@@ -24,7 +27,10 @@ class TreeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One instance: its name in the log and its directory. ``prefix`` + a sibling is its name."""
+    """One instance: its name in the log and its directory. ``prefix`` + a sibling is its name.
+
+    ``path`` of a symlinked instance is where the link leads.
+    """
 
     name: str
     path: str
@@ -60,16 +66,20 @@ class Trees:
         return " + ".join(self._labels.values())
 
     def places(self) -> list[Place]:
-        """The instances that are there now, in order."""
+        """The instances that are there now, in order; each once, however many links lead to it."""
         found: list[Place] = []
-        seen: set[str] = set()
+        links: list[bool] = []
         for root, only in self._roots.items():
-            prefix = f"{self._labels[root]}:" if len(self._roots) > 1 else ""
-            for name, path in _instances(root, only):
-                if path not in seen and len(found) < MOST_INSTANCES:
-                    seen.add(path)
-                    found.append(Place(prefix + name, path, prefix))
-        return found
+            # No slash in a name: it separates an instance from its files.
+            prefix = self._labels[root].replace("/", ":") + ":" if len(self._roots) > 1 else ""
+            for name, path, link in _instances(root, only):
+                found.append(Place(prefix + name, path, prefix))
+                links.append(link)
+        # A directory itself comes before the links to it: its own name is the one to show.
+        first: dict[str, int] = {}
+        for n in sorted(range(len(found)), key=links.__getitem__):
+            first.setdefault(os.path.realpath(found[n].path), n)
+        return [found[n] for n in sorted(first.values())][:MOST_INSTANCES]
 
     def nothing(self) -> TreeError | None:
         """Why there is nothing to watch, unless the directories are empty and may be filled."""
@@ -82,9 +92,11 @@ class Trees:
                     return None
             except OSError as e:
                 return TreeError(f"{root} cannot be read: {e.strerror or e}")
+        below = list(islice((path for root in roots for path in _holding_some(root)), MOST_NAMED))
+        named = f": {', '.join(below)}" if below else ""
         return TreeError(
             f"{', '.join(roots)}: no AFL instance in there (a directory with fuzzer_stats, or "
-            "with queue/ and crashes/); name the directory that was given to afl-fuzz -o"
+            f"with queue/ and crashes/); name the directory that was given to afl-fuzz -o{named}"
         )
 
 
@@ -111,30 +123,56 @@ def _is_afls(queue: str) -> bool:
         return False
 
 
-def _instances(root: str, only: set[str] | None) -> Iterator[tuple[str, str]]:
-    if only is not None:
-        yield from ((name, f"{root}/{name}") for name in sorted(only))
-        return
-    if is_instance(root):
-        yield os.path.basename(root), root  # noqa: PTH119
+def _instances(root: str, only: set[str] | None) -> Iterator[tuple[str, str, bool]]:
+    """Name, directory, and whether ``root`` has a symlink of that name."""
+    if only is None and is_instance(root):
+        yield os.path.basename(root), root, False  # noqa: PTH119
+    for name, link in _folders(root) if only is None else _named(root, only):
+        path = f"{root}/{name}"
+        if only is not None or is_instance(path):
+            # afl-fuzz imports through links too; its lock is on the directory itself.
+            yield name, os.path.realpath(path) if link else path, link
+
+
+def _folders(root: str) -> list[tuple[str, bool]]:
+    """The visible directories in a directory, and which of them are symlinks; by name."""
     try:
         with os.scandir(root) as entries:
-            # A symlink may lead anywhere; what the user wants to see can be named.
-            names = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
+            return sorted((e.name, e.is_symlink()) for e in entries if _is_visible_dir(e))
     except OSError:
-        return
-    for name in sorted(names):
-        if not name.startswith(".") and is_instance(f"{root}/{name}"):
-            yield name, f"{root}/{name}"
+        return []
+
+
+def _named(root: str, names: set[str]) -> list[tuple[str, bool]]:
+    return [(name, os.path.islink(f"{root}/{name}")) for name in sorted(names)]  # noqa: PTH114
+
+
+def _is_visible_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return not entry.name.startswith(".") and entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _holding_some(root: str) -> Iterator[str]:
+    """The directories in a directory that instances are in."""
+    for name, _ in _folders(root):
+        if next(_instances(f"{root}/{name}", None), None):
+            yield f"{root}/{name}"
 
 
 def _labels(roots: list[str]) -> dict[str, str]:
-    """A short unique name for each."""
-    labels: dict[str, str] = {}
-    for root in roots:
-        base = os.path.basename(root) or "root"  # noqa: PTH119
-        label, n = base, 2
-        while label in labels.values():
-            label, n = f"{base}#{n}", n + 1
-        labels[root] = label
-    return labels
+    """A short unique name for each: its own, after as many of its parents as distinguish it."""
+    parts = {root: root.strip("/").split("/") for root in roots}
+    deep = dict.fromkeys(roots, 1)
+
+    def label(root: str) -> str:
+        return "/".join(parts[root][-deep[root] :]) or "root"
+
+    while alike := [r for r, n in deep.items() if n < len(parts[r]) and _shared(r, label, roots)]:
+        deep |= {root: deep[root] + 1 for root in alike}
+    return {root: label(root) for root in roots}
+
+
+def _shared(root: str, label: Callable[[str], str], roots: Iterable[str]) -> bool:
+    return any(label(other) == label(root) for other in roots if other != root)

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import fuzztui
@@ -21,7 +22,7 @@ from fuzztui.supervise.foreign.trees import Place, Trees
 from fuzztui.supervise.troubles import Troubles
 from fuzztui.supervise.watch import Watcher
 from fuzztui.wire.events import CampaignEnded, CampaignStarted, CampaignState, Event, Message, Stats
-from fuzztui.wire.text import ago
+from fuzztui.wire.text import ago, listed
 
 __all__ = ["ForeignWatch", "campaign_started", "campaign_state"]
 
@@ -41,6 +42,8 @@ RETRY_S = 1.0
 
 FLUSH_RECORDS = 2000
 
+ALL_GONE = "the directories of all instances are gone: deleted or renamed"
+
 BEGUN = ("running", "")
 """State of the campaign and its reason, as history begins."""
 
@@ -58,6 +61,8 @@ class ForeignWatch:
         self._watcher = Watcher(self._woken.set)
         self._instances: dict[str, Instance] = {}
         self._by_path: dict[str, Instance] = {}
+        self._gone: set[str] = set()
+        """Directories of instances that were deleted or renamed."""
         self._state: tuple[str, str] = ("", "")
         self._zero = 0.0
         self._stop = False
@@ -178,7 +183,20 @@ class ForeignWatch:
         return events
 
     def _looked(self) -> list[Event]:
-        return [event for i in self._instances.values() for event in i.look()]
+        events = [event for i in self._instances.values() for event in i.look()]
+        return [*events, *self._changed_directories()]
+
+    def _changed_directories(self) -> Iterator[Message]:
+        """Messages about directories that have gone, or have come back, since the last look.
+
+        With the time of day: campaign time stands still while nothing lives.
+        """
+        before, self._gone = self._gone, {i.path for i in self._instances.values() if i.gone}
+        now = datetime.fromtimestamp(time.time()).strftime("%H:%M:%S")
+        if fresh := sorted(self._gone - before):
+            yield Message("warning", f"deleted or renamed ({now}): {listed(fresh)}")
+        if back := sorted(before - self._gone):
+            yield Message("info", f"there again ({now}): {listed(back)}")
 
     # -------------------------------------------------------------------- logging
 
@@ -186,9 +204,11 @@ class ForeignWatch:
         for event in events:
             self._writer.append(event, self._now())
         state = campaign_state(self._instances.values())
-        if state[0] == self._state[0]:
+        # Other reasons of an end are not recorded again: ages of figures change all the time.
+        news = state[0] != self._state[0] or ALL_GONE in (state[1], self._state[1])
+        if state == self._state or not news:
             return
-        if self._state[0] == STOPPED:
+        if self._state[0] == STOPPED != state[0]:
             self._go_on_from(self._writer.last_t)
         kind = CampaignEnded if state[0] == STOPPED else CampaignState
         self._writer.append(kind(*state), self._now())
@@ -242,6 +262,8 @@ def campaign_state(instances: Iterable[Instance]) -> tuple[str, str]:
     """The state of the whole, from those of its parts, and why."""
     every = list(instances)
     states = {i.state for i in every if i.alive}
+    if every and all(i.gone for i in every):
+        return STOPPED, ALL_GONE
     if not every:
         return "starting", "no instance has begun yet"
     if states:

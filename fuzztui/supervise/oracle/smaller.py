@@ -18,12 +18,17 @@ RUNS = 100_000
 
 
 async def smaller(
-    judge: Judge, data: bytes, progress: Callable[[str, float], None], longest_s: float
+    judge: Judge,
+    data: bytes,
+    progress: Callable[[str, float], None],
+    longest_s: float,
+    stop: Callable[[], bool] = lambda: False,
 ) -> tuple[bytes, str]:
     """A smaller input with the first of the same causes, and what is to be said about it.
 
-    The smallest so far after ``longest_s`` seconds. Raises :class:`SupervisorError` where there is
-    nothing to keep, or nothing can be run; OSError where the machine lacks something.
+    The smallest so far after ``longest_s`` seconds, or once ``stop`` returns True.
+    Raises :class:`SupervisorError` where there is nothing to keep, or nothing can be run; OSError
+    where the machine lacks something.
     """
     progress("running it again", -1.0)
     verdicts = await judge.verdicts(data)
@@ -32,11 +37,15 @@ async def smaller(
     wanted = verdicts[0][0].signature
     deadline = time.monotonic() + longest_s
     loop = asyncio.get_running_loop()
-    left, given_up = len(data), False
+    left, given_up, stopped = len(data), False, ""
 
     def keeps(shorter: bytes) -> bool:
-        nonlocal left
-        if given_up or time.monotonic() >= deadline:
+        nonlocal left, stopped
+        if time.monotonic() >= deadline:
+            stopped = f"stopped after {round(longest_s / 60)} min"
+        elif stop():
+            stopped = "stopped"
+        if given_up or stopped:
             return False
         found = asyncio.run_coroutine_threadsafe(judge.verdicts(shorter), loop).result()
         same = any(verdict.signature == wanted for verdict, _ in found)
@@ -54,6 +63,4 @@ async def smaller(
         found = await asyncio.to_thread(passes)
     finally:
         given_up = True
-    if time.monotonic() < deadline:
-        return found, ""
-    return found, f"; stopped after {round(longest_s / 60)} min: it could be made smaller still"
+    return found, f"; {stopped}: it could be made smaller still" if stopped else ""

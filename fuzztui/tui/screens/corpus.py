@@ -43,7 +43,7 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             Column(
                 "entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id), max=18
             ),
-            Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=6, max=11),
+            Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=10, max=10),
             Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12),
             Column("size", "size", _size, lambda e: e.size, "right", min=5),
             Column(
@@ -54,7 +54,14 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
             ),
             Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=14, flex=True),
             Column(
-                "outcome", "outcome", _outcome, lambda e: e.outcome, max=9, needs=70, spare=True
+                "outcome",
+                "outcome",
+                _outcome,
+                lambda e: e.outcome,
+                max=9,
+                needs=70,
+                spare=True,
+                drop=True,
             ),
             Column("thanks", "thanks to", self._thanks, None, max=16, spare=True),
             Column("op", "made by", _op, lambda e: e.op, max=18, drop=True),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from textual.geometry import Size
@@ -15,11 +16,12 @@ from fuzztui.tui import detail, figures, shell
 from fuzztui.tui.actions import Situation
 from fuzztui.tui.background import in_thread
 from fuzztui.tui.hexview import Preview, reading
+from fuzztui.tui.minimising import LocalMinimiser
 from fuzztui.tui.mutants import brief_place
-from fuzztui.tui.places import place_of, settled
+from fuzztui.tui.places import minimised_place, place_of, settled
 from fuzztui.tui.screens.listing import ListingScreen
 from fuzztui.tui.signs import FINDING_SIGNS
-from fuzztui.tui.situation import over
+from fuzztui.tui.situation import alone, over
 from fuzztui.tui.steering import minimisings
 from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.columns import Cell, Column
@@ -28,7 +30,15 @@ from fuzztui.tui.widgets.table import BigTable
 from fuzztui.wire.commands import Minimise
 
 
-class FindingsScreen(ListingScreen[Finding, Preview]):
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The input of a finding, and the smaller one that was made of it, if there is one."""
+
+    input: Preview
+    minimised: Preview | None = None
+
+
+class FindingsScreen(ListingScreen[Finding, Inputs]):
     """A row for each cause, standing for its first file; or a row for each file."""
 
     TAB = "findings"
@@ -39,6 +49,10 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
         self._counts: dict[str, int] = {}
         """How often each cause was met, by its signature."""
         self._minimisings: dict[str, CommandStatus] = {}
+        self._minimisers: dict[str, LocalMinimiser] = {}
+        """What this screen minimises, by the finding's key."""
+        self._here: dict[str, CommandStatus] = {}
+        """The progress of those commands, or their results."""
 
     def make_table(self) -> BigTable[Finding]:
         """Oldest first: new ones come in at the end and move nothing."""
@@ -53,9 +67,9 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
             Column("title", "what", self._title, detail.finding_title, min=20, max=200, flex=True),
             Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=90),
             Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
-            Column("by", "by", _by, lambda f: f.instance, max=12, needs=60),
+            Column("by", "by", _by, lambda f: f.instance, max=12, needs=100),
             Column("thanks", "thanks to", self._thanks, None, max=16, needs=66, spare=True),
-            Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=66, drop=True),
+            Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=100, drop=True),
         )
 
     def _passes(self, finding: Finding) -> bool:
@@ -72,11 +86,14 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
 
     def _title(self, finding: Finding) -> Cell:
         title = detail.finding_title(finding)
-        command = self._minimisings.get(finding.key)
+        command = self._minimising(finding.key)
         if command is not None and command.state == "pending":
             part = f" {figures.percent(command.part, 1.0)}" if command.part >= 0 else ""
             return f"minimising{part}…  {title}", "pending"
         return title, "" if finding.title else "muted"
+
+    def _minimising(self, key: str) -> CommandStatus | None:
+        return self._here.get(key) or self._minimisings.get(key)
 
     def _thanks(self, finding: Finding) -> Cell:
         """The mutant thanks to whose corpus the target fails so."""
@@ -103,8 +120,7 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
             before, self._minimisings = self._minimisings, minimisings(state)
             self.table.touch((before.keys() | self._minimisings.keys()) & state.findings.keys())
         self._count()
-        self.show_detail()
-        self.host.refresh_footer()
+        self.look_again()  # a file may have been minimised meanwhile
 
     def narrow(self, text: str) -> None:
         """By words, and by cause when grouped."""
@@ -112,31 +128,49 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
         self.table.sync(reveal=True)
         self._count()
 
-    def details(self, row: Finding, preview: Preview | None, size: Size) -> Sequence[Line]:
-        """Title, place, report, the other files of the cause, the crashing input."""
-        command = self._minimisings.get(row.key)
-        moved = preview.moved if preview is not None else ""
+    def details(self, row: Finding, preview: Inputs | None, size: Size) -> Sequence[Line]:
+        """Title, place, report, the other files of the group, the minimised input, the input."""
+        command = self._minimising(row.key)
+        moved = preview.input.moved if preview is not None else ""
         host = self.host
+        smaller: Sequence[Line] = ()
+        if preview is not None and preview.minimised is not None:
+            smaller = detail.preview_lines(preview.minimised, size.width, "minimised input")
         lines = detail.finding_lines(
-            row, self.campaign, host.kin, host.run_dir, minimising=command, moved=moved
-        )
-        return lines + (detail.preview_lines(preview, size.width) if preview is not None else [])
+            row, self.campaign, host.kin, host.run_dir,
+            minimising=command, moved=moved, smaller=smaller,
+        )  # fmt: skip
+        return lines + (detail.preview_lines(preview.input, size.width) if preview else [])
 
-    def preview_of(self, row: Finding) -> tuple[str, Callable[[], Preview]] | None:
-        """The crashing input."""
-        return reading(place_of(row, self.campaign, self.host.run_dir))
+    def preview_of(self, row: Finding) -> tuple[str, Callable[[], Inputs]] | None:
+        """The crashing input, and what it was minimised to; read again when that has ended."""
+        state, run = self.campaign, self.host.run_dir
+        found = reading(place_of(row, state, run))
+        smaller = reading(minimised_place(row, state, run))
+        if found is None:
+            return None
+        name, read = found
+
+        def both() -> Inputs:
+            second = None if smaller is None else smaller[1]()
+            return Inputs(read(), None if second is None or second.gone else second)
+
+        command = self._minimising(row.key)
+        return f"{name} {command.state if command is not None else ''}", both
 
     def describe_row(self) -> Situation:
         """The finding's instance, and whether the finding is worked on."""
         finding = self.table.current
         if finding is None:
             return Situation()
-        command = self._minimisings.get(finding.key)
+        command = self._minimising(finding.key)
+        here = finding.key in self._minimisers
         return replace(
             over(self.campaign.instances.get(finding.instance)),
             row=True,
             instance=finding.instance,
-            minimising=command is not None and command.state == "pending",
+            minimising=command is not None and command.state == "pending" and not here,
+            cancellable=here,
         )
 
     # ------------------------------------------------------------- actions
@@ -175,13 +209,55 @@ class FindingsScreen(ListingScreen[Finding, Preview]):
         self.run_worker(work, group="copy", exclusive=True)
 
     def do_finding_minimise(self) -> None:
-        """Ask the supervisor for a smaller input."""
+        """Minimise by the supervisor, or by a command if there is none; or cancel that."""
         finding = self.table.current
-        if finding is not None:
+        if finding is None:
+            return
+        if finding.key in self._minimisers:
+            self._minimisers[finding.key].cancel()
+        elif alone(self.host.situation()):
+            self._minimise_here(finding)
+        else:
             # Not its title: that is often what the answer says.
             name = finding.file.rpartition("/")[2].partition(",")[0]
             words = f"minimise {finding.instance}/{name}"
             self.host.steer(Minimise(finding.file, finding.instance), words)
+
+    def do_table_unfilter(self) -> None:
+        """Escape ends the minimising of the finding under the cursor before anything else."""
+        finding = self.table.current
+        if finding is not None and finding.key in self._minimisers:
+            self._minimisers[finding.key].cancel()
+        else:
+            super().do_table_unfilter()
+
+    def _minimise_here(self, finding: Finding) -> None:
+        run, key = self.host.run_dir, finding.key
+        place = place_of(finding, self.campaign, run)
+        if run is None or place is None:
+            return
+        status = CommandStatus("", self.host.status.now, {}, instance=finding.instance)
+
+        def tell(text: str, state: str = "pending") -> None:
+            self._here[key] = replace(status, text=text, state=state)
+            self.table.touch([key])
+            self.look_again()
+
+        minimiser = self._minimisers[key] = LocalMinimiser(run, lambda: settled(place).path)
+
+        async def minimise() -> None:
+            tell("begins…")
+            try:
+                done, words = await minimiser.run(tell)
+            except asyncio.CancelledError:  # the screen is left
+                minimiser.cancel()
+                raise
+            finally:
+                self._minimisers.pop(key, None)
+            tell(words, "applied" if done else "rejected")
+
+        work: WorkType[None] = minimise
+        self.run_worker(work, group="minimise")
 
 
 def _kind(finding: Finding) -> Cell:

@@ -119,7 +119,11 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
 
     def look(self) -> None:
         """Another row is looked at: its details, from the top, and what must be read for them."""
-        self.show_detail(top=True)
+        self.look_again(top=True)
+
+    def look_again(self, *, top: bool = False) -> None:
+        """The row under the cursor has changed, or what must be read for it."""
+        self.show_detail(top=top)
         self.host.refresh_footer()
         row = self.table.current
         wanted = None if row is None else self.preview_of(row)

@@ -158,7 +158,10 @@ class LogScreen(ListingScreen[Record, None]):
         if share < 1 and not self._problem:
             shown += f", scanned {figures.percent(share, 1)}"
         self.table.empty = self._problem or f"no {shown} to show yet"
-        self.table.set_caption(self._problem or f"shown: {shown}")
+        if self._problem:
+            self.table.set_caption(self._problem, "not all is read")
+        else:
+            self.table.set_caption(f"shown: {shown}", shown, query.group or query.instance)
         self._count()
 
     def _count(self) -> None:

@@ -202,9 +202,9 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         self._looked_at = ("", "") if mutant is None else (mutant.id, phase(mutant))
 
     def asked(self, mutant: Mutant) -> str:
-        """What is asked for it and not answered yet."""
+        """What is asked for it and not answered yet: the verb alone, which fits each column."""
         waiting = self._pending.get(mutant.id)
-        return f"{waiting[-1].removesuffix('-mutants')}…" if waiting else ""
+        return f"{waiting[-1].partition('-')[0]}…" if waiting else ""
 
     def number(self, mutant: Mutant) -> int:
         """Its place among those that wait, from 1; 0 if it does not wait."""
@@ -231,9 +231,9 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         rows = self.table.rows
         narrowed = bool(self._only or rows.filter_text or self._filter.selection)
         words = self._only or "shown"
-        caption = f"{words}: {len(rows):,} of {rows.total:,}" if narrowed else ""
+        passing = f"{len(rows):,}/{rows.total:,}"
         self.table.empty = "no mutant passes the filter" if rows.total else "no mutants"
-        self.table.set_caption(caption)
+        self.table.set_caption(*((f"{words} {passing}", passing, words) if narrowed else ()))
 
     def nothing(self) -> Sequence[Line]:
         """Why there are no mutants, and what to do."""
@@ -363,7 +363,7 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
             return
         scope = one(mutant)
         if scope is None:
-            self.notify("This mutant's id cannot be sent: it reads as a selection.", markup=False)
+            self._say_unsendable()
         else:
             self._send(action_id, scope)
 
@@ -371,6 +371,9 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         """A row that is about to leave the queue does not take the cursor along."""
         if self._queue and self.table.cursor == mutant_id:
             self.table.go_on()
+
+    def _say_unsendable(self) -> None:
+        self.notify("This mutant's id cannot be sent: it reads as a selection.", markup=False)
 
     def do_mutant_many(self) -> None:
         """Ask which mutants are meant, and what for."""
@@ -384,6 +387,9 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         sayable = not (self._queue and self._only)
         narrowed = self._filter.as_selection(self._only) if sayable else ""
         found = scopes(mutant, self.campaign.mutants.values(), narrowed)
+        if not found:  # nor has it a file or a function to be selected by
+            self._say_unsendable()
+            return
         verbs = [BY_ID[action_id] for action_id in (*VERBS, EQUIVALENT)]
         verbs = [verb for verb in verbs if verb.queue in (None, self._queue)]
 

@@ -9,7 +9,7 @@ from textual.containers import Grid
 from textual.widget import Widget
 
 from fuzztui.model.oracle import FUZZLESS
-from fuzztui.model.selectors import ENDED
+from fuzztui.model.selectors import ENDED, group_heads
 from fuzztui.model.state import Changes, Instance, State
 from fuzztui.tui import figures
 from fuzztui.tui.actions import Situation
@@ -18,6 +18,7 @@ from fuzztui.tui.instances import Fact, present, whole
 from fuzztui.tui.mutants import brief_place
 from fuzztui.tui.screens.base import CampaignScreen
 from fuzztui.tui.screens.instance import InstanceScreen
+from fuzztui.tui.signs import DIFFERS
 from fuzztui.tui.situation import over
 from fuzztui.tui.status import AFL, Status
 from fuzztui.tui.steering import pending_for
@@ -40,9 +41,15 @@ CALM_S = 20.0
 """So long after the last age its column stays: figures that are often late do not make it jump."""
 
 
+FILES = {"crash": "crashes", "hang": "hangs"}
+"""The series of the files of a category."""
+
+
 def _count(value: float) -> str:
     return figures.count(round(value))
 
+
+RATE, FINDS = "chart-rate", "chart-finds"
 
 CHARTS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "chart-edges": ("Edges", (("edges", "all", "edge"), ("edges_valid", "valid", "valid"))),
@@ -51,11 +58,12 @@ CHARTS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
         (("edges_third_party", "lines run", "imported"),),
     ),
     "chart-killed": ("Mutants killed", (("killed", "", "killed"),)),
-    "chart-rate": ("Exec/s", (("rate", "", "rate"),)),
+    RATE: ("Exec/s", (("rate", "", "rate"),)),
     "chart-corpus": ("Corpus", (("corpus", "", "corpus"),)),
-    "chart-finds": ("Findings", (("crashes", "crashes", "crash"), ("hangs", "hangs", "hang"))),
-}
-"""Charts by widget id: title, then series, label and colour of each curve."""
+    FINDS: ("Findings", (("crash", "crashes", "crash"), ("hang", "hangs", "hang"),
+                         (DIFFERS, "differences", DIFFERS))),
+}  # fmt: skip
+"""Charts by widget id: title, then series (or category), label and colour of each curve."""
 
 
 class OverviewScreen(CampaignScreen):
@@ -108,7 +116,7 @@ class OverviewScreen(CampaignScreen):
     def __init__(self) -> None:
         super().__init__()
         self._pending: dict[str, list[str]] = {}
-        self._ages: dict[str, tuple[Cell, Cell, bool]] = {}
+        self._ages: dict[str, tuple[Cell, Cell, bool, bool]] = {}
         self._aged_t = -1.0
         """Campaign time at which the figures of any instance were old."""
 
@@ -122,8 +130,8 @@ class OverviewScreen(CampaignScreen):
             *(
                 Chart(
                     title,
-                    figures.rate if id == "chart-rate" else _count,
-                    noisy=id == "chart-rate",
+                    figures.rate if id == RATE else _count,
+                    noisy=id == RATE,
                     id=id,
                 )
                 for id, (title, _) in CHARTS.items()
@@ -225,7 +233,7 @@ class OverviewScreen(CampaignScreen):
         over = len(state.instances) - many
         if not any(i.mutant for i in present(state.instances.values())):
             self.instances.let_go("mutant")
-        self.instances.set_caption(f"+{over:,} ended" if over else "")
+        self.instances.set_caption(*((f"+{over:,} ended", f"+{over:,}") if over else ()))
         fleet = many > MOST_INSTANCES
         if fleet != self.has_class("-fleet"):
             self.set_class(fleet, "-fleet")
@@ -241,7 +249,9 @@ class OverviewScreen(CampaignScreen):
         for id, (_, wanted) in CHARTS.items():
             chart = self.query_one(f"#{id}", Chart)
             if chart.display:
-                curves = [Curve(label, style, points(state, name)) for name, label, style in wanted]
+                drawn = finds if id == FINDS else points
+                over = average(self.host.status) if id == RATE else ""
+                curves = [Curve(t, style, drawn(state, name), over) for name, t, style in wanted]
                 shown = [c for c in curves if c.points] or curves[:1]
                 mark = state.stage_t if state.stage == "target" else -1.0
                 chart.set_curves(shown, state.t, mark)
@@ -296,6 +306,19 @@ class OverviewScreen(CampaignScreen):
     def on_resize(self) -> None:
         """Charts that come into view have no data yet."""
         self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))
+
+
+def average(status: Status) -> str:
+    """The rate of a campaign that has ended; "" before."""
+    return f"{figures.rate(status.execs_per_sec)} on average" if status.over else ""
+
+
+def finds(state: State, category: str) -> list[Point]:
+    """How many groups of findings there were, as (time, groups) pairs."""
+    at = group_heads(state, category)
+    if not at:  # none whose name is known: what the engines have counted
+        return [] if category == DIFFERS else points(state, FILES[category])
+    return [(0.0, 0.0), *((t, float(n)) for n, t in enumerate(at, 1)), (state.t, float(len(at)))]
 
 
 def points(state: State, name: str) -> list[Point]:

@@ -110,7 +110,8 @@ class TypesScreen(TypeTables):
         self.query_one(TableTabs).count(len(self._types), left)
         covered = whole is not None and whole.targets and not whole.uncovered
         untold = 0 if whole is None else whole.uncovered - len(self._left)
-        self.targets.set_caption(f"+{untold:,} not told" if untold > 0 and self._left else "")
+        more = (f"+{untold:,} not told", f"+{untold:,}") if untold > 0 and self._left else ()
+        self.targets.set_caption(*more)
         none_left = "everything that can be aimed at is covered" if covered else "no code targets"
         if whole is not None and whole.changed:
             none_left = plain(f"none: {have_changed(whole.changed)}")

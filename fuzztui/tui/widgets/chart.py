@@ -21,12 +21,14 @@ class Curve:
     label: str
     style: str
     points: Sequence[Point] = ()
+    value: str = ""
+    """The text next to the title; "": the value of the last point."""
 
 
 class Chart(Canvas):
-    """Up to two curves on one scale, title and current values above, time below.
+    """Up to three curves on one scale, title and current values above, time below.
 
-    The second curve is dotted: colour is never the only difference. Until there
+    All but the first are dotted: colour is never the only difference. Until there
     are two moments to draw between, the chart says that it waits.
     """
 
@@ -73,7 +75,7 @@ class Chart(Canvas):
                 [Span(" " * AXIS), Span("waiting for the first figures…", "muted")],
             ]
         sample = resample_mean if self._noisy else resample
-        sampled = [(c, sample(c.points, 0.0, self._until, columns * 2)) for c in known[:2]]
+        sampled = [(c, sample(c.points, 0.0, self._until, columns * 2)) for c in known]
         values = [v for _, vs in sampled for v in vs if v is not None]
         least = 0.0 if self._noisy else min(values, default=0.0)
         low, high = nice_bounds(least, max(values, default=0.0))
@@ -106,7 +108,8 @@ class Chart(Canvas):
     def _headline(self, width: int) -> Line:
         left = [Span(self.title, "bold")]
         for i, curve in enumerate(self._curves):
-            value = self._show(curve.points[-1][1]) if curve.points else figures.NONE
+            last = self._show(curve.points[-1][1]) if curve.points else figures.NONE
+            value = curve.value or last
             left.append(Span("  "))
             if len(self._curves) > 1:
                 left.append(Span(("━ " if i == 0 else "┅ ") + curve.label + " ", curve.style))

@@ -14,10 +14,11 @@ from fuzztui.tui.widgets.braille import gauge
 from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
 from fuzztui.tui.widgets.strip import StatusCanvas
 
+FINDINGS = "findings"
 TABS = (
     ("overview", "1", "Overview"),
     ("corpus", "2", "Corpus"),
-    ("findings", "3", "Findings"),
+    (FINDINGS, "3", "Findings"),
     ("mutants", "4", "Mutants"),
     ("log", "5", "Log"),
 )
@@ -118,6 +119,8 @@ class Header(StatusCanvas):
             here = tab == self._tab
             tabs.append(Span(f"{key} ", "muted", tab))
             tabs.append(Span(text, "bold underline" if here else "muted", tab))
+            if tab == FINDINGS and self._status.groups and not tight:  # there the budget needs it
+                tabs.append(Span(f"·{figures.count(self._status.groups)}", "bold crash", tab))
             tabs.append(Span(" " if tight else "  "))
         return spread(tabs, self._budget(width - width_of(tabs)), width)
 

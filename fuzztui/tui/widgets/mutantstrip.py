@@ -60,6 +60,8 @@ def _score(status: Status, s: Summary, width: int) -> Line:
         Span(figures.score(s.score), "bold killed"),
         Span(f"  {s.killed:,} of {s.total - s.invalid:,} killed"),
     ]
+    if status.lost:
+        left.append(Span(", of what is known", "muted"))
     if s.skipped or s.equivalent:
         left += [
             Span("  (of those left: ", "muted"),
@@ -68,7 +70,7 @@ def _score(status: Status, s: Summary, width: int) -> Line:
         ]
     note = []
     if status.last_kill_t >= 0:
-        note.append(Span(f"last kill {figures.ago(status.last_kill_t, status.now)} ", "muted"))
+        note.append(Span(f"last kill {status.when(status.last_kill_t)} ", "muted"))
     if status.analysis is not None and status.analysis.phase:
         note.insert(0, Span(f"{phase_words(status.analysis)}  ", "bold pending"))
     return spread(left, note, width)

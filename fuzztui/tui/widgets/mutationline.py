@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fuzztui.tui import figures
 from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.canvas import Line, Span
 from fuzztui.tui.widgets.mutantstrip import brief_times, phase_words, with_audits
@@ -33,7 +32,7 @@ class MutationLine(StatusCanvas):
             return [stage_line(s, s.first, width), work_line(s.first, width)]
         if s.mutants is None:
             return []
-        line = [Span(" last kill ", "muted"), Span(figures.ago(s.last_kill_t, s.now))]
+        line = [Span(" last kill ", "muted"), Span(s.when(s.last_kill_t))]
         if analysis is None:
             return [line]
         if analysis.phase:

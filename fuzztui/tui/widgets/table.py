@@ -100,7 +100,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         super().__init__(id=id)
         self.columns = columns
         self.empty = empty
-        self.caption = ""
+        self._captions: tuple[str, ...] = ()
         self.rows = Rows(columns)
         self.source: Source[T] = self.rows if source is None else source
         self.follow = follow
@@ -193,10 +193,10 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self._layout.forget(column)
         self.sync()
 
-    def set_caption(self, text: str) -> None:
-        """Say beside the column titles what the rows are narrowed to."""
-        if text != self.caption:
-            self.caption = text
+    def set_caption(self, *texts: str) -> None:
+        """Say beside the column titles what the rows are narrowed to: the first that has room."""
+        if texts != self._captions:
+            self._captions = texts
             self._repaint()
 
     @property
@@ -388,8 +388,8 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
     def _header(self, x: int, width: int) -> Strip:
         base = self.get_component_rich_style("bigtable--header")
         sign = base + self._palette["bold primary"]
-        note = plain(self.caption)
-        return header_line(self._layout, self.rows, note, x, width, base=base, sign=sign)
+        notes = [plain(text) for text in self._captions]
+        return header_line(self._layout, self.rows, notes, x, width, base=base, sign=sign)
 
     def notify_style_update(self) -> None:
         """The theme changed: every drawn row is stale."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -48,7 +49,7 @@ def row_line(
 def header_line(
     layout: Layout[Any],
     rows: Rows[Any],
-    note: str,
+    notes: Sequence[str],
     x: int,
     width: int,
     *,
@@ -57,25 +58,38 @@ def header_line(
 ) -> Strip:
     """Titles, from cell ``x`` on, ``width`` of them.
 
-    At the edges stand signs for columns out of view, at the right the ``note``.
+    At the edges stand signs for columns out of view. The first of ``notes`` that fits stands beside
+    a title, never over one: the fullest comes first, and none is shown where none fits.
     """
     segments = [Segment(" ", base)]
-    for column, cells in layout.cells:
-        title, style = column.title, base
+    note = notes[0] if notes else ""
+    for column, wide in layout.cells:
+        title, style, cells = column.title, base, wide
         last = column is layout.cells[-1][0]
-        if note and column.flex and not last and cell_len(note) <= cells:  # not over others
-            title, style, note = note, sign, ""
-        if column is rows.sort_column:
+        by = column is rows.sort_column
+        roomy = cell_len(f"{title}  {note}") <= cells
+        if note and column.flex and roomy and not (last or by):
+            # Beside its title, not over those of others.
+            segments.append(Segment(title, base))
+            title, style, cells = f"  {note}", sign, cells - cell_len(title)
+            notes = ()
+        if by:
             title += " ▼" if rows.reverse else " ▲"
             style = base + Style(bold=True)
         segments.append(Segment(fit(title, cells, column.align) + " " * GAP, style))
     header = Strip(segments).crop_extend(x, x + width, base)
     if x > 0:
         header = Strip([Segment("‹", sign), *header.crop(1)])
-    note = f" {note} " if note else ""
     if x + width < layout.total:
-        note += "›"
-    if note:
-        left = max(0, width - cell_len(note))
-        header = Strip([*header.crop(0, left), Segment(note, sign)])
+        header = Strip([*header.crop(0, width - 1), Segment("›", sign)])
+    gaps = [gap.span() for gap in re.finditer(" +", header.text)]
+    for note in filter(None, notes):
+        size = cell_len(note)
+        # With a blank on either side, two before a title; the last gap, where the eye ends.
+        fitting = [(start, end) for start, end in gaps if end - start >= size + 2]
+        if fitting:
+            start, end = fitting[-1]
+            at = max(start + 1, end - size - (1 if end == width else 2))
+            header = Strip([*header.crop(0, at), Segment(note, sign), *header.crop(at + size)])
+            break
     return header.adjust_cell_length(width, base)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fuzztui.model.mutation import Summary
 from fuzztui.tui import figures
+from fuzztui.tui.signs import DIFFERS
 from fuzztui.tui.status import AFL, Status
 from fuzztui.tui.text import cell_len, fit
 from fuzztui.tui.widgets.braille import gauge
@@ -15,12 +17,12 @@ from fuzztui.tui.widgets.strip import StatusCanvas
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Label, figure, and below it a bar (``share`` >= 0) or words."""
+    """Label, figure, and below it a bar (``share`` >= 0) or the longest text that fits."""
 
     label: str
     value: str
     style: str
-    below: str = ""
+    below: Sequence[str] = ("",)
     share: float = -1.0
 
 
@@ -50,9 +52,8 @@ def _ink(tile: Tile) -> str:
 
 
 def _below(tile: Tile, width: int) -> list[Span]:
-    words = tile.below
-    if cell_len(words) > width and " " in words:
-        words = words.split(" ", 1)[1]  # "last 2m ago" is still clear as "2m ago"
+    # Nothing rather than a part: half a number is another number.
+    words = next((text for text in tile.below if cell_len(text) <= width), "")
     text = f" {words}"
     room = min(16, width - 1 - cell_len(text))
     if tile.share < 0 or room < 3:
@@ -67,11 +68,12 @@ def tiles_of(s: Status) -> list[Tile]:
     return [
         Tile("execs", figures.count(s.execs), ""),
         _rate(s),
-        Tile("corpus", figures.count(s.corpus), "corpus", _since("new", s.last_entry_t, s.now)),
+        Tile("corpus", figures.count(s.corpus), "corpus", _since("new", s.last_entry_t, s)),
         _edges(s),
         _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
-        Tile("crashes", figures.count(s.crashes), "crash", _crash_note(s)),
-        Tile("hangs", figures.count(s.hangs), "hang", _since("last", s.last_hang_t, s.now)),
+        _findings(s, "crash", "crashes"),
+        _findings(s, "hang", "hangs"),
+        *([_findings(s, DIFFERS, "differences")] if s.tally(DIFFERS).files else []),
         *([_libraries(s)] if s.edges_third_party >= 0 else []),
         *([_killed(s, s.mutants)] if s.mutants is not None else []),
     ]
@@ -82,29 +84,42 @@ def _killed(s: Status, m: Summary) -> Tile:
     if s.first is not None:
         value = f"{figures.count(s.first.killed)}/{figures.count(s.first.judged)}"
         score = s.first.score
-        return Tile("killed", value, "killed", figures.score(score), score or 0.0)
+        return Tile("killed", value, "killed", (figures.score(score),), score or 0.0)
     value = f"{figures.count(m.killed)}/{figures.count(m.total - m.invalid)}"
-    return Tile("killed", value, "killed", figures.score(m.score), m.score or 0.0)
+    return Tile("killed", value, "killed", (figures.score(m.score),), m.score or 0.0)
 
 
 def _rate(s: Status) -> Tile:
     """No rate where nobody tells of one any more."""
     rate = figures.rate(s.execs_per_sec)
     if s.orphaned:
-        return Tile("exec/s", figures.NONE, "rate", f"was {rate}")
+        return Tile("exec/s", figures.NONE, "rate", (f"was {rate}",))
     return Tile("exec/s", rate, "rate", _rate_note(s))
 
 
-def _rate_note(s: Status) -> str:
-    return "on average" if s.over else "paused" if s.state == "paused" else ""
+def _rate_note(s: Status) -> Sequence[str]:
+    if s.over:
+        return ("on average", "average")
+    return ("paused" if s.state == "paused" else "",)
 
 
-def _crash_note(s: Status) -> str:
-    return _since("last", s.last_crash_t, s.now) or ("" if s.crashes else "none yet")
+def _findings(s: Status, category: str, label: str) -> Tile:
+    """Groups: how many bugs there may be. Below, how many files that are, if they are more."""
+    tally = s.tally(category)
+    # An engine counts its files sooner than the log has their names.
+    value = figures.count(tally.groups or tally.files)
+    last = _since("last", tally.last_t, s)
+    if tally.files > tally.groups > 0:
+        files = f"{figures.count(tally.files)} files"
+        below = [f"{files}, {text}" for text in last if text] + [files]
+    else:
+        below = [*last] if tally.files or category != "crash" else ["none yet"]
+    return Tile(label, value, category, below)
 
 
-def _since(word: str, t: float, now: float) -> str:
-    return "" if t < 0 else f"{word} {figures.ago(t, now)}"
+def _since(word: str, t: float, s: Status) -> Sequence[str]:
+    """With the word, or without it: "2m ago" is still clear, and so is a time on its own."""
+    return ("",) if t < 0 else (f"{word} {s.when(t)}", s.when(t), s.when(t).removeprefix("at "))
 
 
 def _edges(s: Status) -> Tile:
@@ -112,12 +127,12 @@ def _edges(s: Status) -> Tile:
     if s.edges < 0 or s.edges_total <= 0:
         return Tile("edges", value, "edge")
     share = s.edges / s.edges_total
-    return Tile("edges", value, "edge", figures.percent(s.edges, s.edges_total), share)
+    return Tile("edges", value, "edge", (figures.percent(s.edges, s.edges_total),), share)
 
 
 def _libraries(s: Status) -> Tile:
     """Code outside the application that was executed: of another scale, and it saves nothing."""
-    return Tile("library", figures.count(s.edges_third_party), "imported", "executed")
+    return Tile("library", figures.count(s.edges_third_party), "imported", ("executed",))
 
 
 def _cycles(s: Status) -> Tile:
@@ -125,12 +140,13 @@ def _cycles(s: Status) -> Tile:
     fewest, most = (figures.count(n) for n in s.cycles)
     value = fewest if fewest == most else f"{fewest}–{most}"
     stable = f"{figures.percent(s.stability, 100.0)} stable" if s.stability >= 0 else ""
-    return Tile("cycles", value, "valid", stable)
+    return Tile("cycles", value, "valid", (stable, stable.removesuffix(" stable")))
 
 
 def _share(s: Status) -> str:
     return figures.percent(s.valid_share, 1.0)
 
 
-def _valid_edges(s: Status) -> str:
-    return f"edges {figures.count(s.edges_valid)}" if s.edges_valid >= 0 else ""
+def _valid_edges(s: Status) -> Sequence[str]:
+    count = figures.count(s.edges_valid)
+    return (f"edges {count}", count) if s.edges_valid >= 0 else ("",)

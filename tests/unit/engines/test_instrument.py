@@ -17,6 +17,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from interpreters import pythons
 
 import fuzztui
 from fuzztui.engines.core.edges import BUCKETS, CoverageMap, Edge, EdgeTable, ModuleEdges
@@ -25,7 +26,7 @@ from fuzztui.engines.core.importer import Application
 from fuzztui.engines.core.instrument import Instrumenter, compile_with
 
 HERE = Path(__file__).parent
-OTHERS = sorted(Path("/root/.pyenv/versions").glob("3.1[123].*/bin/python"))
+OTHERS = pythons(11, 12, 13)
 PYTHONS = [sys.executable, *(pytest.param(p, marks=pytest.mark.slow) for p in OTHERS)]
 
 

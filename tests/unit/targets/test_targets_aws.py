@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from targets_lab import Laboratory, types_at
 
 OURS = "fuzztui.engines.generators.aws."
@@ -57,6 +58,7 @@ OBJECTS = """
 """
 
 
+@pytest.mark.slow
 def test_a_worlds_event_and_what_it_holds_are_types(lab: Laboratory) -> None:
     lab.write({"app.py": APP, "harness.py": HARNESS})
     document = lab.study(function="harness:call", generator="harness:gen", include=("app",))

@@ -1,7 +1,6 @@
 """A document in the cache, and the file beside it that tells whether it still counts."""
 
 import sys
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -10,7 +9,7 @@ from fuzztui.targets import Document, Request
 from fuzztui.targets import __main__ as child
 
 
-@pytest.mark.parametrize("killed_at", ["replace", "write_text"])
+@pytest.mark.parametrize("killed_at", [".json", child._READ])
 def test_killed_while_it_writes_the_old_one_counts_no_more(tmp_path, monkeypatch, killed_at):
     library = tmp_path / "library.py"
     library.write_text("A = 1\n")
@@ -26,15 +25,15 @@ def test_killed_while_it_writes_the_old_one_counts_no_more(tmp_path, monkeypatch
     library.write_text("A = 22\n")
     assert child._others_have_changed(file)
 
-    was = getattr(Path, killed_at)
+    was = child.replace_text
 
-    def killed(path, *args):
-        if killed_at == "replace" or path.suffix == child._READ:
+    def killed(path, text):
+        if path.name.endswith(killed_at):
             raise KeyboardInterrupt
-        return was(path, *args)
+        was(path, text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, killed_at, killed)
+        patch.setattr(child, "replace_text", killed)
         with pytest.raises(KeyboardInterrupt):
             child._write(file, request, program, tmp_path)
     assert child._others_have_changed(file)

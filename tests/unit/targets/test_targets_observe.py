@@ -11,20 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+from interpreters import pythons
 from targets_lab import types_at
 
 from fuzztui.targets import Request, find_targets
 from fuzztui.targets.application import gather
 from fuzztui.targets.observe import observe, unannotated
 
-PYTHONS = [
-    sys.executable,
-    *(
-        str(python)
-        for version in ("3.12.1", "3.13.0")
-        if (python := Path(f"/root/.pyenv/versions/{version}/bin/python")).exists()
-    ),
-]
+PYTHONS = [sys.executable, *map(str, pythons(12, 13))]
 
 SHOP = """
     import datetime

@@ -1,0 +1,62 @@
+"""Keys of a campaign file that have no effect because of other keys.
+
+A new run refuses them. A run that was started with such a key continues: the key changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fuzztui.campaign.errors import CampaignError, Problem
+from fuzztui.campaign.frozen import Loaded, run_of
+
+__all__ = ["refuse_idle_keys"]
+
+
+def refuse_idle_keys(loaded: Loaded) -> None:
+    """Raise :class:`CampaignError` with every key of the file that would have no effect.
+
+    The frozen copy of a run is accepted as it is.
+    """
+    if run_of(loaded.campaign.file):
+        return
+    found = [(key, text) for key, text in _idle(loaded) if key in loaded.given]
+    if found:
+        raise CampaignError([Problem(loaded.origin(key), key, text) for key, text in found])
+
+
+def _idle(loaded: Loaded) -> Iterator[tuple[str, str]]:
+    """Dotted keys that would have no effect if they were given: why, and what to do."""
+    campaign = loaded.campaign
+    target, engine, mutants = campaign.target, campaign.engine, campaign.mutants
+    # spoton draws constants in place of a generator's choices; the others have bytes and text only.
+    if campaign.kind != "spoton" and target.get("generator") and engine.get("constants"):
+        yield (
+            "engine.constants",
+            "makes a dictionary for byte and text inputs, but target.generator makes the input "
+            'from choices: remove it, or use engine.kind = "spoton", which draws constants',
+        )
+    if mutants and mutants["weights"] and mutants["order"] != "fpf":
+        yield (
+            "mutants.weights",
+            f'are for mutants.order = "fpf", not "{mutants["order"]}": remove one of them',
+        )
+    if mutants and mutants["returns"] and mutants["use"] == "parallel":
+        yield (
+            "mutants.returns",
+            'is for mutants.use = "sequential": with "parallel" each mutant starts from the seeds '
+            "alone; remove one of them",
+        )
+    if "source" in target and not target["build"] and not _uses(campaign.oracle, target["source"]):
+        yield (
+            "target.source",
+            "is where target.build finds what it builds, and there is no target.build: add it, or "
+            "remove target.source",
+        )
+
+
+def _uses(oracle: Mapping[str, Any], source: str) -> bool:
+    """Whether a command of ``[oracle]`` names something in ``source`` ($SOURCE is replaced)."""
+    words = [*(oracle.get("run") or ()), *(oracle.get("against") or ())]
+    return any(word.startswith(f"{source}/") for word in words)

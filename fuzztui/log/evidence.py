@@ -1,0 +1,40 @@
+"""Files next to a log that prove that it was longer."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from fuzztui.log.checkpoints import CheckpointFile
+from fuzztui.log.files import CHECKPOINTS, STALE, LogError, open_regular, read_at
+
+__all__ = ["noted"]
+
+_OFFSETS = "supervisor/offsets.json"
+_MOST_BYTES = 1 << 24
+
+
+def noted(directory: Path) -> tuple[int, Path]:
+    """The last record that something noted, only ever after a flush, and the noting file.
+
+    Of a log directory: its checkpoints, and how far its supervisor has relayed events. The number
+    is 0 if nothing did. Look before the log is read, which may be growing.
+    """
+    files = [CheckpointFile(directory, name) for name in (CHECKPOINTS, STALE)]
+    known = [(file.pairs[-1][1].last if file.pairs else 0, file.path) for file in files]
+    offsets = directory.parent / _OFFSETS
+    return max(*known, (_seq_of(offsets), offsets))
+
+
+def _seq_of(path: Path) -> int:
+    try:
+        fd = open_regular(path)
+        try:
+            data = json.loads(read_at(fd, 0, min(os.fstat(fd).st_size, _MOST_BYTES)))
+        finally:
+            os.close(fd)
+        seq = data["seq"]
+    except (OSError, LogError, ValueError, TypeError, LookupError, RecursionError):
+        return 0
+    return seq if type(seq) is int and 0 <= seq < 1 << 62 else 0

@@ -1,0 +1,51 @@
+"""Temporary files and directories, with errors that name the place and what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+__all__ = ["temporary_directory", "temporary_file", "temporary_place"]
+
+
+def temporary_directory(
+    prefix: str = "fuzztui-", place: Path | None = None
+) -> tempfile.TemporaryDirectory[str]:
+    """Make a directory that is removed at the end. Raises OSError.
+
+    ``place``: where, if not among the temporary files.
+    """
+    if place is not None:
+        return tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
+    with _explained():
+        return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
+
+
+def temporary_file() -> IO[bytes]:
+    """Make a file without a name. Raises OSError."""
+    with _explained():
+        return tempfile.TemporaryFile(prefix="fuzztui-")
+
+
+def temporary_place() -> Path:
+    """The directory of temporary files. Raises OSError if none can be written."""
+    with _explained():
+        return Path(tempfile.gettempdir())
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        why = e.strerror or str(e)
+        raise OSError(
+            e.errno,
+            f"no temporary files can be made: {why}; make room there, or set TMPDIR to a"
+            " directory that can be written",
+            os.environ.get("TMPDIR") or "/tmp",
+        ) from None

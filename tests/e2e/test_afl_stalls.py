@@ -1,0 +1,165 @@
+"""Real campaigns of AFL++ whose target stops a process: itself, its fork server, afl-fuzz."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from supervised import Supervised
+
+from fuzztui.campaign import load, write_frozen
+from fuzztui.supervise.daemon import prepare_run
+from fuzztui.wire.commands import Stop
+from fuzztui.wire.events import EntrySaved, FindingSaved, InstanceState, Message
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("afl-fuzz") is None, reason="afl++ is not installed"),
+]
+
+TARGET = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int parent_of(int pid) {
+    char path[64], line[512];
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (file && fgets(line, sizeof line, file)) sscanf(line, "%*d (%*[^)]) %*c %d", &parent);
+    return parent;
+}
+
+int main(int argc, char **argv) {
+    char b[64] = {0};
+    FILE *file = fopen(argv[1], "rb");
+    size_t n = file ? fread(b, 1, 63, file) : 0;
+    const char *mark = getenv("MARK"), *whom = getenv("WHOM");
+    struct stat found;
+    /* No calibration of the seed, which begins with 'h'. */
+    if (n > 1 && b[0] != 'h' && mark && whom && stat(mark, &found)) {
+        if (whom[0] == 's') kill(getpid(), SIGSTOP);
+        fclose(fopen(mark, "w"));
+        if (whom[0] == 'f') kill(getppid(), SIGSTOP);
+        if (whom[0] == 'g') kill(0, SIGSTOP);
+        if (whom[0] == 'a') kill(parent_of(getppid()), SIGSTOP);
+    }
+    if (n > 2 && b[0] == 'a') { puts("a"); if (b[1] == 'b') { puts("b"); if (b[2] == 'c') puts("c"); } }
+    if (n > 5 && b[4] > 'x') puts("x");
+    return 0;
+}
+"""  # noqa: E501
+
+SOONER = """
+import sys
+
+if "fuzztui.supervise" in sys.orig_argv:
+    from fuzztui.supervise import life
+    from fuzztui.supervise.afl.launch import AflFuzz
+
+    AflFuzz.stall_s, life.STILL_S = 4.0, 4.0
+    life.HALT_LOOKS, life.BAD_HALT_LOOKS = 6, 3
+"""
+"""A sitecustomize that has the supervisor's limits be seconds in place of minutes."""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("program")
+    (directory / "t.c").write_text(TARGET)
+    subprocess.run(
+        ["afl-cc", "-o", "t", "t.c"], cwd=directory, check=True, capture_output=True, timeout=60
+    )
+    return directory / "t"
+
+
+class Stopping(Supervised):
+    """A campaign of one afl-fuzz; its target stops ``whom``."""
+
+    def __init__(self, directory: Path, program: Path, whom: str) -> None:
+        super().__init__(directory, "afl")
+        self.program, self.whom = program, whom
+        (directory / "seeds").mkdir()
+        (directory / "seeds" / "hello").write_text("hello\n")
+
+    def freeze(self, *overrides: str, instances: int = 1) -> None:
+        self.file.write_text(
+            f"""
+[campaign]
+name = "stops"
+output = "{self.run}"
+[target]
+command = ["{self.program}", "@@"]
+timeout = "200ms"
+env = {{ MARK = "{self.directory}/mark", WHOM = "{self.whom}" }}
+[engine]
+kind = "afl"
+instances = {instances}
+seeds = ["seeds"]
+"""
+        )
+        prepare_run(self.run)
+        write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
+
+
+@pytest.fixture
+def campaign(tmp_path, program, monkeypatch):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(SOONER)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    made: list[Stopping] = []
+
+    def begin(whom: str) -> Stopping:
+        made.append(Stopping(tmp_path, program, whom))
+        made[0].start()
+        return made[0]
+
+    yield begin
+    for each in made:
+        each.clean_up()
+        assert not each.marked()
+
+
+def goes_on(s: Stopping) -> None:
+    """It executes more than it had, and can be stopped."""
+    before = s.state().instances["main"].execs
+    s.until(lambda st: st.instances["main"].execs > before + 100, 120)
+    assert s.send(Stop()).ok
+    s.over()
+    assert not s.marked()
+    logged = [e.file for e in s.events(EntrySaved)]
+    assert set(logged) >= {f"queue/{p.name}" for p in s.run.glob("out/main/queue/id:*")}
+    hangs = [e.file for e in s.events(FindingSaved)]
+    assert len(hangs) == len(set(hangs)) == len([*s.run.glob("out/main/hangs*/id:*")])
+
+
+@pytest.mark.parametrize("whom", ["fork server", "group of the fork server"])
+def test_a_stopped_fork_server_is_a_standstill(campaign, whom):
+    s = campaign(whom)
+    s.until(lambda st: st.instances["main"].restarts, 180)
+    (reason,) = [e.reason for e in s.events(InstanceState) if e.state == "restarting"]
+    assert "no CPU time" in reason
+    assert "stopped by a signal" in reason
+    goes_on(s)
+
+
+def test_afl_fuzz_itself_is_continued(campaign):
+    s = campaign("afl-fuzz")
+    s.until(lambda st: st.instances["main"].state == "paused", 120)
+    s.until(lambda st: st.instances["main"].state == "running", 120)
+    assert [e.instance for e in s.events(Message) if "not by fuzztui" in e.text] == ["main"]
+    goes_on(s)
+    assert s.state().instances["main"].restarts == 0
+
+
+def test_a_target_that_stops_itself_is_a_hang(campaign):
+    s = campaign("self")
+    state = s.until(lambda st: any("SIGSTOP" in f.title for f in st.findings.values()), 180)
+    assert {f.category for f in state.findings.values()} == {"hang"}
+    assert state.instances["main"].restarts == 0
+    goes_on(s)

@@ -1,0 +1,182 @@
+"""What a script learns from the exit code of a command, each one from a real process."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+from homes import FUZZTUI, eventually
+
+DONE, FAILED, USAGE, NOT_RUNNING, FINDINGS, BELOW_THRESHOLD = 0, 1, 2, 3, 10, 11
+
+BUG = """\
+def parse(data: bytes) -> int:
+    if data[:1] == b"!":
+        raise KeyError("a bug")
+    return len(data)
+"""
+
+SLOW = """\
+import time
+def parse(data: bytes) -> int:
+    time.sleep(0.01)
+    return len(data)
+"""
+
+
+def program(home, source: str) -> list[str]:
+    """The options that make a file the target, with the seeds ``!`` and ``a`` to start from."""
+    (home.path / "prog.py").write_text(source)
+    seeds = home.path / "seeds"
+    seeds.mkdir()
+    for name, data in {"bug": b"!", "fine": b"a"}.items():
+        (seeds / name).write_bytes(data)
+    keys = ["target.function=prog:parse", 'target.include=["prog"]', 'engine.seeds=["seeds"]']
+    return [word for key in keys for word in ("--set", key)]
+
+
+@pytest.mark.slow
+def test_findings_of_a_headless_campaign(home):
+    words = [str(home.file), "--headless", *program(home, BUG)]
+    home(*words, "--set", "campaign.budget=100 trials", code=FINDINGS)
+    assert home.status()["state"] == "finished"
+    assert home.status()["findings"]
+    # Asked again it has finished: with the same result, also as JSON.
+    home(*words, "--set", "campaign.budget=100 trials", code=FINDINGS)
+    home(*words, "--json", "--set", "campaign.budget=100 trials", code=FINDINGS)
+    # Commands that look at a run do not judge it.
+    for look in (["status"], ["status", "--json"], ["replay", "--json"]):
+        home(look[0], str(home.run), *look[1:], code=DONE)
+    home("check", str(home.file), code=DONE)
+
+
+@pytest.mark.slow
+def test_a_campaign_that_is_left_to_itself_has_no_result_yet(home):
+    words = [str(home.file), *program(home, BUG)]
+    home(*words, "--detach", "--set", "campaign.budget=100 trials", code=DONE)
+    eventually(lambda: home.status()["state"] == "finished")
+    assert home.status()["findings"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("source", "code"), [(BUG, FINDINGS), (SLOW, DONE)], ids=["bug", "none"])
+def test_a_campaign_that_is_stopped_tells_what_it_found(home, source, code):
+    process = subprocess.Popen(
+        ["env", "--default-signal=INT", FUZZTUI,
+         str(home.file), "--headless", *program(home, source)],
+        cwd=home.path, env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout.readline()
+    eventually(lambda: home.status()["execs"] > 5 and (code == DONE or home.status()["findings"]))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == code, (out, err)
+    assert home.status()["state"] == "stopped"
+
+
+@pytest.mark.slow
+def test_a_campaign_that_fails_has_failed_whatever_it_found(home):
+    words = [str(home.file), "--headless", *program(home, BUG)]
+    home(*words, "--set", "campaign.budget=100 trials", code=FINDINGS)
+    (home.path / "prog.py").write_text("def parse(")
+    home(*words, "--set", "campaign.budget=200 trials", code=FAILED)
+
+
+@pytest.mark.slow
+def test_the_screen_of_a_campaign(home, terminal):
+    words = [str(home.file), *program(home, BUG)]
+    screen = terminal(*words, command=["sh", "-c", f"cd {home.path} && exec {command(words)}"])
+    screen.wait("running")
+    eventually(lambda: home.status()["findings"])
+    screen.keys("q")
+    screen.wait(f"exit={DONE}")
+    assert home.status()["state"] == "running"
+    screen = terminal(*words, command=["sh", "-c", f"cd {home.path} && exec {command(words)}"])
+    screen.wait("running")
+    home("ctl", str(home.run), "stop")
+    screen.wait("stopped")
+    screen.keys("q")
+    screen.wait(f"exit={FINDINGS}")
+    screen = terminal("attach", str(home.run))
+    screen.wait("stopped")
+    screen.keys("q")
+    screen.wait(f"exit={DONE}")
+
+
+def command(words: list[str]) -> str:
+    return " ".join(f"'{word}'" for word in (FUZZTUI, *words))
+
+
+@pytest.mark.slow
+def test_an_input_that_fails_again(home):
+    words = [str(home.file), "--headless", *program(home, BUG)]
+    home(*words, "--set", "campaign.budget=100 trials", code=FINDINGS)
+    (crash,) = (home.run / "out/main/crashes").glob("id:*")
+    run = str(home.run)
+    assert "failure: KeyError" in home("repro", run, str(crash), code=FINDINGS)
+    assert "success: 1" in home("repro", run, str(home.path / "seeds/fine"), code=DONE)
+    home("repro", run, "nothing", code=NOT_RUNNING)
+    (home.path / "prog.py").write_text(BUG.replace('raise KeyError("a bug")', "return 0"))
+    assert "success: 0" in home("repro", run, str(crash), code=DONE)
+    (home.path / "prog.py").write_text(
+        "import os, signal\ndef parse(data: bytes):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
+    )
+    home("repro", run, str(crash), code=FINDINGS)
+    (home.path / "prog.py").write_text("def parse(")
+    home("repro", run, str(crash), code=FAILED)
+    assert "SyntaxError" in home.stderr
+
+
+@pytest.mark.slow
+def test_a_score_below_a_threshold(home):
+    words = [str(home.file), "--headless", *program(home, SLOW.replace("0.01", "0"))]
+    home(*words, "--set", "campaign.budget=20 trials", code=DONE)
+    run, corpus = str(home.run), ["--corpus", str(home.path / "seeds")]
+    plain = json.loads(home("score", run, "--json", "--set", 'engine.operators=["returns"]'))
+    assert plain["score"] == 1.0
+    home("score", run, "--fail-under", "100", "--set", 'engine.operators=["returns"]', code=DONE)
+    assert "below" not in home.stderr
+    # "increments" changes nothing here: there are no such mutants, so nothing was shown.
+    none = ["--set", 'engine.operators=["increments"]']
+    home("score", run, *none, code=DONE)
+    home("score", run, *none, "--fail-under", "0", code=DONE)
+    home("score", run, *none, "--fail-under", "1", code=BELOW_THRESHOLD)
+    assert "0 of 0 mutants" in home.stderr
+    (home.path / "prog.py").write_text("def parse(data: bytes):\n    len(data) + 1\n    return 5\n")
+    both = ["--set", 'engine.operators=["math", "returns"]']
+    result = json.loads(home("score", run, *both, "--json"))
+    killed, total = result["killed"], result["total"]
+    assert (0 < killed < total, result["invalid"]) == (True, 0)
+    percent = 100 * killed / total
+    for more in ([], corpus):
+        home("score", run, *both, *more, "--fail-under", f"{percent - 0.1}", code=DONE)
+        home("score", run, *both, *more, "--fail-under", f"{percent + 0.1}", code=BELOW_THRESHOLD)
+        assert f"score {percent:.2f}% is below --fail-under" in home.stderr
+        assert f": {killed} of {total} mutants killed" in home.stderr
+    out = home("score", run, *both, "--json", "--fail-under", "100%", code=BELOW_THRESHOLD)
+    assert json.loads(out)["killed"] == killed
+
+
+@pytest.mark.parametrize("given", ["-1", "101", "x", "nan", "1e999"])
+def test_a_threshold_that_is_none(home, given):
+    home("score", "run", f"--fail-under={given}", code=USAGE)
+    assert "is no percentage from 0 to 100" in home.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["check", "e2e.toml", "--no-run"], DONE),
+        (["check", "e2e.toml", "--set", "campaign.bugdet=3"], USAGE),
+        (["status", "nowhere"], NOT_RUNNING),
+        (["status", "--jsn"], USAGE),
+        (["samples"], DONE),
+    ],
+)
+def test_other_commands(home, args, code):
+    home(*args, code=code)
+
+
+@pytest.mark.parametrize("word", ["0", "1", "2", "3", "4", "10", "11", "130"])
+def test_the_codes_are_listed_where_one_looks(home, word):
+    assert f"\n  {word} " in home("--help").partition("exit codes:")[2]

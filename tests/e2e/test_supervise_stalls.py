@@ -1,0 +1,91 @@
+"""Real engines whose target stops them: the campaign goes on, and says why it did not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import pytest
+from supervised import Supervised
+
+from fuzztui.supervise.identity import descendants
+from fuzztui.wire.commands import Stop
+from fuzztui.wire.events import Message
+
+pytestmark = pytest.mark.slow
+
+TARGET = """
+import os, signal
+runs = 0
+
+def target(data: bytes):
+    global runs
+    runs += 1
+    if runs == 300 and not os.path.exists({mark!r}):
+        open({mark!r}, "x").close()
+        {act}
+"""
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    made: list[Supervised] = []
+
+    def make(act: str) -> Supervised:
+        s = Supervised(tmp_path)
+        made.append(s)
+        s.python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        (tmp_path / "app.py").write_text(TARGET.format(mark=str(tmp_path / "mark"), act=act))
+        path = f'target.path=["{tmp_path}"]'
+        s.start('target.function="app:target"', path, 'target.include=["app"]')
+        return s
+
+    yield make
+    for s in made:
+        s.clean_up()
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "os.kill(os.getppid(), signal.SIGSTOP)",
+        "os.killpg(os.getpgid(os.getppid()), signal.SIGSTOP)",
+    ],
+)
+def test_a_target_that_stops_its_monitor(campaign, act):
+    s = campaign(act)
+    s.until(lambda st: st.instances["main"].state == "paused")
+    state = s.until(lambda st: st.instances["main"].state == "running", 300)
+    s.until(lambda st: st.instances["main"].execs > state.instances["main"].execs)
+    assert [e.instance for e in s.events(Message) if "not by fuzztui" in e.text] == ["main"]
+    assert s.state().instances["main"].restarts == 0
+    assert s.send(Stop()).ok
+    assert s.over().findings == {}
+
+
+def test_a_worker_that_stops_itself_costs_no_budget(campaign):
+    s = campaign("os.kill(os.getpid(), signal.SIGSTOP)")
+    state = s.until(lambda st: st.findings)
+    (finding,) = state.findings.values()
+    assert "SIGSTOP" in finding.title
+    s.until(lambda st: st.instances["main"].execs > 1000)
+    assert s.state().instances["main"].restarts == 0
+    assert s.send(Stop()).ok
+    s.over()
+
+
+def test_a_pause_of_all_its_processes_is_left_alone(campaign):
+    s = campaign("pass")
+    pid = s.until(lambda st: st.instances["main"].execs > 500).instances["main"].pid
+    everything = [pid, *(p.pid for p in descendants(pid))]
+    for each in everything:
+        os.kill(each, signal.SIGSTOP)
+    s.until(lambda st: st.instances["main"].state == "paused")
+    for each in reversed(everything):
+        os.kill(each, signal.SIGCONT)
+    state = s.until(lambda st: st.instances["main"].state == "running")
+    s.until(lambda st: st.instances["main"].execs > state.instances["main"].execs)
+    assert not [e for e in s.events(Message) if "not by fuzztui" in e.text]
+    assert s.send(Stop()).ok
+    assert s.over().findings == {}

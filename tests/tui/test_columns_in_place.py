@@ -1,0 +1,115 @@
+"""Columns stay where they are when a row is steered, and no counter stands over their titles."""
+
+import re
+
+import pytest
+from fakes import Supervisor, running
+from mutated import mutated
+from turnlog import ids, midway
+
+from fuzztui.tui.widgets.columns import GAP
+from fuzztui.wire import events as ev
+
+SIZES = [(80, 24), (120, 40), (220, 50)]
+
+
+def places(table):
+    """The first cell of each column that is shown, by its id."""
+    x, found = 1, {}
+    for column, width in table._layout.cells:
+        found[column.id] = x
+        x += width + GAP
+    return found
+
+
+def first_entry(steer):
+    return ev.EntryDescribed("main", 0, ["seed"], 5, True, "success", steer)
+
+
+def mutant(id):
+    return {
+        "promoted": ev.MutantState("", id, "pending", steer="promoted"),
+        "skipped": ev.MutantState("", id, "skipped"),
+        "equivalent": ev.MutantState("", id, "equivalent", reason="the same for all inputs"),
+    }
+
+
+WAITING = ids(40)[6]
+TABLES = {
+    "corpus": (
+        running, "2", "main/0",
+        [("u", first_entry("promoted")), ("d", first_entry("skipped"))],
+    ),
+    "mutants": (
+        mutated, "4", None,
+        [("u", "promoted"), ("d", "skipped"), ("e", "equivalent")],
+    ),
+    "queue": (
+        midway, "4", WAITING,
+        [("u", "promoted"), ("d", "skipped"), ("e", "equivalent")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
+@pytest.mark.parametrize("kind", TABLES)
+async def test_steering_a_row_moves_no_column(drive, kind, size):
+    make, tab, key, steps = TABLES[kind]
+    log = make()
+    async with drive(log, size=size, supervisor=Supervisor(log, silent=True)) as d:
+        await d.press(tab)
+        await d.until(lambda: d.table.source)
+        if key is None:
+            living = (m.id for m in d.app.campaign.mutants.values() if m.state == "alive")
+            key = next(living)
+        d.table.go_to(key)
+        await d.still()
+        before = places(d.table)
+        assert len(before) > 4
+        for number, (pressed, event) in enumerate(steps, 1):
+            await d.press(pressed)
+            if pressed == "e":
+                await d.press(*"why", "enter")
+            await d.until(lambda n=number: len(d.world.supervisor.commands) == n)
+            await d.until(lambda: d.app.campaign.seq == len(log.records))
+            await d.pilot.pause()
+            assert places(d.table) == before, f"{pressed}: asked"
+            log.add(ev.CommandApplied(f"c{number}", "main", 9))
+            log.add(mutant(key)[event] if isinstance(event, str) else event)
+            await d.until(lambda: d.app.campaign.seq == len(log.records))
+            d.table.go_to(key)
+            await d.pilot.pause()
+            assert places(d.table) == before, f"{pressed}: applied"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [mutated, midway])
+async def test_the_counter_stands_over_no_title_at_any_width(drive, make):
+    async with drive(make(), size=(220, 40)) as d:
+        await d.press("4", "f")
+        shown = set()
+        for width in range(40, 221, 3):
+            await d.pilot.resize_terminal(width, 40)
+            await d.pilot.pause()
+            header = d.table.render_line(0).text
+            in_view = header.rstrip().removesuffix("›").split()
+            for column, cells in d.table._layout.cells:
+                x = places(d.table)[column.id]
+                if column.title and x + cells <= d.table.size.width - 1:
+                    title = header[x : x + cells]
+                    assert column.title in title, (width, header)
+            shown.update(word for word in in_view if re.fullmatch(r"\d+/\d+", word))
+        assert len(shown) == 1  # it is there at most widths, and never cut
+
+
+@pytest.mark.slow
+async def test_a_counter_without_room_is_shorter(drive):
+    async with drive(mutated(), size=(120, 40)) as d:
+        await d.press("4")
+        d.table.set_caption("x" * 400, "y" * 300)
+        await d.pilot.pause()
+        assert not {"x", "y"} & set(re.findall(r"x|y{2}", d.table.render_line(0).text))
+        d.table.set_caption("x" * 400, "12/34")
+        await d.pilot.pause()
+        assert " 12/34 " in d.table.render_line(0).text

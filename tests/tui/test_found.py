@@ -1,0 +1,172 @@
+"""Crashes, hangs and differences are counted in groups, and apart from each other."""
+
+from dataclasses import replace
+
+import pytest
+from fakes import started
+
+from fuzztui.cli.figures import found_rows
+from fuzztui.cli.headless import exit_code
+from fuzztui.cli.runs import Standing
+from fuzztui.cli.words import DONE, FINDINGS
+from fuzztui.model.fold import apply
+from fuzztui.model.selectors import Tally, group_heads, tallies
+from fuzztui.model.state import State
+from fuzztui.model.status import status_dict
+from fuzztui.tui import figures
+from fuzztui.tui.instancecolumns import rate_cell
+from fuzztui.tui.status import status_of
+from fuzztui.tui.widgets.tiles import Tiles, tiles_of
+from fuzztui.wire import events as ev
+from fuzztui.wire.signals import signal_signature
+
+
+def at(log, t, *events):
+    log.t = t
+    log.add(*events)
+
+
+def save(log, n, category, signature="", instance="main"):
+    folder = "hangs" if category == "hang" else "crashes"
+    name = f"{folder}/id:{n:06}"
+    log.add(ev.FindingSaved(instance, category, name, id=n))
+    if signature:
+        log.add(ev.FindingDescribed(instance, category, name, signature))
+
+
+def campaign():
+    """Eleven crash files in two groups, three differences in one, a hang."""
+    log = started()
+    at(log, 5.0, ev.Stats("main", 9_000, 100.0, 5, crashes=0))
+    for n in range(11):
+        log.t = 10.0 + n
+        save(log, n, "crash", "read" if n % 2 else "write")
+    for n in range(11, 14):
+        log.t = 30.0 + n
+        save(log, n, "differs", "stdout")
+    log.t = 58.0
+    save(log, 14, "hang", "slow")
+    at(log, 60.0, ev.Stats("main", 10_000, 100.0, 5, crashes=14, hangs=1))
+    return log
+
+
+def state_of(log):
+    state = State()
+    apply(state, log.records)
+    return state
+
+
+def test_groups_and_files_by_category():
+    state = state_of(campaign())
+    assert tallies(state) == {
+        "crash": Tally(2, 11, 20.0),
+        "hang": Tally(1, 1, 58.0),
+        "differs": Tally(1, 3, 43.0),
+    }
+    assert group_heads(state, "crash") == [10.0, 11.0]
+    assert group_heads(state, "differs") == [41.0]
+    assert dict(found_rows(state)) == {
+        "crashes": "2 groups (11 files)", "hangs": "1", "differs": "1 group (3 files)"
+    }  # fmt: skip
+
+
+def test_what_nobody_ran_again_is_not_put_together():
+    log = started()
+    for n in range(3):
+        save(log, n, "crash", signal_signature(11))
+    save(log, 3, "crash")  # not described yet
+    state = state_of(log)
+    assert tallies(state)["crash"].groups == 4
+    assert len(group_heads(state, "crash")) == 4
+
+
+def test_findings_of_mutants_are_not_the_targets():
+    log = started()
+    log.add(ev.InstanceHello("m1", "zest", mutant="a:f:0"))
+    save(log, 0, "crash", "x", instance="m1")
+    state = state_of(log)
+    assert tallies(state)["crash"] == Tally()
+    state.state = "finished"
+    assert exit_code(Standing(state, None)) == DONE
+    save(log, 0, "crash", "x")
+    apply(state, log.records[-2:])
+    assert exit_code(Standing(state, None)) == FINDINGS
+
+
+def test_files_that_have_no_name_yet_count():
+    log = started()
+    at(log, 5.0, ev.Stats("main", 9_000, 100.0, 5, crashes=7))
+    state = state_of(log)
+    assert tallies(state)["crash"] == Tally(0, 7)
+    assert dict(found_rows(state))["crashes"] == "7"
+
+
+def tile(status, label):
+    return next(tile for tile in tiles_of(status) if tile.label == label)
+
+
+def test_tiles_show_groups_and_below_them_files():
+    status = status_of(state_of(campaign()), 60.0)
+    assert tile(status, "crashes").value == "2"
+    assert "11 files" in tile(status, "crashes").below
+    assert tile(status, "differences").value == "1"
+    assert tile(status, "hangs").value == "1"
+    nothing = status_of(state_of(started()), 1.0)
+    assert not any(tile.label == "differences" for tile in tiles_of(nothing))
+
+
+@pytest.mark.parametrize("state", ["finished", "stopped"])
+def test_what_has_ended_has_times_not_ages(state):
+    log = campaign()
+    live = status_of(state_of(log), 60.0)
+    assert tile(live, "hangs").below[:2] == ["last 0s ago", "0s ago"]
+    at(log, 61.0, ev.CampaignEnded(state))
+    over = status_of(state_of(log), 61.0)
+    assert tile(over, "hangs").below == ["last at 0:00:58", "at 0:00:58", "0:00:58"]
+    assert replace(live, alive=False).when(58.0) == over.when(58.0)
+
+
+def test_no_tile_cuts_a_word_or_a_number_below_its_figure():
+    log = campaign()
+    at(log, 61.0, ev.CampaignEnded("finished"))
+    tiles = Tiles()
+    tiles._status = status = status_of(state_of(log), 61.0)
+    whole = {text for each in tiles_of(status) for text in each.below}
+    shown = set()
+    for width in range(40, 200):
+        *_, below = tiles.paint(width, 3)
+        notes = {span.text.strip() for span in below if span.style == "muted"} - {""}
+        assert notes <= whole, width
+        shown |= notes
+    assert {"on average", "average", "0:00:58"} <= shown
+
+
+def test_the_rates_of_instances_and_campaign_agree_after_the_end():
+    log = campaign()
+    at(log, 59.0, ev.Stats("main", 900, execs_per_sec=77.0))
+    at(log, 60.0, ev.Stats("s1", 300, execs_per_sec=33.0), ev.InstanceState("s1", "finished"))
+    live = state_of(log)
+    assert status_dict(live)["instances"][0]["execs_per_sec"] == 77.0
+    at(log, 61.0, ev.InstanceState("main", "finished"), ev.CampaignEnded("finished"))
+    state = state_of(log)
+    whole, status = status_dict(state), status_of(state, 61.0)
+    rates = {row["id"]: row["execs_per_sec"] for row in whole["instances"]}
+    assert rates["main"] == round(900 / 61, 2)
+    assert sum(rates.values()) == pytest.approx(whole["execs_per_sec"], abs=0.02)
+    for name, rate in rates.items():
+        assert rate_cell(state.instances[name], status)[0] == figures.rate(rate)
+
+
+async def test_overview_of_what_has_ended(drive):
+    log = campaign()
+    at(log, 60.0, ev.InstanceState("main", "finished"))
+    at(log, 61.0, ev.CampaignEnded("finished"))
+    async with drive(log) as d:
+        chart = next(line for line in d.lines() if "Exec/s" in line)
+        tiles = next(line for line in d.lines() if "exec/s" in line)
+        assert "on average" in chart
+        assert tiles
+        assert " ago" not in d.text()
+        assert "at 0:00:58" in d.text()
+        header = "\n".join(d.lines()[:2])
+        assert "3 Findings·4" in header

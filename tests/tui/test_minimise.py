@@ -1,0 +1,115 @@
+"""Minimising from the Findings screen: of ended runs without a supervisor, and what it shows."""
+
+import asyncio
+
+import pytest
+from fakes import running
+
+from fuzztui.tui.actions import BY_ID
+from fuzztui.tui.minimising import LocalMinimiser
+from fuzztui.wire import events as ev
+
+
+def ended():
+    log = running()
+    log.add(ev.CampaignEnded("finished"))
+    return log
+
+
+@pytest.fixture
+def minimiser(monkeypatch):
+    """Stands in for the command: says one line, and ends when it is told to."""
+
+    class Fake:
+        made = ()
+
+        def __init__(self, run, file):
+            Fake.made = (*Fake.made, self)
+            self.file = file()
+            self.end = asyncio.Event()
+            self.cancelled = False
+
+        async def run(self, progress):
+            progress("3 tries, 101 -> 16 bytes")
+            await self.end.wait()
+            return True, "101 -> 16 bytes"
+
+        def cancel(self):
+            self.cancelled = True
+            self.end.set()
+
+    monkeypatch.setattr("fuzztui.tui.screens.findings.LocalMinimiser", Fake)
+    return Fake
+
+
+def put(run, name, data):
+    file = run / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("key", ["m", "escape"])
+async def test_an_ended_run_is_minimised_and_cancelled(drive, minimiser, tmp_path, key):
+    async with drive(ended()) as d:
+        await d.press("3")
+        assert BY_ID["finding.minimise"].why_not(d.app.situation()) == ""
+        await d.press("m")
+        await d.until(lambda: "101 -> 16 bytes" in d.text())
+        (made,) = minimiser.made
+        assert not made.cancelled
+        assert BY_ID["finding.minimise"].title(d.app.situation()) == "Cancel"
+        assert d.world.supervisor.commands == []
+        finding = d.table.current
+        put(tmp_path, f"minimised/{finding.instance}/{made.file.name}", b"sixteen bytes...")
+        await d.press(key)
+        assert made.cancelled
+        await d.until(lambda: "sixteen bytes..." in d.text())
+        assert BY_ID["finding.minimise"].title(d.app.situation()) != "Cancel"
+        assert len(minimiser.made) == 1
+
+
+async def test_the_smaller_input_stands_before_the_old_one(drive, tmp_path):
+    log = running()
+    async with drive(log) as d:
+        finding = next(iter(d.app.campaign.findings.values()))
+        put(tmp_path, f"out/{finding.instance}/{finding.file}", b"the old input")
+        name = finding.file.rpartition("/")[2]
+        put(tmp_path, f"minimised/{finding.instance}/{name}", b"new")
+        await d.press("3")
+        await d.until(lambda: "minimised input, 3B" in d.text())
+        pane = d.screen.details(d.table.current, d.screen._preview[1], d.screen.pane.size)
+        words = ["".join(span.text for span in line) for line in pane]
+        smaller = next(i for i, line in enumerate(words) if "minimised input, 3B" in line)
+        whole = next(i for i, line in enumerate(words) if "input, 13B" in line)
+        assert smaller < whole
+
+
+async def test_leaving_the_screen_stops_the_command(drive, minimiser):
+    async with drive(ended()) as d:
+        await d.press("3")
+        await d.press("m")
+        await d.until(lambda: minimiser.made)
+        await d.press("q")
+    assert minimiser.made[0].cancelled
+
+
+async def test_a_command_that_fails_says_why(tmp_path):
+    said = []
+    done, words = await LocalMinimiser(tmp_path, lambda: tmp_path / "gone").run(said.append)
+    assert not done
+    assert str(tmp_path) in words
+    assert "Traceback" not in words
+
+
+@pytest.mark.parametrize("name", ["half\ud800", "nul\0"])
+async def test_a_name_that_no_file_can_have_is_refused(tmp_path, name):
+    done, words = await LocalMinimiser(tmp_path, lambda: tmp_path / name).run(lambda _: None)
+    assert not done
+    assert words.isprintable()
+
+
+async def test_a_cancel_before_the_start_is_not_lost(tmp_path):
+    minimiser = LocalMinimiser(tmp_path, lambda: tmp_path / "gone")
+    minimiser.cancel()
+    done, _ = await minimiser.run(lambda _: None)
+    assert not done
