@@ -1,7 +1,7 @@
-"""How thorough property tests are: a quarter of the examples, or, where CI asks, all of them.
+"""How thorough property tests are: a quarter of the examples, or all of them.
 
-``HYPOTHESIS_PROFILE=thorough`` is what ``.ci/run`` sets for the slow half of the tests. What is
-tried hangs on the tests alone, so that a commit passes or fails wherever it is tested;
+``.ci/run --all`` sets ``HYPOTHESIS_PROFILE=thorough``. The examples depend on the tests alone, so
+that a commit passes or fails wherever it is tested;
 ``HYPOTHESIS_PROFILE=search`` tries others each time, and ten times as many.
 """
 

@@ -21,6 +21,8 @@ from shared import HOME
 from fuzztui.remote.client import ControlClient
 from fuzztui.wire.commands import Minimise
 
+pytestmark = pytest.mark.slow
+
 APP = """
 import ctypes, os, random, signal
 
@@ -206,13 +208,11 @@ def test_inputs(lab: Lab, function: str, data: bytes, smallest: set[bytes]) -> N
     assert (again.best, again.tries) == (found.best, found.tries)
 
 
-@pytest.mark.slow
 def test_what_hangs_where_python_cannot_be_interrupted(lab: Lab) -> None:
     found = minimised(lab, "app:deaf", b"add", target={"timeout_s": 0.2})
     assert (found.end, found.best) == ("", b"d")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zest", "spoton", "text", "mu2"])
 def test_generators(lab: Lab, kind: str) -> None:
     keys: dict[str, Any] = {"engine": {"kind": kind}, "target": {"generator": "app:numbers"}}
@@ -224,7 +224,6 @@ def test_generators(lab: Lab, kind: str) -> None:
     assert "failure: OverflowError" in said
 
 
-@pytest.mark.slow
 def test_choices_of_what_kills_its_process(lab: Lab) -> None:
     """How many were drawn is not known then, only that there were enough."""
     data = bytes([29]) + b"".join(n.to_bytes(2, "big") for n in range(930, 959))
@@ -241,7 +240,6 @@ def test_what_is_known_is_kept_whatever_ends_it(lab: Lab) -> None:
     assert len(found.best) < len(data)
 
 
-@pytest.mark.slow
 def test_stateful_tests(lab: Lab) -> None:
     """From many steps of chance to the two that it takes."""
     at = lab.spec("machine:Accounts", engine={"kind": "spoton"}, budget_trials=400,
@@ -315,7 +313,6 @@ def finding(home: Home) -> Path:
     return next((home.run / "out/main/crashes").glob("id:*"))
 
 
-@pytest.mark.slow
 def test_the_command(campaign: Home) -> None:
     """With a supervisor and without; it says what the input is that is left."""
     file = finding(campaign)
@@ -337,7 +334,6 @@ def test_the_command(campaign: Home) -> None:
     assert "there is nothing to keep: it does not fail (success)" in campaign.stderr
 
 
-@pytest.mark.slow
 def test_the_supervisor_does_it_and_tells_how_far_it_is(campaign: Home) -> None:
     file = finding(campaign)
     client = ControlClient(campaign.run, "test")
@@ -352,7 +348,6 @@ def test_the_supervisor_does_it_and_tells_how_far_it_is(campaign: Home) -> None:
     assert "no such finding" in log + campaign.stderr
 
 
-@pytest.mark.slow
 def test_what_a_file_lacks_is_drawn(campaign: Home) -> None:
     """What is left is larger than it, and makes the same failure of itself."""
     file, output = campaign.path / "short", campaign.path / "small"
@@ -365,7 +360,6 @@ def test_what_a_file_lacks_is_drawn(campaign: Home) -> None:
     assert sum(int.from_bytes(small[at : at + 2], "big") - 500 for at in (1, 3)) == 701
 
 
-@pytest.mark.slow
 def test_ctrl_c_before_it_has_begun(campaign: Home) -> None:
     file, imported = finding(campaign), campaign.path / "imported"
     slow = f"import pathlib, time\npathlib.Path({str(imported)!r}).touch()\ntime.sleep(300)\n"
@@ -392,7 +386,6 @@ def large(campaign: Home) -> Path:
     return file
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", [None, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_the_smallest_so_far_is_kept_when_the_caller_is_gone(
     campaign: Home, large: Path, end: signal.Signals | None
@@ -416,7 +409,6 @@ def test_the_smallest_so_far_is_kept_when_the_caller_is_gone(
     assert 0 < len(output.read_bytes()) < 50
 
 
-@pytest.mark.slow
 def test_a_screen_that_is_killed_leaves_no_minimising_behind(
     campaign: Home, large: Path, terminal: Any
 ) -> None:
@@ -436,7 +428,6 @@ def test_a_screen_that_is_killed_leaves_no_minimising_behind(
     assert 0 < len(smaller.read_bytes()) < 50
 
 
-@pytest.mark.slow
 def test_ctrl_c_keeps_the_smallest_so_far(campaign: Home, large: Path) -> None:
     file, output = large, campaign.path / "small"
     terminal, stderr = os.openpty()

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from engine_lab import Lab, events, execs, kill, names, reason, stats, timeless, wait_for, worker_of
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = '''
 """A small program with a bit of everything that is mutated."""
 
@@ -119,7 +121,6 @@ def answer(directory: Path, id_: str) -> dict[str, Any]:
 # --------------------------------------------------------------------- the main job
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["adaptive", "full"])
 def test_kills_are_saved_with_their_inputs_and_the_score_is_exact(lab: Lab, schedule: str) -> None:
     lab.write("prog.py", PROGRAM)
@@ -153,7 +154,6 @@ def test_kills_are_saved_with_their_inputs_and_the_score_is_exact(lab: Lab, sche
     assert last["runs"] > 0 and last["original_s"] > 0 and last["mutants_s"] > 0
 
 
-@pytest.mark.slow
 def test_a_seed_repeats_the_run(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     runs = []
@@ -174,7 +174,6 @@ def test_a_seed_repeats_the_run(lab: Lab) -> None:
     assert runs[0] == runs[1]
 
 
-@pytest.mark.slow
 def test_a_killed_worker_goes_on_and_forgets_nothing(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     spec = mu2(lab)
@@ -194,7 +193,6 @@ def test_a_killed_worker_goes_on_and_forgets_nothing(lab: Lab) -> None:
     assert len(found) == len(set(found))
 
 
-@pytest.mark.slow
 def test_a_changed_function_makes_its_kills_stale(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     spec = mu2(lab, budget_trials=1500)
@@ -211,7 +209,6 @@ def test_a_changed_function_makes_its_kills_stale(lab: Lab) -> None:
 # ------------------------------------------------------------------------- steering
 
 
-@pytest.mark.slow
 def test_commands(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     spec = mu2(lab)
@@ -268,7 +265,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize(
     "what",
-    [pytest.param(w, marks=pytest.mark.slow if w == "hangs in C" else ()) for w in HOSTILE],
+    HOSTILE,
 )
 def test_a_hostile_mutant_costs_no_result(lab: Lab, what: str) -> None:
     """``n`` is never negative but in a mutant of ``length``: then the process is in danger."""
@@ -298,7 +295,6 @@ def test_a_hostile_mutant_costs_no_result(lab: Lab, what: str) -> None:
     assert by_id[increments["id"]] == "killed"
 
 
-@pytest.mark.slow
 def test_a_mutant_that_leaves_something_behind_is_found_out(lab: Lab) -> None:
     lab.write(
         "prog.py",
@@ -317,7 +313,6 @@ def test_a_mutant_that_leaves_something_behind_is_found_out(lab: Lab) -> None:
     assert {m["id"] for m in result["mutants"] if m["state"] == "killed"} == killed(spec.parent)
 
 
-@pytest.mark.slow
 def test_a_flaky_target_kills_nobody_by_chance(lab: Lab) -> None:
     lab.write(
         "prog.py",
@@ -330,7 +325,6 @@ def test_a_flaky_target_kills_nobody_by_chance(lab: Lab) -> None:
     assert not killed(spec.parent)
 
 
-@pytest.mark.slow
 def test_what_cannot_be_swapped_runs_in_children(lab: Lab) -> None:
     lab.write(
         "prog.py",
@@ -344,7 +338,6 @@ def test_what_cannot_be_swapped_runs_in_children(lab: Lab) -> None:
     assert all(m["state"] == "killed" for m in found.values()), found
 
 
-@pytest.mark.slow
 def test_the_exact_pass_is_made_although_the_worker_dies_in_it(lab: Lab) -> None:
     # Each static mutant takes an import, and an import takes a while.
     constants = "".join(f"C{i} = {i} + 1\n" for i in range(8))
@@ -370,7 +363,6 @@ TOTALS = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 def test_totals_go_on_when_workers_and_engines_are_killed(lab: Lab) -> None:
     """None goes back, and at the end they are of all the work, not of the last start."""
     lab.write("prog.py", PROGRAM)

@@ -15,6 +15,8 @@ from engine_lab import Lab, events, execs, names, timeless
 from shared import HOME
 from spoton_lab import document, write_document
 
+pytestmark = pytest.mark.slow
+
 SHOP = """\
 import datetime
 import random
@@ -240,7 +242,6 @@ def repro(lab: Lab, file: Path) -> str:
     return run.stdout + run.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zest", "spoton"])
 def test_a_test_is_a_target_as_it_is(lab: Lab, kind: str) -> None:
     """`@example`, `@settings`, `note`, `event`, `target` do no harm; `assume` means invalid."""
@@ -261,7 +262,6 @@ def test_a_test_is_a_target_as_it_is(lab: Lab, kind: str) -> None:
     assert not list(lab.root.rglob(".hypothesis"))
 
 
-@pytest.mark.slow
 def test_what_a_test_draws_itself(lab: Lab) -> None:
     at = spec(lab, "test_shop:test_interactive", target={"expected": ["ValueError"]})
     lab.write("shop.py", SHOP.replace("order.paid.year == 2008", "order.paid.year % 5 == 0"))
@@ -276,7 +276,6 @@ def test_what_a_test_draws_itself(lab: Lab) -> None:
     assert "Draw 2: True" in said
 
 
-@pytest.mark.slow
 def test_methods(lab: Lab) -> None:
     """Of a plain class, each time of a new object; of unittest's, with what it sets up."""
     lab.write("shop.py", SHOP.replace("order.paid.year == 2008", "order.paid.year % 5 == 0"))
@@ -298,7 +297,6 @@ def test_classes_are_set_up(lab: Lab, name: str) -> None:
     assert finding == "test_ready(n=9)"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("Machine", "zest"), ("TestMachine", "spoton"), ("TestMachine.runTest", "zest")],
@@ -318,7 +316,6 @@ def test_stateful_tests(lab: Lab, name: str, kind: str) -> None:
     assert steps[-1] == ("push", "5")
 
 
-@pytest.mark.slow
 def test_tables_of_hypothesis_are_made_before_the_first_trial(lab: Lab) -> None:
     """They take longer than a trial may, and were begun anew in each."""
     lab.env["XDG_CACHE_HOME"] = str(lab.root / "cache")  # of its own: empty
@@ -439,7 +436,6 @@ def show(value):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "begins"),
     [
@@ -505,7 +501,6 @@ orders = st.builds(shop.Order, payload, days, days, st.text(max_size=4))
 """
 
 
-@pytest.mark.slow
 def test_two_runs_are_one(lab: Lab) -> None:
     """By trials, whatever addresses and hashes are."""
     lab.write("strategies.py", STRATEGIES.replace("60", "5"))
@@ -522,7 +517,6 @@ def test_two_runs_are_one(lab: Lab) -> None:
     assert '"matches": 0' not in one.partition('"datetime.date": {')[2].partition("}")[0]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_types_that_decide_are_aimed_at(lab: Lab) -> None:
     lab.write("strategies.py", STRATEGIES.replace("60", "200"))

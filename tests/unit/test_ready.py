@@ -256,6 +256,7 @@ ALWAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALWAYS)
 def test_generators_that_always_fail(room, name, capsys):
     """Only spoton asks before it starts, and seeds may hold choices with which they do not."""

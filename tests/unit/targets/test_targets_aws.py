@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from targets_lab import Laboratory, types_at
 
+pytestmark = pytest.mark.slow
+
 OURS = "fuzztui.engines.generators.aws."
 
 APP = """
@@ -58,7 +60,6 @@ OBJECTS = """
 """
 
 
-@pytest.mark.slow
 def test_a_worlds_event_and_what_it_holds_are_types(lab: Laboratory) -> None:
     lab.write({"app.py": APP, "harness.py": HARNESS})
     document = lab.study(function="harness:call", generator="harness:gen", include=("app",))
