@@ -38,6 +38,7 @@ stability : 97.00%
 total_edges : 1000
 edges_found : 6
 """
+CYCLES = "cycles_done : 4\n"
 
 
 class Clock:
@@ -166,6 +167,18 @@ def test_cycles_and_edges_go_on_when_afl_is_killed(gauges, home, clock, tmp_path
     both = told(last, home, clock, 60_000, edges=3, cycles=0)
     assert (both.execs, both.cycles, both.edges, both.edges_total) == (91_000, 9, 410, 1000)
     last.close()
+
+
+def test_a_file_that_a_resumed_afl_has_written_lowers_no_count(gauges, home, clock, tmp_path):
+    """It is written before the first packet."""
+    assert told(gauges, home, clock, 90_000, cycles=7).cycles == 7
+    gauges.interrupted()
+    clock.now += 1
+    (tmp_path / "out/main/fuzzer_stats").write_text(FILE.format(execs=60_000) + CYCLES)
+    first = gauges.look()
+    assert (first.execs, first.cycles) == (90_000, 7)
+    assert told(gauges, home, clock, 60_100, cycles=4).cycles == 7
+    assert told(gauges, home, clock, 60_200, cycles=5).cycles == 8
 
 
 def test_another_program_has_other_edges(home, clock, tmp_path):

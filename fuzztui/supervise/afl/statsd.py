@@ -145,6 +145,7 @@ class Gauges:
         self._due = now + EVERY_S
         self._told = stats
         self._execs = max(self._execs, stats.execs)
+        self._cycles = max(self._cycles, stats.cycles)
         return stats
 
     def notes(self) -> list[Message]:
@@ -258,9 +259,10 @@ class Gauges:
                 return None  # the log has newer ones, with their age
             known = (self._rate, self._pace.rate, own_rate(self._file.values))
             rate = next((rate for rate in known if rate >= 0), UNKNOWN)
-            execs = max(slow.execs, self._execs)
-            age = _age(now, self._slow_at)
-            return replace(slow, execs=execs, execs_per_sec=round(rate, 2), age=age)
+            # A resumed afl-fuzz writes the file before its first packet: older counts again.
+            execs, cycles = max(slow.execs, self._execs), max(slow.cycles, self._cycles)
+            rate, age = round(rate, 2), _age(now, self._slow_at)
+            return replace(slow, execs=execs, cycles=cycles, execs_per_sec=rate, age=age)
         # The first second has none.
         merged = replace(live, execs_per_sec=round(self._rate, 2), age=_age(now, self._live_at))
         if slow is not None:
