@@ -24,7 +24,7 @@ from statistics import median
 
 from options import parse
 from rows import Rows
-from subjects.figures import table
+from subjects.figures import ratio, table
 
 from fuzztui.remote.client import running
 
@@ -130,7 +130,7 @@ def main() -> None:
                 pairs.append((seen[plain], seen[supervised]))
                 rows.add(target=kind, seed=n + 1, plain=seen[plain], supervised=seen[supervised])
                 print(f"{kind} {n + 1}: {pairs[-1][0]:,.0f} plain, {pairs[-1][1]:,.0f} supervised")
-            ratios = sorted(with_ / without for without, with_ in pairs)
+            ratios = sorted(ratio(with_, without) for without, with_ in pairs)
             found.append(
                 (
                     kind,

@@ -33,11 +33,11 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from statistics import median, quantiles
 
 import psutil
 from options import parse
 from rows import Rows
+from subjects.figures import median, percentile, ratio
 
 HERE = Path(__file__).parent
 FULL_S = 120.0
@@ -245,12 +245,12 @@ def main() -> None:
         for name, rounds in results.items():
             full, cpu, sent, size = (median(column) for column in zip(*rounds, strict=True))
             print(
-                f"{name:22}{full:10.2f} s{100 * cpu:8.2f}%{cpu / limit[1]:7.1f}{sent:9.0f}"
-                f"{sent / limit[2]:7.1f}{int(size) >> 20:5} M"
+                f"{name:22}{full:10.2f} s{100 * cpu:8.2f}%{ratio(cpu, limit[1]):7.1f}{sent:9.0f}"
+                f"{ratio(sent, limit[2]):7.1f}{int(size) >> 20:5} M"
             )
         print("fuzztui: screen and watcher", ", ".join(f"{100 * s:.2f}%" for s in shares))
         took = latency(home, min(options.seconds, 30.0))
-        p95 = quantiles(took, n=20)[-1]
+        p95 = percentile(took, 0.95)
         rows.add(program="latency", median_ms=median(took), p95_ms=p95, crashes=len(took))
         print(
             f"crash file to the log: median {median(took):.0f} ms, p95 {p95:.0f} ms, "

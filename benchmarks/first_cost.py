@@ -17,11 +17,10 @@ import sys
 import tempfile
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 from options import parse
 from rows import Rows
-from subjects.figures import table
+from subjects.figures import median, table
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply
@@ -81,7 +80,11 @@ def main() -> None:
     )
     rows = [
         ["build (ahead, wall)", f"{median(builds):.2f} s", f"{len(builds)} mutants"],
-        ["prune, per 1,000 inputs", f"{median(prunes):.2f} s" if prunes else "-", f"{sizes[-1]}"],
+        [
+            "prune, per 1,000 inputs",
+            f"{median(prunes):.2f} s" if prunes else "-",
+            f"{sizes[-1] if sizes else 0}",
+        ],
         [
             "hand-over",
             f"{median(m.costs['handover'] for m in done if m.costs.get('handover')):.2f} s",

@@ -36,7 +36,7 @@ from pathlib import Path
 from options import parse
 from rows import Rows
 from subjects import Subject, choose
-from subjects.figures import mann_whitney, relative, table
+from subjects.figures import mann_whitney, ratio, relative, table
 from subjects.runs import Instance, RunFailed, score, stop
 
 KINDS = ("zest", "mu2")
@@ -203,7 +203,7 @@ def report(subjects: Sequence[Subject], args: argparse.Namespace) -> bool:
     for name, both in pairs.items():
         edges = [r.edges for r in both.zest], [r.edges for r in both.mu2]
         trials = statistics.mean(
-            m.trials / z.trials for z, m in zip(both.zest, both.mu2, strict=True)
+            ratio(m.trials, z.trials) for z, m in zip(both.zest, both.mu2, strict=True)
         )
         shares = [sum(o == "value" for o, _ in r.killed.values()) / max(1, len(r.killed))
                   for r in both.mu2]  # fmt: skip

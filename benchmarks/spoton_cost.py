@@ -25,7 +25,7 @@ from typing import Any
 from options import parse
 from rows import Rows
 from subjects import generating
-from subjects.figures import table
+from subjects.figures import ratio, table
 from subjects.handlers import VARIANTS, Handler, RunFailed, find, prepared, run
 from subjects.recorded import PARTS
 
@@ -103,7 +103,7 @@ def times(records: Records, names: Sequence[str], variants: Sequence[str]) -> No
     rows = []
     for name in names:
         for variant in variants:
-            whole = of(records, name, variant, lambda r: r["cpu_s"] / r["trials"])
+            whole = of(records, name, variant, lambda r: ratio(r["cpu_s"], r["trials"]))
             parts = [of(records, name, variant, share(part)) for part in PARTS]
             rows.append([f"{name} {variant}", f"{1000 * whole:.2f}",
                          *(f"{100 * part:.1f}%" for part in parts)])  # fmt: skip

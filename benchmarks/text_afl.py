@@ -32,7 +32,7 @@ from statistics import median
 import psutil
 from options import parse
 from rows import Rows
-from subjects.figures import table
+from subjects.figures import ratio, table
 
 from fuzztui.supervise.afl.library import text_library
 
@@ -184,7 +184,7 @@ def rate(afl: str, program: Path, mutator: str, seconds: int, seed: int) -> tupl
         time.sleep(0.05)
     lines = (out / "default" / "fuzzer_stats").read_text().splitlines()
     stats = {key.strip(): value.strip() for key, _, value in (x.partition(":") for x in lines)}
-    return float(stats["execs_per_sec"]), int(stats["execs_done"]) / cpu
+    return float(stats["execs_per_sec"]), ratio(int(stats["execs_done"]), cpu)
 
 
 def main() -> None:
@@ -212,7 +212,7 @@ def main() -> None:
                 print(f"{target} {n + 1}: {stock[0]:,.0f} stock, {ours[0]:,.0f} text")
             figures = [target]
             for i in range(2):
-                ratios = sorted(ours[i] / stock[i] for stock, ours in pairs)
+                ratios = sorted(ratio(ours[i], stock[i]) for stock, ours in pairs)
                 figures += [
                     f"{median(stock[i] for stock, _ in pairs):,.0f}",
                     f"{median(ours[i] for _, ours in pairs):,.0f}",

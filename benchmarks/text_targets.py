@@ -46,7 +46,7 @@ from typing import Any
 import tomli_w
 from options import parse
 from rows import Rows
-from subjects.figures import mann_whitney, table
+from subjects.figures import mann_whitney, ratio, table
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 TARGETS = ("lua", "mujs", "tcc")
@@ -313,10 +313,10 @@ def tables(results: list[dict[str, Any]], args: argparse.Namespace, base: dict[s
             better[config] += compared and median(found) > median(stock)
             rows.append([
                 "", config, len(runs), spread(found, ",.0f"),
-                f"{100 * (median(found) / median(stock) - 1):+.1f}%" if compared else "",
+                f"{100 * (ratio(median(found), median(stock)) - 1):+.1f}%" if compared else "",
                 f"{mann_whitney(found, stock):.3f}" if compared else "",
-                spread([100 * r["inputs_parse"] / r["inputs"] for r in runs], ".1f"),
-                spread([100 * r["entries_parse"] / r["entries"] for r in runs], ".1f"),
+                spread([100 * ratio(r["inputs_parse"], r["inputs"]) for r in runs], ".1f"),
+                spread([100 * ratio(r["entries_parse"], r["entries"]) for r in runs], ".1f"),
                 f"{median(r['execs'] for r in runs) / 1000:,.0f}",
             ])  # fmt: skip
     heads = ["target", "", "runs", "edges", "to stock", "p", "inputs that parse, %",

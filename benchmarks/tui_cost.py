@@ -29,6 +29,7 @@ from pathlib import Path
 import psutil
 from options import parse
 from rows import Rows
+from subjects.figures import ratio
 
 CLOCK = """
 import time
@@ -149,11 +150,6 @@ def campaign(run: Path, grow: threading.Event | None) -> threading.Thread:
     return thread
 
 
-def ratio(figure: float, peer: float) -> str:
-    """In a column; "-" if the peer did nothing in so short a time."""
-    return f"{figure / peer:7.1f}" if peer else f"{'-':>7}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -193,7 +189,8 @@ def main() -> None:
     print(f"{'':8}{'bytes/s':>9}{'ratio':>7}{'CPU':>8}{'ratio':>7}{'first paint':>13}{'rss':>8}")
     for name, (rate, cpu, first, rss) in results.items():
         print(
-            f"{name:8}{rate:9.0f}{ratio(rate, limit[0])}{100 * cpu:7.2f}%{ratio(cpu, limit[1])}"
+            f"{name:8}{rate:9.0f}{ratio(rate, limit[0]):7.1f}"
+            f"{100 * cpu:7.2f}%{ratio(cpu, limit[1]):7.1f}"
             f"{first:11} B{rss >> 20:6} M"
         )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-__all__ = ["interval", "mann_whitney", "percentile", "relative", "table"]
+__all__ = ["interval", "mann_whitney", "median", "percentile", "ratio", "relative", "table"]
 
 _RESAMPLES = 2000
 
@@ -41,6 +41,17 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     return percentile(medians, 0.025), percentile(medians, 0.975)
 
 
+def median(values: Iterable[float]) -> float:
+    """The median; NaN of no values, which a smoke run on a busy machine may have."""
+    found = list(values)
+    return statistics.median(found) if found else math.nan
+
+
+def ratio(figure: float, base: float) -> float:
+    """``figure / base``; NaN if the base did nothing in the short time of a smoke run."""
+    return figure / base if base else math.nan
+
+
 def relative(new: Sequence[float], old: Sequence[float]) -> float:
     """By how many percent the mean of ``new`` is above that of ``old``."""
     base = sum(old) / len(old)
@@ -48,8 +59,10 @@ def relative(new: Sequence[float], old: Sequence[float]) -> float:
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The smallest value that at least ``part`` (0 to 1) of the values do not exceed."""
+    """The smallest value that at least ``part`` (0 to 1) of the values do not exceed, or NaN."""
     ordered = sorted(values)
+    if not ordered:
+        return math.nan
     return ordered[max(0, math.ceil(part * len(ordered)) - 1)]
 
 
