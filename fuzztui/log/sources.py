@@ -14,13 +14,14 @@ import tempfile
 import time
 import weakref
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Protocol
 
 from fuzztui.log.blocks import (
-    END,
     END_SIZE,
     RECORDS,
     Block,
@@ -48,6 +49,7 @@ _CHUNK_LINES = 1000
 _PEEK = 1 << 16
 _GIB = 1 << 30
 _LIMIT = "FUZZTUI_UNPACK_GIB"
+_first = attrgetter("first")
 
 
 class Source(Protocol):
@@ -85,9 +87,12 @@ class RunLog:
         self._file = (0, 0)
         self._end = self._size = 0
         """Where the last member ends that was walked over, and the file did."""
-        self._checked = 0
+        self._checked = self._joined = 0
+        """How many members were verified, and compared with the one before."""
         self._log = 0
         """The log that the members are of."""
+        self._ended = 0
+        """The last record that a mark of the end names."""
         self._open = False
         """Whether the last member shows that the writer had not closed the log."""
         self._accepted: tuple[int, int, int] | None = None
@@ -102,6 +107,9 @@ class RunLog:
                 self._accept(end)
                 break
             before = end
+        self._join()
+        if self._ended > self._last:
+            self._problems.note(f"{self._sealed}: {missing(self._last + 1, self._ended)}")
         seq, by = self._noted
         if seq > self._last:
             self._problems.note(
@@ -187,13 +195,13 @@ class RunLog:
                 self._restart()
             self._file = file
             while self._end < self._size:
-                for block in walk(fd, self._end, self._size, self._sealed_seq):
+                for block in walk(fd, self._end, self._size, None):
                     self._add(fd, block)
                     self._end = block.end
                 if self._end >= self._size or self._searched == (self._end, self._size):
                     break
                 self._searched = (self._end, self._size)
-                sound = find_next(fd, self._end + 1, self._size, self._sealed_seq)
+                sound = find_next(fd, self._end + 1, self._size)
                 if sound < 0:
                     break  # a member that is being written, or a torn end
                 self._step_over(fd, self._end, sound)
@@ -202,34 +210,48 @@ class RunLog:
 
     def _restart(self) -> None:
         self.index.clear()
-        self._end = self._checked = self._log = 0
+        self._end = self._checked = self._joined = self._log = self._ended = 0
         self._searched = (0, 0)
 
-    @property
-    def _sealed_seq(self) -> int:
-        return self.index[-1].last if self.index else 0
-
     def _add(self, fd: int, block: Block) -> None:
-        if block.kind == END and not is_intact(fd, block):
-            self._problems.note(f"{self._sealed}: the end mark at byte {block.offset} is damaged")
         self._open = block.kind == RECORDS and block.log > 0
-        if block.kind != RECORDS:
-            return
         if self._log and block.log not in (0, self._log):
-            words = f"the block at byte {block.offset} is of another log: left out"
+            self._problems.note(f"{self._sealed}: {_bytes(block)} are of another log: left out")
+        elif block.kind == RECORDS:
+            self._log = self._log or block.log
+            self._insert(block)
+        elif is_intact(fd, block):
+            self._ended = max(self._ended, block.last)
+        else:
+            self._problems.note(f"{self._sealed}: the end mark at byte {block.offset} is damaged")
+
+    def _insert(self, block: Block) -> None:
+        """Add a member in the order of the records, whatever its place in the file."""
+        index = self.index
+        at = bisect_right(index, block.first, key=_first)
+        if (at and index[at - 1].last >= block.first) or (
+            at < len(index) and index[at].first <= block.last
+        ):
+            words = f"{_bytes(block)} repeat records of another part: left out"
             self._problems.note(f"{self._sealed}: {words}")
             return
-        self._log = self._log or block.log
-        self._append(block)
+        if at < len(index):
+            self._problems.note(f"{self._sealed}: its parts are not in order; all are read")
+            self._checked, self._joined = min(at, self._checked), min(at, self._joined)
+        index.insert(at, block)
 
-    def _append(self, block: Block) -> None:
-        if block.first > self._sealed_seq + 1:
-            words = missing(self._sealed_seq + 1, block.first - 1)
-            self._problems.note(f"{self._sealed}: {words} before byte {block.offset}")
-        if self.index and block.t0 < self.index[-1].t1:
-            words = f"the time goes back at byte {block.offset}, record {block.first}"
-            self._problems.note(f"{self._sealed}: {words}")
-        self.index.append(block)
+    def _join(self) -> None:
+        """Look at what comes behind what, when all members are in their places."""
+        while self._joined < len(self.index):
+            block = self.index[self._joined]
+            before = self.index[self._joined - 1] if self._joined else None
+            last = before.last if before else 0
+            if block.first > last + 1:
+                self._problems.note(f"{self._sealed}: {missing(last + 1, block.first - 1)}")
+            if before and block.t0 < before.t1:
+                words = f"the time goes back at record {block.first}"
+                self._problems.note(f"{self._sealed}: {words}")
+            self._joined += 1
 
     def _step_over(self, fd: int, start: int, stop: int) -> None:
         """Keep the records that can be recovered between two bytes, where the file is damaged."""
@@ -237,30 +259,26 @@ class RunLog:
         self._open = False
         what = f"{self._sealed}: damaged from byte {start} to {stop}"
         raw = read_at(fd, start, min(stop - start, _LONGEST_LINE))
-        found = recover(raw, read_header(fd, start), self._sealed_seq)
-        if not found.records and (found.whole or stop - start == END_SIZE):
+        header = read_header(fd, start)
+        if header is not None and self._log and header.log not in (0, self._log):
+            self._problems.note(f"{what}: no record is recovered")
+            return
+        found = recover(raw, header, 0)
+        at = bisect_right(self.index, found.records[0].seq if found.records else 0, key=_first)
+        before = self.index[at - 1].last if at else 0
+        records = [r for r in found.records if r.seq > before]
+        if not records and (found.whole or stop - start == END_SIZE):
             self._problems.note(f"{what}: no record is lost")
-        elif not found.records:
+        elif not records:
             self._problems.note(f"{what}: no record is recovered")
         else:
-            span = span_of(found.records)
+            span = span_of(records)
             how = "all its" if found.whole else "its first"
-            self._problems.note(
-                f"{what}: {how} records, {span.first} to {span.last}, are recovered"
-            )
-            self._append(
-                Block(
-                    span.first,
-                    span.last,
-                    span.t0,
-                    span.t1,
-                    span.count,
-                    start,
-                    stop - start,
-                    RECORDS,
-                    damaged=True,
-                )
-            )
+            words = f"{how} records, {span.first} to {span.last}, are recovered"
+            self._problems.note(f"{what}: {words}")
+            place = (start, stop - start, RECORDS)
+            block = Block(span.first, span.last, span.t0, span.t1, span.count, *place, damaged=True)
+            self._insert(block)
 
     def _assemble(self, sealed: int) -> None:
         version = (sealed, *(n for t in self._tails.values() for n in (t.first, t.last)))
@@ -317,6 +335,10 @@ class RunLog:
             f"{block.first} to {block.last}, {len(records):,} are recovered"
         )
         return records
+
+
+def _bytes(block: Block) -> str:
+    return f"bytes {block.offset:,} to {block.end:,}"
 
 
 def _recovered(fd: int, block: Block) -> Recovered:
