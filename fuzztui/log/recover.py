@@ -2,11 +2,11 @@
 
 Only bytes that cannot be a record are removed: a torn last line, a torn last member (its records
 are still in the tail that it was made from). Other damaged bytes are copied aside, and the records
-that can be recovered take their place. Members in another order are sorted. A :class:`~fuzztui.wire.events.RecordsLost` takes the
-numbers of the others, so that there are no gaps, the file is sound for ``zcat``, and figures
-stay known to be lower bounds. SIGKILL at any moment leaves the old file or the new one, and all
-that the next repair needs: checkpoints, which may prove that the log was longer, are renamed
-before the first change and removed after the last.
+that can be recovered take their place. Members are put in the order of their records.
+A :class:`~fuzztui.wire.events.RecordsLost` takes the numbers of the others, so that there are no
+gaps, the file is sound for ``zcat``, and figures stay known to be lower bounds. SIGKILL at any
+moment leaves the old file or the new one, and all that the next repair needs: checkpoints, which
+may prove that the log was longer, are renamed before the first change and removed after the last.
 """
 
 from __future__ import annotations

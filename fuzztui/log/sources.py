@@ -7,16 +7,9 @@ deleted log's space, except for a foreign gzip file, which is unpacked once.
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import os
-import tempfile
 import time
-import weakref
-import zlib
 from bisect import bisect_right
-from collections.abc import Iterator
-from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +19,6 @@ from fuzztui.log.blocks import (
     RECORDS,
     Block,
     BlockError,
-    Span,
     find_next,
     is_intact,
     is_torn_end,
@@ -35,20 +27,15 @@ from fuzztui.log.blocks import (
     walk,
 )
 from fuzztui.log.evidence import noted
-from fuzztui.log.files import SEALED, LogError, list_tails, open_regular, read_at, write_all
+from fuzztui.log.files import SEALED, LogError, list_tails, open_regular, read_at
+from fuzztui.log.gzipped import GzipLog
 from fuzztui.log.lines import Problems, decode_lines, first_of, missing, span_of
+from fuzztui.log.plain import LONGEST_LINE, PIECE, PlainLog
 from fuzztui.log.salvage import Recovered, recover
-from fuzztui.wire.codec import CodecError, decode_record
 from fuzztui.wire.events import Record
 
-__all__ = ["GzipLog", "PlainLog", "RunLog", "Source"]
+__all__ = ["RunLog", "Source", "open_source"]
 
-_PIECE = 4 << 20
-_LONGEST_LINE = 64 << 20
-_CHUNK_LINES = 1000
-_PEEK = 1 << 16
-_GIB = 1 << 30
-_LIMIT = "FUZZTUI_UNPACK_GIB"
 _first = attrgetter("first")
 
 
@@ -258,7 +245,7 @@ class RunLog:
         self._end = stop
         self._open = False
         what = f"{self._sealed}: damaged from byte {start} to {stop}"
-        raw = read_at(fd, start, min(stop - start, _LONGEST_LINE))
+        raw = read_at(fd, start, min(stop - start, LONGEST_LINE))
         header = read_header(fd, start)
         if header is not None and self._log and header.log not in (0, self._log):
             self._problems.note(f"{what}: no record is recovered")
@@ -342,7 +329,7 @@ def _bytes(block: Block) -> str:
 
 
 def _recovered(fd: int, block: Block) -> Recovered:
-    raw = read_at(fd, block.offset, min(block.size, _LONGEST_LINE))
+    raw = read_at(fd, block.offset, min(block.size, LONGEST_LINE))
     return recover(raw, read_header(fd, block.offset), block.first - 1)
 
 
@@ -371,13 +358,13 @@ class _Tail:
             os.close(fd)
 
     def _read(self, fd: int, size: int) -> None:
-        wanted = _PIECE
+        wanted = PIECE
         while self._offset < size:
             data = read_at(fd, self._offset, min(wanted, size - self._offset))
             complete = data.rfind(b"\n") + 1
             if not complete:
                 # A torn line: being written, or the end of a writer. Never kept: it may change.
-                if len(data) < wanted or wanted >= _LONGEST_LINE:
+                if len(data) < wanted or wanted >= LONGEST_LINE:
                     return
                 wanted *= 4
                 continue
@@ -386,196 +373,6 @@ class _Tail:
                 self.records += fresh
                 self.last = fresh[-1].seq
             self._offset += complete
-
-
-class PlainLog:
-    """A file of JSON lines, such as ``zcat campaign.jsonl.gz`` gives; it may grow."""
-
-    def __init__(self, fd: int, name: str, problems: Problems) -> None:
-        self.index: list[Block] = []
-        self.hot: list[Record] = []
-        self._fd = fd
-        self._name = name
-        self._problems = problems
-        self._end = 0
-        self._hot_place = (0, 0)
-        self._close = weakref.finalize(self, os.close, fd)
-
-    def refresh(self) -> None:
-        """Index what was appended: full chunks by their first and last line only."""
-        size = os.fstat(self._fd).st_size
-        if size < self._end:
-            self._problems.note(f"{self._name}: was cut while it was read")
-            self.index.clear()
-            self._end = 0
-        wanted = _PIECE
-        while True:
-            data = read_at(self._fd, self._end, min(wanted, size - self._end))
-            at_end = self._end + len(data) >= size
-            at = 0
-            while stop := _nth_newline(data, at, _CHUNK_LINES):
-                self._add(data[at:stop], self._end + at)
-                at = stop
-            stop = data.rfind(b"\n") + 1
-            if at_end:
-                self._set_hot(data[at:stop], self._end + at)
-            elif stop > at:
-                self._add(data[at:stop], self._end + at)
-                at = stop
-            self._end += at
-            if at_end:
-                return
-            wanted = _PIECE if at else wanted * 4
-            if wanted > _LONGEST_LINE * 4:
-                self._problems.note(f"{self._name}: a line of over 64 MiB: the rest is left out")
-                return
-
-    def _add(self, lines: bytes, offset: int) -> None:
-        after = self.index[-1].last if self.index else 0
-        parts = lines.splitlines()
-        span = _ends(parts, after, self._name, self._following(offset + len(lines)))
-        if span is None:
-            self._problems.note(f"{self._name}: no records from byte {offset} on: left out")
-            return
-        if span.first > after + 1:
-            words = missing(after + 1, span.first - 1)
-            self._problems.note(f"{self._name}: {words} before byte {offset}")
-        self.index.append(
-            Block(span.first, span.last, span.t0, span.t1, len(parts), offset, len(lines), RECORDS)
-        )
-
-    def _set_hot(self, lines: bytes, offset: int) -> None:
-        if self._hot_place == (offset, len(lines)):
-            return
-        self._hot_place = (offset, len(lines))
-        after = self.index[-1].last if self.index else 0
-        self.hot = decode_lines(lines, after, self._name, self._problems)
-
-    def load(self, block: Block) -> list[Record]:
-        """The records of one chunk."""
-        data = read_at(self._fd, block.offset, block.size)
-        where = f"{self._name} from byte {block.offset}"
-        follower = self._following(block.end)
-        return decode_lines(data, block.first - 1, where, self._problems, follower)
-
-    def _following(self, offset: int) -> Record | None:
-        """The record of the line at ``offset``: it shows whether the one before is absurd."""
-        line, newline, _ = read_at(self._fd, offset, _PEEK).partition(b"\n")
-        with contextlib.suppress(CodecError, OverflowError, RecursionError):
-            return decode_record(line) if newline else None
-        return None
-
-    def check(self, deadline: float) -> bool:
-        """Check the end only: all other bytes are read when the records are folded."""
-        if os.fstat(self._fd).st_size > sum(self._hot_place):
-            self._problems.note(f"{self._name}: the last line is cut off: left out")
-        return True
-
-
-def _nth_newline(data: bytes, start: int, n: int) -> int:
-    """The offset behind the ``n``-th line from ``start``, 0 if there are fewer."""
-    at = start
-    for _ in range(n):
-        at = data.find(b"\n", at) + 1
-        if not at:
-            return 0
-    return at
-
-
-def _ends(lines: list[bytes], after: int, name: str, follower: Record | None) -> Span | None:
-    """The span of a chunk: by its first and last line alone if none is missing between them."""
-    first = last = None
-    quiet = Problems()
-    for line in lines:
-        first = decode_lines(line, after, name, quiet)
-        if first:
-            break
-    if not first:
-        return None
-    for line in reversed(lines):
-        last = decode_lines(line, first[0].seq - 1, name, quiet, follower)
-        if last:
-            break
-    span = span_of([*first, *(last or first)])
-    if span.last - span.first + 1 == len(lines):
-        return span
-    # One of them may be damaged so that it would swallow what is between or behind.
-    return span_of(decode_lines(b"\n".join(lines), after, name, quiet, follower) or first)
-
-
-class GzipLog(PlainLog):
-    """A gzip file that we did not write (``grep``ed, recompressed): unpacked to a nameless file.
-
-    Raises :class:`LogError` if its first megabytes hold no record, if it unpacks to more than
-    ``FUZZTUI_UNPACK_GIB`` GiB (1), or if the temporary directory cannot take that.
-    """
-
-    def __init__(self, path: Path, problems: Problems) -> None:
-        limit = _unpack_limit()
-        with os.fdopen(open_regular(path), "rb") as raw, gzip.open(raw) as unpacked:
-            pieces = _pieces(unpacked, path, problems)
-            first = next(pieces, b"")
-            lines = first[: first.rfind(b"\n") + 1] or first
-            if first and not decode_lines(lines, 0, str(path), Problems()):
-                raise LogError(
-                    f"{path}: no record of a campaign log in its first {len(first):,} bytes; "
-                    "name a run, or a log that fuzztui wrote"
-                )
-            super().__init__(_temporary(), str(path), problems)
-            done = 0
-            for piece in chain([first], pieces):
-                done += len(piece)
-                if done > limit:
-                    raise LogError(
-                        f"{path}: unpacks to more than {limit / _GIB:g} GiB; "
-                        f"set {_LIMIT}={2 * limit / _GIB:g} or more to allow that"
-                    )
-                try:
-                    write_all(self._fd, piece)
-                except OSError as e:
-                    raise _no_room(e) from None
-
-
-def _pieces(unpacked: gzip.GzipFile, path: Path, problems: Problems) -> Iterator[bytes]:
-    done = 0
-    try:
-        while piece := unpacked.read(_PIECE):
-            yield piece
-            done += len(piece)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-        problems.note(f"{path}: {e}: read up to byte {done} of its content")
-
-
-def _unpack_limit() -> float:
-    """Bytes. Raises :class:`LogError` if the environment's is no number."""
-    text = os.environ.get(_LIMIT) or "1"
-    try:
-        gib = float(text)
-    except ValueError:
-        gib = 0.0
-    if not 0 < gib < 1 << 30:
-        raise LogError(f"{_LIMIT}={text!r} is no number of GiB above 0; set it to 4, say")
-    return gib * _GIB
-
-
-def _temporary() -> int:
-    try:
-        fd, name = tempfile.mkstemp(prefix="fuzztui-log-")
-        Path(name).unlink()
-    except OSError as e:
-        raise _no_room(e) from None
-    return fd
-
-
-def _no_room(error: OSError) -> LogError:
-    try:
-        where = tempfile.gettempdir()
-    except OSError:
-        where = "TMPDIR"
-    return LogError(
-        f"{where}: a gzip log cannot be unpacked there: {error.strerror or error}; "
-        "set TMPDIR to a directory with more room"
-    )
 
 
 def sealed_path(path: Path) -> bool:

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from fuzztui.log import sources
+from fuzztui.log import gzipped, plain, sources
 from fuzztui.log import writer as writer_module
 from fuzztui.log.files import SEALED, list_tails
 from fuzztui.log.reader import LogError, LogReader
@@ -128,8 +128,8 @@ def many(n):
 
 
 def test_plain_files_are_indexed(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "_PIECE", 50_000)
-    monkeypatch.setattr(sources, "_CHUNK_LINES", 100)
+    monkeypatch.setattr(plain, "PIECE", 50_000)
+    monkeypatch.setattr(plain, "_CHUNK_LINES", 100)
     records = many(3333)
     reader = LogReader(write_lines(tmp_path / "a.jsonl", records))
     assert list(reader.records()) == records
@@ -141,7 +141,7 @@ def test_plain_files_are_indexed(tmp_path, monkeypatch):
 
 
 def test_plain_files_may_grow(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "_CHUNK_LINES", 10)
+    monkeypatch.setattr(plain, "_CHUNK_LINES", 10)
     records = many(55)
     path = tmp_path / "a.jsonl"
     path.touch()
@@ -182,7 +182,7 @@ def test_any_gzip_file(run, tmp_path):
 
 def test_a_foreign_gzip_file_is_looked_at_before_it_is_unpacked(tmp_path, monkeypatch):
     unpacked = []
-    monkeypatch.setattr(sources, "write_all", lambda fd, data: unpacked.append(len(data)))
+    monkeypatch.setattr(gzipped, "write_all", lambda fd, data: unpacked.append(len(data)))
     bomb = tmp_path / "bomb.jsonl.gz"
     bomb.write_bytes(gzip.compress(bytes(20 << 20)))
     with pytest.raises(LogError, match="no record"):
@@ -195,7 +195,7 @@ def test_the_user_sets_how_much_is_unpacked(tmp_path, monkeypatch):
     log = write_lines(tmp_path / "a.jsonl", records)
     packed = tmp_path / "a.jsonl.gz"
     packed.write_bytes(gzip.compress(log.read_bytes()))
-    monkeypatch.setattr(sources, "_PIECE", 10_000)
+    monkeypatch.setattr(gzipped, "PIECE", 10_000)
     monkeypatch.setenv("FUZZTUI_UNPACK_GIB", "0.00002")
     with pytest.raises(LogError, match="FUZZTUI_UNPACK_GIB=4e-05 "):
         LogReader(packed)
@@ -213,7 +213,7 @@ def test_a_full_temporary_directory_is_named(tmp_path, monkeypatch):
     def full(fd, data):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(sources, "write_all", full)
+    monkeypatch.setattr(gzipped, "write_all", full)
     with pytest.raises(LogError, match=r"No space left .* TMPDIR"):
         LogReader(packed)
 
@@ -229,7 +229,7 @@ def test_a_full_temporary_directory_is_named(tmp_path, monkeypatch):
 )
 @pytest.mark.parametrize("chunk", [3, 4, 1000])
 def test_one_absurd_record_does_not_swallow_what_follows(tmp_path, monkeypatch, line, chunk):
-    monkeypatch.setattr(sources, "_CHUNK_LINES", chunk)
+    monkeypatch.setattr(plain, "_CHUNK_LINES", chunk)
     records = many(8)
     lines = [encode_record(r) for r in records]
     path = tmp_path / "a.jsonl"
