@@ -35,7 +35,7 @@ class GzipLog(PlainLog):
             lines = first[: first.rfind(b"\n") + 1] or first
             if first and not decode_lines(lines, 0, str(path), Problems()):
                 raise LogError(
-                    f"{path}: no record of a campaign log in its first {len(first):,} bytes; "
+                    f"{path}: no campaign log: no record in its first {len(first):,} bytes; "
                     "name a run, or a log that fuzztui wrote"
                 )
             super().__init__(_temporary(), str(path), problems)
@@ -54,13 +54,27 @@ class GzipLog(PlainLog):
 
 
 def _pieces(unpacked: gzip.GzipFile, path: Path, problems: Problems) -> Iterator[bytes]:
-    done = 0
+    """The content, up to where it is damaged, in pieces of :data:`PIECE` bytes."""
+    done, part = 0, b""
     try:
-        while piece := unpacked.read(PIECE):
-            yield piece
-            done += len(piece)
+        while fresh := unpacked.read1(PIECE):  # read() would lose what comes before damage
+            part += fresh
+            if len(part) >= PIECE:
+                done += len(part)
+                yield part
+                part = b""
     except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-        problems.note(f"{path}: {e}: read up to byte {done} of its content")
+        done += len(part)
+        if isinstance(e, EOFError):
+            words = "the file is cut off"
+        elif done:
+            words = "the file is damaged"
+        else:
+            words = "this is no gzip file"
+        more = f"; what can be unpacked, {done:,} bytes, is read" if done else ""
+        problems.note(f"{path}: {words}{more}")
+    if part:
+        yield part
 
 
 def _unpack_limit() -> float:

@@ -8,7 +8,7 @@ import weakref
 
 from fuzztui.log.blocks import RECORDS, Block, Span
 from fuzztui.log.files import read_at
-from fuzztui.log.lines import Problems, decode_lines, missing, span_of
+from fuzztui.log.lines import Problems, decode_lines, span_of
 from fuzztui.wire.codec import CodecError, decode_record
 from fuzztui.wire.events import Record
 
@@ -41,7 +41,7 @@ class PlainLog:
         """Index what was appended: full chunks by their first and last line only."""
         size = os.fstat(self._fd).st_size
         if size < self._end:
-            self._problems.note(f"{self._name}: was cut while it was read")
+            self._problems.note(f"{self._name}: has become shorter; it is read again")
             self.index.clear()
             self._end = 0
         wanted = PIECE
@@ -63,7 +63,8 @@ class PlainLog:
                 return
             wanted = PIECE if at else wanted * 4
             if wanted > LONGEST_LINE * 4:
-                self._problems.note(f"{self._name}: a line of over 64 MiB: the rest is left out")
+                words = "a line is longer than 64 MiB; it and what follows are left out"
+                self._problems.note(f"{self._name}: {words}")
                 return
 
     def _add(self, lines: bytes, offset: int) -> None:
@@ -71,11 +72,10 @@ class PlainLog:
         parts = lines.splitlines()
         span = _ends(parts, after, self._name, self._following(offset + len(lines)))
         if span is None:
-            self._problems.note(f"{self._name}: no records from byte {offset} on: left out")
+            decode_lines(lines, after, self._name, self._problems, offset=offset)  # counts them
             return
         if span.first > after + 1:
-            words = missing(after + 1, span.first - 1)
-            self._problems.note(f"{self._name}: {words} before byte {offset}")
+            self._problems.note_missing(self._name, after + 1, span.first - 1)
         self.index.append(
             Block(span.first, span.last, span.t0, span.t1, len(parts), offset, len(lines), RECORDS)
         )
@@ -85,14 +85,16 @@ class PlainLog:
             return
         self._hot_place = (offset, len(lines))
         after = self.index[-1].last if self.index else 0
-        self.hot = decode_lines(lines, after, self._name, self._problems)
+        self.hot = decode_lines(lines, after, self._name, self._problems, offset=offset)
 
     def load(self, block: Block) -> list[Record]:
         """The records of one chunk."""
         data = read_at(self._fd, block.offset, block.size)
-        where = f"{self._name} from byte {block.offset}"
         follower = self._following(block.end)
-        return decode_lines(data, block.first - 1, where, self._problems, follower)
+        after = block.first - 1
+        return decode_lines(
+            data, after, self._name, self._problems, follower=follower, offset=block.offset
+        )
 
     def _following(self, offset: int) -> Record | None:
         """The record of the line at ``offset``: it shows whether the one before is absurd."""
@@ -104,7 +106,7 @@ class PlainLog:
     def check(self, deadline: float) -> bool:
         """Check the end only: all other bytes are read when the records are folded."""
         if os.fstat(self._fd).st_size > sum(self._hot_place):
-            self._problems.note(f"{self._name}: the last line is cut off: left out")
+            self._problems.note(f"{self._name}: the last line is cut off; it is left out")
         return True
 
 
@@ -129,11 +131,11 @@ def _ends(lines: list[bytes], after: int, name: str, follower: Record | None) ->
     if not first:
         return None
     for line in reversed(lines):
-        last = decode_lines(line, first[0].seq - 1, name, quiet, follower)
+        last = decode_lines(line, first[0].seq - 1, name, quiet, follower=follower)
         if last:
             break
     span = span_of([*first, *(last or first)])
     if span.last - span.first + 1 == len(lines):
         return span
     # One of them may be damaged so that it would swallow what is between or behind.
-    return span_of(decode_lines(b"\n".join(lines), after, name, quiet, follower) or first)
+    return span_of(decode_lines(b"\n".join(lines), after, name, quiet, follower=follower) or first)

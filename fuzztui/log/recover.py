@@ -35,6 +35,7 @@ from fuzztui.log.blocks import (
 from fuzztui.log.evidence import noted
 from fuzztui.log.files import (
     CHECKPOINTS,
+    SEALED,
     STALE,
     LogError,
     list_tails,
@@ -97,7 +98,7 @@ def mend(fd: int, sealed: Path) -> Mended:
         _take_tails(directory, mended)
         last = max((t.span.last for t in mended.tails if t.span), default=mended.last)
         if known > last:
-            _note_lost_end(mended, directory, last + 1, known, f" ({by.name})")
+            _note_lost_end(mended, directory, last + 1, known, f", as {by.name} shows")
         elif not ends_well and not mended.tails:
             _note_lost_end(mended, directory, last + 1, last + 1, "")
         with suppress(FileNotFoundError):
@@ -116,9 +117,9 @@ def _retire_checkpoints(directory: Path) -> None:
 
 def _note_lost_end(mended: Mended, directory: Path, first: int, last: int, by: str) -> None:
     """Add a tail with a record for those that are lost behind all others."""
-    why = f"{missing(first, last)} at the end of the log{by}"
+    why = f"{SEALED}: {missing(first, last)} at the end of the log{by}"
     if not by:
-        why = f"the log was cut off behind record {first - 1}"
+        why = f"{SEALED}: the end is missing, after record {first - 1}"
     t = max((tail.span.t1 for tail in mended.tails if tail.span), default=mended.t)
     lost = [Record(last, t, RecordsLost(first, why))]
     _retire_checkpoints(directory)
@@ -237,7 +238,8 @@ def _rewrite(mended: Mended, path: Path, found: list[_Piece], pieces: list[_Piec
     old = mended.fd
     new = -1
     if found != pieces:
-        mended.repairs.append(f"{path.name}: its parts were not in order; they are now")
+        words = "its parts were not in the order of their records; they were sorted"
+        mended.repairs.append(f"{path.name}: {words}")
     try:
         with replacing(path, sync=True) as part:
             new = os.dup(part)  # with its lock
@@ -276,7 +278,7 @@ def _write_piece(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool:
 def _write_gap(mended: Mended, fd: int, last: int) -> None:
     """Write a record for those up to ``last`` that are not there, if any."""
     if last > mended.last:
-        words = missing(mended.last + 1, last)
+        words = f"{SEALED}: {missing(mended.last + 1, last)}"
         lost = Record(last, mended.t, RecordsLost(mended.last + 1, words))
         mended.repairs.append(words)
         _write_member(mended, fd, [lost])
@@ -300,16 +302,17 @@ def _write_recovered(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool
     last = found.records[-1].seq if found.records else mended.last
     what = f"{path.name}: bytes {piece.start:,} to {piece.stop:,}"
     if not of_log:
-        words = f"{what} were of another log"
+        words = f"{what} were part of another log"
     elif piece.sound:
-        words = f"{what} were a copy of other records"
+        words = f"{what} were records that are there twice"
     elif upto > last:
         words = f"{what} were damaged: {missing(last + 1, upto)}"
     elif found.records:
-        words = f"{what} were damaged: no record of them is lost"
+        words = f"{what} were damaged; their records could be read"
     else:
-        words = f"{what} were damaged, no record can be read there"
-    mended.repairs.append(f"{words}; they are kept in {aside.name}")
+        where = "was in them" if ends_well else "could be read there"
+        words = f"{what} were damaged; no record {where}"
+    mended.repairs.append(f"{words}; the bytes are kept in {aside.name}")
     records = list(_filled(found.records, mended.last, mended.t, words))
     t = records[-1].t if records else mended.t
     if upto > last:
@@ -409,13 +412,13 @@ def _take(path: Path, first: int, after: int, t: float, repairs: list[str]) -> l
     if problems:
         aside = _put_aside(path.with_name(f"{path.name}.damaged"), raw)
         why = f"{path.name} was damaged"
-        repairs += [f"{problem}; the damaged file is kept in {aside.name}" for problem in problems]
+        repairs.append("; ".join([*problems, f"the damaged file is kept in {aside.name}"]))
     last, t1 = (records[-1].seq, records[-1].t) if records else (max(after, first - 1), t)
     if upto > last:
         records.append(Record(upto, t1, RecordsLost(last + 1, why)))
     gap = first_of(records[0]) > after + 1
-    if gap:
-        repairs.append(missing(after + 1, first_of(records[0]) - 1))
+    if gap and first > after + 1:
+        repairs.append(f"{path.name}: {missing(after + 1, first - 1)} before it")
     if not (gap or problems or len(records) < len(found)):
         return [Leftover(path, complete, span_of(records))]
     _retire_checkpoints(path.parent)
@@ -437,7 +440,7 @@ def _last_line(data: bytes, first: int, found: list[Record]) -> int:
     last = found[-1].seq if found else first - 1
     bad = 0
     for line in reversed(data.splitlines()):
-        with suppress(CodecError):
+        with suppress(CodecError, OverflowError, RecursionError):
             if decode_record(line).seq == last:
                 break
         bad += 1

@@ -96,13 +96,11 @@ class RunLog:
             before = end
         self._join()
         if self._ended > self._last:
-            self._problems.note(f"{self._sealed}: {missing(self._last + 1, self._ended)}")
+            self._problems.note_missing(str(self._sealed), self._last + 1, self._ended)
         seq, by = self._noted
-        if seq > self._last:
-            self._problems.note(
-                f"{self._sealed.parent}: the log ends at record {self._last}, but {by} was "
-                f"written after record {seq}: the end of the log was lost"
-            )
+        if seq > max(self._last, self._ended):
+            words = f"{missing(self._last + 1, seq)} at the end, as {by.name} shows"
+            self._problems.note(f"{self._sealed}: {words}")
         self._noted = (0, by)
 
     @property
@@ -146,10 +144,8 @@ class RunLog:
                 os.close(fd)
             self._assemble(self.index[-1].last if self.index else 0)
         else:
-            self._problems.note(
-                f"{self._sealed}: ends at record {self._last} and byte {size} as no log does "
-                "that was closed: the end was cut off"
-            )
+            words = f"the log stops after record {self._last} without the mark of a finished log"
+            self._problems.note(f"{self._sealed}: {words}: its end is missing")
 
     def _list(self) -> dict[int, Path]:
         """The tails by first record, with none missing before the last of them.
@@ -178,7 +174,7 @@ class RunLog:
                 self._problems.clear()
                 self._restart()
             elif self._size < self._end:
-                self._problems.note(f"{self._sealed}: was cut while it was read")
+                self._problems.note(f"{self._sealed}: has become shorter; it is read again")
                 self._restart()
             self._file = file
             while self._end < self._size:
@@ -203,14 +199,16 @@ class RunLog:
     def _add(self, fd: int, block: Block) -> None:
         self._open = block.kind == RECORDS and block.log > 0
         if self._log and block.log not in (0, self._log):
-            self._problems.note(f"{self._sealed}: {_bytes(block)} are of another log: left out")
+            words = f"{_bytes(block)} are part of another log; they are left out"
+            self._problems.note(f"{self._sealed}: {words}")
         elif block.kind == RECORDS:
             self._log = self._log or block.log
             self._insert(block)
         elif is_intact(fd, block):
             self._ended = max(self._ended, block.last)
         else:
-            self._problems.note(f"{self._sealed}: the end mark at byte {block.offset} is damaged")
+            words = f"the mark of a finished log, at byte {block.offset:,}, is damaged"
+            self._problems.note(f"{self._sealed}: {words}")
 
     def _insert(self, block: Block) -> None:
         """Add a member in the order of the records, whatever its place in the file."""
@@ -219,11 +217,12 @@ class RunLog:
         if (at and index[at - 1].last >= block.first) or (
             at < len(index) and index[at].first <= block.last
         ):
-            words = f"{_bytes(block)} repeat records of another part: left out"
+            words = f"{_bytes(block)} hold records that are there twice; they are left out"
             self._problems.note(f"{self._sealed}: {words}")
             return
         if at < len(index):
-            self._problems.note(f"{self._sealed}: its parts are not in order; all are read")
+            words = "its parts are not in the order of their records; they are read in that order"
+            self._problems.note(f"{self._sealed}: {words}")
             self._checked, self._joined = min(at, self._checked), min(at, self._joined)
         index.insert(at, block)
 
@@ -234,35 +233,34 @@ class RunLog:
             before = self.index[self._joined - 1] if self._joined else None
             last = before.last if before else 0
             if block.first > last + 1:
-                self._problems.note(f"{self._sealed}: {missing(last + 1, block.first - 1)}")
+                self._problems.note_missing(str(self._sealed), last + 1, block.first - 1)
             if before and block.t0 < before.t1:
-                words = f"the time goes back at record {block.first}"
-                self._problems.note(f"{self._sealed}: {words}")
+                self._problems.note_earlier(str(self._sealed), block.first)
             self._joined += 1
 
     def _step_over(self, fd: int, start: int, stop: int) -> None:
         """Keep the records that can be recovered between two bytes, where the file is damaged."""
         self._end = stop
         self._open = False
-        what = f"{self._sealed}: damaged from byte {start} to {stop}"
+        what = f"{self._sealed}: bytes {start:,} to {stop:,} are damaged"
         raw = read_at(fd, start, min(stop - start, LONGEST_LINE))
         header = read_header(fd, start)
         if header is not None and self._log and header.log not in (0, self._log):
-            self._problems.note(f"{what}: no record is recovered")
+            self._problems.note(f"{what}; they are part of another log")
             return
         found = recover(raw, header, 0)
         at = bisect_right(self.index, found.records[0].seq if found.records else 0, key=_first)
         before = self.index[at - 1].last if at else 0
         records = [r for r in found.records if r.seq > before]
         if not records and (found.whole or stop - start == END_SIZE):
-            self._problems.note(f"{what}: no record is lost")
+            self._problems.note(f"{what}; no record was in them")
         elif not records:
-            self._problems.note(f"{what}: no record is recovered")
+            self._problems.note(f"{what}; no record can be read there")
         else:
             span = span_of(records)
-            how = "all its" if found.whole else "its first"
-            words = f"{how} records, {span.first} to {span.last}, are recovered"
-            self._problems.note(f"{what}: {words}")
+            more = "" if found.whole else "; what follows them there is lost"
+            words = f"records {span.first} to {span.last} can still be read{more}"
+            self._problems.note(f"{what}; {words}")
             place = (start, stop - start, RECORDS)
             block = Block(span.first, span.last, span.t0, span.t1, span.count, *place, damaged=True)
             self._insert(block)
@@ -276,8 +274,9 @@ class RunLog:
         last = sealed
         for _, tail in sorted(self._tails.items()):
             fresh = [r for r in tail.records if r.seq > last]
-            if fresh and first_of(fresh[0]) > last + 1:
-                self._problems.note(missing(last + 1, first_of(fresh[0]) - 1))
+            # What is missing at its beginning is known of the tail itself.
+            if fresh and min(tail.first, first_of(fresh[0])) > last + 1:
+                self._problems.note_missing(str(self._sealed), last + 1, tail.first - 1)
             if fresh:
                 hot += fresh
                 last = hot[-1].seq
@@ -294,8 +293,8 @@ class RunLog:
             return self._report(fd, block)
         finally:
             os.close(fd)
-        where = f"{self._sealed}, block at byte {block.offset}"
-        return decode_lines(data, block.first - 1, where, self._problems)
+        where = str(self._sealed)
+        return decode_lines(data, block.first - 1, where, self._problems, offset=block.offset)
 
     def check(self, deadline: float) -> bool:
         """Verify the members' bytes, each once."""
@@ -317,10 +316,9 @@ class RunLog:
     def _report(self, fd: int, block: Block) -> list[Record]:
         """The recovered records of a member that is damaged behind its header."""
         records = _recovered(fd, block).records
-        self._problems.note(
-            f"{self._sealed}: the block at byte {block.offset} is damaged: of records "
-            f"{block.first} to {block.last}, {len(records):,} are recovered"
-        )
+        some = f"{len(records):,}" if records else "none"
+        words = f"of records {block.first} to {block.last}, {some} can still be read"
+        self._problems.note(f"{self._sealed}: {_bytes(block)} are damaged; {words}")
         return records
 
 
@@ -368,7 +366,13 @@ class _Tail:
                     return
                 wanted *= 4
                 continue
-            fresh = decode_lines(data[:complete], self.last, str(self._path), self._problems)
+            fresh = decode_lines(
+                data[:complete],
+                self.last,
+                str(self._path),
+                self._problems,
+                offset=self._offset,
+            )
             if fresh:
                 self.records += fresh
                 self.last = fresh[-1].seq
@@ -387,12 +391,12 @@ def sealed_path(path: Path) -> bool:
 def open_source(path: Path, problems: Problems) -> Source:
     """The source for a run, its log directory, or a file. Raises LogError, OSError."""
     if not path.exists():
-        raise LogError(f"{path}: there is no such file or directory")
+        raise LogError(f"{path}: no such file or directory")
     if path.is_dir():
         directory = path / "log" if (path / "log").is_dir() else path
         known = directory.name == "log" or (directory / SEALED).exists() or list_tails(directory)
         if not known:
-            raise LogError(f"{path}: there is no campaign log in it (log/{SEALED})")
+            raise LogError(f"{path}: no campaign log in it; name a run, which has log/{SEALED}")
         return RunLog(directory, directory / SEALED, problems)
     if path.suffix == ".gz":
         if sealed_path(path):
