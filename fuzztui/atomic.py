@@ -9,15 +9,16 @@ import contextlib
 import fcntl
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["PART", "replace_bytes", "replace_text"]
+__all__ = ["PART", "replace_bytes", "replace_text", "replacing"]
 
 PART = ".part-"
 """Prefix of the files that content is written to before the rename; a number follows."""
 
 _MAX_PARTS = 100
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -25,11 +26,25 @@ def replace_text(path: Path, text: str) -> None:
     replace_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
-def replace_bytes(path: Path, data: bytes, folder: Path | None = None) -> None:
-    """Write ``data`` to a file next to ``path``, then rename the file to ``path``; mode 0600.
+def replace_bytes(
+    path: Path, data: bytes, folder: Path | None = None, *, sync: bool = False
+) -> None:
+    """:func:`replacing` with the whole content."""
+    with replacing(path, folder, sync=sync) as fd:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
 
+
+@contextlib.contextmanager
+def replacing(path: Path, folder: Path | None = None, *, sync: bool = False) -> Iterator[int]:
+    """Give the descriptor of an empty file, which is renamed to ``path`` at the end; mode 0600.
+
+    The file is open for reading and writing, and locked (flock) until it is closed at the end:
+    a duplicate of the descriptor keeps it open and locked.
     ``folder``: where the content is written first, on the same file system; the folder of
-    ``path`` if None. Raises OSError; ``path`` is then as it was.
+    ``path`` if None. ``sync``: wait until the content, and then the name, are on the disk.
+    Raises OSError; ``path`` is then as it was, unless only the last wait failed.
 
     A kill in between leaves at most one :data:`PART` file, which the next call for the same
     folder writes over and renames: such files do not pile up.
@@ -37,9 +52,9 @@ def replace_bytes(path: Path, data: bytes, folder: Path | None = None) -> None:
     fd, part = _open_part(path.parent if folder is None else folder)
     try:
         os.ftruncate(fd, 0)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        yield fd
+        if sync:
+            os.fsync(fd)
         part.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):  # a full disk: the bytes are needed elsewhere
@@ -47,22 +62,45 @@ def replace_bytes(path: Path, data: bytes, folder: Path | None = None) -> None:
         raise
     finally:
         os.close(fd)
+    if sync:
+        _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _open_part(folder: Path) -> tuple[int, Path]:
-    """The first part file that no living writer has, locked. Raises OSError."""
+    """The first part file that no living writer and no other user has, locked. Raises OSError."""
     for number in range(_MAX_PARTS):
         part = folder / f"{PART}{number}"
         try:
-            fd = os.open(part, _FLAGS, 0o600)
-        except OSError:
-            if _in_the_way(part):  # a symlink, FIFO or directory that someone else made
+            fd, new = _open_new_or_left(part)
+        except FileNotFoundError:  # no folder, or renamed by its writer just now
+            if not folder.exists():
+                raise
+            continue
+        except OSError as e:
+            # A symlink, FIFO or directory that someone else made, or another user's part.
+            if _in_the_way(part) or (isinstance(e, PermissionError) and os.path.lexists(part)):
                 continue
             raise
-        if _is_ours(fd, part):
+        if _is_free(fd, part, new):
             return fd, part
         os.close(fd)
     raise FileExistsError(f"{folder}: {_MAX_PARTS} files {PART}N are in the way; remove them")
+
+
+def _open_new_or_left(part: Path) -> tuple[int, bool]:
+    """The file, and whether it was made now."""
+    try:
+        return os.open(part, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600), True
+    except FileExistsError:
+        return os.open(part, _FLAGS), False
 
 
 def _in_the_way(part: Path) -> bool:
@@ -72,10 +110,11 @@ def _in_the_way(part: Path) -> bool:
         return False
 
 
-def _is_ours(fd: int, part: Path) -> bool:
+def _is_free(fd: int, part: Path, new: bool) -> bool:
     """Whether the open file is regular, still named ``part``, and locked for this writer.
 
-    The kernel drops the lock of a writer that dies, whose file is then free again.
+    The kernel drops the lock of a writer that dies, whose file is then free again. What another
+    user's writer left is not: the replaced file would be that user's.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -86,6 +125,7 @@ def _is_ours(fd: int, part: Path) -> bool:
     try:
         # The writer before may have renamed the file between our open and our lock.
         found = os.fstat(fd)
-        return stat.S_ISREG(found.st_mode) and os.path.samestat(found, part.lstat())
+        usable = stat.S_ISREG(found.st_mode) and (new or found.st_uid == os.geteuid())
+        return usable and os.path.samestat(found, part.lstat())
     except OSError:
         return False

@@ -12,7 +12,7 @@ from fuzztui.session import Session
 
 __all__ = ["finish", "forget", "report", "watch"]
 
-MOST_LINES = 5
+MAX_LINES = 5
 """Problems of one log that are named."""
 
 _sessions: dict[Path, Session] = {}
@@ -36,13 +36,13 @@ def report() -> None:
         if not new:
             continue
         first = not known
-        for problem in new[: max(0, MOST_LINES - len(known))]:
+        for problem in new[: max(0, MAX_LINES - len(known))]:
             say(problem)
         known.update(new)
-        if first and len(new) > MOST_LINES:
-            say(f"{path}: {len(new) - MOST_LINES} more problems")
+        if first and len(new) > MAX_LINES:
+            say(f"{path}: {len(new) - MAX_LINES} more problems")
         if first:
-            say(f"{path}: the log is damaged, figures are at least what is shown; {_remedy(path)}")
+            say(f'{path}: the log is damaged, each figure means "at least"; {_remedy(path)}')
 
 
 def finish(code: int) -> int:
@@ -62,4 +62,4 @@ def _remedy(path: Path) -> str:
     file = path / "campaign.toml"
     if file.is_file():
         return f"resume the campaign to repair the log: fuzztui {file}"
-    return "copy the log again from an undamaged copy"
+    return "use another copy of it if there is one"

@@ -219,15 +219,14 @@ def foreign_text(path: Path, seen: Snapshot) -> str:
 
 def _signals(state: State) -> Iterator[tuple[str, str]]:
     """The row about crashes by the signals in their names."""
-    found = sorted(groups(state), key=lambda g: -len(g.findings))
+    rows = sorted(groups(state), key=lambda g: -len(g.findings))
     words = [
-        f"{len(g.findings):,} {signal_name(g.first.sig)}"
-        for g in found
-        if is_by_signal(g.signature)
+        f"{len(g.findings):,} {signal_name(g.first.sig)}" for g in rows if is_by_signal(g.signature)
     ]
     if words:
         more = f" and {len(words) - LATEST} more" if len(words) > LATEST else ""
-        yield "by signal", f"{', '.join(words[:LATEST])}{more} (nobody ran them)"
+        found = f"{', '.join(words[:LATEST])}{more}"
+        yield "by signal", f"{found}, by their file names; fuzztui has not run them"
 
 
 def _unmeasured(t: Totals) -> str:
@@ -310,7 +309,7 @@ def status_text(run: Path, now: Standing) -> str:
 def _lost(now: Standing) -> str:
     lost = f"{several(now.state.lost, 'record')} lost before the log was repaired"
     what = "damaged" if now.problems else lost
-    return f"{what}: figures are at least what is shown"
+    return f'{what}; each figure means "at least"'
 
 
 def _word(i: Instance) -> str:

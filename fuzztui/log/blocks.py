@@ -201,21 +201,20 @@ def _inflate(body: bytes) -> tuple[bytes, bytes]:
     return data, inflater.unused_data if inflater.eof else b""
 
 
-def walk(fd: int, offset: int, size: int, after: int = 0) -> Iterator[Block]:
+def walk(fd: int, offset: int, size: int, after: int | None = 0) -> Iterator[Block]:
     """The complete members between ``offset`` and ``size``, by their headers alone.
 
     Ends at the first bytes that are no such member, or where members would go back
     to or before record ``after`` (for kinds other than :data:`RECORDS`: before it).
+    ``after`` None: members in any order.
     """
-    while (block := read_header(fd, offset)) is not None:
-        sound = block.end <= size and (
-            after < block.first if block.kind == RECORDS else after <= block.first
-        )
-        if not sound:
-            return
+    while (block := read_header(fd, offset)) is not None and block.end <= size:
+        if after is not None:
+            if block.first < after or (block.kind == RECORDS and block.first == after):
+                return
+            after = block.last
         yield block
         offset = block.end
-        after = block.last
 
 
 def read_header(fd: int, offset: int) -> Block | None:
@@ -239,14 +238,15 @@ def read_header(fd: int, offset: int) -> Block | None:
     return Block(first, last, t0, t1, count, offset, length, kind, log, crcs) if sound else None
 
 
-def find_next(fd: int, offset: int, size: int, after: int) -> int:
+def find_next(fd: int, offset: int, size: int) -> int:
     """Where the next sound member begins behind damage at ``offset``; -1 if there is none."""
     overlap = len(_START) - 1
     while offset < size:
         chunk = read_at(fd, offset, _SEARCH + overlap)
         at = chunk.find(_START)
         while at >= 0:
-            if next(walk(fd, offset + at, size, after), None):
+            block = read_header(fd, offset + at)
+            if block is not None and block.end <= size:
                 return offset + at
             at = chunk.find(_START, at + 1)
         offset += _SEARCH

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
 
 from fuzztui.log.blocks import Span
 from fuzztui.wire.codec import CodecError, decode_record, record_from_json
@@ -12,7 +14,11 @@ from fuzztui.wire.events import Record, RecordsLost
 
 __all__ = ["Problems", "decode_lines", "first_of", "is_possible", "missing", "span_of", "upto_t"]
 
-MOST_PROBLEMS = 100
+MAX_PROBLEMS = 100
+"""Messages about one log."""
+
+_MAX_COUNTED = 10_000
+"""Lines or gaps of one file that are counted."""
 
 _LONGEST_T = 1e9
 _LARGEST_GAP = 1 << 32
@@ -21,22 +27,107 @@ these are damage, which must not swallow the records that follow."""
 
 
 class Problems(list[str]):
-    """The damage of a log, as messages; bounded, without repeats."""
+    """The damage of a log, as messages; bounded, without repeats.
+
+    What may befall many lines or records is one message for each file, which is kept up to date.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._many: dict[tuple[str, Kind], _Many] = {}
 
     def note(self, problem: str) -> None:
         """Add it, unless it is known or there are too many."""
-        if len(self) < MOST_PROBLEMS and problem not in self:
+        if len(self) < MAX_PROBLEMS and problem not in self:
             self.append(problem)
+
+    def note_line(self, where: str, kind: Kind, key: Hashable, place: str, why: str) -> None:
+        """Count a line that is left out. ``key``: which one; ``place``, ``why``: for the first."""
+        self._count(where, kind, key, 1, (place, why))
+
+    def note_missing(self, where: str, first: int, last: int) -> None:
+        """Records are not there."""
+        example = ("", missing(first, last))
+        self._count(where, Kind.MISSING, first, last - first + 1, example)
+
+    def note_earlier(self, where: str, seq: int) -> None:
+        """The time of a record is before that of the record before."""
+        self._count(where, Kind.EARLIER, seq, 1, ("", f"record {seq}"))
+
+    def _count(
+        self, where: str, kind: Kind, key: Hashable, size: int, example: tuple[str, str]
+    ) -> None:
+        many = self._many.get((where, kind))
+        if many is None:
+            if len(self) >= MAX_PROBLEMS:
+                return
+            many = self._many[where, kind] = _Many(len(self), *example)
+            self.append("")
+        if key in many.keys or len(many.keys) >= _MAX_COUNTED:
+            return
+        many.keys.add(key)
+        many.size += size
+        self[many.at] = f"{where}: {many.words(kind)}"
+
+    def clear(self) -> None:
+        """Forget all of it: the log was repaired."""
+        super().clear()
+        self._many.clear()
+
+
+class Kind(Enum):
+    """What may be wrong with many lines or records."""
+
+    UNREADABLE = ("cannot be read", "cannot be read")
+    MISPLACED = ("is out of order", "are out of order")
+    MISSING = ("", "are missing")
+    EARLIER = ("has an earlier time than the one before", "have earlier times than those before")
+
+
+@dataclass(slots=True)
+class _Many:
+    """The same problem of many lines or records of one file."""
+
+    at: int
+    """The index of its message."""
+    place: str
+    why: str
+    """Of the first one."""
+    keys: set[Hashable] = field(default_factory=set)
+    size: int = 0
+
+    def words(self, kind: Kind) -> str:
+        count = f"more than {self.size:,}" if len(self.keys) >= _MAX_COUNTED else f"{self.size:,}"
+        one, several = kind.value
+        single = len(self.keys) == 1
+        if kind is Kind.MISSING:
+            if single:
+                return self.why
+            places = f"in {len(self.keys):,} places"
+            return f"{count} records {several} {places}; for example, {self.why}"
+        if kind is Kind.EARLIER:
+            several = f"{count} records {several}; for example, {self.why}"
+            return f"{self.why} {one}" if single else several
+        if single:
+            return f"1 line {self.place} {one} and is left out: {self.why}"
+        return f"{count} lines {several} and are left out; for example {self.place}: {self.why}"
 
 
 def decode_lines(
-    data: bytes, after: int, where: str, problems: Problems, follower: Record | None = None
+    data: bytes,
+    after: int,
+    where: str,
+    problems: Problems,
+    *,
+    follower: Record | None = None,
+    offset: int = 0,
 ) -> list[Record]:
     """The records of complete lines, in order and behind record ``after``.
 
     Lines that are no record, out of order or impossible are noted in ``problems`` and left out;
     records that are missing are noted, unless a :class:`RecordsLost` takes their numbers.
-    ``follower`` is what comes behind these lines, if that is known.
+    ``follower`` is what comes behind these lines, if that is known; ``offset`` is their place in
+    the file, so that no line is counted twice.
     """
     if not data:
         return []
@@ -54,8 +145,8 @@ def decode_lines(
     except (CodecError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         pass
     if numbered is None:
-        numbered = [*_one_by_one(data, where, problems)]
-    return _fitting(numbered, after, where, problems, follower)
+        numbered = [*_one_by_one(data, after, where, problems, offset)]
+    return _fitting(numbered, after, where, problems, last_follower=follower, offset=offset)
 
 
 def first_of(record: Record) -> int:
@@ -83,14 +174,25 @@ def _in_order(records: list[Record], after: int) -> bool:
     return True
 
 
-def _one_by_one(data: bytes, where: str, problems: Problems) -> Iterator[tuple[int, Record]]:
+def _one_by_one(
+    data: bytes, after: int, where: str, problems: Problems, offset: int
+) -> Iterator[tuple[int, Record]]:
+    last = after
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
         try:
-            yield number, decode_record(line)
+            record = decode_record(line)
         except (CodecError, OverflowError, RecursionError) as e:
-            problems.note(f"{where}, line {number}: {str(e)[:200]}: left out")
+            why = str(e)[:200]
+            problems.note_line(where, Kind.UNREADABLE, (offset, number), _behind(last), why)
+        else:
+            last = record.seq
+            yield number, record
+
+
+def _behind(seq: int) -> str:
+    return f"after record {seq}" if seq else "before the first record"
 
 
 def _fitting(
@@ -98,30 +200,31 @@ def _fitting(
     after: int,
     where: str,
     problems: Problems,
+    *,
     last_follower: Record | None,
+    offset: int,
 ) -> list[Record]:
     """Those of the records that fit behind ``after`` and what follows them."""
     records: list[Record] = []
     t = 0.0
     followers = [*(record for _, record in numbered), last_follower][1:]
     for (number, record), follower in zip(numbered, followers, strict=True):
+        wrong, kind = "", Kind.UNREADABLE
         if record.seq <= after:
-            wrong = f"record {record.seq} out of order"
+            wrong, kind = f"record {record.seq}", Kind.MISPLACED
         elif not is_possible(record, after):
-            wrong = f"record {record.seq} at {record.t:g} s: no such number or time is possible"
+            wrong = f"no possible number or time: record {record.seq} at {record.t:g} s"
         elif follower and after < follower.seq < record.seq:
-            wrong = f"record {record.seq} before record {follower.seq}"
+            wrong, kind = f"record {record.seq}, before record {follower.seq}", Kind.MISPLACED
         elif follower and follower.seq > record.seq and t <= follower.t < record.t:
-            wrong = f"record {record.seq} at {record.t:g} s, and the next at {follower.t:g} s"
-        else:
-            wrong = ""
+            wrong = f"record {record.seq} at {record.t:g} s, but the next at {follower.t:g} s"
         if wrong:
-            problems.note(f"{where}, line {number}: {wrong}: left out")
+            problems.note_line(where, kind, (offset, number), _behind(after), wrong)
             continue
         if record.t < t:
-            problems.note(f"{where}, line {number}: record {record.seq}: the time goes back")
+            problems.note_earlier(where, record.seq)
         if first_of(record) > after + 1:
-            problems.note(f"{where}: {missing(after + 1, first_of(record) - 1)}")
+            problems.note_missing(where, after + 1, first_of(record) - 1)
         t = max(t, record.t)
         records.append(record if record.t == t else Record(record.seq, t, record.event))
         after = record.seq

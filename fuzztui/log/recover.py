@@ -2,23 +2,23 @@
 
 Only bytes that cannot be a record are removed: a torn last line, a torn last member (its records
 are still in the tail that it was made from). Other damaged bytes are copied aside, and the records
-that can be recovered take their place. A :class:`~fuzztui.wire.events.RecordsLost` takes the
-numbers of the others, so that there are no gaps, the file is sound for ``zcat``, and figures
-stay known to be lower bounds. SIGKILL at any moment leaves the old file or the new one, and all
-that the next repair needs: checkpoints, which may prove that the log was longer, are renamed
-before the first change and removed after the last.
+that can be recovered take their place. Members are put in the order of their records.
+A :class:`~fuzztui.wire.events.RecordsLost` takes the numbers of the others, so that there are no
+gaps, the file is sound for ``zcat``, and figures stay known to be lower bounds. SIGKILL at any
+moment leaves the old file or the new one, and all that the next repair needs: checkpoints, which
+may prove that the log was longer, are renamed before the first change and removed after the last.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzztui.atomic import replace_bytes, replacing
 from fuzztui.log.blocks import (
     END,
     END_SIZE,
@@ -35,6 +35,7 @@ from fuzztui.log.blocks import (
 from fuzztui.log.evidence import noted
 from fuzztui.log.files import (
     CHECKPOINTS,
+    SEALED,
     STALE,
     LogError,
     list_tails,
@@ -45,14 +46,12 @@ from fuzztui.log.files import (
 )
 from fuzztui.log.lines import Problems, decode_lines, first_of, missing, span_of
 from fuzztui.log.salvage import Recovered, recover
-from fuzztui.wire.codec import encode_record
+from fuzztui.wire.codec import CodecError, decode_record, encode_record
 from fuzztui.wire.events import Record, RecordsLost
 
 __all__ = ["Leftover", "Mended", "lock", "mend"]
 
 _COPY = 1 << 20
-_PART = re.compile(r"(?:campaign|tail)[-.].*\.new")
-"""What a repair that was killed had not yet renamed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +93,16 @@ def mend(fd: int, sealed: Path) -> Mended:
         ends_well = _mend_sealed(mended, sealed, firsts)
         if not ends_well and firsts and firsts[-1] <= mended.last:
             # It was being closed. Its last tail goes now, so the end mark must be there.
-            end = Span(mended.last, mended.last, mended.t, mended.t, 0)
-            write_all(mended.fd, pack(b"", END, end, log=mended.log or 1))
+            _write_end(mended, mended.fd)
             ends_well = True
         _take_tails(directory, mended)
         last = max((t.span.last for t in mended.tails if t.span), default=mended.last)
         if known > last:
-            _note_lost_end(mended, directory, last + 1, known, f" ({by.name})")
+            _note_lost_end(mended, directory, last + 1, known, f", as {by.name} shows")
         elif not ends_well and not mended.tails:
             _note_lost_end(mended, directory, last + 1, last + 1, "")
-        for name in [STALE, *filter(_PART.fullmatch, os.listdir(directory))]:  # noqa: PTH208
-            with suppress(FileNotFoundError):
-                (directory / name).unlink()
+        with suppress(FileNotFoundError):
+            (directory / STALE).unlink()
     except BaseException:
         os.close(mended.fd)
         raise
@@ -120,9 +117,9 @@ def _retire_checkpoints(directory: Path) -> None:
 
 def _note_lost_end(mended: Mended, directory: Path, first: int, last: int, by: str) -> None:
     """Add a tail with a record for those that are lost behind all others."""
-    why = f"{missing(first, last)} at the end of the log{by}"
+    why = f"{SEALED}: {missing(first, last)} at the end of the log{by}"
     if not by:
-        why = f"the log was cut off behind record {first - 1}"
+        why = f"{SEALED}: the end is missing, after record {first - 1}"
     t = max((tail.span.t1 for tail in mended.tails if tail.span), default=mended.t)
     lost = [Record(last, t, RecordsLost(first, why))]
     _retire_checkpoints(directory)
@@ -171,7 +168,7 @@ def _mend_sealed(mended: Mended, path: Path, firsts: Collection[int]) -> bool:
     end = pieces[-1].stop if pieces else 0
     mended.log = next((p.block.log for p in pieces if p.block and p.block.log), 0)
     if not _unbroken(pieces):
-        return _rewrite(mended, path, pieces)
+        return _rewrite(mended, path, pieces, _sorted(mended, pieces))
     if end < size:
         os.ftruncate(fd, end)
     sealed = [p.block for p in pieces if p.block and p.block.kind == RECORDS]
@@ -182,15 +179,15 @@ def _mend_sealed(mended: Mended, path: Path, firsts: Collection[int]) -> bool:
 
 
 def _pieces(fd: int, size: int) -> Iterator[_Piece]:
-    end = last = log = 0
+    end = log = 0
     while end < size:
-        for block in walk(fd, end, size, last):
+        for block in walk(fd, end, size, None):
             ours = not (log and block.log) or block.log == log
             log = log or block.log
             yield _Piece(block.offset, block.end, block, ours and is_intact(fd, block))
-            end, last = block.end, block.last
+            end = block.end
         if end < size:
-            sound = find_next(fd, end + 1, size, last)
+            sound = find_next(fd, end + 1, size)
             stop = sound if sound >= 0 else size
             yield _Piece(end, stop, read_header(fd, end), False)
             end = stop
@@ -206,80 +203,149 @@ def _unbroken(pieces: Iterable[_Piece]) -> bool:
         block = piece.block
         if not piece.sound or block is None:
             return False
-        if block.kind == RECORDS:
-            if block.first != last + 1:
-                return False
-            last = block.last
+        if block.first != (last + 1 if block.kind == RECORDS else last):
+            return False
+        last = block.last
     return True
 
 
-def _rewrite(mended: Mended, path: Path, pieces: list[_Piece]) -> bool:
-    """Put a sound file in the place of the damaged one; whether it ends as a writer left it."""
+def _sorted(mended: Mended, pieces: list[_Piece]) -> list[_Piece]:
+    """The pieces in the order of their records; those without any stay behind the one before."""
+    keys: list[tuple[int, bool]] = []
+    for piece in pieces:
+        key = keys[-1] if keys else (0, False)
+        block = piece.block
+        if block is None:
+            raw = read_at(mended.fd, piece.start, piece.stop - piece.start)
+            if found := recover(raw, None, 0).records:
+                key = (first_of(found[0]), False)
+        elif _is_ours(mended, block):
+            key = (block.first, block.kind == END)  # the mark behind a member of one record
+        keys.append(key)
+    order = sorted(range(len(pieces)), key=keys.__getitem__)
+    return [pieces[n] for n in order]
+
+
+def _is_ours(mended: Mended, block: Block) -> bool:
+    return not block.log or block.log == mended.log
+
+
+def _rewrite(mended: Mended, path: Path, found: list[_Piece], pieces: list[_Piece]) -> bool:
+    """Put a sound file in the place of the damaged one; whether it ends as a writer left it.
+
+    ``found``: the pieces as they are in the file, ``pieces``: in the order of their records.
+    """
     old = mended.fd
-    fresh = path.with_name(f"{path.name}.new")
-    with suppress(FileNotFoundError):
-        fresh.unlink()
-    fd = open_regular(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND)
+    new = -1
+    if found != pieces:
+        words = "its parts were not in the order of their records; they were sorted"
+        mended.repairs.append(f"{path.name}: {words}")
     try:
-        lock(fd, path.parent)
-        ends_well = True
-        for piece in pieces:
-            block = piece.block
-            if piece.sound and block is not None:
-                if block.kind == RECORDS:
-                    _write_gap(mended, fd, block)
-                    mended.last, mended.t = block.last, block.t1
-                _copy(old, fd, piece)
-                ends_well = block.kind != RECORDS or not block.log
-            else:
-                ends_well = _write_recovered(mended, fd, path, piece)
-        os.fsync(fd)
-        _retire_checkpoints(path.parent)
-        fresh.replace(path)
-        _sync_directory(path.parent)
+        with replacing(path, sync=True) as part:
+            new = os.dup(part)  # with its lock
+            fcntl.fcntl(new, fcntl.F_SETFL, os.O_APPEND)
+            ends_well = True
+            for piece in pieces:
+                ends_well = _write_piece(mended, new, path, piece)
+            closed = pieces[-1].block is not None and pieces[-1].block.kind == END
+            if ends_well and mended.log and mended.last and not (closed and pieces[-1].sound):
+                _write_end(mended, new)
+            _retire_checkpoints(path.parent)
     except BaseException:
-        os.close(fd)
-        with suppress(OSError):  # a full disk: the bytes are needed elsewhere
-            fresh.unlink()
+        if new >= 0:
+            os.close(new)
         raise
     os.close(old)
-    mended.fd = fd
+    mended.fd = new
     return ends_well
 
 
-def _write_gap(mended: Mended, fd: int, block: Block) -> None:
-    if block.first > mended.last + 1:
-        words = missing(mended.last + 1, block.first - 1)
-        lost = Record(block.first - 1, mended.t, RecordsLost(mended.last + 1, words))
+def _write_piece(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool:
+    """Copy a sound piece, and recover another; whether the log may have ended with it."""
+    block = piece.block
+    if piece.sound and block is not None and block.kind == RECORDS and block.first > mended.last:
+        _write_gap(mended, fd, block.first - 1)
+        mended.last, mended.t = block.last, max(mended.t, block.t1)
+        _copy(mended.fd, fd, piece)
+        return not block.log
+    if piece.sound and block is not None and block.kind == END and block.last >= mended.last:
+        _write_gap(mended, fd, block.last)
+        _copy(mended.fd, fd, piece)
+        return True
+    return _write_recovered(mended, fd, path, piece)
+
+
+def _write_gap(mended: Mended, fd: int, last: int) -> None:
+    """Write a record for those up to ``last`` that are not there, if any."""
+    if last > mended.last:
+        words = f"{SEALED}: {missing(mended.last + 1, last)}"
+        lost = Record(last, mended.t, RecordsLost(mended.last + 1, words))
         mended.repairs.append(words)
         _write_member(mended, fd, [lost])
 
 
+def _write_end(mended: Mended, fd: int) -> None:
+    """Write the mark of a log that was closed."""
+    end = Span(mended.last, mended.last, mended.t, mended.t, 0)
+    write_all(fd, pack(b"", END, end, log=mended.log or 1))
+
+
 def _write_recovered(mended: Mended, fd: int, path: Path, piece: _Piece) -> bool:
-    """Put damage aside and write what it holds; whether nothing is missing behind that."""
+    """Put a piece aside and write what it holds; whether the log may have ended with it."""
     raw = read_at(mended.fd, piece.start, piece.stop - piece.start)
-    aside = path.with_name(f"{path.name}.damaged-{piece.start}")
-    _replace(aside, raw)
+    aside = _put_aside(path.with_name(f"{path.name}.damaged-{piece.start}"), raw)
     block = piece.block
-    of_log = block is None or not block.log or block.log == mended.log
+    of_log = block is None or _is_ours(mended, block)
     found = recover(raw, block, mended.last) if of_log else Recovered([], False)
+    ends_well = len(raw) == END_SIZE or (found.whole and not (found.records and mended.log))
     upto = block.last if block is not None and block.kind == RECORDS and of_log else 0
-    what = f"{len(raw):,} bytes of the log were damaged and are in {aside.name} now"
     last = found.records[-1].seq if found.records else mended.last
-    if upto > last:
-        words = f"{what}: {missing(last + 1, upto)}"
+    what = f"{path.name}: bytes {piece.start:,} to {piece.stop:,}"
+    if not of_log:
+        words = f"{what} were part of another log"
+    elif piece.sound:
+        words = f"{what} were records that are there twice"
+    elif upto > last:
+        words = f"{what} were damaged: {missing(last + 1, upto)}"
     elif found.records:
-        words = f"{what}: records up to {last} were recovered"
+        words = f"{what} were damaged; their records could be read"
     else:
-        words = what
-    mended.repairs.append(words)
-    records = list(_filled(found.records, mended.last, mended.t, what))
+        where = "was in them" if ends_well else "could be read there"
+        words = f"{what} were damaged; no record {where}"
+    mended.repairs.append(f"{words}; the bytes are kept in {aside.name}")
+    records = list(_filled(found.records, mended.last, mended.t, words))
     t = records[-1].t if records else mended.t
     if upto > last:
-        records.append(Record(upto, t, RecordsLost(last + 1, what)))
+        records.append(Record(upto, t, RecordsLost(last + 1, words)))
     if records:
         _write_member(mended, fd, records)
-    return found.whole or len(raw) == END_SIZE
+    return ends_well
+
+
+def _put_aside(path: Path, data: bytes) -> Path:
+    """Keep damaged bytes, under another name if an earlier repair kept others under this one."""
+    aside, n = path, 1
+    while (content := _content(aside, len(data))) != data:  # else a repair that was killed did it
+        if content is None:
+            replace_bytes(aside, data, sync=True)
+            break
+        n += 1
+        aside = path.with_name(f"{path.name}-{n}")
+    return aside
+
+
+def _content(path: Path, size: int) -> bytes | None:
+    """The file if it has ``size`` bytes, or other bytes; None: there is no such file."""
+    try:
+        fd = open_regular(path)
+    except FileNotFoundError:
+        return None
+    except LogError:  # no regular file
+        return b""
+    try:
+        return read_at(fd, 0, size + 1)
+    finally:
+        os.close(fd)
 
 
 def _filled(records: Iterable[Record], after: int, t: float, why: str) -> Iterator[Record]:
@@ -338,19 +404,21 @@ def _take(path: Path, first: int, after: int, t: float, repairs: list[str]) -> l
             os.ftruncate(fd, complete)
     finally:
         os.close(fd)
-    if problems:
-        aside = path.with_name(f"{path.name}.damaged")
-        _replace(aside, raw)
-        repairs += [f"{problem} (a copy is in {aside.name})" for problem in problems[:1]]
-    why = f"{path.name} was damaged" if problems else "the log was damaged"
     records = [r for r in found if r.seq > after]
-    if not records and not problems:
+    upto = _last_line(raw[:complete], first, found) if problems else after
+    if not records and upto <= after:
         return [Leftover(path, 0, None)] if first == after + 1 else []
-    if not records:
-        records = [Record(after + 1, t, RecordsLost(after + 1, why))]
+    why = "the log was damaged"
+    if problems:
+        aside = _put_aside(path.with_name(f"{path.name}.damaged"), raw)
+        why = f"{path.name} was damaged"
+        repairs.append("; ".join([*problems, f"the damaged file is kept in {aside.name}"]))
+    last, t1 = (records[-1].seq, records[-1].t) if records else (max(after, first - 1), t)
+    if upto > last:
+        records.append(Record(upto, t1, RecordsLost(last + 1, why)))
     gap = first_of(records[0]) > after + 1
-    if gap:
-        repairs.append(missing(after + 1, first_of(records[0]) - 1))
+    if gap and first > after + 1:
+        repairs.append(f"{path.name}: {missing(after + 1, first - 1)} before it")
     if not (gap or problems or len(records) < len(found)):
         return [Leftover(path, complete, span_of(records))]
     _retire_checkpoints(path.parent)
@@ -367,35 +435,19 @@ def _take(path: Path, first: int, after: int, t: float, repairs: list[str]) -> l
     return leftovers
 
 
+def _last_line(data: bytes, first: int, found: list[Record]) -> int:
+    """The number of the record that the last line of a damaged tail was."""
+    last = found[-1].seq if found else first - 1
+    bad = 0
+    for line in reversed(data.splitlines()):
+        with suppress(CodecError, OverflowError, RecursionError):
+            if decode_record(line).seq == last:
+                break
+        bad += 1
+    return last + bad
+
+
 def _put(path: Path, records: list[Record]) -> Leftover:
     data = _lines(records)
-    _replace(path, data)
+    replace_bytes(path, data, sync=True)
     return Leftover(path, len(data), span_of(records))
-
-
-# ------------------------------------------------------------------ the files
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file so that there is all of it or the one before."""
-    fresh = path.with_name(f"{path.name}.new")
-    fd = open_regular(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    try:
-        write_all(fd, data)
-        os.fsync(fd)
-        fresh.replace(path)
-    except BaseException:
-        with suppress(OSError):  # a full disk: the bytes are needed elsewhere
-            fresh.unlink()
-        raise
-    finally:
-        os.close(fd)
-    _sync_directory(path.parent)
-
-
-def _sync_directory(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

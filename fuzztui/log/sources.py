@@ -7,25 +7,18 @@ deleted log's space, except for a foreign gzip file, which is unpacked once.
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import os
-import tempfile
 import time
-import weakref
-import zlib
-from collections.abc import Iterator
-from itertools import chain
+from bisect import bisect_right
+from operator import attrgetter
 from pathlib import Path
 from typing import Protocol
 
 from fuzztui.log.blocks import (
-    END,
     END_SIZE,
     RECORDS,
     Block,
     BlockError,
-    Span,
     find_next,
     is_intact,
     is_torn_end,
@@ -34,20 +27,16 @@ from fuzztui.log.blocks import (
     walk,
 )
 from fuzztui.log.evidence import noted
-from fuzztui.log.files import SEALED, LogError, list_tails, open_regular, read_at, write_all
+from fuzztui.log.files import SEALED, LogError, list_tails, open_regular, read_at
+from fuzztui.log.gzipped import GzipLog
 from fuzztui.log.lines import Problems, decode_lines, first_of, missing, span_of
+from fuzztui.log.plain import LONGEST_LINE, PIECE, PlainLog
 from fuzztui.log.salvage import Recovered, recover
-from fuzztui.wire.codec import CodecError, decode_record
 from fuzztui.wire.events import Record
 
-__all__ = ["GzipLog", "PlainLog", "RunLog", "Source"]
+__all__ = ["RunLog", "Source", "open_source"]
 
-_PIECE = 4 << 20
-_LONGEST_LINE = 64 << 20
-_CHUNK_LINES = 1000
-_PEEK = 1 << 16
-_GIB = 1 << 30
-_LIMIT = "FUZZTUI_UNPACK_GIB"
+_first = attrgetter("first")
 
 
 class Source(Protocol):
@@ -85,9 +74,12 @@ class RunLog:
         self._file = (0, 0)
         self._end = self._size = 0
         """Where the last member ends that was walked over, and the file did."""
-        self._checked = 0
+        self._checked = self._joined = 0
+        """How many members were verified, and compared with the one before."""
         self._log = 0
         """The log that the members are of."""
+        self._ended = 0
+        """The last record that a mark of the end names."""
         self._open = False
         """Whether the last member shows that the writer had not closed the log."""
         self._accepted: tuple[int, int, int] | None = None
@@ -102,12 +94,13 @@ class RunLog:
                 self._accept(end)
                 break
             before = end
+        self._join()
+        if self._ended > self._last:
+            self._problems.note_missing(str(self._sealed), self._last + 1, self._ended)
         seq, by = self._noted
-        if seq > self._last:
-            self._problems.note(
-                f"{self._sealed.parent}: the log ends at record {self._last}, but {by} was "
-                f"written after record {seq}: the end of the log was lost"
-            )
+        if seq > max(self._last, self._ended):
+            words = f"{missing(self._last + 1, seq)} at the end, as {by.name} shows"
+            self._problems.note(f"{self._sealed}: {words}")
         self._noted = (0, by)
 
     @property
@@ -151,10 +144,8 @@ class RunLog:
                 os.close(fd)
             self._assemble(self.index[-1].last if self.index else 0)
         else:
-            self._problems.note(
-                f"{self._sealed}: ends at record {self._last} and byte {size} as no log does "
-                "that was closed: the end was cut off"
-            )
+            words = f"the log stops after record {self._last} without the mark of a finished log"
+            self._problems.note(f"{self._sealed}: {words}: its end is missing")
 
     def _list(self) -> dict[int, Path]:
         """The tails by first record, with none missing before the last of them.
@@ -183,17 +174,17 @@ class RunLog:
                 self._problems.clear()
                 self._restart()
             elif self._size < self._end:
-                self._problems.note(f"{self._sealed}: was cut while it was read")
+                self._problems.note(f"{self._sealed}: has become shorter; it is read again")
                 self._restart()
             self._file = file
             while self._end < self._size:
-                for block in walk(fd, self._end, self._size, self._sealed_seq):
+                for block in walk(fd, self._end, self._size, None):
                     self._add(fd, block)
                     self._end = block.end
                 if self._end >= self._size or self._searched == (self._end, self._size):
                     break
                 self._searched = (self._end, self._size)
-                sound = find_next(fd, self._end + 1, self._size, self._sealed_seq)
+                sound = find_next(fd, self._end + 1, self._size)
                 if sound < 0:
                     break  # a member that is being written, or a torn end
                 self._step_over(fd, self._end, sound)
@@ -202,65 +193,77 @@ class RunLog:
 
     def _restart(self) -> None:
         self.index.clear()
-        self._end = self._checked = self._log = 0
+        self._end = self._checked = self._joined = self._log = self._ended = 0
         self._searched = (0, 0)
 
-    @property
-    def _sealed_seq(self) -> int:
-        return self.index[-1].last if self.index else 0
-
     def _add(self, fd: int, block: Block) -> None:
-        if block.kind == END and not is_intact(fd, block):
-            self._problems.note(f"{self._sealed}: the end mark at byte {block.offset} is damaged")
         self._open = block.kind == RECORDS and block.log > 0
-        if block.kind != RECORDS:
-            return
         if self._log and block.log not in (0, self._log):
-            words = f"the block at byte {block.offset} is of another log: left out"
+            words = f"{_bytes(block)} are part of another log; they are left out"
+            self._problems.note(f"{self._sealed}: {words}")
+        elif block.kind == RECORDS:
+            self._log = self._log or block.log
+            self._insert(block)
+        elif is_intact(fd, block):
+            self._ended = max(self._ended, block.last)
+        else:
+            words = f"the mark of a finished log, at byte {block.offset:,}, is damaged"
+            self._problems.note(f"{self._sealed}: {words}")
+
+    def _insert(self, block: Block) -> None:
+        """Add a member in the order of the records, whatever its place in the file."""
+        index = self.index
+        at = bisect_right(index, block.first, key=_first)
+        if (at and index[at - 1].last >= block.first) or (
+            at < len(index) and index[at].first <= block.last
+        ):
+            words = f"{_bytes(block)} hold records that are there twice; they are left out"
             self._problems.note(f"{self._sealed}: {words}")
             return
-        self._log = self._log or block.log
-        self._append(block)
-
-    def _append(self, block: Block) -> None:
-        if block.first > self._sealed_seq + 1:
-            words = missing(self._sealed_seq + 1, block.first - 1)
-            self._problems.note(f"{self._sealed}: {words} before byte {block.offset}")
-        if self.index and block.t0 < self.index[-1].t1:
-            words = f"the time goes back at byte {block.offset}, record {block.first}"
+        if at < len(index):
+            words = "its parts are not in the order of their records; they are read in that order"
             self._problems.note(f"{self._sealed}: {words}")
-        self.index.append(block)
+            self._checked, self._joined = min(at, self._checked), min(at, self._joined)
+        index.insert(at, block)
+
+    def _join(self) -> None:
+        """Look at what comes behind what, when all members are in their places."""
+        while self._joined < len(self.index):
+            block = self.index[self._joined]
+            before = self.index[self._joined - 1] if self._joined else None
+            last = before.last if before else 0
+            if block.first > last + 1:
+                self._problems.note_missing(str(self._sealed), last + 1, block.first - 1)
+            if before and block.t0 < before.t1:
+                self._problems.note_earlier(str(self._sealed), block.first)
+            self._joined += 1
 
     def _step_over(self, fd: int, start: int, stop: int) -> None:
         """Keep the records that can be recovered between two bytes, where the file is damaged."""
         self._end = stop
         self._open = False
-        what = f"{self._sealed}: damaged from byte {start} to {stop}"
-        raw = read_at(fd, start, min(stop - start, _LONGEST_LINE))
-        found = recover(raw, read_header(fd, start), self._sealed_seq)
-        if not found.records and (found.whole or stop - start == END_SIZE):
-            self._problems.note(f"{what}: no record is lost")
-        elif not found.records:
-            self._problems.note(f"{what}: no record is recovered")
+        what = f"{self._sealed}: bytes {start:,} to {stop:,} are damaged"
+        raw = read_at(fd, start, min(stop - start, LONGEST_LINE))
+        header = read_header(fd, start)
+        if header is not None and self._log and header.log not in (0, self._log):
+            self._problems.note(f"{what}; they are part of another log")
+            return
+        found = recover(raw, header, 0)
+        at = bisect_right(self.index, found.records[0].seq if found.records else 0, key=_first)
+        before = self.index[at - 1].last if at else 0
+        records = [r for r in found.records if r.seq > before]
+        if not records and (found.whole or stop - start == END_SIZE):
+            self._problems.note(f"{what}; no record was in them")
+        elif not records:
+            self._problems.note(f"{what}; no record can be read there")
         else:
-            span = span_of(found.records)
-            how = "all its" if found.whole else "its first"
-            self._problems.note(
-                f"{what}: {how} records, {span.first} to {span.last}, are recovered"
-            )
-            self._append(
-                Block(
-                    span.first,
-                    span.last,
-                    span.t0,
-                    span.t1,
-                    span.count,
-                    start,
-                    stop - start,
-                    RECORDS,
-                    damaged=True,
-                )
-            )
+            span = span_of(records)
+            more = "" if found.whole else "; what follows them there is lost"
+            words = f"records {span.first} to {span.last} can still be read{more}"
+            self._problems.note(f"{what}; {words}")
+            place = (start, stop - start, RECORDS)
+            block = Block(span.first, span.last, span.t0, span.t1, span.count, *place, damaged=True)
+            self._insert(block)
 
     def _assemble(self, sealed: int) -> None:
         version = (sealed, *(n for t in self._tails.values() for n in (t.first, t.last)))
@@ -271,8 +274,9 @@ class RunLog:
         last = sealed
         for _, tail in sorted(self._tails.items()):
             fresh = [r for r in tail.records if r.seq > last]
-            if fresh and first_of(fresh[0]) > last + 1:
-                self._problems.note(missing(last + 1, first_of(fresh[0]) - 1))
+            # What is missing at its beginning is known of the tail itself.
+            if fresh and min(tail.first, first_of(fresh[0])) > last + 1:
+                self._problems.note_missing(str(self._sealed), last + 1, tail.first - 1)
             if fresh:
                 hot += fresh
                 last = hot[-1].seq
@@ -289,8 +293,8 @@ class RunLog:
             return self._report(fd, block)
         finally:
             os.close(fd)
-        where = f"{self._sealed}, block at byte {block.offset}"
-        return decode_lines(data, block.first - 1, where, self._problems)
+        where = str(self._sealed)
+        return decode_lines(data, block.first - 1, where, self._problems, offset=block.offset)
 
     def check(self, deadline: float) -> bool:
         """Verify the members' bytes, each once."""
@@ -312,15 +316,18 @@ class RunLog:
     def _report(self, fd: int, block: Block) -> list[Record]:
         """The recovered records of a member that is damaged behind its header."""
         records = _recovered(fd, block).records
-        self._problems.note(
-            f"{self._sealed}: the block at byte {block.offset} is damaged: of records "
-            f"{block.first} to {block.last}, {len(records):,} are recovered"
-        )
+        some = f"{len(records):,}" if records else "none"
+        words = f"of records {block.first} to {block.last}, {some} can still be read"
+        self._problems.note(f"{self._sealed}: {_bytes(block)} are damaged; {words}")
         return records
 
 
+def _bytes(block: Block) -> str:
+    return f"bytes {block.offset:,} to {block.end:,}"
+
+
 def _recovered(fd: int, block: Block) -> Recovered:
-    raw = read_at(fd, block.offset, min(block.size, _LONGEST_LINE))
+    raw = read_at(fd, block.offset, min(block.size, LONGEST_LINE))
     return recover(raw, read_header(fd, block.offset), block.first - 1)
 
 
@@ -349,211 +356,27 @@ class _Tail:
             os.close(fd)
 
     def _read(self, fd: int, size: int) -> None:
-        wanted = _PIECE
+        wanted = PIECE
         while self._offset < size:
             data = read_at(fd, self._offset, min(wanted, size - self._offset))
             complete = data.rfind(b"\n") + 1
             if not complete:
                 # A torn line: being written, or the end of a writer. Never kept: it may change.
-                if len(data) < wanted or wanted >= _LONGEST_LINE:
+                if len(data) < wanted or wanted >= LONGEST_LINE:
                     return
                 wanted *= 4
                 continue
-            fresh = decode_lines(data[:complete], self.last, str(self._path), self._problems)
+            fresh = decode_lines(
+                data[:complete],
+                self.last,
+                str(self._path),
+                self._problems,
+                offset=self._offset,
+            )
             if fresh:
                 self.records += fresh
                 self.last = fresh[-1].seq
             self._offset += complete
-
-
-class PlainLog:
-    """A file of JSON lines, such as ``zcat campaign.jsonl.gz`` gives; it may grow."""
-
-    def __init__(self, fd: int, name: str, problems: Problems) -> None:
-        self.index: list[Block] = []
-        self.hot: list[Record] = []
-        self._fd = fd
-        self._name = name
-        self._problems = problems
-        self._end = 0
-        self._hot_place = (0, 0)
-        self._close = weakref.finalize(self, os.close, fd)
-
-    def refresh(self) -> None:
-        """Index what was appended: full chunks by their first and last line only."""
-        size = os.fstat(self._fd).st_size
-        if size < self._end:
-            self._problems.note(f"{self._name}: was cut while it was read")
-            self.index.clear()
-            self._end = 0
-        wanted = _PIECE
-        while True:
-            data = read_at(self._fd, self._end, min(wanted, size - self._end))
-            at_end = self._end + len(data) >= size
-            at = 0
-            while stop := _nth_newline(data, at, _CHUNK_LINES):
-                self._add(data[at:stop], self._end + at)
-                at = stop
-            stop = data.rfind(b"\n") + 1
-            if at_end:
-                self._set_hot(data[at:stop], self._end + at)
-            elif stop > at:
-                self._add(data[at:stop], self._end + at)
-                at = stop
-            self._end += at
-            if at_end:
-                return
-            wanted = _PIECE if at else wanted * 4
-            if wanted > _LONGEST_LINE * 4:
-                self._problems.note(f"{self._name}: a line of over 64 MiB: the rest is left out")
-                return
-
-    def _add(self, lines: bytes, offset: int) -> None:
-        after = self.index[-1].last if self.index else 0
-        parts = lines.splitlines()
-        span = _ends(parts, after, self._name, self._following(offset + len(lines)))
-        if span is None:
-            self._problems.note(f"{self._name}: no records from byte {offset} on: left out")
-            return
-        if span.first > after + 1:
-            words = missing(after + 1, span.first - 1)
-            self._problems.note(f"{self._name}: {words} before byte {offset}")
-        self.index.append(
-            Block(span.first, span.last, span.t0, span.t1, len(parts), offset, len(lines), RECORDS)
-        )
-
-    def _set_hot(self, lines: bytes, offset: int) -> None:
-        if self._hot_place == (offset, len(lines)):
-            return
-        self._hot_place = (offset, len(lines))
-        after = self.index[-1].last if self.index else 0
-        self.hot = decode_lines(lines, after, self._name, self._problems)
-
-    def load(self, block: Block) -> list[Record]:
-        """The records of one chunk."""
-        data = read_at(self._fd, block.offset, block.size)
-        where = f"{self._name} from byte {block.offset}"
-        follower = self._following(block.end)
-        return decode_lines(data, block.first - 1, where, self._problems, follower)
-
-    def _following(self, offset: int) -> Record | None:
-        """The record of the line at ``offset``: it shows whether the one before is absurd."""
-        line, newline, _ = read_at(self._fd, offset, _PEEK).partition(b"\n")
-        with contextlib.suppress(CodecError, OverflowError, RecursionError):
-            return decode_record(line) if newline else None
-        return None
-
-    def check(self, deadline: float) -> bool:
-        """Check the end only: all other bytes are read when the records are folded."""
-        if os.fstat(self._fd).st_size > sum(self._hot_place):
-            self._problems.note(f"{self._name}: the last line is cut off: left out")
-        return True
-
-
-def _nth_newline(data: bytes, start: int, n: int) -> int:
-    """The offset behind the ``n``-th line from ``start``, 0 if there are fewer."""
-    at = start
-    for _ in range(n):
-        at = data.find(b"\n", at) + 1
-        if not at:
-            return 0
-    return at
-
-
-def _ends(lines: list[bytes], after: int, name: str, follower: Record | None) -> Span | None:
-    """The span of a chunk: by its first and last line alone if none is missing between them."""
-    first = last = None
-    quiet = Problems()
-    for line in lines:
-        first = decode_lines(line, after, name, quiet)
-        if first:
-            break
-    if not first:
-        return None
-    for line in reversed(lines):
-        last = decode_lines(line, first[0].seq - 1, name, quiet, follower)
-        if last:
-            break
-    span = span_of([*first, *(last or first)])
-    if span.last - span.first + 1 == len(lines):
-        return span
-    # One of them may be damaged so that it would swallow what is between or behind.
-    return span_of(decode_lines(b"\n".join(lines), after, name, quiet, follower) or first)
-
-
-class GzipLog(PlainLog):
-    """A gzip file that we did not write (``grep``ed, recompressed): unpacked to a nameless file.
-
-    Raises :class:`LogError` if its first megabytes hold no record, if it unpacks to more than
-    ``FUZZTUI_UNPACK_GIB`` GiB (1), or if the temporary directory cannot take that.
-    """
-
-    def __init__(self, path: Path, problems: Problems) -> None:
-        limit = _unpack_limit()
-        with os.fdopen(open_regular(path), "rb") as raw, gzip.open(raw) as unpacked:
-            pieces = _pieces(unpacked, path, problems)
-            first = next(pieces, b"")
-            lines = first[: first.rfind(b"\n") + 1] or first
-            if first and not decode_lines(lines, 0, str(path), Problems()):
-                raise LogError(
-                    f"{path}: no record of a campaign log in its first {len(first):,} bytes; "
-                    "name a run, or a log that fuzztui wrote"
-                )
-            super().__init__(_temporary(), str(path), problems)
-            done = 0
-            for piece in chain([first], pieces):
-                done += len(piece)
-                if done > limit:
-                    raise LogError(
-                        f"{path}: unpacks to more than {limit / _GIB:g} GiB; "
-                        f"set {_LIMIT}={2 * limit / _GIB:g} or more to allow that"
-                    )
-                try:
-                    write_all(self._fd, piece)
-                except OSError as e:
-                    raise _no_room(e) from None
-
-
-def _pieces(unpacked: gzip.GzipFile, path: Path, problems: Problems) -> Iterator[bytes]:
-    done = 0
-    try:
-        while piece := unpacked.read(_PIECE):
-            yield piece
-            done += len(piece)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-        problems.note(f"{path}: {e}: read up to byte {done} of its content")
-
-
-def _unpack_limit() -> float:
-    """Bytes. Raises :class:`LogError` if the environment's is no number."""
-    text = os.environ.get(_LIMIT) or "1"
-    try:
-        gib = float(text)
-    except ValueError:
-        gib = 0.0
-    if not 0 < gib < 1 << 30:
-        raise LogError(f"{_LIMIT}={text!r} is no number of GiB above 0; set it to 4, say")
-    return gib * _GIB
-
-
-def _temporary() -> int:
-    try:
-        fd, name = tempfile.mkstemp(prefix="fuzztui-log-")
-        Path(name).unlink()
-    except OSError as e:
-        raise _no_room(e) from None
-    return fd
-
-
-def _no_room(error: OSError) -> LogError:
-    try:
-        where = tempfile.gettempdir()
-    except OSError:
-        where = "TMPDIR"
-    return LogError(
-        f"{where}: a gzip log cannot be unpacked there: {error.strerror or error}; "
-        "set TMPDIR to a directory with more room"
-    )
 
 
 def sealed_path(path: Path) -> bool:
@@ -568,12 +391,12 @@ def sealed_path(path: Path) -> bool:
 def open_source(path: Path, problems: Problems) -> Source:
     """The source for a run, its log directory, or a file. Raises LogError, OSError."""
     if not path.exists():
-        raise LogError(f"{path}: there is no such file or directory")
+        raise LogError(f"{path}: no such file or directory")
     if path.is_dir():
         directory = path / "log" if (path / "log").is_dir() else path
         known = directory.name == "log" or (directory / SEALED).exists() or list_tails(directory)
         if not known:
-            raise LogError(f"{path}: there is no campaign log in it (log/{SEALED})")
+            raise LogError(f"{path}: no campaign log in it; name a run, which has log/{SEALED}")
         return RunLog(directory, directory / SEALED, problems)
     if path.suffix == ".gz":
         if sealed_path(path):

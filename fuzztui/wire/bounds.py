@@ -79,7 +79,7 @@ def loads(text: str | bytes | bytearray) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not is_sound(data):
-        raise ValueError("it holds a number that is too large, or is nested too deeply")
+        raise ValueError("a number in it is too large, or lists and objects are nested too deeply")
     return data
 
 

@@ -136,7 +136,7 @@ def _fields_from_json(cls: type[Any], data: dict[str, Any]) -> dict[str, Any]:
         kwargs[name] = value + 0.0 if type(value) is float else value
     for name in shape.required:
         if name not in kwargs:
-            raise CodecError(f"{cls.__name__} lacks {name!r}")
+            raise CodecError(f"{name} is missing")
     return kwargs
 
 
@@ -148,15 +148,33 @@ def _misfit(cls: type[Any], name: str, value: Any) -> CodecError:
     if len(shown) > 60:
         shown = shown[:60] + "..."
     annotation = _SHAPES[cls].annotations[name]
-    bounds = ""
-    if annotation in RANGES:
-        low, high = RANGES[annotation]
-        bounds = f" from {low:g} to {high:g}"
-    return CodecError(f"{cls.__name__}.{name} is {shown}, not {annotation}{bounds}")
+    if annotation in RANGES and type(value) in (int, float):
+        return CodecError(f"{name} is no possible number: {shown}")
+    if "dict" in annotation and (type(value) is dict or "list" in annotation):
+        return CodecError(f"{name} holds no possible data: {shown}")
+    return CodecError(f"{name} is no {_words(annotation)}: {shown}")
+
+
+def _words(annotation: str) -> str:
+    """What a field holds, for users."""
+    inner = annotation.removeprefix("list[").removesuffix("]")
+    if inner != annotation:
+        return f"list of {_words(inner)}s"
+    return _KINDS.get(annotation, annotation)
+
+
+_KINDS = {
+    "int": "whole number",
+    "Count": "whole number",
+    "float": "number",
+    "str": "text",
+    "bool": "true or false",
+    "dict[str, Any]": "JSON object",
+}
 
 
 def _no_constant(name: str) -> None:
-    raise CodecError(f"{name} is no JSON")
+    raise CodecError(f"{name} is no possible number")
 
 
 def _loads(line: str | bytes) -> dict[str, Any]:
@@ -164,22 +182,22 @@ def _loads(line: str | bytes) -> dict[str, Any]:
         data = json.loads(line, parse_constant=_no_constant)
     except CodecError:
         raise
-    except (ValueError, RecursionError) as e:
-        raise CodecError(f"not a JSON line: {e}") from None
+    except (ValueError, RecursionError):
+        raise CodecError("not JSON text") from None
     if not isinstance(data, dict):
-        raise CodecError(f"not a JSON object: {str(data)[:60]}")
+        raise CodecError("not a JSON object")
     return data
 
 
 def _event_from_json(data: dict[str, Any]) -> Event:
     kind = data.get("k")
     if not isinstance(kind, str):
-        raise CodecError("the line has no kind 'k'")
+        raise CodecError("k, the kind of event, is missing")
     cls = EVENT_KINDS.get(kind)
     if cls is None:
         rest = {k: v for k, v in data.items() if k not in ("k", "s", "t")}
         if not is_sound(rest):
-            raise CodecError(f"{kind!r:.60} holds a number out of bounds, or is nested too deeply")
+            raise CodecError(f"{kind!r:.60} has an impossible number or too many levels")
         return Unknown(name=kind, data=rest)
     return cls(**_fields_from_json(cls, data))
 
@@ -187,7 +205,7 @@ def _event_from_json(data: dict[str, Any]) -> Event:
 def _event_to_json(event: Event, out: dict[str, Any]) -> None:
     if isinstance(event, Unknown):
         if not _flat(event.data):
-            raise CodecError(f"{event.name!r:.60} holds a number out of bounds")
+            raise CodecError(f"{event.name!r:.60} has an impossible number or too many levels")
         out["k"] = event.name
         out.update(event.data)
     else:
@@ -216,7 +234,7 @@ def record_from_json(data: dict[str, Any]) -> Record:
     return Record(seq, float(t), _event_from_json(data))
 
 
-_NO_STAMP = "the line has no sequence number 's' or no time 't' that can be"
+_NO_STAMP = "s or t, the number and the time of the record, is missing or impossible"
 
 
 def _is_stamp(seq: Any, t: Any) -> bool:

@@ -7,7 +7,7 @@ import signal
 __all__ = ["is_by_signal", "signal_name", "signal_signature", "signal_title"]
 
 _BY_SIGNAL = "by-signal-"
-_UNTRIED = " (by signal: nobody ran it)"
+_UNTRIED = " (by its file name; fuzztui has not run it)"
 
 
 def signal_name(number: int) -> str:

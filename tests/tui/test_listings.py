@@ -279,6 +279,6 @@ async def test_a_group_by_signal_alone_says_so(drive):
     async with drive(log, run=None, control=False, size=(140, 40)) as d:
         await d.press("3")
         await d.until(lambda: "3 files with this signal" in d.text())
-        assert "SIGSEGV (by signal: nobody ran it)" in d.text()
+        assert "SIGSEGV (by its file name; fuzztui has not run it)" in d.text()
         assert "may have many causes" in d.text()
         assert "of this cause" not in d.text()

@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -105,3 +106,56 @@ def test_what_is_in_the_way_is_passed_over_and_left_as_it_is(tmp_path):
 def test_a_folder_that_is_gone_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         replace_text(tmp_path / "gone" / "a", "x")
+
+
+def test_what_another_user_left_is_passed_over(tmp_path, monkeypatch):
+    (tmp_path / f"{PART}0").write_text("theirs")
+    (tmp_path / f"{PART}1").write_text("theirs too")
+    real = os.open
+
+    def refuse(path, *args, **kwargs):
+        flags = args[0]
+        if str(path).endswith(f"{PART}0") and not flags & os.O_EXCL:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(atomic.os, "open", refuse)  # an ordinary user, and a file of root's
+    monkeypatch.setattr(atomic.os, "geteuid", lambda: os.getuid() + 1)  # root, and another's file
+    replace_text(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "new"
+    assert names(tmp_path) == [f"{PART}0", f"{PART}1", "a"]
+    assert (tmp_path / f"{PART}1").read_text() == "theirs too"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to be another user for a moment")
+@pytest.mark.parametrize(("left_by", "next_one"), [(0, 65534), (65534, 0)])
+def test_a_part_of_another_users_writer_blocks_nobody(tmp_path, left_by, next_one):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o777)
+    (folder / f"{PART}0").write_text("left")
+    (folder / f"{PART}0").chmod(0o600)
+    os.chown(folder / f"{PART}0", left_by, left_by)
+    if not (pid := os.fork()):
+        try:
+            os.chdir(folder)  # the folders above are closed to others
+            os.setresuid(next_one, next_one, next_one)
+            replace_text(Path("a"), "new")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert (folder / "a").read_text() == "new"
+    assert (folder / "a").stat().st_uid == next_one
+    assert (folder / f"{PART}0").read_text() == "left"
+
+
+def test_a_content_that_must_be_on_the_disk_is_waited_for(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(
+        atomic.os, "fsync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}"))
+    )
+    replace_bytes(tmp_path / "a", b"x")
+    assert synced == []
+    replace_bytes(tmp_path / "a", b"y", sync=True)
+    assert synced == [str(tmp_path / f"{PART}0"), str(tmp_path)]

@@ -222,7 +222,7 @@ def test_no_command_is_silent_about_damage(run, capsys, monkeypatch, name):
     path.write_bytes(data)
     code, out, err = ask(capsys, *argv)
     assert code == (DAMAGED if sound == DONE else sound)
-    assert f"{path}: the block at byte" in err
+    assert f"{path}: bytes " in err
     assert "at least" in err
     if out.startswith("{"):
         assert json.loads(out)["problems"]
@@ -269,6 +269,25 @@ def test_what_a_repair_lost_is_remembered(run, capsys):
     assert answer["lost_records"] == 151 - lost["first"]
     assert all(figures(answer)[name] <= figures(sound)[name] for name in figures(sound))
     assert "lost before the log was repaired" in ask(capsys, "status", run)[1]
+
+
+def test_members_in_another_order_are_read_reported_and_put_in_order(run, capsys):
+    sound = json.loads(ask(capsys, "status", run, "--json")[1])
+    path = run / "log" / SEALED
+    data = path.read_bytes()
+    blocks = LogReader(run)._source.index
+    members = [data[block.offset : block.end] for block in blocks]
+    path.write_bytes(b"".join([*members[::-1], data[blocks[-1].end :]]))
+    code, out, _ = ask(capsys, "status", run, "--json")
+    assert code == DAMAGED
+    assert len(json.loads(out)["problems"]) == 1
+    assert figures(json.loads(out)) == figures(sound)
+    LogWriter(run / "log").close(at_rest=True)
+    assert path.read_bytes() == data
+    code, out, _ = ask(capsys, "status", run, "--json")
+    answer = json.loads(out)
+    assert (code, answer["problems"], answer["at_least"]) == (DONE, [], False)
+    assert figures(answer) == figures(sound)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x1f\x8b", bytes(5000), b"\xff\n" * 5000])

@@ -35,7 +35,7 @@ def test_a_page_of_text(out, capsys):
     assert "0 s to 60 min old" in text or "1 s to 60 min old" in text
     assert "crashes   2\nhangs     0\n" in text  # crashes.DATE too
     assert "also imports from a stranger" in text
-    assert "2 SIGABRT (nobody ran them)" in text
+    assert "2 SIGABRT, by their file names" in text
     assert "crash: main/crashes/id:000000,sig:06" in text
     assert "crash: main/crashes.2026-01-01-00:00:00/id:000000" in text
 
@@ -56,7 +56,7 @@ def test_one_json_object(out, capsys):
         2,
         "crash",
     )
-    assert group["title"] == "SIGABRT (by signal: nobody ran it)"
+    assert group["title"] == "SIGABRT (by its file name; fuzztui has not run it)"
 
 
 def test_a_rate_that_nobody_knows_is_none(tmp_path, capsys):

@@ -313,7 +313,7 @@ def test_crashes_are_grouped_by_the_signal_in_their_names(tmp_path, fuzzers, wat
     sizes = {signature: len(keys) for signature, keys in state.groups.items()}
     assert sizes == {"by-signal-SIGABRT": 2, "by-signal-SIGSEGV": 4}
     titles = {f.title for f in state.findings.values() if f.signature}
-    assert "SIGSEGV (by signal: nobody ran it)" in titles
+    assert "SIGSEGV (by its file name; fuzztui has not run it)" in titles
     assert {f.file for f in state.findings.values() if not f.signature} == {
         "crashes/0123456789abcdef",
         "crashes/id:000003,sig:00,src:000001,time:300,op:havoc",

@@ -76,8 +76,8 @@ def test_damage_is_found_and_stepped_over(fd):
     found = blocks(fd)
     os.pwrite(fd, b"\xff" * 8, found[1].offset)
     assert blocks(fd) == found[:1]
-    assert find_next(fd, found[1].offset, os.fstat(fd).st_size, 10) == found[2].offset
-    assert find_next(fd, found[4].offset + 1, os.fstat(fd).st_size, 10) == -1
+    assert find_next(fd, found[1].offset, os.fstat(fd).st_size) == found[2].offset
+    assert find_next(fd, found[4].offset + 1, os.fstat(fd).st_size) == -1
     os.pwrite(fd, b"\xff" * 8, found[2].offset + HEADER_SIZE + 4)
     with pytest.raises(BlockError, match=f"byte {found[2].offset} "):
         unpack(fd, found[2])

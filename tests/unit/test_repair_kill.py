@@ -1,6 +1,8 @@
 """The repair of a damaged log, killed or out of disk at every step: nothing readable is lost."""
 
 import errno
+import gzip
+import json
 import os
 import shutil
 import signal
@@ -67,6 +69,49 @@ def lose_a_member(directory):
     return ()
 
 
+def members(directory):
+    """The bytes of each member, and those behind them (the mark of the end)."""
+    data = (directory / SEALED).read_bytes()
+    index = LogReader(directory)._source.index
+    return [data[block.offset : block.end] for block in index], data[index[-1].end :]
+
+
+def reverse(directory):
+    parts, end = members(directory)
+    (directory / SEALED).write_bytes(b"".join(parts[::-1]) + end)
+    return ()
+
+
+def reverse_all_and_flip_in_header(directory):
+    """The mark of the end comes first; and the header of the second member is damaged."""
+    parts, end = members(directory)
+    parts[1] = parts[1][:3] + bytes([parts[1][3] ^ 4]) + parts[1][4:]
+    (directory / SEALED).write_bytes(end + b"".join(parts[::-1]))
+    return (parts[1],)
+
+
+def repeat_a_member(directory):
+    parts, end = members(directory)
+    (directory / SEALED).write_bytes(b"".join([*parts[:3], parts[1], *parts[3:], end]))
+    return (parts[1],)
+
+
+def lose_the_last_member(directory):
+    """The mark of the end names its last record."""
+    parts, end = members(directory)
+    (directory / CHECKPOINTS).unlink()
+    (directory / SEALED).write_bytes(b"".join([*parts[:-1], end]))
+    return ()
+
+
+def flip_in_end_mark(directory):
+    path = directory / SEALED
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 4
+    path.write_bytes(data)
+    return (bytes(data[-9:]),)
+
+
 def cut_off(directory):
     path = directory / SEALED
     block = LogReader(directory)._source.index[3]
@@ -103,6 +148,22 @@ def break_tail_begin(directory):
     return (lines[0],)
 
 
+def break_tail_end(directory):
+    _, path = list_tails(directory)[-1]
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[-1] = b"\0" * (len(lines[-1]) - 1) + b"\n"
+    path.write_bytes(b"".join(lines))
+    return (lines[-1],)
+
+
+def break_sealed_tail(directory):
+    """The writer was killed when the first tail was sealed, and not yet removed."""
+    first, path = list_tails(directory)[0]
+    sealed = [encode_record(r) + "\n" for r in LogReader(directory).records(first - 4, 3)]
+    path.with_name(tail_name(first - 3)).write_text(sealed[0] + "\0\0\n" + sealed[2])
+    return ()
+
+
 def lose_a_tail(directory):
     list_tails(directory)[0][1].unlink()
     return ()
@@ -118,6 +179,17 @@ def overlap_a_tail(directory):
     return ()
 
 
+def overlap_and_break_a_tail(directory):
+    """So does a tail with damaged lines: among those that are sealed, behind them, at the end."""
+    overlap_a_tail(directory)
+    _, path = list_tails(directory)[0]
+    lines = path.read_bytes().splitlines(keepends=True)
+    for n in (1, 5, -1):
+        lines[n] = b"\0" * (len(lines[n]) - 1) + b"\n"
+    path.write_bytes(b"".join(lines))
+    return (lines[5],)
+
+
 def break_everything(directory):
     return (*break_tail(directory), flip_in_member(directory)[0])
 
@@ -126,26 +198,40 @@ DAMAGES = [
     (True, flip_in_member),
     (True, flip_in_header),
     (True, lose_a_member),
+    (True, reverse),
+    (True, reverse_all_and_flip_in_header),
+    (True, repeat_a_member),
+    (True, lose_the_last_member),
+    (True, flip_in_end_mark),
     (True, cut_off),
     (True, cut_off_unknown_to_checkpoints),
     (True, cut_within),
     (False, flip_in_member),
     (False, break_tail),
     (False, break_tail_begin),
+    (False, reverse),
+    (False, break_tail_end),
+    (False, break_sealed_tail),
     (False, lose_a_tail),
     (False, overlap_a_tail),
+    (False, overlap_and_break_a_tail),
     (False, break_everything),
 ]
 
 
-@pytest.fixture(params=DAMAGES, ids=lambda d: f"{d[1].__name__}{'' if d[0] else ' with tails'}")
-def damaged(request, tmp_path, monkeypatch):
-    """A damaged log, the records that it holds still, and its damaged bytes."""
+@pytest.fixture
+def small(monkeypatch):
+    """Members of a dozen records, and checkpoints of as many."""
     monkeypatch.setattr(writer_module, "TAIL_RECORDS", 12)
     monkeypatch.setattr("fuzztui.log.checkpoints.EVERY", 10)
     monkeypatch.setattr("fuzztui.log.checkpoints.CheckpointWriter._log_size", lambda self: 1 << 40)
     for name in ("fsync", "fdatasync"):  # slow, and a killed process needs none
         monkeypatch.setattr(os, name, lambda fd: None)
+
+
+@pytest.fixture(params=DAMAGES, ids=lambda d: f"{d[1].__name__}{'' if d[0] else ' with tails'}")
+def damaged(request, tmp_path, small):
+    """A damaged log, and its damaged bytes."""
     at_rest, damage = request.param
     directory = tmp_path / "log"
     write_log(directory, at_rest)
@@ -209,10 +295,14 @@ def check_repaired(directory, before, lost, kept):
     assert LogReader(directory).problems == []
     aside = [p.read_bytes() for p in directory.iterdir() if "damaged" in p.name]
     assert all(any(part in data for data in aside) for part in kept)
-    assert not [p for p in directory.iterdir() if p.name.endswith((".new", ".stale"))]
+    assert not [p for p in directory.iterdir() if p.name.endswith(".stale")]
+    assert known_lost(directory) <= lost
     last = writer.last_seq
     writer.append(Message("info", "on"), 100.0)
     writer.close(at_rest=True)
+    lines = gzip.decompress((directory / SEALED).read_bytes()).splitlines()
+    numbers = [json.loads(line)["s"] for line in lines]
+    assert numbers == sorted(set(numbers))
     again = LogWriter(directory)
     assert (again.repairs, again.last_seq) == ([], last + 1)
     again.close(at_rest=True)
@@ -226,6 +316,61 @@ def expected(directory, scratch):
     copy = shutil.copytree(directory, scratch)
     LogWriter(copy).close()
     return known_lost(copy)
+
+
+LOST = {
+    reverse: 0,
+    reverse_all_and_flip_in_header: 0,
+    repeat_a_member: 0,
+    flip_in_header: 0,
+    flip_in_end_mark: 0,
+    break_sealed_tail: 0,
+    break_tail_end: 1,
+    overlap_and_break_a_tail: 2,
+    lose_the_last_member: 9,
+}
+"""Records of :func:`write_log` that a damage costs."""
+
+
+@pytest.mark.parametrize("damage", LOST, ids=lambda damage: damage.__name__)
+def test_no_more_is_lost_than_was_damaged(tmp_path, small, damage):
+    at_rest = (True, damage) in DAMAGES
+    directory = tmp_path / "log"
+    write_log(directory, at_rest)
+    damage(directory)
+    reader = LogReader(directory)
+    reader.check()
+    before = readable(directory)
+    assert len(before) == (57 if at_rest else 68) - LOST[damage]
+    assert reader.problems
+    LogWriter(directory).close(at_rest=at_rest)
+    assert readable(directory) == before
+    assert len(known_lost(directory)) == LOST[damage]
+    reader = LogReader(directory)
+    reader.check()
+    assert reader.problems == []
+
+
+def test_damaged_bytes_of_two_repairs_are_both_kept(tmp_path, small):
+    directory = tmp_path / "log"
+    write_log(directory, True)
+    kept = []
+    for _ in range(2):
+        path = directory / SEALED
+        data = bytearray(path.read_bytes())
+        data[3] ^= 4
+        path.write_bytes(data)
+        kept.append(bytes(data[: LogReader(directory)._source.index[0].end]))
+        for _ in range(2):  # the second time as after a kill
+            path.write_bytes(data)
+            LogWriter(directory).close(at_rest=True)
+    assert len({*kept}) == 1  # they are the same ones: kept once
+    data = bytearray(path.read_bytes())
+    data[4] ^= 4
+    path.write_bytes(data)
+    LogWriter(directory).close(at_rest=True)
+    aside = [p.read_bytes() for p in directory.glob("*.damaged-*")]
+    assert sorted(aside) == sorted([*{*kept}, bytes(data[: len(kept[0])])])
 
 
 @pytest.mark.slow
