@@ -90,6 +90,8 @@ class Parts:
     """How many runs a new entry is worth to make it smaller."""
     before: Callable[[Candidate], None] = lambda candidate: None
     """Called with each trial's candidate before it runs."""
+    before_recall: Callable[[], None] = lambda: None
+    """Called after a restart, before each queue entry runs again."""
     tick: Callable[[], None] = lambda: None
     """Called between trials, about every 50 ms by the clock: for figures, not for decisions."""
     finish: Callable[[], None] = lambda: None
@@ -478,6 +480,7 @@ class Loop:
                 continue
             entry = Entry(number, name, data, edges=0, favored=False)
             if number not in unsafe:
+                self.parts.before_recall()
                 self.journal.begin(
                     time.monotonic_ns(), Candidate(data, j.REBUILD, number), counts=False
                 )
