@@ -164,6 +164,8 @@ class Nanny:
         self._hung, self._stopped = False, ""
         self._words[j.LIMIT] = -1
         self._journal.confided(clear=True)
+        # The worker begins by opening this file. While nothing can be written it would die of that.
+        self._store.write(self._spec.dir / TRACE, b"")
         argv = [sys.executable, "-P", "-m", "fuzztui.engines", str(self._spec_file)]
         worker = self._worker = subprocess.Popen(
             [*argv, "--worker", str(os.getpid())],
