@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from resource import RLIMIT_NPROC
 from typing import Final
 
 from fuzztui import __version__
@@ -210,6 +211,7 @@ class Nanny:
         self._limited = ""
         if words[j.LIMIT] >= 0:
             self._limited = lowered_text(words[j.LIMIT], words[j.LIMIT_VALUE])
+            self._lowered = ""  # it is named already
 
     def _keep_time(self) -> tuple[float, float]:
         """Advance the campaign's clock; returns now and the seconds since the last call."""
@@ -306,7 +308,7 @@ class Nanny:
             words[j.SUSPECT_KILLS] += 1
             certain = phase == j.RUNNING and not outside
             if self._limited:  # after which of the trials since the last tick?
-                certain = bool(words[j.LIMITS_CHECKED])
+                certain = bool(words[j.LIMITS_CHECKED]) and words[j.LIMIT] != RLIMIT_NPROC
             if certain or words[j.SUSPECT_KILLS] >= _SUSPICIONS:
                 self._blame(how, status)
                 explained = True

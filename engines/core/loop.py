@@ -170,7 +170,11 @@ class Loop:
                     break
                 now = clock()
                 self._due = now + _TICK_NS
-            self.trial(self._propose(), now)
+            try:
+                self.trial(self._propose(), now)
+            except MemoryError:  # ours, not the target's
+                self.parts.executor.fixture.check_limits()
+                raise
             if self._blind and words[j.TRIAL] == _BLIND_TRIALS:
                 self._tell_blind()
         self._tick()
@@ -206,6 +210,7 @@ class Loop:
         journal.judging()
         if words[j.LIMITS_CHECKED]:
             self.parts.executor.fixture.check_limits()
+        self._check_error(execution)
         if execution.observed:
             self._blind = False
         if self._starved(execution):
@@ -265,9 +270,16 @@ class Loop:
         self.journal.again(time.monotonic_ns())
         execution = self.parts.executor.run(data)
         self.journal.judging()
+        self.parts.executor.fixture.check_limits()  # before it is saved
+        self._check_error(execution)
         if self._starved(execution):
             raise Recycle
         return execution
+
+    def _check_error(self, execution: Execution) -> None:
+        """Raise ``Limited`` if it failed for a resource limit that a target has lowered."""
+        if execution.outcome is Outcome.FAILURE:
+            self.parts.executor.fixture.check_error(execution.error)
 
     def _starved(self, execution: Execution) -> bool:
         """Out of memory, perhaps by what earlier trials leaked: a clean worker must decide.
@@ -485,6 +497,8 @@ class Loop:
                     time.monotonic_ns(), Candidate(data, j.REBUILD, number), counts=False
                 )
                 execution = self.parts.executor.run(data)
+                self.parts.executor.fixture.check_limits()
+                self._check_error(execution)
                 self.journal.end()
                 if execution.outcome in (Outcome.SUCCESS, Outcome.INVALID):
                     firsts = [f.recall(execution, entry) for f in self.parts.feedbacks]
