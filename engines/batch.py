@@ -25,6 +25,7 @@ import re
 import sys
 import zlib
 from pathlib import Path
+from resource import getrlimit
 from types import FrameType
 from typing import Any, Final
 
@@ -32,8 +33,9 @@ from fuzztui.atomic import replace_bytes
 from fuzztui.engines.core.answers import Say, answering
 from fuzztui.engines.core.edges import EdgeTable
 from fuzztui.engines.core.errors import Limited, Refusal
-from fuzztui.engines.core.executor import Execution, Outcome
+from fuzztui.engines.core.executor import Execution, Executor, Outcome
 from fuzztui.engines.core.forks import Death, Tell, in_child
+from fuzztui.engines.core.limits import lowered_signature, lowered_text
 from fuzztui.engines.core.loading import load
 from fuzztui.engines.core.regular import read_regular
 from fuzztui.engines.core.spec import Spec
@@ -170,19 +172,23 @@ class _Runner:
             with self._lines:
                 execution = executor.run(data)
             self._lines.tell(tell)
-            well = execution.outcome in _WELL
+            lowered = _lowered(executor)
+            outcome = Outcome.TIMEOUT if lowered else execution.outcome
+            well = outcome in _WELL
             if not well and at > start and not self._believing:
                 return
             if table.dirty:
                 with contextlib.suppress(OSError):
                     table.save(replace_bytes)
             if self._words and not well:
-                tell({"words": [at, self._described(execution)]})
+                title = f"the target {lowered}"
+                words = _words("hang", lowered_signature(lowered), title) if lowered else None
+                tell({"words": [at, words or self._described(execution)]})
             if self._answers and well:
                 tell({"answer": [at, self._answer(execution)]})
-            tell({"verdict": [at, execution.outcome, self._trace(execution), 0]})
-            if not well and not self._believing:
-                return
+            tell({"verdict": [at, outcome, self._trace(execution), 0]})
+            if lowered or not (well or self._believing):
+                return  # the next child has its limits again
 
     def _trace(self, execution: Execution) -> str:
         size = self._executor.coverage.size
@@ -245,6 +251,15 @@ class _Lines:
         self._told |= self._seen
         if by_file:
             say({"lines": by_file})
+
+
+def _lowered(executor: Executor) -> str:
+    """What the input that has run did to a hard resource limit; "" if nothing."""
+    try:
+        executor.fixture.check_limits()
+    except Limited as e:
+        return lowered_text(e.number, getrlimit(e.number)[1])
+    return ""
 
 
 def _words(category: str, signature: str, title: str) -> dict[str, str]:

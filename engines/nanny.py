@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from resource import RLIMIT_NPROC
 from typing import Final
 
 from fuzztui import __version__
@@ -164,6 +165,8 @@ class Nanny:
         self._hung, self._stopped = False, ""
         self._words[j.LIMIT] = -1
         self._journal.confided(clear=True)
+        # The worker begins by opening this file. While nothing can be written it would die of that.
+        self._store.write(self._spec.dir / TRACE, b"")
         argv = [sys.executable, "-P", "-m", "fuzztui.engines", str(self._spec_file)]
         worker = self._worker = subprocess.Popen(
             [*argv, "--worker", str(os.getpid())],
@@ -208,6 +211,7 @@ class Nanny:
         self._limited = ""
         if words[j.LIMIT] >= 0:
             self._limited = lowered_text(words[j.LIMIT], words[j.LIMIT_VALUE])
+            self._lowered = ""  # it is named already
 
     def _keep_time(self) -> tuple[float, float]:
         """Advance the campaign's clock; returns now and the seconds since the last call."""
@@ -304,7 +308,7 @@ class Nanny:
             words[j.SUSPECT_KILLS] += 1
             certain = phase == j.RUNNING and not outside
             if self._limited:  # after which of the trials since the last tick?
-                certain = bool(words[j.LIMITS_CHECKED])
+                certain = bool(words[j.LIMITS_CHECKED]) and words[j.LIMIT] != RLIMIT_NPROC
             if certain or words[j.SUSPECT_KILLS] >= _SUSPICIONS:
                 self._blame(how, status)
                 explained = True

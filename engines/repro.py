@@ -126,7 +126,7 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
         words = f"success: {value!r:.500}"
     except invalid as e:
         guard.stop()
-        if spec.target.oracle.message and Alarm(spec.target.oracle.message).said(e):
+        if spec.target.oracle.message and Alarm(spec.target.oracle.message).said(e)[0]:
             return _failed(e, when)
         first = Execution(Outcome.INVALID, data, 0, None, e)
         words = f"invalid, as expected: {title_of(e, when)}"

@@ -42,9 +42,10 @@ class Alarm:
         self.say: Callable[[str, str], None] | None = None
         """Is told, once, that the search takes too long."""
 
-    def said(self, error: BaseException) -> str:
+    def said(self, error: BaseException) -> tuple[str, str]:
         """What matched: on one line, numbers replaced, at most 80 characters; "" if nothing.
 
+        The second text is the same as older versions had it.
         The text is ``package.Class: message``, builtins without their package. Calls the
         target's ``__str__``, so only under the guard, whose timeout it lets through.
         """
@@ -54,10 +55,11 @@ class Alarm:
         except TrialTimeout:
             raise
         except BaseException:  # a __str__ that fails has no message
-            return ""
+            return "", ""
         if found is None:
-            return ""
-        return without_numbers(found[0]) or name
+            return "", ""
+        text = found[0]
+        return without_numbers(text) or name, without_numbers(text, digits_only=True) or name
 
     def was_slow(self) -> None:
         """A message was not searched to its end: then it says nothing."""

@@ -48,6 +48,8 @@ class Execution:
     """What it raised, on FAILURE and INVALID."""
     said: str = ""
     """What in the error's message makes it a failure, whatever its class (:class:`Alarm`)."""
+    said_before: str = ""
+    """The same text as older versions had it."""
     turns: int = 0
     """Turns of loops and calls that were counted (:mod:`~fuzztui.engines.core.guard`)."""
     unmade: bool = False
@@ -139,14 +141,14 @@ class Executor:
         turns = guard.turns
         if guard.expired:
             outcome, error, value = Outcome.TIMEOUT, None, None
-        said = "" if error is None else self._said(error)
+        said, before = ("", "") if error is None else self._said(error)
         if said:
             outcome = Outcome.FAILURE
         elif error is not None and outcome is Outcome.INVALID:
             # Without its traceback: it leads to this frame, and the frame to the error.
             BaseException.with_traceback(error, None)
         used = self._used if data is self._built_of else form.used(data)
-        return Execution(outcome, used, 0, value, error, said, turns, unmade)
+        return Execution(outcome, used, 0, value, error, said, before, turns, unmade)
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]
@@ -163,15 +165,15 @@ class Executor:
         self.fixture.limits = Limits()  # those of the child may be lower on purpose
         self.guard.arm()  # timers are not inherited
 
-    def _said(self, error: BaseException) -> str:
+    def _said(self, error: BaseException) -> tuple[str, str]:
         alarm = self.alarm
         if alarm is None:
-            return ""
+            return "", ""
         # A part: the parent takes a trial that lasts half as long again for one that hangs.
         said = self.guarded(lambda: alarm.said(error), None, part=0.25)
         if said is None:
             alarm.was_slow()
-        return said or ""
+        return said or ("", "")
 
     def guarded(self, call: Callable[[], _T], otherwise: _T, part: float = 1.0) -> _T:
         """Run code that may call the target's (a ``__str__``, a ``__repr__``) under the guard.

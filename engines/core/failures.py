@@ -118,25 +118,31 @@ def qualified(kind: type[BaseException]) -> str:
     return type_name(kind).removeprefix("builtins.")
 
 
-def failure_of(error: BaseException, files: Collection[str], said: str = "") -> Failure:
+def failure_of(
+    error: BaseException, files: Collection[str], said: str = "", said_before: str = ""
+) -> Failure:
     """Classify an exception by its type and place; runs no code of the target's.
 
     ``files`` are the application's. The place is the innermost frame inside it; of
     a RecursionError, where the recursion was entered (where it broke off is chance).
     ``said``: what in its message makes it a failure; a cause has one of its own.
+    ``said_before``: the same as older versions had it.
     """
-    name = qualified(type(error))
+    name = former = qualified(type(error))
     if said:
-        name = f"{name} saying {said!r}"
+        name, former = f"{name} saying {said!r}", f"{former} saying {said_before!r}"
     stack = _stack(traceback_of(error))
     if isinstance(error, RecursionError):
         entry = _cycle_entry(stack, files)
         if entry is not None:
-            place = _place(entry)
-            return Failure("crash", f"{name} @ {place}", name, place)
+            return _crash(name, _place(entry), former)
     found = _innermost(stack, files)
-    place = "" if found is None else _place(*found)
-    return Failure("crash", f"{name} @ {place}", name, place)
+    return _crash(name, "" if found is None else _place(*found), former)
+
+
+def _crash(name: str, place: str, former: str) -> Failure:
+    before = "" if former == name else f"{former} @ {place}"
+    return Failure("crash", f"{name} @ {place}", name, place, before)
 
 
 def hang_of(stack: Stack, files: Collection[str]) -> Failure:

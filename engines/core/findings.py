@@ -78,7 +78,6 @@ class Findings:
         self._limit = FindingLimit(most)
         self._unsaved: set[int] = set()
         """Hashes of signatures that the limit refused, :data:`_MOST_UNSAVED` at most."""
-        self._unsaved_told = 0
         self._words = defaultdict[int, int](int) if journal is None else journal.words
         self._known: dict[str, _Known] = {}
         self._announced: dict[str, str] = {}
@@ -103,7 +102,8 @@ class Findings:
             return True
         if self._allowed(failure):
             return False
-        if not self._unsaved:
+        words = self._words
+        if not words[j.NOT_SAVED]:  # by no worker before this one either
             self._log.say(
                 "warning",
                 f"{self._limit.most} distinct findings in {WINDOW_TRIALS:,} executions: further"
@@ -111,6 +111,8 @@ class Findings:
             )
         if len(self._unsaved) < _MOST_UNSAVED:
             self._unsaved.add(hash(failure.signature))
+        # Earlier workers may have met the same ones: no sum.
+        words[j.NOT_SAVED] = max(words[j.NOT_SAVED], len(self._unsaved))
         return True
 
     def _name(self, failure: Failure) -> str:
@@ -174,9 +176,9 @@ class Findings:
     def recount(self, *, final: bool = False) -> None:
         """Tell counts that have doubled or are due; all that changed at the end."""
         now = time.monotonic()
-        unsaved = len(self._unsaved)
-        if unsaved >= 10 * max(1, self._unsaved_told) or (final and unsaved > self._unsaved_told):
-            self._unsaved_told = unsaved
+        unsaved, told = self._words[j.NOT_SAVED], self._words[j.NOT_SAVED_TOLD]
+        if unsaved >= 10 * max(1, told) or (final and unsaved > told):
+            self._words[j.NOT_SAVED_TOLD] = unsaved
             more = f"at least {unsaved:,} more distinct findings were"
             self._log.say(
                 "warning",

@@ -102,6 +102,13 @@ class Fixture:
         if (lost := self.limits.restore()) >= 0:
             raise Limited(lost)
 
+    def check_error(self, error: BaseException | None) -> None:
+        """After a failure: raises :class:`Limited` if a limit that was lowered is the cause."""
+        if issubclass(type(error), MemoryError):
+            self.check_limits()
+        if (lost := self.limits.explains(error)) >= 0:
+            raise Limited(lost)
+
     def _reopen(self) -> None:
         """The target closed our text streams: the next trial gets fresh ones."""
         self._redirect((0, 1, 2))

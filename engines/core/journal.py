@@ -95,13 +95,17 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     PUT_OFF,
     AUDITS,
     AUDIT_KILLS,
+    NOT_SAVED,
+    NOT_SAVED_TOLD,
     WORDS,
-) = range(60)
+) = range(62)
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
 """Phases. RUNNING: the target executes. SAVING: that has ended and is being judged.
 ENDED, REFUSED: the worker ends on purpose. LIMIT, LIMIT_VALUE: the resource limit that made it end,
-its value. LIMITS_CHECKED, the parent's: whether limits are compared after each trial."""
+its value. LIMITS_CHECKED, the parent's: whether limits are compared after each trial. NOT_SAVED:
+distinct findings over ``engine.max_findings``, a lower bound; NOT_SAVED_TOLD: of which the last
+message was, of whatever process of this engine."""
 
 REBUILD: Final = "rebuild"
 """The operation of running a queue entry again after a restart: not a trial."""

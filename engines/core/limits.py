@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from pathlib import Path
 from resource import (
     RLIM_INFINITY,
     RLIMIT_AS,
@@ -13,6 +14,7 @@ from resource import (
     RLIMIT_NOFILE,
     RLIMIT_NPROC,
     RLIMIT_STACK,
+    getpagesize,
     getrlimit,  # bound before a target replaces them
     prlimit,
     setrlimit,
@@ -26,6 +28,13 @@ _NEEDED: Final = {
     RLIMIT_NOFILE: ("RLIMIT_NOFILE", "files can no longer be opened"),
 }
 """Limits without which an engine cannot save anything."""
+_MEANS: Final = {
+    RLIMIT_AS: "memory can no longer be allocated",
+    RLIMIT_DATA: "memory can no longer be allocated",
+    RLIMIT_NPROC: "processes and threads can no longer be started",
+}
+_STATM: Final = {RLIMIT_AS: 0, RLIMIT_DATA: 5}
+"""Fields of /proc/self/statm: what is used of limits on memory."""
 _OTHERS: Final = {
     RLIMIT_AS: "RLIMIT_AS",
     RLIMIT_CPU: "RLIMIT_CPU",
@@ -35,6 +44,9 @@ _OTHERS: Final = {
 }
 _MIN_FILES: Final = 32
 """Open files, of all of the process, without which nothing can be saved."""
+_NO_THREAD: Final = "can't start new thread"
+_MIN_MEMORY: Final = 16 << 20
+"""Bytes that must be left, or the inputs that follow fail for want of memory."""
 
 
 class Limits:
@@ -48,13 +60,15 @@ class Limits:
 
         Returns as :meth:`restore`.
         """
+        lost = [number for number in _STATM if self._is_short(number)]
         self._before |= {number: getrlimit(number) for number in _OTHERS}
-        return self.restore()
+        return lost[0] if lost else self.restore()
 
     def restore(self) -> int:
         """Raise soft limits that were lowered, as far as the hard limits allow (about 1 us).
 
         Returns the number of a needed limit whose hard limit is too low now; -1 if there is none.
+        One on memory that leaves some is accepted: programs restrict themselves so.
         """
         lost = -1
         for number, before in self._before.items():
@@ -66,18 +80,43 @@ class Limits:
             if _size(now[0]) < _size(reachable):
                 with contextlib.suppress(OSError, ValueError):
                     setrlimit(number, (reachable, hard))
-            if number == RLIMIT_FSIZE:
-                short = _size(hard) < _size(soft)
-            else:
-                short = number == RLIMIT_NOFILE and _size(hard) < min(_MIN_FILES, _size(soft))
-            if short:
+            if self._is_short(number):
                 lost = number
+            elif number in _STATM:
+                self._before[number] = getrlimit(number)
         return lost
+
+    def _is_short(self, number: int) -> bool:
+        before, hard = self._before[number], getrlimit(number)[1]
+        return hard != before[1] and _size(hard) < min(_size(before[0]), _least(number))
+
+    def explains(self, error: BaseException | None) -> int:
+        """The number of a hard limit that was lowered and may have raised ``error``; -1: none.
+
+        Of a process or thread that cannot be started: that RLIMIT_NPROC is low does no harm else.
+        """
+        fits = type(error) is BlockingIOError  # not a class of the target's: no code of it runs
+        if type(error) is RuntimeError:
+            fits = any(type(text) is str and text == _NO_THREAD for text in error.args)
+        lowered = _size(getrlimit(RLIMIT_NPROC)[1]) < _size(self._before[RLIMIT_NPROC][0])
+        return RLIMIT_NPROC if fits and lowered else -1
+
+
+def _least(number: int) -> float:
+    """The hard limit that the engine, or the inputs that follow, need."""
+    if number == RLIMIT_FSIZE:
+        return math.inf
+    if number == RLIMIT_NOFILE:
+        return _MIN_FILES
+    if number in _STATM:
+        used = Path("/proc/self/statm").read_text().split()
+        return int(used[_STATM[number]]) * getpagesize() + _MIN_MEMORY
+    return 0
 
 
 def lowered_text(number: int, limit: int) -> str:
     """What a lowered limit means, with the target as the subject."""
-    name, means = _NEEDED.get(number, (f"resource limit {number}", "it cannot be restored"))
+    name, means = _NEEDED.get(number) or (_OTHERS[number], _MEANS[number])
     return f"lowered {name} to {limit}: {means}"
 
 

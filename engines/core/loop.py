@@ -90,6 +90,8 @@ class Parts:
     """How many runs a new entry is worth to make it smaller."""
     before: Callable[[Candidate], None] = lambda candidate: None
     """Called with each trial's candidate before it runs."""
+    before_recall: Callable[[], None] = lambda: None
+    """Called after a restart, before each queue entry runs again."""
     tick: Callable[[], None] = lambda: None
     """Called between trials, about every 50 ms by the clock: for figures, not for decisions."""
     finish: Callable[[], None] = lambda: None
@@ -168,7 +170,11 @@ class Loop:
                     break
                 now = clock()
                 self._due = now + _TICK_NS
-            self.trial(self._propose(), now)
+            try:
+                self.trial(self._propose(), now)
+            except MemoryError:  # ours, not the target's
+                self.parts.executor.fixture.check_limits()
+                raise
             if self._blind and words[j.TRIAL] == _BLIND_TRIALS:
                 self._tell_blind()
         self._tick()
@@ -204,6 +210,7 @@ class Loop:
         journal.judging()
         if words[j.LIMITS_CHECKED]:
             self.parts.executor.fixture.check_limits()
+        self._check_error(execution)
         if execution.observed:
             self._blind = False
         if self._starved(execution):
@@ -263,9 +270,16 @@ class Loop:
         self.journal.again(time.monotonic_ns())
         execution = self.parts.executor.run(data)
         self.journal.judging()
+        self.parts.executor.fixture.check_limits()  # before it is saved
+        self._check_error(execution)
         if self._starved(execution):
             raise Recycle
         return execution
+
+    def _check_error(self, execution: Execution) -> None:
+        """Raise ``Limited`` if it failed for a resource limit that a target has lowered."""
+        if execution.outcome is Outcome.FAILURE:
+            self.parts.executor.fixture.check_error(execution.error)
 
     def _starved(self, execution: Execution) -> bool:
         """Out of memory, perhaps by what earlier trials leaked: a clean worker must decide.
@@ -478,10 +492,13 @@ class Loop:
                 continue
             entry = Entry(number, name, data, edges=0, favored=False)
             if number not in unsafe:
+                self.parts.before_recall()
                 self.journal.begin(
                     time.monotonic_ns(), Candidate(data, j.REBUILD, number), counts=False
                 )
                 execution = self.parts.executor.run(data)
+                self.parts.executor.fixture.check_limits()
+                self._check_error(execution)
                 self.journal.end()
                 if execution.outcome in (Outcome.SUCCESS, Outcome.INVALID):
                     firsts = [f.recall(execution, entry) for f in self.parts.feedbacks]

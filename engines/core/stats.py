@@ -156,6 +156,7 @@ class Reporter:
             "invalid_inputs": w[j.INVALID],
             "failed_inputs": w[j.FAILURES],
             "total_tmout": w[j.TIMEOUTS],
+            "findings_not_saved": w[j.NOT_SAVED],
             "afl_banner": self._banner,
             "afl_version": f"fuzztui-{__version__}",
             "target_mode": self._spec.engine.kind,

@@ -41,11 +41,12 @@ class Triage:
         What is met while an input is made hides nothing that the target does at the same place.
         """
         if execution.error is not None:
-            failure = failure_of(execution.error, self.files, execution.said)
+            failure = failure_of(execution.error, self.files, execution.said, execution.said_before)
         else:
             failure = hang_of(self._executor.guard.where, self.files)
         if execution.unmade:
-            failure = replace(failure, signature=failure.signature + UNMADE)
+            before = failure.before and failure.before + UNMADE
+            failure = replace(failure, signature=failure.signature + UNMADE, before=before)
         return failure
 
     def describe(self, execution: Execution, stack: Stack, *, flaky: bool) -> Description:

@@ -159,6 +159,8 @@ def build(context: Context) -> Parts:
         stages=[first, Analyse(backlog), *others],
         feedbacks=[*base.feedbacks, feedback],
         before=feedback.before,
+        # Runs of mutants emptied them in between when the entry was saved: it covers as much now.
+        before_recall=program.clear_caches,
         tick=report.tick,
         finish=report.finish,
         on_modules=found,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fuzztui.model.mutation import Summary, mutants_summary
-from fuzztui.model.selectors import Tally, tallies
+from fuzztui.model.selectors import Tally, tallies, totals
 from fuzztui.model.state import State
 from fuzztui.wire.text import several
 
@@ -33,13 +33,17 @@ def grouped(found: Tally) -> str:
     return f"{several(found.groups, 'group')} ({found.files:,} files)"
 
 
-def found_rows(state: State) -> Iterator[tuple[str, str]]:
-    """The rows of ``fuzztui status`` about findings."""
-    found = tallies(state)
-    yield "crashes", grouped(found["crash"])
-    yield "hangs", grouped(found["hang"])
-    if found["differs"].files:
-        yield "differs", grouped(found["differs"])
+def found_rows(state: State, *, at_least: bool = False) -> Iterator[tuple[str, str]]:
+    """The rows of ``fuzztui status`` about findings; ``at_least``: figures are lower bounds."""
+    found, not_saved = tallies(state), totals(state).findings_not_saved
+    for row, category in (("crashes", "crash"), ("hangs", "hang"), ("differs", "differs")):
+        tally = found[category]
+        if tally.files or category != "differs":
+            least = "at least " if at_least or (not_saved > 0 and tally.files) else ""
+            yield row, least + grouped(tally)
+    if not_saved > 0:
+        findings = several(not_saved, "distinct finding")
+        yield "not saved", f"at least {findings} (engine.max_findings)"
 
 
 def _words(s: Summary, states: Iterable[str]) -> list[str]:

@@ -274,7 +274,7 @@ def status_text(run: Path, now: Standing) -> str:
         *((name, text + known * (name in ("mutants", "score"))) for name, text in about_mutants),
         *mixture_rows(state),
         *aim_rows(state),
-        *((name, least + text) for name, text in found_rows(state)),
+        *found_rows(state, at_least=now.is_lower_bound),
         ("run", str(run)),
     ]
     lines = [f"{name:<9} {brief(text)}" for name, text in rows]

@@ -153,6 +153,7 @@ def stats(state: State, e: Stats, touched: Touched) -> None:
     i.edges_total = count(e.edges_total)
     i.favored, i.pending = count(e.favored), count(e.pending)
     i.valid, i.invalid = count(e.valid), count(e.invalid)
+    i.findings_not_saved = count(e.findings_not_saved)
     i.cycles, i.cur_item = count(e.cycles), count(e.cur_item)
     i.max_depth = count(e.max_depth)
     i.stability = finite(e.stability, -1.0)

@@ -59,6 +59,8 @@ class Totals:
     corpus: int
     crashes: int
     hangs: int
+    findings_not_saved: int
+    """At least so many distinct ones: the maximum, as instances meet the same."""
     edges: int
     """The maximum: instances exchange their finds."""
     edges_total: int
@@ -83,6 +85,7 @@ def totals(state: State) -> Totals:
         corpus=sum(i.corpus for i in own),
         crashes=sum(i.crashes for i in own),
         hangs=sum(i.hangs for i in own),
+        findings_not_saved=max((i.findings_not_saved for i in own), default=-1),
         edges=edges,
         edges_total=known_total(edges, max((i.edges_total for i in own), default=-1)),
         edges_valid=max((i.edges_valid for i in own), default=-1),

@@ -61,6 +61,7 @@ class Instance:
     edges_total: int = -1
     edges_valid: int = -1
     edges_third_party: int = -1
+    findings_not_saved: int = -1
     valid: int = -1
     invalid: int = -1
     cycles: int = -1

@@ -48,6 +48,7 @@ def status_dict(state: State) -> dict[str, Any]:
         "corpus": t.corpus,
         "crashes": t.crashes,
         "hangs": t.hangs,
+        "findings_not_saved": _or_none(t.findings_not_saved),
         "coverage": _coverage_dict(t),
         "valid": _or_none(t.valid),
         "invalid": _or_none(t.invalid),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import logging
 import os
 import sys
@@ -21,6 +20,7 @@ from fuzztui.supervise.identity import check_proc
 from fuzztui.supervise.parent import Parent
 from fuzztui.supervise.rundir import AlreadyRunning, RunDir, SupervisorError
 from fuzztui.supervise.supervisor import Supervisor
+from fuzztui.wire.events import Message
 
 _GUARD_S = 0.5
 
@@ -36,8 +36,14 @@ async def _supervise(home: RunDir, frozen: str | None, lock: RunLock, parent: Pa
     def ready() -> None:
         # A campaign that is refused must not take the place of the one that the run is of.
         if frozen is not None:
-            with contextlib.suppress(FileNotFoundError):  # the run is gone: the guard ends us
+            try:
                 replace_text(home.campaign, frozen)
+            except FileNotFoundError:
+                pass  # the run is gone: the guard ends us
+            except OSError as e:
+                words = f"{home.campaign} cannot be written: {e.strerror or e}"
+                more = "the campaign goes on as it was started, but the run keeps its old campaign"
+                supervisor.record(Message("error", f"{words}; {more} until the next start"))
         parent.ready()
 
     try:

@@ -12,19 +12,17 @@ import errno
 import signal
 import threading
 import time
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fuzztui.campaign import Campaign
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import Instance
-from fuzztui.supervise.files import check_writable
-from fuzztui.supervise.identity import ProcessId, descendants
 from fuzztui.supervise.launcher import Launch, Launcher, instance_names, trials_share
 from fuzztui.supervise.processes import EngineProcess
 from fuzztui.supervise.relay import end_torn_line
 from fuzztui.supervise.rundir import RunDir
+from fuzztui.supervise.standstill import HALT_LOOKS, HALTED, STANDSTILLS, Standstill
 from fuzztui.wire.events import Event, InstanceHello, InstanceState, Message, Stats
 from fuzztui.wire.text import several
 
@@ -39,30 +37,6 @@ TERM_GRACE_S = 5.0
 
 SILENCE_TIMES = 20
 """One that finishes its work may be silent for so many of the target's time limits."""
-
-HALTED = "stopped by a signal (SIGSTOP)"
-"""Why an instance is paused that nobody paused here."""
-
-STILL_S = 300.0
-"""Seconds in which a stalled instance uses no CPU time, after which it is started again."""
-
-MEASURE_S = 10.0
-"""Seconds between two measures that count: more were a suspended machine."""
-
-IDLE_CPU = 0.05
-"""Cores: a worker monitor that only waits uses less."""
-
-STANDSTILLS = 3
-"""So many times in a row it is started again for that, if nothing is executed in between."""
-
-HALT_LOOKS, BAD_HALT_LOOKS = 600, 30
-"""Looks (one a second) at a stopped engine, after which it is continued: the sender of the signal
-is unknown. Fewer if its worker still runs, or if it was continued before: then its target stopped
-it, and not a user."""
-
-CONTINUES = 4
-"""So many times in a row it is continued, if nothing is executed in between: then it is started
-again."""
 
 _READYING = threading.Lock()
 """Instances get ready in threads, but one after the other: what they share is made once."""
@@ -114,9 +88,6 @@ class Life:
         self.restarts = before.restarts if before else 0
         self._halted = self.state == "paused" and bool(before and before.reason == HALTED)
         """Stopped by a signal that is none of ours: it goes on when its sender wants it to."""
-        self._halts = self._continued = 0
-        self._in_vain = 0
-        """So many times in a row it was continued, and nothing was executed in between."""
         self._place: tuple[int, int] | None = None
         """Device and inode of the directory that the process works in; None: not looked at yet."""
         self._lost = False
@@ -141,10 +112,14 @@ class Life:
         self._delay = FIRST_DELAY_S
         self._progress_at = time.monotonic()
         self._silent_ends = 0
-        self._still_s, self._measured_at = 0.0, 0.0
-        self._standstill = ""
-        """Why it was killed here, to be started again."""
-        self._standstills = 0
+        self._timeout_s: float = campaign.target.get("timeout_s", 0.0)
+        self._standstill = Standstill(
+            self.name,
+            self.directory,
+            desk.record,
+            timeout_s=self._timeout_s,
+            says_hello=launcher.says_hello,
+        )
 
     @property
     def pid(self) -> int:
@@ -187,9 +162,9 @@ class Life:
                 self._to(ending.state, ending.reason)
                 return
             shortage = self.launcher.shortage(self.directory)
-            words, self._standstill = self._standstill or _words(status), ""
-            if self._standstills > STANDSTILLS:
-                again = f"{self._standstills} times without an execution in between"
+            words = self._standstill.ended() or _words(status)
+            if self._standstill.times > STANDSTILLS:
+                again = f"{self._standstill.times} times without an execution in between"
                 self._to("failed", f"{words}, {again}: see {self.directory / 'worker.log'}")
                 return
             if not shortage and status != -signal.SIGKILL:  # those pass: a full night of memory
@@ -231,8 +206,7 @@ class Life:
     async def _patiently(self, process: EngineProcess) -> None:
         """Wait while it finishes its work: until it ends, falls silent, or is told again."""
         self._progress_at = time.monotonic()
-        timeout: float = self._campaign.target.get("timeout_s", 0.0)
-        patience = max(self.launcher.stall_s, SILENCE_TIMES * timeout)
+        patience = max(self.launcher.stall_s, SILENCE_TIMES * self._timeout_s)
         while self._finishing and time.monotonic() - self._progress_at < patience:
             try:
                 async with asyncio.timeout(1.0):
@@ -257,7 +231,7 @@ class Life:
         """Its newest figures."""
         if stats.execs != self.execs:
             if stats.execs > self.execs:  # a new process may begin at 0
-                self._standstills = self._in_vain = 0
+                self._standstill.executed()
             self.execs = stats.execs
             self._progress_at = time.monotonic()
             if self.state == "stalled" and not self._ending:
@@ -279,56 +253,17 @@ class Life:
         if self.paused:
             return
         idle = time.monotonic() - self._progress_at
-        patience = max(self.launcher.stall_s, 3 * self._campaign.target.get("timeout_s", 0))
+        patience = max(self.launcher.stall_s, 3 * self._timeout_s)
         if self.state in ("starting", "running") and idle > patience and not self._talks(patience):
             since = "the start" if self.state == "starting" else "the last execution"
             self._to("stalled", f"{idle:.0f} s since {since}")
 
     def measured(self, cpu: float) -> None:
-        """Restart the instance if it stalls without CPU time. ``cpu``: cores that it uses now.
-
-        Counts only time between two measures: neither a pause, nor a machine that was suspended,
-        nor a log that cannot be written (then nothing is measured), nor a debugger's breakpoint.
-        """
-        now = time.monotonic()
-        step, self._measured_at = min(now - self._measured_at, MEASURE_S), now
-        if self.state != "stalled" or self._ending or cpu > IDLE_CPU:
-            self._still_s = 0.0
-            return
-        self._still_s += step
-        limit = max(STILL_S, 3 * self._campaign.target.get("timeout_s", 0))
-        if self._still_s < limit or self._standstill:
-            return
-        self._still_s = 0.0
-        below = descendants(self.pid)
-        if self._is_debugged(below):
-            return
-        try:
-            check_writable(self.directory)
-        except OSError:
-            return  # that is what the engine waits for
-        idle = now - self._progress_at
-        why = f"{idle:.0f} s without an execution, and it used no CPU time"
-        if stopped := [p.pid for p in below if p.stopped()]:
-            why += (
-                f"; process {stopped[0]} below it is stopped by a signal: did its target do that?"
-            )
-        self._stands_still(why)
-
-    def _stands_still(self, why: str) -> None:
-        """Kill it: :meth:`run` starts it again, but not without end."""
-        self._standstill = why
-        self._standstills += 1
-        self.signal(signal.SIGKILL)  # what is below it is swept
-
-    def _is_debugged(self, below: Collection[ProcessId]) -> bool:
-        """Whether a debugger holds its process or one of those ``below``.
-
-        A target that traces its own children is no debugger.
-        """
-        every = [*([self._process.identity] if self._process else []), *below]
-        own = {process.pid for process in every}
-        return any(process.held_by() not in (0, *own) for process in every)
+        """Restart the instance if it stalls without CPU time. ``cpu``: cores that it uses now."""
+        process = self._process
+        stalled = process is not None and self.state == "stalled" and not self._ending
+        identity = process.identity if process and stalled else None
+        self._standstill.measured(identity, cpu, self._progress_at)
 
     def _talks(self, patience: float) -> bool:
         """Whether it has printed something of late: AFL tries all its seeds before it counts."""
@@ -340,7 +275,7 @@ class Life:
 
     def set_paused(self, paused: bool) -> None:
         """It has been paused, or resumed."""
-        halted, self._halted, self._halts = self._halted, False, 0
+        halted, self._halted, self._standstill.looks = self._halted, False, 0
         self.paused = paused
         self._progress_at = time.monotonic()
         if self.state in ("starting", "running", "stalled", "paused"):
@@ -357,12 +292,12 @@ class Life:
         if self.paused or self._process is None or self._ending:
             return
         stopped = self._process.identity.stopped()
-        self._halts = self._halts + 1 if stopped else 0
+        looks = self._standstill.looks = self._standstill.looks + 1 if stopped else 0
         if self._halted and not stopped:
             self._halted = False
             self._progress_at = time.monotonic()
             self._to("starting" if self._starting else "running")
-        elif self._halts > 1 and self.state in ("starting", "running", "stalled"):
+        elif looks > 1 and self.state in ("starting", "running", "stalled"):
             self._halted = True
             self._starting = self.state == "starting"
             self._to("paused", HALTED)
@@ -375,41 +310,8 @@ class Life:
                     self.name,
                 )
             )
-        elif self._halted and self._halts in (HALT_LOOKS, BAD_HALT_LOOKS):
-            self._continue()
-
-    def _continue(self) -> None:
-        """Continue an engine that was stopped for too long, not by fuzztui.
-
-        Restart one that was continued in vain, unless a debugger holds it.
-        """
-        below = descendants(self.pid)
-        if self._in_vain >= CONTINUES and not self._is_debugged(below):
-            if not self._standstill:
-                self._stands_still(
-                    "its target seems to stop it (SIGSTOP): it was continued"
-                    f" {self._in_vain} times, and executed nothing"
-                )
-            return
-        bad = bool(self._continued)
-        if self.launcher.says_hello:  # afl-fuzz's fork server is in a session of its own
-            bad |= any(not process.stopped() for process in below)
-        if self._halts == BAD_HALT_LOOKS and not bad:
-            return
-        self._continued += 1
-        self._in_vain += 1
-        times = f" (time {self._continued})" if self._continued > 1 else ""
-        self._desk.record(
-            Message(
-                "warning",
-                f"{HALTED} for about {self._halts} s, not by fuzztui: it is continued{times}."
-                " Did its target stop it? To pause it, use the command pause",
-                self.name,
-            )
-        )
-        self._halts = 0  # it may be stopped again before the next look, as often as that happens
-        for process in (*below, *([self._process.identity] if self._process else [])):
-            process.signal(signal.SIGCONT)
+        elif self._halted:
+            self._standstill.halted(self._process.identity)
 
     def watch_directory(self) -> None:
         """Start the engine again if its directory was deleted, renamed or replaced.
@@ -468,7 +370,8 @@ class Life:
                     return False
                 continue
             self._progress_at = time.monotonic()
-            self._halted, self._halts, self._continued, self._in_vain = False, 0, 0, 0
+            self._halted = False
+            self._standstill.begun()
             self._place, self._lost = self._place_now(), False
             self._to("starting")
             if hello:

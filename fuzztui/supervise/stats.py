@@ -42,6 +42,7 @@ _COUNTS = {
     "edges_total": ("total_edges", -1),
     "edges_valid": ("edges_valid", -1),
     "edges_third_party": ("edges_third_party", -1),
+    "findings_not_saved": ("findings_not_saved", -1),
     "valid": ("valid_inputs", -1),
     "invalid": ("invalid_inputs", -1),
     "cycles": ("cycles_done", -1),

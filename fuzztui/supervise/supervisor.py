@@ -41,6 +41,7 @@ from fuzztui.supervise.steer import Steering
 from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.supervise.text.harvester import Harvester
 from fuzztui.supervise.unseen import Unseen
+from fuzztui.supervise.writing import Notice, WriteCheck
 from fuzztui.wire.commands import Command, Pause, Resume, SetMixture, Stop
 from fuzztui.wire.events import (
     CampaignEnded,
@@ -81,7 +82,7 @@ class Supervisor:
     """Supervises one campaign. The caller holds the run's lock.
 
     :param progress: told what takes time while starting.
-    :param trouble: told what cannot be said in the log: that it cannot be written.
+    :param trouble: told what cannot be said in the log, or cannot wait: nothing can be written.
     """
 
     def __init__(
@@ -96,10 +97,12 @@ class Supervisor:
         self._launcher = launcher = launcher_for(campaign.kind)
         self._progress = progress
         progress("opening the campaign log")
-        self._journal = Journal(home, self._react, trouble)
+        notice = Notice(trouble)
+        self._journal = Journal(home, self._react, notice.of("log"))
         self.state: State = self._journal.state
         self.record = self._journal.record
         self.flush = self._journal.flush
+        self._write_check = WriteCheck(self.record, notice.of("directories"))
         self._clock = self._journal.clock
         self.now, self.unpaid = self._clock.now, self._clock.unpaid
         self._spent = spent(campaign, self.state, running_time(self.state))
@@ -166,6 +169,7 @@ class Supervisor:
         tasks.repeat(self._measure(reaper), RESOURCES_S)
         tasks.repeat(self._server.listen, SOCKET_S)
         tasks.repeat(self._watch_halts, HALTS_S)
+        tasks.repeat(self._check_writing, RESOURCES_S)
         tasks.repeat(self._tidy, TIDY_S)
         if self._triage:
             tasks.repeat(self._triage.run, RESOURCES_S)
@@ -309,6 +313,11 @@ class Supervisor:
         for life in list(self.lives.values()):
             life.watch_halts()
             life.watch_directory()
+
+    async def _check_writing(self) -> None:
+        if self._journal.writable:  # else that is reported, and the reason is the same
+            directories = [life.directory for life in self.lives.values() if not life.over]
+            await self._write_check.look([self._home.supervisor, *directories])
 
     async def _tidy(self) -> None:
         for life in list(self.lives.values()):

@@ -78,6 +78,8 @@ class Status:
     """The lowest of any instance, in per cent."""
     found: Mapping[str, Tally] = field(default_factory=dict)
     """Findings by their category."""
+    findings_not_saved: int = -1
+    """Distinct findings beyond ``engine.max_findings``: at least so many."""
     last_entry_t: float = -1.0
     mutants: Summary | None = None
     """None when the campaign has no mutants (yet)."""
@@ -222,6 +224,7 @@ def status_of(
         cycles=(min(cycles), max(cycles)) if cycles else (-1, -1),
         stability=min((i.stability for i in own if i.stability >= 0), default=-1.0),
         found=tallies(state) if found is None else found,
+        findings_not_saved=sums.findings_not_saved,
         last_entry_t=sums.last_find_t,
         mutants=mutants_summary(state) if state.mutants else None,
         analysis=analysis_of(state),

@@ -238,6 +238,8 @@ class Stats(Event):
     find_age: float = -1.0
     edges_third_party: Count = -1
     """Lines (or functions) of libraries that were executed; they save no input."""
+    findings_not_saved: Count = -1
+    """Distinct findings beyond ``engine.max_findings``: at least so many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ from engine_lab import (
     worker_of,
 )
 
+from fuzztui.engines.core.spec import TRACE
+
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
@@ -584,6 +586,20 @@ def test_stop_while_the_disk_is_full_loses_nothing(lab: Lab) -> None:
     wait_for(lambda: names(spec.parent, "queue"))
     assert "orig:long" in names(spec.parent, "queue")[0]
     assert "execs:1," in names(spec.parent, "queue")[0]
+
+
+@pytest.mark.slow
+def test_no_worker_starts_while_its_directory_cannot_be_written(lab: Lab) -> None:
+    """As on a file system that turned read-only: the engine waits until it can be."""
+    lab.write("app.py", wrapped("pass"))
+    spec = lab.spec("app:target", target={"include": ["app"]})
+    (spec.parent / TRACE).mkdir()
+    nanny = lab.start(spec)
+    wait_for(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
+    (spec.parent / TRACE).rmdir()
+    wait_for(lambda: execs(spec.parent) > 100)
+    nanny.send_signal(signal.SIGTERM)
+    assert nanny.wait(60) == 0
 
 
 # ---------------------------------------------------------------------- it is killed

@@ -181,7 +181,9 @@ def test_a_mutant_that_stops_its_process_is_killed_by_it(lab: Lab) -> None:
 # --------------------------------------------------------------------------- limits are lowered
 
 
-@pytest.mark.parametrize("limit", ["NO_BYTES", "NO_FILES"])
+@pytest.mark.parametrize(
+    "limit", ["NO_BYTES", "NO_FILES", "resource.RLIMIT_AS", "resource.RLIMIT_DATA"]
+)
 def test_a_hard_limit_that_is_lowered_is_the_inputs_doing(lab: Lab, limit: str) -> None:
     """Saving is impossible from then on: a clean worker goes on, and finds which input it was."""
     directory = run(lab, f"resource.setrlimit({limit}, (0, 0))", "data == b'abc'")
@@ -212,6 +214,22 @@ def test_soft_limits_are_restored(lab: Lab) -> None:
     assert not events(directory, "finding_described")
     assert not events(directory, "message")
     assert len(names(directory, "queue")) > 1
+
+
+def test_memory_that_a_target_allows_itself_is_no_hang(lab: Lab) -> None:
+    """A sandbox: also for good, but it leaves some."""
+    act = "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)); bytearray(1 << 20)"
+    directory = run(lab, act, "True")
+    assert not events(directory, "finding_described")
+    assert not events(directory, "message")
+
+
+def test_want_of_memory_is_not_blamed_on_the_inputs_that_follow(lab: Lab) -> None:
+    act = "resource.setrlimit(resource.RLIMIT_AS, (0, 0))\n    bytearray(1 << 22)"
+    directory = run(lab, act, "data == b'abc'")
+    assert "RLIMIT_AS" in hang(directory)["title"]
+    assert not names(directory, "crashes")
+    assert len(names(directory, "hangs")) == 1
 
 
 def test_a_limit_that_is_lowered_while_the_target_is_imported(lab: Lab) -> None:

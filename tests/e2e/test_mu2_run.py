@@ -193,6 +193,38 @@ def test_a_killed_worker_goes_on_and_forgets_nothing(lab: Lab) -> None:
     assert len(found) == len(set(found))
 
 
+CACHED = """
+from functools import lru_cache
+
+@lru_cache(maxsize=None)
+def double(n):
+    return n * 2
+
+def parse(data):
+    n = double(3) if data[:1] in b"AB" else 1
+    if data[:1] == b"A":
+        raise ValueError
+    return n
+"""
+
+
+def test_coverage_does_not_shrink_when_a_run_is_resumed(lab: Lab) -> None:
+    """An entry that calls a cached function covers it again, whatever ran before it."""
+    lab.write("prog.py", CACHED)
+    seeds = lab.root / "seeds"
+    seeds.mkdir()
+    for name in ("A", "B"):  # INVALID, then valid: both execute double() when they are saved
+        (seeds / name).write_bytes(name.encode())
+    spec = mu2(lab, budget_trials=300, engine={"seeds": [str(seeds)]})
+    assert lab.run(spec) == 0
+    before = stats(spec.parent)
+    spec = mu2(lab, budget_trials=301, engine={"seeds": [str(seeds)]})
+    assert lab.run(spec) == 0
+    after = stats(spec.parent)
+    for figure in ("edges_found", "edges_valid", "valid_inputs"):
+        assert int(after[figure]) >= int(before[figure])
+
+
 def test_a_changed_function_makes_its_kills_stale(lab: Lab) -> None:
     lab.write("prog.py", PROGRAM)
     spec = mu2(lab, budget_trials=1500)

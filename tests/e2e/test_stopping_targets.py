@@ -104,7 +104,7 @@ def test_repro_reports_the_signal_that_killed_the_target(ended):
     run.home("repro", "run", str(run.file), code=0)
 
 
-@pytest.mark.parametrize("limit", ["RLIMIT_FSIZE", "RLIMIT_NOFILE"])
+@pytest.mark.parametrize("limit", ["RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_DATA"])
 def test_repro_of_a_lowered_limit(ended, limit):
     """The same title as in a campaign, also if the output goes to a file."""
     run = ended()

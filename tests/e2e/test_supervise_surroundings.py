@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 
 import pytest
 from homes import FUZZTUI
+
+from fuzztui.log.reader import LogReader
+from fuzztui.wire.events import InstanceState, Message
 
 pytestmark = [
     pytest.mark.slow,
@@ -69,3 +73,43 @@ def test_a_run_that_can_only_be_read(home):
     assert done.stdout.split("\n")[:3] == ["status 0", "replay 0", "start 1"]
     assert "Read-only file system" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+READ_ONLY = r"""
+mount -t tmpfs tmpfs fs
+"$F" c.toml --detach --set campaign.budget=1h || exit 0
+saved() { ls fs/run/out/main/queue | wc -l; }
+until test "$(saved)" -gt 3; do sleep 0.1; done
+# Another mount on top: files that are open stay writable, and the log is one.
+mount --bind fs fs && mount -o remount,ro,bind fs || exit 0
+before=$(saved)
+until grep -q 'Read-only file system' fs/run/supervisor/lock; do sleep 0.1; done
+"$F" status fs/run --json > during.json
+umount fs
+until test "$(saved)" -gt "$before"; do sleep 0.1; done
+while grep -q 'Read-only file system' fs/run/supervisor/lock; do sleep 0.1; done
+"$F" ctl fs/run stop
+while test -n "$("$F" status fs/run --json | tee after.json | grep '"pid": [0-9]' | head -1)"; do
+  sleep 0.1
+done
+cp -r fs/run kept; ls fs/run/out/main/queue > queue.txt; cat fs/run/supervisor/stderr >&2
+"""
+
+
+def test_a_file_system_that_turns_read_only(home):
+    """It is reported although the log can be written; nothing is lost, and the engine goes on."""
+    done = in_namespace(home, READ_ONLY)
+    if not (home.path / "queue.txt").exists():
+        pytest.skip(f"no namespace of mounts here: {done.stderr}")
+    assert "Traceback" not in done.stderr
+    during = json.loads((home.path / "during.json").read_text())
+    assert "Read-only file system" in during["trouble"]
+    assert during["state"] == "running"
+    after = json.loads((home.path / "after.json").read_text())
+    assert after["trouble"] is None
+    assert after["corpus"] == len((home.path / "queue.txt").read_text().split())
+    records = list(LogReader(home.path / "kept").records())
+    said = [r.event.level for r in records if isinstance(r.event, Message)]
+    assert "error" in said
+    assert said[-1] == "info"
+    assert all(r.event.restarts == 0 for r in records if isinstance(r.event, InstanceState))

@@ -115,6 +115,24 @@ def test_tiles_show_groups_and_below_them_files():
     assert not any(tile.label == "differences" for tile in tiles_of(nothing))
 
 
+def test_findings_that_were_not_saved_make_the_figure_a_lower_bound():
+    """Instances may have met the same ones: their number is the largest, not the sum."""
+    log = started()
+    at(log, 1.0, ev.Stats("main", 9, crashes=3, findings_not_saved=0))
+    state = state_of(log)
+    assert status_dict(state)["findings_not_saved"] == 0
+    assert dict(found_rows(state))["crashes"] == "3"
+    at(log, 2.0, ev.Stats("main", 9, crashes=3, findings_not_saved=7))
+    at(log, 2.0, ev.Stats("s1", 9, findings_not_saved=5))
+    state = state_of(log)
+    assert status_dict(state)["findings_not_saved"] == 7
+    rows = dict(found_rows(state))
+    assert (rows["crashes"], rows["hangs"]) == ("at least 3", "0")
+    assert "7" in rows["not saved"]
+    status = status_of(state, 2.0)
+    assert [tile(status, label).value for label in ("crashes", "hangs")] == ["≥3", "0"]
+
+
 @pytest.mark.parametrize("state", ["finished", "stopped"])
 def test_what_has_ended_has_times_not_ages(state):
     log = campaign()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -80,6 +81,14 @@ def test_a_failed_build_says_why_and_is_tried_again(build, tmp_path):
     assert "compiling 1" not in words
     assert str(tmp_path / "run/build.log") in words
     assert "exit status 2" in failure(build, noise + error + noise + "echo make: Error 2; exit 2")
+
+
+def test_a_build_for_which_there_is_no_room_says_where(build, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+    words = failure(build, f"echo 'cannot write: {os.strerror(errno.ENOSPC)}'; exit 1")
+    assert "TMPDIR" in words
+    assert str(tmp_path / "elsewhere") in words
+    assert "TMPDIR" not in failure(build, "echo 'no such header'; exit 1")
 
 
 def test_it_is_built_in_an_empty_directory(build, tmp_path):

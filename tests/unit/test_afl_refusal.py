@@ -93,6 +93,7 @@ def test_a_wrong_option_is_named_though_the_usage_follows(ended):
         system_error("shmget() failed, try running afl-system-config", "No space left on device"),
         system_error("fork() failed", "Resource temporarily unavailable"),
         system_error("Unable to create 'out/main/queue/id:000001'", "No space left on device"),
+        system_error("Unable to create 'out/main/queue/id:000001'", "Read-only file system"),
         abort("All test cases processed") + "All set and ready to roll!",
         "killed in the middle of a line",
     ],

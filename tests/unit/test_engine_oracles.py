@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,14 @@ from fuzztui.campaign import CampaignError, load
 from fuzztui.engines.core.alarm import Alarm
 from fuzztui.engines.core.edges import CoverageMap
 from fuzztui.engines.core.executor import Executor, Outcome
+from fuzztui.engines.core.findings import Description, Findings
 from fuzztui.engines.core.fixture import Fixture
 from fuzztui.engines.core.guard import Guard
 from fuzztui.engines.core.inputs import TextInput
+from fuzztui.engines.core.report import EventLog, Told, read_told
 from fuzztui.engines.core.rival import Difference, Rival
+from fuzztui.engines.core.store import Store
+from fuzztui.engines.core.triage import Triage
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import FindingDescribed, FindingSaved, Record
@@ -52,11 +58,11 @@ class Odd(Exception):
     ],
 )  # fmt: skip
 def test_alarm(pattern: str, error: BaseException, said: str) -> None:
-    assert Alarm(pattern).said(error) == said
+    assert Alarm(pattern).said(error)[0] == said
 
 
 def test_alarm_is_short() -> None:
-    assert len(Alarm("x+").said(ValueError("x" * 5000))) == 80
+    assert [len(text) for text in Alarm("x+").said(ValueError("x" * 5000))] == [80, 80]
 
 
 def test_a_pattern_that_is_slow_makes_no_hang(tmp_path: Path) -> None:
@@ -83,6 +89,27 @@ def test_a_refusal_whose_message_is_a_bug_keeps_its_traceback(tmp_path: Path) ->
     assert harmless.error is not None and harmless.error.__traceback__ is None
     assert (bug.outcome, bug.said) == (Outcome.FAILURE, "no bug")
     assert bug.error is not None and bug.error.__traceback__ is not None
+
+
+def address(text: str) -> object:
+    raise RuntimeError("bug at 0x7f12")
+
+
+def test_a_message_that_older_versions_named_otherwise_is_no_new_finding(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, address, address)
+    bench.executor.alarm = Alarm("bug at .*")
+    failure = Triage(bench.executor, ()).classify(bench.executor.call(b"x"))
+    bench.close()
+    assert "bug at #x#'" in failure.signature
+    assert failure.before == failure.signature.replace("#x#", "#x#f#")
+    log = EventLog(tmp_path / "events.jsonl", "main")
+    store = Store(tmp_path, log, lambda seconds: None)
+    store.create()
+    findings = Findings(store, log, None, Told())
+    words = partial(Description, "a bug", "", "x")
+    findings.save(replace(failure, signature=failure.before, before=""), b"x", "op:x", words)
+    again = Findings(store, log, None, read_told(tmp_path / "events.jsonl"))
+    assert again.knows(failure)
 
 
 # --------------------------------------------------------------------- a second one

@@ -22,7 +22,7 @@ from fuzztui.supervise.rundir import RunDir, SupervisorError
 
 READER = '''\
 """Reads."""
-import os, sys, time
+import os, resource, sys, time
 from . import deep
 
 
@@ -41,6 +41,8 @@ def read(data):
         os._exit(0)
     if data[:1] == b"K":
         os.kill(os.getpid(), 9)
+    if data[:1] == b"N":
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     if data[:1] == b"Z":
         os.kill(os.getpid(), 19)
     if data[:1] == b"G":
@@ -328,11 +330,30 @@ async def test_the_mutant_is_what_runs(lab, tmp_path):
 
 @pytest.mark.slow
 async def test_no_input_spoils_another(lab):
-    texts = ["a", "C", "I", "P", "abcd", "X", "a", "K", "L", "a", "H", "a", "M", "O", "F", "Z", "a"]
+    texts = [
+        "a",
+        "C",
+        "I",
+        "P",
+        "abcd",
+        "X",
+        "a",
+        "K",
+        "L",
+        "a",
+        "H",
+        "a",
+        "M",
+        "O",
+        "F",
+        "Z",
+        "N",
+        "a",
+    ]
     ran = await lab.batch().run([*lab.inputs(*texts), Path("/dev/zero"), Path("/nowhere")])
     told = dict(enumerate(zip([*texts, "", ""], outcomes(ran), strict=True)))
     wrong = {"C": "crash", "X": "crash", "K": "crash", "M": "crash", "P": "crash"}
-    hang = dict.fromkeys("LHZ", "hang")
+    hang = dict.fromkeys("LHZN", "hang")
     expected = [{**wrong, **hang}.get(text, "ok" if text else "unfit") for text, _ in told.values()]
     assert outcomes(ran) == expected
     assert [v.sig for v, text in zip(ran, texts, strict=False) if text == "K"] == [9]

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent
 
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
+from fuzztui.supervise import figures
 from fuzztui.supervise.observe import Observer
 from fuzztui.supervise.relay import Offsets
 from fuzztui.supervise.scan import GRAIN_S, YOUNG_S, Find, Listing
@@ -426,16 +428,20 @@ def test_an_empty_stats_file_keeps_the_old_figures(tmp_path):
     seen.close()
 
 
-def test_figures_are_bounded_in_rate(tmp_path):
+def test_figures_are_bounded_in_rate(tmp_path, monkeypatch):
+    now = [1000.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], time=time.time)
+    monkeypatch.setattr(figures, "time", clock)
     seen = observer(tmp_path / "out")
     stats = tmp_path / "out/main/fuzzer_stats"
     logged = []
     for n in range(50):
         stats.write_text(f"execs_done : {n}\n")
+        os.utime(stats, ns=(n, n))
         logged += seen.poll().events
-    assert len(logged) == 1
+        now[0] += figures.EVERY_S / 16  # exact in binary
     logged += seen.last("main").events
-    assert [e.execs for e in logged] == [0, 49]
+    assert [e.execs for e in logged] == [0, 16, 32, 48, 49]
     seen.close()
 
 

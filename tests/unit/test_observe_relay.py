@@ -4,8 +4,9 @@ import json
 import os
 from collections import Counter, deque
 from dataclasses import replace
+from types import SimpleNamespace
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fuzztui.model.fold import apply
@@ -219,6 +220,29 @@ words = st.sampled_from(["pending", "alive", "killed", "skipped"])
 mutants = st.sampled_from(["a", "b", "c"])
 
 
+def runs_of(**counts):
+    return MutantRuns("main", {key: [count, 0, 0] for key, count in counts.items()})
+
+
+def drawn(lost):
+    """In place of ``st.data()``: an example that draws this."""
+    return SimpleNamespace(draw=lambda strategy: lost)
+
+
+@example(events=[runs_of(a=1, b=1), runs_of(a=2)], data=drawn({0}))
+@example(events=[runs_of(a=1), runs_of(a=2), runs_of(a=1)], data=drawn({0}))
+@example(events=[runs_of(a=1), runs_of(a=2), runs_of(a=1)], data=drawn({2}))
+@example(
+    events=[MutantState("main", "a", "alive"), MutantState("main", "a", "killed")], data=drawn({0})
+)
+@example(
+    events=[
+        MutantState("main", "a", "alive"),
+        MutantState("main", "b", "killed"),
+        MutantState("main", "a", "killed"),
+    ],
+    data=drawn({0, 1}),
+)
 @given(
     events=st.lists(
         st.one_of(
@@ -238,6 +262,7 @@ mutants = st.sampled_from(["a", "b", "c"])
             ),
             st.builds(MutationStats, st.just("main"), st.integers(0, 9).map(float)),
         ),
+        min_size=2,
         max_size=20,
     ),
     data=st.data(),
@@ -246,7 +271,7 @@ def test_what_was_lost_changes_nothing_that_is_newer(tmp_path_factory, events, d
     """A repaired log says in the end of each mutant what the whole log says."""
     path = tmp_path_factory.mktemp("relay") / "events.jsonl"
     path.write_text("".join(f"{encode_event(e)}\n" for e in events))
-    lost = data.draw(st.sets(st.integers(0, max(len(events) - 1, 0))))
+    lost = data.draw(st.sets(st.integers(0, len(events) - 1), min_size=1))
     whole = [Record(n, 0.0, event) for n, event in enumerate(events, 1)]
     log = [replace(r, event=RecordsLost(r.seq)) if n in lost else r for n, r in enumerate(whole)]
     again = relay(path, done=relayed(log).get("main", Logged())).read(last=True)

@@ -259,6 +259,19 @@ def test_messages():
     assert suspicious(pattern, answer(1, b"error", b"error")) is None
 
 
+def test_a_cause_that_older_versions_named_otherwise_is_no_new_finding(lab):
+    made = lab.judge("echo error at 0x7f12 >&2; exit 1", "true", 'message = "error.*"')
+    lab.entry("id:000000", b"a")
+    lab.look(made)
+    assert len(lab.files()) == 2, "a message, and a difference"
+    events = lab.home.instance(ORACLE) / "events.jsonl"
+    events.write_text(events.read_text().replace("#x#", "#x#f#"))
+    lab.entry("id:000001", b"b")
+    lab.look(made).finish()
+    assert len(lab.files()) == 2
+    assert {event.count for event in lab.told()} == {1, 2}
+
+
 def test_hostile_words_are_harmless_and_short():
     evil = b"\x1b]0;owned\x07\xff\xe2\x80\xae" + b"A" * 100_000 + b"\n"
     for found in (

@@ -18,6 +18,7 @@ from test_supervise_run import campaign
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Instance, State
 from fuzztui.supervise import life as life_module
+from fuzztui.supervise import standstill
 from fuzztui.supervise.identity import kill_marked
 from fuzztui.supervise.launcher import Launch, instance_names
 from fuzztui.supervise.life import Ending, Life
@@ -304,7 +305,7 @@ async def test_what_slows_a_process_down_does_not_stop_it(make):
 
 
 async def test_a_stop_from_outside_does_not_outlive_the_process(make):
-    before = Instance("main", state="paused", reason=life_module.HALTED)
+    before = Instance("main", state="paused", reason=standstill.HALTED)
     life, _ = make(Launcher(READY), before=before)
     assert not life.paused
     task = asyncio.ensure_future(life.run())
@@ -437,7 +438,7 @@ async def is_gone(pid: int) -> bool:
 def measured(life: Life, seconds: float, cpu: float = 0.0, step: float = 3.0) -> None:
     """Measure what its processes use, as if so much time passed."""
     now = [time.monotonic()]
-    life._measured_at = now[0]  # of an earlier call: later than now
+    life._standstill._measured_at = now[0]  # of an earlier call: later than now
     with mock.patch.object(life_module.time, "monotonic", lambda: now[0]):
         for _ in range(int(seconds / step)):
             now[0] += step
@@ -448,15 +449,15 @@ async def test_a_standstill_ends_in_a_restart_and_many_in_a_failure(make, monkey
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
     life, desk = make(Still(READY))
     task = asyncio.ensure_future(life.run())
-    for _ in range(life_module.STANDSTILLS + 1):
+    for _ in range(standstill.STANDSTILLS + 1):
         pid = await stalls(life)
-        measured(life, life_module.STILL_S / 2)
+        measured(life, standstill.STILL_S / 2)
         assert psutil.pid_exists(pid)
-        measured(life, life_module.STILL_S)
+        measured(life, standstill.STILL_S)
         assert await is_gone(pid), "it was not killed for standing still"
     await asyncio.wait_for(task, 60)
     reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
-    assert len(reasons) == life_module.STANDSTILLS
+    assert len(reasons) == standstill.STANDSTILLS
     assert all("no CPU time" in reason for reason in reasons)
     assert life.state == "failed"
     assert "no CPU time, 4 times without an execution in between" in desk.log[-1].reason
@@ -466,14 +467,14 @@ async def test_an_execution_in_between_is_progress(make, monkeypatch):
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
     life, _ = make(Still(READY))
     task = asyncio.ensure_future(life.run())
-    for n in range(life_module.STANDSTILLS + 2):
+    for n in range(standstill.STANDSTILLS + 2):
         await stalls(life)
-        measured(life, 1.5 * life_module.STILL_S)
+        measured(life, 1.5 * standstill.STILL_S)
         await ready(life)
         life.note(Stats("main", execs=10 + n))
         life.watch_progress()
         (life.directory / "ready").touch()
-    assert life.restarts == life_module.STANDSTILLS + 2
+    assert life.restarts == standstill.STANDSTILLS + 2
     await life.end(Ending("stopped", ""))
     await task
 
@@ -483,10 +484,10 @@ async def test_what_is_no_standstill(make, monkeypatch, tmp_path):
     life, _ = make(Still(READY))
     task = asyncio.ensure_future(life.run())
     await stalls(life)
-    measured(life, 10 * life_module.STILL_S, cpu=0.3)
+    measured(life, 10 * standstill.STILL_S, cpu=0.3)
     measured(life, 4 * 3600.0, step=3600.0)
     life.set_paused(True)
-    measured(life, 10 * life_module.STILL_S)
+    measured(life, 10 * standstill.STILL_S)
     life.set_paused(False)
     life.watch_progress()
     assert life.state == "stalled"
@@ -494,8 +495,8 @@ async def test_what_is_no_standstill(make, monkeypatch, tmp_path):
     def full(directory):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(life_module, "check_writable", full)
-    measured(life, 10 * life_module.STILL_S)
+    monkeypatch.setattr(standstill, "check_writable", full)
+    measured(life, 10 * standstill.STILL_S)
     assert (life.state, life.restarts) == ("stalled", 0)
     await life.end(Ending("stopped", ""))
     await task
@@ -524,8 +525,8 @@ async def test_one_that_a_debugger_holds_stands_still_for_as_long_as_that_takes(
         attached = await asyncio.to_thread(debugger.stdout.readline)
         if attached == b"True\n":
             assert life._process and life._process.identity.held_by() == debugger.pid
-            measured(life, 10 * life_module.STILL_S)
-            assert (life.state, life.restarts, life._standstill) == ("stalled", 0, "")
+            measured(life, 10 * standstill.STILL_S)
+            assert (life.state, life.restarts, life._standstill.why) == ("stalled", 0, "")
         debugger.stdin.close()
     await life.end(Ending("stopped", ""))
     await task
@@ -543,7 +544,7 @@ async def test_a_standstill_names_the_process_that_is_stopped(make, monkeypatch)
     async with asyncio.timeout(20):
         while child.status() != psutil.STATUS_STOPPED:
             await asyncio.sleep(0.01)
-    measured(life, 2 * life_module.STILL_S)
+    measured(life, 2 * standstill.STILL_S)
     await reach(life, desk, "restarting")
     assert f"process {child.pid} below it is stopped" in desk.log[-1].reason
     await life.end(Ending("stopped", ""))
@@ -567,7 +568,7 @@ async def test_an_engine_of_ours_that_is_stopped_for_too_long_is_continued(make)
     life, desk = make(Still(READY))
     task = asyncio.ensure_future(life.run())
     await stalls(life)
-    few, many = life_module.BAD_HALT_LOOKS, life_module.HALT_LOOKS
+    few, many = standstill.BAD_HALT_LOOKS, standstill.HALT_LOOKS
     for looks, stays in ((few, True), (many - few, False), (few, False)):
         if life.state == "paused":
             for _ in range(looks):
@@ -600,7 +601,7 @@ async def test_one_that_stops_again_at_once_is_continued_again_and_again(make):
     life, desk = make(Still(STOPS_AGAIN + READY))
     task = asyncio.ensure_future(life.run())
     await stalls(life)
-    await halted(life, life_module.HALT_LOOKS)
+    await halted(life, standstill.HALT_LOOKS)
     for times in (1, 2, 3):
         async with asyncio.timeout(20):
             while not (life.directory / "stops").exists():
@@ -608,7 +609,7 @@ async def test_one_that_stops_again_at_once_is_continued_again_and_again(make):
         (life.directory / "stops").unlink()
         assert len(warned(desk)) == times
         await halts(life, "T")
-        for _ in range(life_module.BAD_HALT_LOOKS - 2):
+        for _ in range(standstill.BAD_HALT_LOOKS - 2):
             life.watch_halts()
     await life.end(Ending("stopped", ""))
     await task
@@ -634,18 +635,18 @@ async def test_one_that_is_always_continued_in_vain_starts_again_and_fails_in_th
     monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
     life, desk = make(Still(STOPS_AGAIN + READY))
     task = asyncio.ensure_future(life.run())
-    for _ in range(life_module.STANDSTILLS + 1):
+    for _ in range(standstill.STANDSTILLS + 1):
         pid = await stalls(life)
-        await halted(life, life_module.HALT_LOOKS - 1)
-        for n in range(life_module.CONTINUES):
-            await stops_again(life, life_module.BAD_HALT_LOOKS if n else 1)
+        await halted(life, standstill.HALT_LOOKS - 1)
+        for n in range(standstill.CONTINUES):
+            await stops_again(life, standstill.BAD_HALT_LOOKS if n else 1)
             assert life.pid == pid
-        for _ in range(life_module.BAD_HALT_LOOKS):
+        for _ in range(standstill.BAD_HALT_LOOKS):
             life.watch_halts()
         assert await is_gone(pid), "it is continued without end"
     await asyncio.wait_for(task, 60)
     restarts = [e for e in desk.log if getattr(e, "state", "") == "restarting"]
-    assert len(restarts) == life_module.STANDSTILLS
+    assert len(restarts) == standstill.STANDSTILLS
     assert all("SIGSTOP" in e.reason for e in restarts)
     assert life.state == "failed"
 
@@ -655,9 +656,9 @@ async def test_one_that_executes_in_between_is_continued_for_ever(make):
     life, desk = make(Still(STOPS_AGAIN + READY))
     task = asyncio.ensure_future(life.run())
     pid = await stalls(life)
-    await halted(life, life_module.HALT_LOOKS - 1)
-    for n in range(2 * life_module.CONTINUES):
-        await stops_again(life, life_module.BAD_HALT_LOOKS if n else 1)
+    await halted(life, standstill.HALT_LOOKS - 1)
+    for n in range(2 * standstill.CONTINUES):
+        await stops_again(life, standstill.BAD_HALT_LOOKS if n else 1)
         life.note(Stats("main", execs=1 + n))
         assert (life.pid, len(warned(desk))) == (pid, 1 + n)
     await life.end(Ending("stopped", ""))
@@ -670,12 +671,12 @@ async def test_fewer_executions_are_no_execution(make, monkeypatch):
     life, _ = make(Still(READY))
     task = asyncio.ensure_future(life.run())
     life.note(Stats("main", execs=100))
-    for n in range(life_module.STANDSTILLS + 1):
+    for n in range(standstill.STANDSTILLS + 1):
         await stalls(life)
         life.note(Stats("main", execs=90 - n))
         life.watch_progress()
         pid = life.pid
-        measured(life, 1.5 * life_module.STILL_S)
+        measured(life, 1.5 * standstill.STILL_S)
         assert await is_gone(pid)
     await asyncio.wait_for(task, 60)
     assert life.state == "failed"
@@ -686,7 +687,7 @@ async def test_one_whose_worker_runs_on_is_continued_soon(make):
     life, desk = make(Still(child + READY))
     task = asyncio.ensure_future(life.run())
     await stalls(life)
-    await halted(life, life_module.BAD_HALT_LOOKS)
+    await halted(life, standstill.BAD_HALT_LOOKS)
     await halts(life, "S")
     assert life.state != "paused"
     assert len(warned(desk)) == 1
@@ -700,7 +701,7 @@ async def test_afl_fuzz_is_continued_too_but_not_soon(make):
     life, desk = make(Launcher(child + READY))
     task = asyncio.ensure_future(life.run())
     await ready(life)
-    await halted(life, life_module.HALT_LOOKS - 1)
+    await halted(life, standstill.HALT_LOOKS - 1)
     assert life.state == "paused"
     (said,) = [e for e in desk.log if isinstance(e, Message)]
     assert said.level == "info"

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterable
+from errno import EDQUOT, ENOSPC, EROFS
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
@@ -25,6 +26,7 @@ _SHOWN = 10
 """Lines of the command that are shown: all there is to see while a compiler is silent."""
 
 _ERROR = re.compile(r"\berror\b|undefined reference|cannot find|not found|No such file", re.I)
+_NO_ROOM = re.compile("|".join(os.strerror(e) for e in (ENOSPC, EDQUOT, EROFS)))
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -62,9 +64,22 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
         what = f"{e.filename or directory}: {e.strerror or e}"
         raise SupervisorError(f"target.build: cannot be run: {what}") from None
     said = "".join(f"\n  {line}" for line in telling_lines(lines))
+    room = "" if _NO_ROOM.search("\n".join(lines)) is None else _where_room_is_needed(directory)
     raise SupervisorError(
-        f"target.build: failed with exit status {status}:{said}\n"
+        f"target.build: failed with exit status {status}:{said}\n{room}"
         f"all of its output is in {directory.with_suffix('.log')}"
+    )
+
+
+def _where_room_is_needed(directory: Path) -> str:
+    temporary = os.environ.get("TMPDIR") or "/tmp"
+    try:
+        free = f", with {shutil.disk_usage(temporary).free >> 20} MB free"
+    except OSError:
+        free = ""
+    return (
+        f"compilers write temporary files to TMPDIR ({temporary}{free}), and their output to"
+        f" {directory}: make room there, or set TMPDIR to another directory\n"
     )
 
 

@@ -41,7 +41,10 @@ _ENDED = re.compile(r"\+\+\+ \w+ aborted .*", re.DOTALL)
 _PASSING = re.compile(
     r"is in use|shmget|fork\(\)|pipe\(\)|Resource temporarily|Too many open files"
     r"|crashed with signal 9\b|AFL_FORKSRV_INIT_TMOUT|Unable to communicate with fork server|"
-    + "|".join(os.strerror(e) for e in (errno.ENOSPC, errno.ENOMEM, errno.EAGAIN, errno.EINTR))
+    + "|".join(
+        os.strerror(e)
+        for e in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EAGAIN, errno.EINTR)
+    )
 )
 """What may be otherwise at the next try: shortages, and another process that still ends."""
 

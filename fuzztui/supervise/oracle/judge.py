@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -32,6 +33,8 @@ _LONGEST_LINE: Final = 4096
 _COMPLAINT: Final = re.compile(r"error|fatal|assert|panic|fail|abort", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`']*['`]|‘[^’]*’|“[^”]*”")
 _SIGN: Final = re.compile(r"(?<!\w)-(?=[0-9])")
+_Cause = Callable[[bool], str]
+"""Returns a cause: False: as it is named now; True: as older versions named it."""
 _FILE: Final = re.compile(r"[^\s:\"'()]*/[^\s:\"'()]*")
 
 
@@ -44,6 +47,8 @@ class Verdict:
     title: str
     same: object = None
     """Equal for those that are the same difference, seen again."""
+    before: str = ""
+    """The signature in runs of older versions, "" if it is the same."""
 
 
 def suspicious(pattern: re.Pattern[str], answer: Answer) -> Verdict | None:
@@ -53,8 +58,8 @@ def suspicious(pattern: re.Pattern[str], answer: Answer) -> Verdict | None:
         if found := pattern.search(text):
             start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
             line = " ".join(text[start : end if end >= 0 else None][:_LONGEST_LINE].split())
-            cause = without_numbers(found[0])
-            return Verdict("crash", f"message @ {visible(cause)}", cut(visible(line), _TITLE))
+            signature, before = _signatures("message", partial(_without_numbers, found[0]))
+            return Verdict("crash", signature, cut(visible(line), _TITLE), before=before)
     return None
 
 
@@ -63,8 +68,11 @@ def differing(names: Sequence[str], ours: Answer, theirs: Answer) -> Verdict | N
     pair = ours, theirs
     if ours.accepts != theirs.accepts:
         parts = [f"{n} {cut(_words(a), _TITLE)}" for n, a in zip(names, pair, strict=True)]
-        cause = " / ".join(map(_cause, pair))
-        return _difference(cause, ", ".join(parts), (ours.how, theirs.how))
+        return _difference(
+            lambda old: " / ".join(_cause(answer, old) for answer in pair),
+            ", ".join(parts),
+            (ours.how, theirs.how),
+        )
     if not ours.accepts or ours.digest == theirs.digest:
         return None
     lines = _first_other_lines(ours.out, theirs.out)
@@ -72,8 +80,11 @@ def differing(names: Sequence[str], ours: Answer, theirs: Answer) -> Verdict | N
     title = f"{names[0]} printed {a or 'nothing'}, {names[1]} {b or 'nothing'}"
     if a == b:
         title = f"{' and '.join(names)} printed what looks alike"
-    cause = " / ".join(_telling(line) or "nothing" for line in lines)
-    return _difference(f"output {cause}", title, (ours.digest, theirs.digest))
+    return _difference(
+        lambda old: "output " + " / ".join(_telling(line, old) or "nothing" for line in lines),
+        title,
+        (ours.digest, theirs.digest),
+    )
 
 
 def _words(answer: Answer) -> str:
@@ -155,14 +166,21 @@ class Judge:
         return "\n".join(_report(one.name, one.line(file), answer) for one, answer in pairs)
 
 
-def _difference(cause: str, title: str, same: object) -> Verdict:
-    return Verdict(DIFFERS, f"{DIFFERS} @ {visible(cause)}", visible(title), same)
+def _difference(cause: _Cause, title: str, same: object) -> Verdict:
+    signature, before = _signatures(DIFFERS, cause)
+    return Verdict(DIFFERS, signature, visible(title), same, before)
 
 
-def _cause(answer: Answer) -> str:
+def _signatures(word: str, cause: _Cause) -> tuple[str, str]:
+    """The signature of a cause, and what it was in older versions if that was another."""
+    now, before = (f"{word} @ {visible(cause(old))}" for old in (False, True))
+    return now, "" if before == now else before
+
+
+def _cause(answer: Answer, old: bool) -> str:
     if answer.how != "refused":
         return answer.how
-    return f"refused: {_telling(_complaint(answer))}"
+    return f"refused: {_telling(_complaint(answer), old)}"
 
 
 def _complaint(answer: Answer) -> str:
@@ -174,8 +192,12 @@ def _complaint(answer: Answer) -> str:
     return ""
 
 
-def _telling(line: str) -> str:
-    return without_numbers(_SIGN.sub("", _FILE.sub("FILE", _QUOTED.sub("''", line))))
+def _telling(line: str, old: bool) -> str:
+    return _without_numbers(_SIGN.sub("", _FILE.sub("FILE", _QUOTED.sub("''", line))), old)
+
+
+def _without_numbers(text: str, old: bool) -> str:
+    return without_numbers(text, digits_only=old)
 
 
 def _first_other_lines(ours: bytes, theirs: bytes) -> tuple[str, str]:

@@ -119,7 +119,7 @@ class Look:
         self.findings.recount(final=True)
 
     def _found(self, entry: Found, verdict: Verdict, answers: Sequence[Answer]) -> None:
-        failure = Failure(verdict.category, verdict.signature, verdict.title, "")
+        failure = Failure(verdict.category, verdict.signature, verdict.title, "", verdict.before)
         if self.findings.knows(failure):
             self.findings.recount()
             return

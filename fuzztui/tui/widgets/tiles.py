@@ -107,7 +107,8 @@ def _findings(s: Status, category: str, label: str) -> Tile:
     """Groups: how many bugs there may be. Below, how many files that are, if they are more."""
     tally = s.tally(category)
     # An engine counts its files sooner than the log has their names.
-    value = figures.count(tally.groups or tally.files)
+    more = "≥" if s.findings_not_saved > 0 and tally.files else ""  # engine.max_findings
+    value = more + figures.count(tally.groups or tally.files)
     last = _since("last", tally.last_t, s)
     if tally.files > tally.groups > 0:
         files = f"{figures.count(tally.files)} files"

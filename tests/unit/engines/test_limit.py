@@ -57,6 +57,26 @@ def test_a_flood_is_cut_off_and_another_bug_is_kept(tmp_path: Path) -> None:
     assert "879" in last and "engine.max_findings = 20" in last
 
 
+def test_the_next_worker_does_not_report_the_flood_again(tmp_path: Path) -> None:
+    worker = Bench(tmp_path, 20)
+    for n in range(1, 100):
+        worker.meet(crash(f"E{n}", "app.py:1 in f"), n)
+    worker.findings.recount(final=True)
+    assert worker.journal.words[j.NOT_SAVED] == 79
+    told = worker.messages()
+    again = Bench(tmp_path, 20)
+    for n in range(50, 120):
+        again.meet(crash(f"E{n}", "app.py:1 in f"), n)
+    again.findings.recount(final=True)
+    assert again.messages() == told
+    assert again.journal.words[j.NOT_SAVED] == 79, "they may be the same ones"
+    for n in range(120, 150):
+        again.meet(crash(f"E{n}", "app.py:1 in f"), n)
+    again.findings.recount(final=True)
+    assert again.journal.words[j.NOT_SAVED] == 100
+    assert len(again.messages()) == len(told) + 1
+
+
 def test_one_class_at_ever_new_places_is_a_flood_too(tmp_path: Path) -> None:
     bench = Bench(tmp_path, 20)
     saved = [bench.meet(crash("KeyError", f"<string>:{n} in f"), n) for n in range(1, 200)]
