@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fuzztui.model.ancestry import identity, parent_of
@@ -18,6 +19,7 @@ __all__ = [
     "Step",
     "Tally",
     "Totals",
+    "crashes_of",
     "elapsed",
     "entries",
     "findings",
@@ -301,6 +303,8 @@ class Tally:
     files: int = 0
     last_t: float = -1.0
     """Campaign time of the last one; -1: none yet."""
+    by: Mapping[str, int] = field(default_factory=dict)
+    """Files that the log names, by their instance."""
 
 
 def tallies(state: State) -> dict[str, Tally]:
@@ -313,11 +317,13 @@ def tallies(state: State) -> dict[str, Tally]:
     count = dict.fromkeys(CATEGORIES, 0)
     files = dict.fromkeys(CATEGORIES, 0)
     last = dict.fromkeys(CATEGORIES, -1.0)
+    by: dict[str, Counter[str]] = {name: Counter() for name in CATEGORIES}
     seen: set[str] = set()
     for f in state.findings.values():
         if f.instance in mutants or f.category not in count:
             continue
         files[f.category] += 1
+        by[f.category][f.instance] += 1
         last[f.category] = max(last[f.category], f.t)
         if f.signature not in seen:
             count[f.category] += 1
@@ -326,7 +332,16 @@ def tallies(state: State) -> dict[str, Tally]:
     counted = totals(state)
     files["crash"] = max(files["crash"], counted.crashes - files["differs"])
     files["hang"] = max(files["hang"], counted.hangs)
-    return {name: Tally(count[name], files[name], last[name]) for name in CATEGORIES}
+    return {name: Tally(count[name], files[name], last[name], by[name]) for name in CATEGORIES}
+
+
+def crashes_of(instance: Instance, found: Mapping[str, Tally]) -> int:
+    """Crashes of ``instance``, without the differences among what it counts as crashes.
+
+    ``found``: :func:`tallies` of the state.
+    """
+    differs = found["differs"].by.get(instance.id, 0) if "differs" in found else 0
+    return max(0, instance.crashes - differs)
 
 
 def group_heads(state: State, category: str) -> list[float]:

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE
-from fuzztui.model.selectors import ENDED, known_total
+from fuzztui.model.selectors import ENDED, crashes_of, known_total
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui import figures
 from fuzztui.tui.describe import engine_words, state_sign, state_style
 from fuzztui.tui.instancecolumns import REPORTING, age_cell, find_cell, per_second, state_cell
 from fuzztui.tui.mutants import brief_change, place
+from fuzztui.tui.signs import DIFFERS
 from fuzztui.tui.status import FRESH_S, Status
 from fuzztui.tui.text import cell_len, fit, plain
 from fuzztui.tui.widgets.canvas import Line, Span, width_of
@@ -196,7 +197,9 @@ def whole(
     i = instance
     age = age_cell(i, status)[0]
     fresh = "as they were last seen" if status.orphaned else "current"
-    finds = f"{several(i.crashes, 'crash', 'crashes')}, {several(i.hangs, 'hang')}"
+    crashes, differs = crashes_of(i, status.found), status.tally(DIFFERS).by.get(i.id, 0)
+    finds = f"{several(crashes, 'crash', 'crashes')}, {several(i.hangs, 'hang')}"
+    finds += f", {several(differs, 'difference')}" if differs else ""
     figures_ = [
         ("figures", f"{age} old" if age not in ("", "none") else age or fresh),
         ("execs", f"{figures.count(i.execs)}, {rate}"),
