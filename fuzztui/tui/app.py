@@ -344,7 +344,8 @@ class FuzzApp(ReplayControls, CampaignControls):
             troubles.append(f"Reading the log: {done} so far; figures are of then")
         if self.session is not None and (problems := self.session.problems):
             many = f"{several(len(problems), 'problem')}, listed on leaving"
-            troubles.append(f"The log is damaged: figures are lower bounds ({many})")
+            what = "figures are lower bounds" if self.campaign.seq else "no record can be read"
+            troubles.append(f"The log is damaged: {what} ({many})")
         elif lost := self.campaign.lost:
             troubles.append(f"{several(lost, 'record')} were lost: figures are lower bounds")
         if self._dead:

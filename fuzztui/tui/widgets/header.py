@@ -131,7 +131,8 @@ class Header(StatusCanvas):
         share = s.progress
         if share < 0:
             return [Span("elapsed ", "muted"), *clock, Span(" ")] if room > 20 else clock
-        for ends, least in self._ends(share):
+        # Of a replay the timeline below is the one bar: two would be taken for one another.
+        for ends, least in () if s.mode == "replay" else self._ends(share):
             bar_room = min(40, room - width_of(clock) - width_of(ends) - 2)
             if bar_room >= least:
                 full, rest = gauge(share, bar_room)
