@@ -79,7 +79,7 @@ def attach(options: argparse.Namespace) -> int:
 
 
 def screen(run: Path, theme: str | None) -> int:
-    """Open the live screen; returns its exit code. Raises :class:`Failure` if no log is readable."""
+    """Open the live screen; returns its exit code. Raises :class:`Failure` for a bad log."""
     try:
         reader = LogReader(run)
     except (LogError, OSError) as e:

@@ -29,6 +29,7 @@ __all__ = [
     "lineage",
     "mutants",
     "mutants_summary",
+    "own_time",
     "pending_commands",
     "progress",
     "rate",
@@ -37,6 +38,7 @@ __all__ = [
     "tallies",
     "throughput",
     "totals",
+    "tree_of",
     "wall_time",
 ]
 
@@ -141,14 +143,28 @@ def throughput(state: State) -> float:
     return _average_rate(t.execs, running_time(state), state.lost)
 
 
+def tree_of(instance: Instance) -> str:
+    """The label of its campaign where several are watched at once; else ""."""
+    return instance.id.rpartition(":")[0]
+
+
+def own_time(instance: Instance, now: float) -> float:
+    """Seconds from the begin of ``instance`` to its end, or to ``now``; -1 before it began."""
+    end = now if instance.ended_t < 0 else instance.ended_t
+    return max(0.0, end - instance.began_t) if instance.began_t >= 0 else -1.0
+
+
 def instance_throughput(
     instance: Instance, running_s: float, *, over: bool, lost: int = 0
 ) -> float:
     """The share of ``instance`` in :func:`throughput`; -1 where it is not known.
 
-    ``running_s``: the running time of the campaign, in seconds. ``over``: the campaign has ended.
-    ``lost``: records that the log has lost.
+    Where several campaigns are watched, each ran in a time of its own: then it is the average of
+    that time. ``running_s``: the running time of the campaign, in seconds. ``over``: the campaign
+    has ended. ``lost``: records that the log has lost.
     """
+    if over and tree_of(instance) and (own := own_time(instance, running_s)) >= 0:
+        running_s = own
     return _average_rate(instance.execs, running_s, lost) if over else instance.execs_per_sec
 
 

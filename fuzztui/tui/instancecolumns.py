@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
-from fuzztui.model.selectors import ENDED, crashes_of, instance_throughput
+from fuzztui.model.selectors import ENDED, crashes_of, instance_throughput, own_time
 from fuzztui.model.state import Instance
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
 from fuzztui.tui.signs import DIFFERS, FINDING_SIGNS
 from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.columns import Cell, Column
+from fuzztui.wire.events import DIRECTORY_GONE
 
 REPORTING = frozenset({"running", "stalled"})
 """States in which new figures are due: in the others their age says nothing."""
@@ -59,6 +60,12 @@ def columns(
     def last_find(instance: Instance) -> Cell:
         return find_cell(instance, status())
 
+    def ran(instance: Instance) -> Cell:
+        if status().campaigns == 1:
+            return "", ""
+        seconds = own_time(instance, status().now)
+        return (figures.clock(seconds) if seconds >= 0 else figures.NONE), ""
+
     return (
         Column("id", "instance", lambda i: (i.id, "bold"), lambda i: i.id, max=24),
         Column(
@@ -70,6 +77,10 @@ def columns(
             max=20, drop=True, spare=True,
         ),
         Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True),
+        Column(
+            "ran", "ran", ran, lambda i: own_time(i, status().now), "right",
+            spare=True, descending=True,
+        ),
         _figure("execs", "execs", lambda i: i.execs, figures.count),
         Column(
             "rate", "exec/s", rate, lambda i: per_second(i, status()), "right", descending=True,
@@ -123,11 +134,16 @@ def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = 
     sign = state_sign(instance.state)
     if pending:
         return f"{sign} {pending[0][: STATE - 3]}…", "pending"
-    text = f"{sign} {instance.state}"
+    text = f"{sign} {state_word(instance)}"
     bad = instance.state in _URGENCY and instance.state != "paused"
     if bad and instance.reason:
         text += f": {instance.reason}"
     return text, ("bold " if bad else "") + state_style(instance.state)
+
+
+def state_word(instance: Instance) -> str:
+    """Its state; ``deleted`` for one that is only watched and whose directory is gone."""
+    return "deleted" if instance.reason == DIRECTORY_GONE else instance.state
 
 
 def rate_cell(instance: Instance, status: Status) -> Cell:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from fakes import Supervisor, running, started
+from fakes import Log, Supervisor, running, started
 from fleet import NO_COMPILER, REASON, fleet, hello
 
 from fuzztui.model.fold import apply
@@ -417,3 +417,43 @@ def test_the_status_object_tells_ages_peers_and_refusals():
     apply(state, [Record(state.seq + 1, state.t + 60, ev.InstanceState("main", "stopped"))])
     main, s1, *_ = status_dict(state)["instances"]
     assert (main["age_s"], s1["age_s"]) == (None, 60.4)
+
+
+def two_campaigns():
+    """Two campaigns that are watched at once: of 100 s, and of 20 s in the middle of it."""
+    log = Log()
+    log.add(
+        ev.CampaignStarted("a + b", "afl", "/bin/a, /bin/b", 0, instances=["a:main", "b:main"]),
+        ev.CampaignState("running"),
+        ev.InstanceState("a:main", "running"),
+    )
+    log.t = 40.0
+    log.add(ev.InstanceState("b:main", "running"))
+    log.t = 60.0
+    log.add(ev.Stats("b:main", 2000, 0.0, 1), ev.InstanceState("b:main", "stopped"))
+    log.t = 100.0
+    log.add(ev.Stats("a:main", 1000, 0.0, 1), ev.InstanceState("a:main", "stopped"))
+    log.add(ev.CampaignEnded("stopped"))
+    return log
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 50)])
+async def test_each_of_two_watched_campaigns_has_its_own_time_and_rate(drive, size):
+    log = two_campaigns()
+    async with drive(log, size=size, run=None, control=False) as d:
+        table = d.screen.instances
+        cells = {column.id: column.cell for column, _ in table._layout.cells}
+        rows = d.app.campaign.instances.values()
+        shown = {i.id: [cells[c](i)[0] for c in ("ran", "rate")] for i in rows}
+        assert shown == {"a:main": ["0:01:40", "10"], "b:main": ["0:00:20", "100"]}
+        assert d.app.status.campaigns == 2
+
+
+async def test_an_instance_whose_directory_is_deleted_is_called_that(drive):
+    log = two_campaigns()
+    async with drive(log, run=None, control=False) as d:
+        log.add(ev.InstanceState("b:main", "stopped", reason=ev.DIRECTORY_GONE))
+        await d.until(lambda: "deleted" in d.text())
+        assert "DELETED" not in d.text()
+        log.add(ev.CampaignEnded("stopped", ev.ALL_GONE))
+        await d.until(lambda: "DELETED" in d.text())

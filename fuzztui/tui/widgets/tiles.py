@@ -98,6 +98,8 @@ def _rate(s: Status) -> Tile:
 
 
 def _rate_note(s: Status) -> Sequence[str]:
+    if s.over and s.campaigns > 1:
+        return (f"over {figures.clock(s.running_s)}", "average")
     if s.over:
         return ("on average", "average")
     return ("paused" if s.state == "paused" else "",)
