@@ -186,8 +186,9 @@ def finding_lines(
         lines.append([Span("at ", "muted"), Span(plain(finding.place), "bold")])
     if minimising is not None and minimising.state == "pending":
         lines.append(minimising_line(minimising))
-    lines += smaller[: FIRST_ROWS + 1]
-    lines.append([])
+    whole = len(smaller) <= FIRST_ROWS + 1
+    lines += smaller if whole else smaller[:FIRST_ROWS]
+    lines.append([] if whole else [Span("… all of it below", "muted")])
     by = f"by {finding.instance}"
     if finding.instance == HANDED:
         by = "when a mutant's corpus was run on the target"
@@ -215,8 +216,7 @@ def finding_lines(
         lines.append(pair("reproduce", repro_command(run, now), "valid"))
     if minimising is not None and minimising.state != "pending":
         lines.append(minimising_line(minimising))
-    if len(smaller) > FIRST_ROWS + 1:
-        lines += [*smaller, []]
+    lines += [] if whole else [*smaller, []]
     if finding.input:
         lines += [pair("input", finding.input)]
     if finding.detail:
