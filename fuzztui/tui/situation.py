@@ -286,7 +286,7 @@ def triable(now: Situation) -> str:
 
 def operators(now: Situation) -> str:
     """Against looking at operators on text."""
-    return "" if now.operators else "no engine of this campaign tells of operators on text"
+    return "" if now.operators else "no engine of this campaign reports operators on text"
 
 
 def mixture(now: Situation) -> str:

@@ -109,10 +109,10 @@ def test_tiles_show_groups_and_below_them_files():
     status = status_of(state_of(campaign()), 60.0)
     assert tile(status, "crashes").value == "2"
     assert "11 files" in tile(status, "crashes").below
-    assert tile(status, "differences").value == "1"
+    assert tile(status, "differs").value == "1"
     assert tile(status, "hangs").value == "1"
     nothing = status_of(state_of(started()), 1.0)
-    assert not any(tile.label == "differences" for tile in tiles_of(nothing))
+    assert not any(tile.label == "differs" for tile in tiles_of(nothing))
 
 
 @pytest.mark.parametrize("state", ["finished", "stopped"])

@@ -181,7 +181,8 @@ async def test_steering_an_instance_moves_no_column(drive, command):
         assert columns_of(d.screen.instances) == before
 
 
-async def test_a_difference_is_no_crash_of_its_instance(drive):
+@pytest.mark.parametrize("size", [(80, 24), (160, 40)])
+async def test_a_difference_is_no_crash_of_its_instance(drive, size):
     log = running()
     log.add(
         ev.Stats("oracle", 0, 0.0, 0, crashes=2),
@@ -190,7 +191,9 @@ async def test_a_difference_is_no_crash_of_its_instance(drive):
         ev.FindingDescribed("oracle", "differs", "crashes/id:000000", "differs @ x", "x"),
         ev.FindingDescribed("oracle", "crash", "crashes/id:000001", "message @ y", "y"),
     )
-    async with drive(log, size=(160, 40)) as d:
+    async with drive(log, size=size) as d:
+        labels = next(line for line in d.lines() if line.startswith(" execs"))
+        assert "…" not in labels
         table = d.screen.instances
         row = d.app.campaign.instances["oracle"]
         shown = {column.id: column.cell(row)[0] for column, _ in table._layout.cells}
