@@ -455,7 +455,7 @@ async def test_an_instance_whose_directory_is_deleted_is_called_that(drive):
     log = two_campaigns()
     async with drive(log, run=None, control=False) as d:
         log.add(ev.InstanceState("b:main", "stopped", reason=ev.DIRECTORY_GONE))
-        await d.until(lambda: "deleted" in d.text())
+        await d.until(lambda: "■ deleted" in d.text())
         assert "DELETED" not in d.text()
         log.add(ev.CampaignEnded("stopped", ev.ALL_GONE))
         await d.until(lambda: "DELETED" in d.text())
@@ -471,6 +471,7 @@ async def test_answers_from_before_the_screen_was_opened_are_no_news(drive):
         old = d.app.campaign.commands["c1"].done_t
         # A long log arrives in several polls, of which only the first says that all is new.
         d.app.tell_answers(Changes(commands=frozenset({"c1"})))
+        await d.pilot.pause()
         assert d.notices() == []
         log.add(ev.CommandIssued("c2", command, "me"))
         log.add(ev.CommandApplied("c2", "s1", detail="12 bytes"), dt=30.0)
