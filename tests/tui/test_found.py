@@ -59,9 +59,9 @@ def state_of(log):
 def test_groups_and_files_by_category():
     state = state_of(campaign())
     assert tallies(state) == {
-        "crash": Tally(2, 11, 20.0),
-        "hang": Tally(1, 1, 58.0),
-        "differs": Tally(1, 3, 43.0),
+        "crash": Tally(2, 11, 20.0, {"main": 11}),
+        "hang": Tally(1, 1, 58.0, {"main": 1}),
+        "differs": Tally(1, 3, 43.0, {"main": 3}),
     }
     assert group_heads(state, "crash") == [10.0, 11.0]
     assert group_heads(state, "differs") == [41.0]
