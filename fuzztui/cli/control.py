@@ -21,6 +21,7 @@ from fuzztui.model.operators import Setting, changed, settings
 from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, Result
 from fuzztui.wire.commands import (
     AddSeed,
+    CancelMinimise,
     Command,
     DemoteEntry,
     ExactPass,
@@ -122,7 +123,8 @@ def _finding(options: argparse.Namespace) -> Command:
     match = _FINDING.fullmatch(options.id)
     if not match:
         raise _wrong(options, "a finding's file", "crashes/NAME or main/crashes/NAME")
-    return Minimise(match["file"], match["instance"] or options.instance)
+    made = Minimise if options.action == Minimise.name else CancelMinimise
+    return made(match["file"], match["instance"] or options.instance)
 
 
 def _mutants(
@@ -205,6 +207,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] 
     "skip-current": _whole(SkipCurrent),
     "add-seed": _seed,
     "minimise": _finding,
+    "cancel-minimise": _finding,
     "skip-mutants": _mutants(SkipMutants),
     "promote-mutants": _mutants(PromoteMutants),
     "move-mutants": _mutants(MoveMutants, "to"),

@@ -124,7 +124,7 @@ def _find(home: RunDir, given: str) -> Path:
         # INSTANCE/crashes/NAME, of which AFL++ makes INSTANCE/crashes.DATE/NAME.
         if found := find_file(path.parent.parent, f"{path.parent.name}/{path.name}"):
             return found
-    raise Failure(f"{given}: no such file here or in {home.out}", NOT_RUNNING)
+    raise Failure(f"{given}: there is no such file, neither here nor in {home.out}", USAGE)
 
 
 def _afl_campaign(home: RunDir) -> Campaign | None:

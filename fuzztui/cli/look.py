@@ -18,10 +18,11 @@ from fuzztui.cli.queue import folded_slots, stage_rows
 from fuzztui.cli.runs import (
     Standing,
     find_run,
-    fold_all,
     is_run,
     open_session,
     standing,
+    standing_of,
+    unreadable,
     unsupervised,
 )
 from fuzztui.cli.types import aim_rows
@@ -36,19 +37,24 @@ from fuzztui.cli.words import (
     speed,
     still_run,
 )
+from fuzztui.log.files import LogError
+from fuzztui.log.reader import LogReader
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
     Totals,
+    crashes_of,
     groups,
     instance_throughput,
     running_time,
+    tallies,
     throughput,
     totals,
 )
 from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
+from fuzztui.remote.client import running
 from fuzztui.supervise.foreign.trees import TreeError, Trees
 from fuzztui.supervise.names import ADDED
 from fuzztui.wire.signals import is_by_signal, signal_name
@@ -73,7 +79,13 @@ def attach(options: argparse.Namespace) -> int:
 
 
 def screen(run: Path, theme: str | None) -> int:
-    """Open the live screen; returns its exit code."""
+    """Open the live screen; returns its exit code. Raises :class:`Failure` for a bad log."""
+    try:
+        reader = LogReader(run)
+    except (LogError, OSError) as e:
+        raise unreadable(e) from None
+    if reader.problems and not reader.last_seq and running(run) is None:
+        raise _nothing(run, open_session(run).problems)
     from fuzztui.tui import run_app  # Textual takes a moment: only where it draws
 
     return run_app(
@@ -91,10 +103,9 @@ def replay(options: argparse.Namespace) -> int:
     run = path if is_run(path) else None
     if options.json:
         session = open_session(path, at=options.at)
-        state = fold_all(session)
+        now = standing_of(session, run)
         if session.end_seq or session.problems:
-            whole = {**status_dict(state), **_damage(state, session.problems)}
-            print(json.dumps(whole, indent=2))
+            print(json.dumps(status_object(path.absolute(), now), indent=2))
         if not session.end_seq:
             raise _nothing(path, session.problems)
         return DONE
@@ -279,13 +290,17 @@ def status_text(run: Path, now: Standing) -> str:
     ]
     lines = [f"{name:<9} {brief(text)}" for name, text in rows]
     shown, folded = folded_slots(state)
+    found = tallies(state)
     for i in shown:
         rate = instance_throughput(
             i, running_time(state), over=state.state in ENDED, lost=state.lost
         )
+        differs = found["differs"].by.get(i.id, 0)
         lines.append(
-            f"  {brief(i.id):<9} {_word(i):<10} {i.execs:>12,} execs "
-            f"{speed(rate):>10} {i.corpus:>7,} corpus {i.crashes:>4,} crashes" + _old(i, now)
+            f"  {brief(i.id):<9} {_word(i):<10} {i.execs:>12,} execs {speed(rate):>10} "
+            f"{i.corpus:>7,} corpus {crashes_of(i, found):>4,} crashes"
+            + (f" {differs:,} differs" if differs else "")
+            + _old(i, now)
         )
         if i.id == ORACLE and (words := to_look_at(i.pending)):
             lines.append(f"    {words}")

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fuzztui.campaign import Campaign, CampaignError, Loaded, load, refuse_idle_keys
@@ -15,7 +16,7 @@ from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.look import screen, status_object, status_text
 from fuzztui.cli.origins import another, has_begun, newest, refuse_foreign, remember
 from fuzztui.cli.runs import Standing, is_run, standing, with_output
-from fuzztui.cli.samples import missing, named
+from fuzztui.cli.samples import installation, missing, named
 from fuzztui.cli.waiting import Waiting
 from fuzztui.cli.words import DONE, USAGE, Failure, at_terminal, say
 from fuzztui.model.selectors import ENDED, running_time
@@ -45,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
         if running(where):
             say(f"the campaign runs already: rejoining {where}")
         elif _finished(loaded.campaign, where):
-            say(f"{where} has finished; --new starts afresh, a larger campaign.budget goes on")
+            larger = " ".join(f"--set {k}={v}" for k, v in _larger(loaded.campaign, where))
+            say(f"{where} has finished; to go on: {larger}; to start afresh: --new")
             return _show(options, where, over=True)
         else:
             _start(loaded, "resuming")
@@ -209,6 +211,18 @@ def _finished(campaign: Campaign, where: Path) -> bool:
     return state.state == "finished" and bool(spent(campaign, state, running_time(state)))
 
 
+def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:
+    """The limits that have ended the campaign, and values with which it would go on."""
+    state = standing(where).state
+    if spent(replace(campaign, stop_crashes=0), state, running_time(state)):
+        yield "campaign.budget", "LARGER"
+    if spent(replace(campaign, budget_s=0.0, budget_trials=0), state, 0.0):
+        yield "stop.crashes", sum(i.crash_files for i in state.instances.values()) + 1
+
+
 def unfit(loaded: Loaded, error: Unfit) -> Failure:
-    """What is wrong with the file, said as everything is that is."""
-    return Failure(f"{loaded.origin(error.key)}: {error}", USAGE)
+    """The error for a campaign whose engine cannot start: the place in the file, and the reason."""
+    words = f"{loaded.origin(error.key)}: {error}"
+    if "No module named" in words and (command := installation(loaded.campaign)):
+        words += f". What the sample needs: {command}"
+    return Failure(words, USAGE)

@@ -31,6 +31,8 @@ __all__ = [
     "none_left",
     "open_session",
     "standing",
+    "standing_of",
+    "unreadable",
     "unsupervised",
     "with_output",
 ]
@@ -118,6 +120,8 @@ class Standing:
     """For how long nobody has supervised it, where somebody should."""
     problems: Sequence[str] = ()
     """Damage of its log, as messages: with any, figures are lower bounds."""
+    is_past: bool = False
+    """Whether it is the state at an earlier time, of which ``pid`` says nothing."""
 
     @property
     def is_lower_bound(self) -> bool:
@@ -137,21 +141,31 @@ class Standing:
     def word(self) -> str:
         """The state's name; ``interrupted`` when the supervisor died in the middle."""
         begun = self.state.state != "empty" or self.state.seq  # its first records may be lost
-        if self.pid is None and begun and self.state.state not in ENDED:
+        if self.pid is None and not self.is_past and begun and self.state.state not in ENDED:
             return "interrupted"
         return self.state.state
 
 
 def standing(run: Path) -> Standing:
     """Fold the whole log of a run (by its last checkpoint). Raises :class:`Failure`."""
-    pid = running(run)
-    session = open_session(run)
-    now = Standing(fold_all(session), pid, trouble(run), problems=session.problems)
+    return standing_of(open_session(run), run)
+
+
+def standing_of(session: Session, run: Path | None) -> Standing:
+    """Fold what the session's clock allows; ``run``: the run of that log, if there is one."""
+    pid = None if run is None else running(run)
+    state = fold_all(session)
+    now = Standing(
+        state,
+        pid,
+        "" if run is None else trouble(run),
+        problems=session.problems,
+        is_past=session.mode == "replay" and session.clock.now() < session.end_t,
+    )
     if now.word != "interrupted":
         return now
-    state = now.state
     gone_s = max(0.0, time.time() - wall_time(state, state.t)) if state.wall else 0.0
-    _left_alone(state, unsupervised(run))
+    _left_alone(state, () if run is None else unsupervised(run))
     return replace(now, gone_s=gone_s)
 
 
@@ -186,7 +200,15 @@ def open_session(path: Path, *, at: float | None = None) -> Session:
         clock = LiveClock() if at is None else ReplayClock(t=at, paused=True)
         return damage.watch(Session(path, clock))
     except (LogError, OSError) as e:
-        raise Failure(str(e), NOT_RUNNING) from None
+        raise unreadable(e) from None
+
+
+def unreadable(error: LogError | OSError) -> Failure:
+    """The error for a log that cannot be opened."""
+    words = str(error)
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        words = f"{error.filename}: {error.strerror}"
+    return Failure(words, NOT_RUNNING)
 
 
 def fold_all(session: Session) -> State:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
+import sys
 from pathlib import Path
 
 import fuzztui
+from fuzztui.campaign import Campaign
 from fuzztui.cli.words import DONE, USAGE, Failure, say
 from fuzztui.wire.near import meant, near
 
-__all__ = ["SAMPLES", "campaign_files_like", "missing", "named", "samples"]
+__all__ = ["SAMPLES", "campaign_files_like", "installation", "missing", "named", "samples"]
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
 
@@ -34,6 +37,9 @@ _ALIKE = 0.75
 
 _HEAD_BYTES = 1 << 16
 """How much of a TOML file is searched for the table that makes it a campaign file."""
+
+
+_INSTALL = re.compile(r"(?m)(?<=^#).*?\b(pip install '[\w.,\[\]-]+')")
 
 
 def named(file: Path) -> tuple[Path, list[str]]:
@@ -82,6 +88,19 @@ def missing(file: Path) -> Failure:
     return Failure(
         f"{file}: there is no such file{offer} ('fuzztui samples' lists the samples)", USAGE
     )
+
+
+def installation(campaign: Campaign) -> str:
+    """The command by which the packages of a sample are installed, as its comments give it.
+
+    For the interpreter of the target; "" if the file gives none.
+    """
+    try:
+        found = _INSTALL.search(campaign.file.read_text(errors="replace"))
+    except OSError:
+        return ""
+    python = shlex.quote(str(campaign.target.get("python") or sys.executable))
+    return f"{python} -m {found[1]}" if found else ""
 
 
 def _campaigns_in(directory: Path) -> list[str]:

@@ -104,6 +104,11 @@ def instance_state(state: State, e: InstanceState, touched: Touched) -> None:
     i = instance(state, e.instance, touched)
     i.state, i.reason = e.state, e.reason
     i.pid, i.restarts = count(e.pid), max(count(e.restarts), 0)
+    if e.state not in GONE_STATES:
+        i.ended_t = -1.0
+        i.began_t = state.t if i.began_t < 0 and e.state == "running" else i.began_t
+    elif i.ended_t < 0:
+        i.ended_t = state.t
     if e.state in IDLE_STATES:
         gone = e.state in GONE_STATES
         _set_rate(state, i, 0.0)

@@ -63,7 +63,7 @@ from fuzztui.wire.signals import is_by_signal
 
 __all__ = ["FOLD_VERSION", "apply"]
 
-FOLD_VERSION = 11
+FOLD_VERSION = 12
 """Raise it when the fold's meaning changes: checkpoints of another version are not used."""
 
 _BY_ANY = tuple(command.name for command in (*MUTANT_COMMANDS, *TYPE_COMMANDS))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fuzztui.model.ancestry import identity, parent_of
@@ -18,6 +19,7 @@ __all__ = [
     "Step",
     "Tally",
     "Totals",
+    "crashes_of",
     "elapsed",
     "entries",
     "findings",
@@ -27,6 +29,7 @@ __all__ = [
     "lineage",
     "mutants",
     "mutants_summary",
+    "own_time",
     "pending_commands",
     "progress",
     "rate",
@@ -35,6 +38,7 @@ __all__ = [
     "tallies",
     "throughput",
     "totals",
+    "tree_of",
     "wall_time",
 ]
 
@@ -142,14 +146,28 @@ def throughput(state: State) -> float:
     return _average_rate(t.execs, running_time(state), state.lost)
 
 
+def tree_of(instance: Instance) -> str:
+    """The label of its campaign where several are watched at once; else ""."""
+    return instance.id.rpartition(":")[0]
+
+
+def own_time(instance: Instance, now: float) -> float:
+    """Seconds from the begin of ``instance`` to its end, or to ``now``; -1 before it began."""
+    end = now if instance.ended_t < 0 else instance.ended_t
+    return max(0.0, end - instance.began_t) if instance.began_t >= 0 else -1.0
+
+
 def instance_throughput(
     instance: Instance, running_s: float, *, over: bool, lost: int = 0
 ) -> float:
     """The share of ``instance`` in :func:`throughput`; -1 where it is not known.
 
-    ``running_s``: the running time of the campaign, in seconds. ``over``: the campaign has ended.
-    ``lost``: records that the log has lost.
+    Where several campaigns are watched, each ran in a time of its own: then it is the average of
+    that time. ``running_s``: the running time of the campaign, in seconds. ``over``: the campaign
+    has ended. ``lost``: records that the log has lost.
     """
+    if over and tree_of(instance) and (own := own_time(instance, running_s)) >= 0:
+        running_s = own
     return _average_rate(instance.execs, running_s, lost) if over else instance.execs_per_sec
 
 
@@ -304,6 +322,8 @@ class Tally:
     files: int = 0
     last_t: float = -1.0
     """Campaign time of the last one; -1: none yet."""
+    by: Mapping[str, int] = field(default_factory=dict)
+    """Files that the log names, by their instance."""
 
 
 def tallies(state: State) -> dict[str, Tally]:
@@ -316,11 +336,13 @@ def tallies(state: State) -> dict[str, Tally]:
     count = dict.fromkeys(CATEGORIES, 0)
     files = dict.fromkeys(CATEGORIES, 0)
     last = dict.fromkeys(CATEGORIES, -1.0)
+    by: dict[str, Counter[str]] = {name: Counter() for name in CATEGORIES}
     seen: set[str] = set()
     for f in state.findings.values():
         if f.instance in mutants or f.category not in count:
             continue
         files[f.category] += 1
+        by[f.category][f.instance] += 1
         last[f.category] = max(last[f.category], f.t)
         if f.signature not in seen:
             count[f.category] += 1
@@ -329,7 +351,16 @@ def tallies(state: State) -> dict[str, Tally]:
     counted = totals(state)
     files["crash"] = max(files["crash"], counted.crashes - files["differs"])
     files["hang"] = max(files["hang"], counted.hangs)
-    return {name: Tally(count[name], files[name], last[name]) for name in CATEGORIES}
+    return {name: Tally(count[name], files[name], last[name], by[name]) for name in CATEGORIES}
+
+
+def crashes_of(instance: Instance, found: Mapping[str, Tally]) -> int:
+    """Crashes of ``instance``, without the differences among what it counts as crashes.
+
+    ``found``: :func:`tallies` of the state.
+    """
+    differs = found["differs"].by.get(instance.id, 0) if "differs" in found else 0
+    return max(0, instance.crashes - differs)
 
 
 def group_heads(state: State, category: str) -> list[float]:

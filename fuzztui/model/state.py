@@ -89,6 +89,10 @@ class Instance:
     nothing (it begins later): what is older may speak of numbers of that time."""
     unclear: int = 0
     """Such first numbers are all below this."""
+    began_t: float = -1.0
+    """Campaign time at which it first ran, -1 before."""
+    ended_t: float = -1.0
+    """Campaign time at which it stopped running, -1 while it runs."""
     origins: dict[str, str] = field(default_factory=dict)
     """Of one that fuzzes a mutant: the entries of others that it began with, by its numbers."""
 

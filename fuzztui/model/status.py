@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from fuzztui.model.first import first_dict
@@ -10,7 +11,9 @@ from fuzztui.model.operators import mixture_dict
 from fuzztui.model.selectors import (
     ENDED,
     Group,
+    Tally,
     Totals,
+    crashes_of,
     groups,
     instance_throughput,
     pending_commands,
@@ -29,7 +32,7 @@ __all__ = ["status_dict"]
 
 def status_dict(state: State) -> dict[str, Any]:
     """The object of ``fuzztui status --json``: JSON data. ``null`` is what nobody reports."""
-    t = totals(state)
+    t, found = totals(state), tallies(state)
     return {
         "name": state.name,
         "engine": state.engine,
@@ -46,8 +49,9 @@ def status_dict(state: State) -> dict[str, Any]:
         "execs": t.execs,
         "execs_per_sec": _or_none(throughput(state)),
         "corpus": t.corpus,
-        "crashes": t.crashes,
-        "hangs": t.hangs,
+        "crashes": found["crash"].files,
+        "hangs": found["hang"].files,
+        "differs": found["differs"].files,
         "findings_not_saved": _or_none(t.findings_not_saved),
         "coverage": _coverage_dict(t),
         "valid": _or_none(t.valid),
@@ -57,9 +61,9 @@ def status_dict(state: State) -> dict[str, Any]:
         "mixture": mixture_dict(state),
         "types": aim_dict(state),
         "last_find_s": _or_none(t.last_find_t),
-        "groups": {name: of.groups for name, of in tallies(state).items()},
+        "groups": {name: of.groups for name, of in found.items()},
         "findings": [_group_dict(g) for g in groups(state)],
-        "instances": [_instance_dict(i, state) for i in state.instances.values()],
+        "instances": [_instance_dict(i, state, found) for i in state.instances.values()],
         "pending_commands": pending_commands(state),
         "at_least": state.lost > 0,
         "lost_records": state.lost,
@@ -102,7 +106,7 @@ def _group_dict(group: Group) -> dict[str, Any]:
     }
 
 
-def _instance_dict(i: Instance, state: State) -> dict[str, Any]:
+def _instance_dict(i: Instance, state: State, found: Mapping[str, Tally]) -> dict[str, Any]:
     over = state.state in ENDED or i.state in ENDED
     per_second = instance_throughput(
         i, running_time(state), over=state.state in ENDED, lost=state.lost
@@ -116,8 +120,9 @@ def _instance_dict(i: Instance, state: State) -> dict[str, Any]:
         "execs": i.execs,
         "execs_per_sec": _or_none(per_second),
         "corpus": i.corpus,
-        "crashes": i.crashes,
+        "crashes": crashes_of(i, found),
         "hangs": i.hangs,
+        "differs": found["differs"].by.get(i.id, 0),
         "coverage": _coverage_dict(i),
         "stability": _or_none(i.stability),
         "cpu": i.cpu,

@@ -29,7 +29,7 @@ from fuzztui.supervise.ready import ready, unknown_aliases
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.smaller import engine_minimiser
 from fuzztui.supervise.spec import write_spec
-from fuzztui.wire.commands import AddSeed, Minimise
+from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise
 from fuzztui.wire.events import Event, InstanceHello, Message
 
 __all__ = ["launcher_for"]
@@ -95,7 +95,12 @@ class InProcess:
 
     def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
         """They take seeds from a sibling's queue, as AFL does; another process minimises."""
-        return {AddSeed.name: seeder(home), Minimise.name: engine_minimiser(home)}
+        minimiser = engine_minimiser(home)
+        return {
+            AddSeed.name: seeder(home),
+            Minimise.name: minimiser,
+            CancelMinimise.name: minimiser.cancel,
+        }
 
     def triage(
         self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State

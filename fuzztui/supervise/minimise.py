@@ -1,4 +1,4 @@
-"""Minimising a finding, whoever makes it smaller: which file, whither, one at a time."""
+"""Minimise findings: find the input, choose the output path, run one minimisation at a time."""
 
 from __future__ import annotations
 
@@ -14,40 +14,71 @@ from fuzztui.supervise.afl.triage import MAX_INPUT
 from fuzztui.supervise.files import read_regular
 from fuzztui.supervise.launcher import Progress
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.wire.commands import Command, Minimise
+from fuzztui.wire.commands import CancelMinimise, Command, Minimise
 from fuzztui.wire.text import several
 
-__all__ = ["in_turn", "instance_of", "minimised_path", "rewrite"]
+__all__ = ["InTurn", "instance_of", "minimised_path", "rewrite"]
 
 _numbers = itertools.count(1)
 
 
-def in_turn(
-    home: RunDir, minimise: Callable[[Path, Path, Progress, Mark], Awaitable[str]]
-) -> Callable[[Command, Progress], Awaitable[str]]:
-    """What the supervisor does when it is told to minimise a finding: one at a time.
+class InTurn:
+    """Minimise findings for the supervisor, one at a time: called with :class:`Minimise`."""
 
-    ``minimise(file, output, progress, mark)`` does it; by ``mark`` its processes are found.
-    """
-    turn = asyncio.Lock()
+    def __init__(
+        self,
+        home: RunDir,
+        minimise: Callable[[Path, Path, Progress, Mark, Callable[[], bool]], Awaitable[str]],
+    ) -> None:
+        """``minimise(file, output, progress, mark, stop)`` does it.
 
-    async def deed(command: Command, progress: Progress) -> str:
+        By ``mark`` its processes are found; once ``stop()`` is true, it writes the smallest input
+        so far.
+        """
+        self._home, self._minimise = home, minimise
+        self._turn = asyncio.Lock()
+        self._open: dict[Minimise, bool] = {}
+        """Commands that wait or are carried out, and whether they are cancelled."""
+
+    async def __call__(self, command: Command, progress: Progress) -> str:
+        """Minimise a finding."""
         if not isinstance(command, Minimise):
             raise SupervisorError(f"{command.name} is no command to minimise")
-        if turn.locked():
-            progress("waits until another one is minimised", -1.0)
-        async with turn:  # and only then looked for: a resumed afl-fuzz puts its findings away
-            return await take(command, progress)
+        if command in self._open:
+            raise SupervisorError(f"{command.file}: is being minimised already")
+        self._open[command] = False
+        try:
+            if self._turn.locked():
+                progress("waits until another one is minimised", -1.0)
+            # Looked for only then: a resumed afl-fuzz puts its findings away.
+            async with self._turn:
+                return await self._take(command, progress)
+        finally:
+            del self._open[command]
 
-    async def take(command: Minimise, progress: Progress) -> str:
+    async def cancel(self, command: Command, _progress: Progress) -> str:
+        """End the minimising of a finding."""
+        if not isinstance(command, CancelMinimise):
+            raise SupervisorError(f"{command.name} is no command to cancel minimising")
+        meant = Minimise(command.file, command.instance)
+        if meant not in self._open:
+            raise SupervisorError(f"{command.file}: is not being minimised")
+        self._open[meant] = True
+        return "the smallest input so far is kept"
+
+    async def _take(self, command: Minimise, progress: Progress) -> str:
+        if self._open[command]:
+            raise SupervisorError("cancelled before it began")
+        home = self._home
         named = [home.instance(command.instance)] if command.instance else home.out.iterdir()
         mark = Mark(home.path, f"minimise-{next(_numbers)}")
         for directory in sorted(named):
             if file := find_file(directory, command.file):
-                return await minimise(file, minimised_path(home, file), progress, mark)
+                output = minimised_path(home, file)
+                return await self._minimise(
+                    file, output, progress, mark, lambda: self._open[command]
+                )
         raise SupervisorError(f"{command.file}: no such finding in {home.out}")
-
-    return deed
 
 
 def minimised_path(home: RunDir, file: Path) -> Path:

@@ -6,7 +6,7 @@ import base64
 import contextlib
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,12 +15,11 @@ from fuzztui.engines.core.spec import LOAD_LIMIT_S
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.afl.triage import MAX_INPUT
 from fuzztui.supervise.launcher import Progress
-from fuzztui.supervise.minimise import in_turn, rewrite
+from fuzztui.supervise.minimise import InTurn, rewrite
 from fuzztui.supervise.rundir import RunDir, SupervisorError
 from fuzztui.supervise.spec import python_of, spec_near
 from fuzztui.temporary import temporary_directory
 from fuzztui.wire.bounds import loads
-from fuzztui.wire.commands import Command
 from fuzztui.wire.text import several, visible
 
 __all__ = ["engine_minimiser", "minimise_by_engine"]
@@ -35,13 +34,15 @@ _GRACE_S: Final = 60.0
 _REASON: Final = b"fuzztui: "
 
 
-def engine_minimiser(home: RunDir) -> Callable[[Command, Progress], Awaitable[str]]:
+def engine_minimiser(home: RunDir) -> InTurn:
     """What the supervisor does when it is told to minimise a finding of an engine of ours."""
 
-    async def one(file: Path, output: Path, progress: Progress, mark: Mark) -> str:
-        return await minimise_by_engine(home, file, output, progress, mark=mark)
+    async def one(
+        file: Path, output: Path, progress: Progress, mark: Mark, stop: Callable[[], bool]
+    ) -> str:
+        return await minimise_by_engine(home, file, output, progress, mark=mark, stop=stop)
 
-    return in_turn(home, one)
+    return InTurn(home, one)
 
 
 async def minimise_by_engine(

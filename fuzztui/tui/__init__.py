@@ -162,6 +162,8 @@ def _opening(
         # A second session, at the end: checkpoints make that cheap, a scan would not be.
         whole = Session(log_path, ReplayClock(speed=1.0, t=0.0, paused=True))
         whole.seek(whole.end_t)
+        while whole.behind:  # a seek takes a limited time
+            whole.poll()
         marks = [(f.t, f.category) for f in whole.state.findings.values() if f.first]
         kills = [m.killed_t for m in whole.state.mutants.values() if m.killed_t >= 0]
         return Outline(marks, kills, whole.state.state)

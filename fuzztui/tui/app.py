@@ -153,7 +153,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self._alive: bool | None = None
         self._unwritten = ""
         self._dead = ""
-        """Last words of the watcher."""
+        """Why the watcher of somebody else's campaign ended; an empty string while it runs."""
         self._outline = Outline()
 
     # --------------------------------------------------------------- start
@@ -341,14 +341,15 @@ class FuzzApp(ReplayControls, CampaignControls):
             troubles.append(self._unwritten)
         if self.session is not None and self.session.is_long:
             done = f"{self.campaign.seq:,} of {several(self.session.end_seq, 'record')}"
-            troubles.append(f"Reading the log: {done} so far; figures are of then")
+            troubles.append(f"Reading the log: {done} so far; until then figures are incomplete")
         if self.session is not None and (problems := self.session.problems):
             many = f"{several(len(problems), 'problem')}, listed on leaving"
-            troubles.append(f"The log is damaged: figures are lower bounds ({many})")
+            what = "figures are lower bounds" if self.campaign.seq else "no record can be read"
+            troubles.append(f"The log is damaged: {what} ({many})")
         elif lost := self.campaign.lost:
             troubles.append(f"{several(lost, 'record')} were lost: figures are lower bounds")
         if self._dead:
-            troubles.append(f"The watcher has died: figures stand still. {self._dead}")
+            troubles.append(f"The watcher has ended: figures no longer change. {self._dead}")
         elif self.status.orphaned:
             how = f"Go on with: {self._opening.go_on}" if self._opening.go_on else ""
             troubles.append(f"No supervisor is running; what was found is kept. {how}")

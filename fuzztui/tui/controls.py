@@ -47,6 +47,8 @@ class CampaignControls(ThemedApp):
     status: Status
     mode: str
     _leaving = False
+    _present_t = -1.0
+    """Campaign time of the last record when the log was opened: what is older is no news."""
     _in_turn: asyncio.Lock
     """Held while a pin or an ignore is sent: each may undo the other, so their order counts."""
 
@@ -54,6 +56,8 @@ class CampaignControls(ThemedApp):
 
         @property
         def campaign(self) -> State: ...  # noqa: D102
+        @property
+        def end_t(self) -> float: ...  # noqa: D102
         @property
         def _campaign_screen(self) -> CampaignScreen | None: ...
         def nudge(self) -> None: ...  # noqa: D102
@@ -101,10 +105,14 @@ class CampaignControls(ThemedApp):
         self.nudge()
 
     def tell_answers(self, changes: Changes) -> None:
-        """What took so long that whoever asked for it has stopped waiting is told now."""
-        for id in () if changes.reset or self.mode != "live" else changes.commands:
+        """Notify the user of commands that were answered after :data:`WAITED_S`."""
+        if changes.reset:
+            self._present_t = self.end_t
+        for id in () if self.mode != "live" else changes.commands:
             status = self.campaign.commands.get(id)
             if status is None or status.done_t - status.t < WAITED_S:
+                continue
+            if status.done_t <= self._present_t:  # a long log is read in several polls
                 continue
             done = status.state == "applied"
             text = f"{command_words(status.command)}: {'done' if done else 'refused'}"

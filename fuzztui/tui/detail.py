@@ -33,6 +33,10 @@ MEMBERS = 20
 """Files of one cause, or mutants of one killer, that are listed."""
 
 
+FIRST_ROWS = 6
+"""Rows of a minimised input, with its heading, that come before all else of its finding."""
+
+
 def repro_command(run: Path, file: Path) -> str:
     """The command line that runs the target on a finding's input again."""
     return shell.command(["fuzztui", "repro", str(run), str(file)])
@@ -170,7 +174,8 @@ def finding_lines(
 ) -> list[Line]:
     """What is known about a crash or a hang, and how far it is with making it smaller.
 
-    ``smaller``: the bytes of the minimised input, which are shown before the report.
+    ``smaller``: the minimised input as :func:`preview_lines` has it. Its first rows come at once
+    below the title: what somebody has just asked for must be in view in a low pane, too.
 
     ``moved``: where its file is now, if it is known to be elsewhere than when it was found.
     """
@@ -179,7 +184,11 @@ def finding_lines(
     lines: list[Line] = [[Span(part, f"bold {style}")] for part in plain_lines(name, 3)]
     if finding.place:
         lines.append([Span("at ", "muted"), Span(plain(finding.place), "bold")])
-    lines.append([])
+    if minimising is not None and minimising.state == "pending":
+        lines.append(minimising_line(minimising))
+    whole = len(smaller) <= FIRST_ROWS + 1
+    lines += smaller if whole else smaller[:FIRST_ROWS]
+    lines.append([] if whole else [Span("… all of it below", "muted")])
     by = f"by {finding.instance}"
     if finding.instance == HANDED:
         by = "when a mutant's corpus was run on the target"
@@ -205,9 +214,9 @@ def finding_lines(
     if run is not None and where is not None:
         now = Path(moved) if moved else where.path
         lines.append(pair("reproduce", repro_command(run, now), "valid"))
-    if minimising is not None:
+    if minimising is not None and minimising.state != "pending":
         lines.append(minimising_line(minimising))
-    lines += [*smaller, []] if smaller else []
+    lines += [] if whole else [*smaller, []]
     if finding.input:
         lines += [pair("input", finding.input)]
     if finding.detail:

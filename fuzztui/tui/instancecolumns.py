@@ -6,16 +6,20 @@ from collections.abc import Callable, Sequence
 
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
-from fuzztui.model.selectors import ENDED, instance_throughput
+from fuzztui.model.selectors import ENDED, crashes_of, instance_throughput, own_time
 from fuzztui.model.state import Instance
 from fuzztui.tui import figures
 from fuzztui.tui.describe import state_sign, state_style
 from fuzztui.tui.signs import DIFFERS, FINDING_SIGNS
 from fuzztui.tui.status import Status
 from fuzztui.tui.widgets.columns import Cell, Column
+from fuzztui.wire.events import DIRECTORY_GONE
 
 REPORTING = frozenset({"running", "stalled"})
 """States in which new figures are due: in the others their age says nothing."""
+
+STATE = 13
+"""Cells of the longest state: commands and ordinary changes of state move no other column."""
 
 _URGENCY = {state: n for n, state in enumerate(("failed", "stalled", "restarting", "paused"))}
 """The order of states by how soon somebody should look; the rest comes after."""
@@ -47,20 +51,36 @@ def columns(
     def memory(instance: Instance) -> Cell:
         return ("", "") if status().orphaned else _memory(instance)
 
+    def crashes(instance: Instance) -> int:
+        return crashes_of(instance, status().found)
+
+    def differs(instance: Instance) -> int:
+        return status().tally(DIFFERS).by.get(instance.id, 0)
+
     def last_find(instance: Instance) -> Cell:
         return find_cell(instance, status())
+
+    def ran(instance: Instance) -> Cell:
+        if status().campaigns == 1:
+            return "", ""
+        seconds = own_time(instance, status().now)
+        return (figures.clock(seconds) if seconds >= 0 else figures.NONE), ""
 
     return (
         Column("id", "instance", lambda i: (i.id, "bold"), lambda i: i.id, max=24),
         Column(
             "state", "state", state, lambda i: _URGENCY.get(i.state, len(_URGENCY)),
-            max=24, give=14,
+            min=STATE, max=24, give=14,
         ),
         Column(
             "mutant", "mutant", lambda i: (fuzzed(i), "killed"), lambda i: i.mutant,
             max=20, drop=True, spare=True,
         ),
         Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True),
+        Column(
+            "ran", "ran", ran, lambda i: own_time(i, status().now), "right",
+            spare=True, descending=True,
+        ),
         _figure("execs", "execs", lambda i: i.execs, figures.count),
         Column(
             "rate", "exec/s", rate, lambda i: per_second(i, status()), "right", descending=True,
@@ -71,8 +91,12 @@ def columns(
             "libraries", "libs", _libraries, lambda i: i.edges_third_party,
             "right", drop=True, spare=True, descending=True,
         ),
-        _figure("crashes", "crashes", lambda i: i.crashes, figures.count, "crash"),
+        _figure("crashes", "crashes", crashes, figures.count, "crash"),
         _figure("hangs", "hangs", lambda i: i.hangs, figures.count, "hang"),
+        Column(
+            "differs", "differs", lambda i: _differs(differs(i)), differs,
+            "right", spare=True, descending=True,
+        ),
         _figure("pending", "pending", lambda i: i.pending, figures.count, "", drop=True),
         _figure("cycles", "cycles", lambda i: i.cycles, figures.count, "", drop=True),
         Column(
@@ -107,13 +131,19 @@ def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = 
         return f"{FINDING_SIGNS[DIFFERS]} {words}", DIFFERS
     if lost and instance.state not in ENDED:
         return f"? was {instance.state}", "muted"
-    text = f"{state_sign(instance.state)} {instance.state}"
+    sign = state_sign(instance.state)
     if pending:
-        return f"{text} {pending[0]}…", "pending"
+        return f"{sign} {pending[0][: STATE - 3]}…", "pending"
+    text = f"{sign} {state_word(instance)}"
     bad = instance.state in _URGENCY and instance.state != "paused"
     if bad and instance.reason:
         text += f": {instance.reason}"
     return text, ("bold " if bad else "") + state_style(instance.state)
+
+
+def state_word(instance: Instance) -> str:
+    """Its state; ``deleted`` for one that is only watched and whose directory is gone."""
+    return "deleted" if instance.reason == DIRECTORY_GONE else instance.state
 
 
 def rate_cell(instance: Instance, status: Status) -> Cell:
@@ -169,6 +199,10 @@ def _libraries(instance: Instance) -> Cell:
 
 def _restarts(instance: Instance) -> Cell:
     return (str(instance.restarts), "hang") if instance.restarts > 0 else ("", "")
+
+
+def _differs(n: int) -> Cell:
+    return (figures.count(n), DIFFERS) if n else ("", "")
 
 
 def _cpu(instance: Instance) -> Cell:

@@ -8,12 +8,20 @@ from typing import NamedTuple
 
 from fuzztui.model.first import HANDED
 from fuzztui.model.oracle import ORACLE
-from fuzztui.model.selectors import ENDED, known_total
+from fuzztui.model.selectors import ENDED, crashes_of, known_total
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui import figures
 from fuzztui.tui.describe import engine_words, state_sign, state_style
-from fuzztui.tui.instancecolumns import REPORTING, age_cell, find_cell, per_second, state_cell
+from fuzztui.tui.instancecolumns import (
+    REPORTING,
+    age_cell,
+    find_cell,
+    per_second,
+    state_cell,
+    state_word,
+)
 from fuzztui.tui.mutants import brief_change, place
+from fuzztui.tui.signs import DIFFERS
 from fuzztui.tui.status import FRESH_S, Status
 from fuzztui.tui.text import cell_len, fit, plain
 from fuzztui.tui.widgets.canvas import Line, Span, width_of
@@ -196,7 +204,9 @@ def whole(
     i = instance
     age = age_cell(i, status)[0]
     fresh = "as they were last seen" if status.orphaned else "current"
-    finds = f"{several(i.crashes, 'crash', 'crashes')}, {several(i.hangs, 'hang')}"
+    crashes, differs = crashes_of(i, status.found), status.tally(DIFFERS).by.get(i.id, 0)
+    finds = f"{several(crashes, 'crash', 'crashes')}, {several(i.hangs, 'hang')}"
+    finds += f", {several(differs, 'difference')}" if differs else ""
     figures_ = [
         ("figures", f"{age} old" if age not in ("", "none") else age or fresh),
         ("execs", f"{figures.count(i.execs)}, {rate}"),
@@ -252,14 +262,14 @@ def tally(instances: Iterable[Instance], *, brief: bool = False, lost: bool = Fa
 
     ``lost``: that is how they were when somebody last heard of them.
     """
-    counts = Counter(instance.state for instance in instances)
-    order = sorted(counts, key=lambda s: (s in TROUBLE, s != "running", s))
+    counts = Counter((i.state, state_word(i)) for i in instances)
+    order = sorted(counts, key=lambda s: (s[0] in TROUBLE, s[0] != "running", s))
     spans = []
-    for state in order[:NAMED]:
+    for state, word in order[:NAMED]:
         gone = lost and state not in ENDED
         sign = "?" if gone else state_sign(state)
         loud = "bold " if state in TROUBLE else ""
-        words = f"{sign} {counts[state]} " + ("" if brief else f"{plain(state, 12)}  ")
+        words = f"{sign} {counts[state, word]} " + ("" if brief else f"{plain(word, 12)}  ")
         spans.append(Span(words, "muted" if gone else loud + state_style(state)))
     return spans
 

@@ -51,10 +51,7 @@ class Situation:
     """Where the mutant under the cursor is in the queue, if there is one: fuzzing, waiting,
     done, ...; "" of many."""
     minimising: bool = False
-    """Whether the supervisor minimises the finding."""
-    cancellable: bool = False
-    """Whether this screen does."""
-    """Whether the finding under the cursor is being made smaller already."""
+    """Whether the finding under the cursor is being minimised."""
     paused_replay: bool = False
     operators: bool = False
     """Whether the campaign has figures of operators on text, or its log was not read yet."""
@@ -129,7 +126,7 @@ class Action:
             return "Resume instance"
         if self.id == "replay.play" and now.mode == "replay":
             return "Play" if now.paused_replay else "Pause"
-        if self.id == "finding.minimise" and now.cancellable:
+        if self.id == "finding.minimise" and now.minimising:
             return "Cancel"
         if self.id == "mixture.adaptive" and now.adaptive:
             return "Hold fixed"
@@ -204,7 +201,7 @@ def finding(now: Situation) -> str:
     """Against minimising the finding under the cursor."""
     # Of a run that has ended the screen itself can have it done.
     reason = "" if alone(now) else steerable(now)
-    return reason or row(now) or ("it is being minimised" if now.minimising else "")
+    return reason or row(now)
 
 
 def alone(now: Situation) -> bool:
@@ -289,7 +286,7 @@ def triable(now: Situation) -> str:
 
 def operators(now: Situation) -> str:
     """Against looking at operators on text."""
-    return "" if now.operators else "no engine of this campaign tells of operators on text"
+    return "" if now.operators else "no engine of this campaign reports operators on text"
 
 
 def mixture(now: Situation) -> str:

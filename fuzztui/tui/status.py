@@ -15,6 +15,7 @@ from fuzztui.model.selectors import (
     tallies,
     throughput,
     totals,
+    tree_of,
 )
 from fuzztui.model.state import Instance, State
 from fuzztui.model.types import Aim, aim
@@ -97,6 +98,8 @@ class Status:
     alive: bool | None = None
     watched: bool = False
     """Whether it is somebody else's campaign."""
+    campaigns: int = 1
+    """How many campaigns are watched at once: times and totals are of all of them together."""
     ended: str = ""
     """In a replay, the state that the campaign came to; "" while that is not known."""
 
@@ -235,6 +238,7 @@ def status_of(
         pending=len(pending_commands(state)),
         alive=alive,
         watched=watched,
+        campaigns=max(1, len({tree_of(i) for i in instances})),
         lost=state.lost,
         ended=ended,
     )

@@ -19,6 +19,7 @@ __all__ = [
     "MUTANT_COMMANDS",
     "TYPE_COMMANDS",
     "AddSeed",
+    "CancelMinimise",
     "Command",
     "DemoteEntry",
     "ExactPass",
@@ -138,6 +139,15 @@ class Minimise(Command):
     """Make a smaller input with the same outcome of ``file`` (``crashes/NAME``)."""
 
     name: ClassVar[str] = "minimise"
+    file: str
+    instance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelMinimise(Command):
+    """End what :class:`Minimise` began for that file; the smallest input so far is kept."""
+
+    name: ClassVar[str] = "cancel-minimise"
     file: str
     instance: str = ""
 

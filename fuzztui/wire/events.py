@@ -16,11 +16,13 @@ Rules for whoever adds a kind:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from .bounds import Count
 
 __all__ = [
+    "ALL_GONE",
+    "DIRECTORY_GONE",
     "EVENT_KINDS",
     "BudgetSet",
     "CampaignEnded",
@@ -150,6 +152,11 @@ class CampaignEnded(Event):
 
 
 # ----------------------------------------------------------------- instances
+
+
+DIRECTORY_GONE: Final = "its directory is gone: deleted or renamed"
+ALL_GONE: Final = "the directories of all instances are gone: deleted or renamed"
+"""Reasons for which an instance that is only watched, or all of them, are stopped."""
 
 
 @dataclass(frozen=True, slots=True)

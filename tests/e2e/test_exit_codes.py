@@ -115,7 +115,7 @@ def test_an_input_that_fails_again(home):
     run = str(home.run)
     assert "failure: KeyError" in home("repro", run, str(crash), code=FINDINGS)
     assert "success: 1" in home("repro", run, str(home.path / "seeds/fine"), code=DONE)
-    home("repro", run, "nothing", code=NOT_RUNNING)
+    home("repro", run, "nothing", code=USAGE)
     (home.path / "prog.py").write_text(BUG.replace('raise KeyError("a bug")', "return 0"))
     assert "success: 0" in home("repro", run, str(crash), code=DONE)
     (home.path / "prog.py").write_text(

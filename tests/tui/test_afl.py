@@ -4,11 +4,11 @@ import re
 from dataclasses import replace
 
 import pytest
-from fakes import Supervisor, running, started
+from fakes import Log, Supervisor, running, started
 from fleet import NO_COMPILER, REASON, fleet, hello
 
 from fuzztui.model.fold import apply
-from fuzztui.model.state import Instance, State
+from fuzztui.model.state import Changes, Instance, State
 from fuzztui.model.status import status_dict
 from fuzztui.tui.actions import BY_ID, Situation
 from fuzztui.tui.describe import describe
@@ -16,7 +16,7 @@ from fuzztui.tui.instances import flow, trouble, whole
 from fuzztui.tui.status import Status
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import AddSeed, Minimise, SkipCurrent
+from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise, SkipCurrent
 from fuzztui.wire.events import Record
 
 WATCHED = "watched only: start the campaign with fuzztui to steer it"
@@ -200,7 +200,7 @@ async def test_other_engines_have_these_keys_in_the_help_only(drive):
     [
         ({}, ""),
         ({"engine": "zest", "instance": "handed", "capabilities": None}, ""),
-        ({"minimising": True}, "it is being minimised"),
+        ({"minimising": True}, ""),
         ({"watched": True, "control": False}, WATCHED),
         ({"control": False}, "opened to look only"),
     ],
@@ -225,8 +225,10 @@ async def test_minimising_shows_how_far_it_is_and_its_answer(drive):
         log.add(ev.CommandProgress("c1", "stage [/x] 2\x1b[2J", 0.41), dt=2.0)
         await d.until(lambda: "minimising 41%…  SIGSEGV" in d.text())
         assert r"41% stage [/x] 2\e[2J" in d.text()
+        assert "m Cancel" in d.lines()[-1]
         await d.press("m")
-        assert "Minimise: it is being minimised" in d.notices()
+        await d.until(lambda: len(d.world.supervisor.commands) == 2)
+        assert d.world.supervisor.commands[1] == CancelMinimise(command.file, "s1")
         log.add(ev.CommandApplied("c1", "s1", detail="64 bytes became 12"), dt=30.0)
         await d.until(lambda: "minimised  64 bytes became 12" in d.text())
         # The sender stopped waiting long ago.
@@ -286,7 +288,7 @@ async def test_without_a_watcher_nothing_looks_alive(drive):
         await d.until(lambda: "NO WATCHER" in d.text())
         assert "? 50 running" in d.text()
         assert "● running" not in d.text()
-        said = "The watcher has died: figures stand still. It was killed."
+        said = "The watcher has ended: figures no longer change. It was killed."
         await d.until(lambda: said in d.text())
         await d.press("j")
         assert "honggfuzz (88)" in d.text()
@@ -417,3 +419,61 @@ def test_the_status_object_tells_ages_peers_and_refusals():
     apply(state, [Record(state.seq + 1, state.t + 60, ev.InstanceState("main", "stopped"))])
     main, s1, *_ = status_dict(state)["instances"]
     assert (main["age_s"], s1["age_s"]) == (None, 60.4)
+
+
+def two_campaigns():
+    """Two campaigns that are watched at once: of 100 s, and of 20 s in the middle of it."""
+    log = Log()
+    log.add(
+        ev.CampaignStarted("a + b", "afl", "/bin/a, /bin/b", 0, instances=["a:main", "b:main"]),
+        ev.CampaignState("running"),
+        ev.InstanceState("a:main", "running"),
+    )
+    log.t = 40.0
+    log.add(ev.InstanceState("b:main", "running"))
+    log.t = 60.0
+    log.add(ev.Stats("b:main", 2000, 0.0, 1), ev.InstanceState("b:main", "stopped"))
+    log.t = 100.0
+    log.add(ev.Stats("a:main", 1000, 0.0, 1), ev.InstanceState("a:main", "stopped"))
+    log.add(ev.CampaignEnded("stopped"))
+    return log
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 50)])
+async def test_each_of_two_watched_campaigns_has_its_own_time_and_rate(drive, size):
+    log = two_campaigns()
+    async with drive(log, size=size, run=None, control=False) as d:
+        table = d.screen.instances
+        cells = {column.id: column.cell for column, _ in table._layout.cells}
+        rows = d.app.campaign.instances.values()
+        shown = {i.id: [cells[c](i)[0] for c in ("ran", "rate")] for i in rows}
+        assert shown == {"a:main": ["0:01:40", "10"], "b:main": ["0:00:20", "100"]}
+        assert d.app.status.campaigns == 2
+
+
+async def test_an_instance_whose_directory_is_deleted_is_called_that(drive):
+    log = two_campaigns()
+    async with drive(log, run=None, control=False) as d:
+        log.add(ev.InstanceState("b:main", "stopped", reason=ev.DIRECTORY_GONE))
+        await d.until(lambda: "■ deleted" in d.text())
+        assert "DELETED" not in d.text()
+        log.add(ev.CampaignEnded("stopped", ev.ALL_GONE))
+        await d.until(lambda: "DELETED" in d.text())
+
+
+async def test_answers_from_before_the_screen_was_opened_are_no_news(drive):
+    log = fleet(4)
+    command = encode_command(Minimise("crashes/id:000000", "s1"))
+    log.add(ev.CommandIssued("c1", command, "me"))
+    log.add(ev.CommandApplied("c1", "s1", detail="64 bytes became 12"), dt=30.0)
+    log.add(*(ev.Message("info", f"record {n}") for n in range(3)))
+    async with drive(log) as d:
+        old = d.app.campaign.commands["c1"].done_t
+        # A long log arrives in several polls, of which only the first says that all is new.
+        d.app.tell_answers(Changes(commands=frozenset({"c1"})))
+        await d.pilot.pause()
+        assert d.notices() == []
+        log.add(ev.CommandIssued("c2", command, "me"))
+        log.add(ev.CommandApplied("c2", "s1", detail="12 bytes"), dt=30.0)
+        await d.until(lambda: any(n.endswith("done: 12 bytes") for n in d.notices()))
+        assert d.app.campaign.commands["c2"].done_t > old

@@ -59,9 +59,9 @@ def state_of(log):
 def test_groups_and_files_by_category():
     state = state_of(campaign())
     assert tallies(state) == {
-        "crash": Tally(2, 11, 20.0),
-        "hang": Tally(1, 1, 58.0),
-        "differs": Tally(1, 3, 43.0),
+        "crash": Tally(2, 11, 20.0, {"main": 11}),
+        "hang": Tally(1, 1, 58.0, {"main": 1}),
+        "differs": Tally(1, 3, 43.0, {"main": 3}),
     }
     assert group_heads(state, "crash") == [10.0, 11.0]
     assert group_heads(state, "differs") == [41.0]
@@ -109,10 +109,10 @@ def test_tiles_show_groups_and_below_them_files():
     status = status_of(state_of(campaign()), 60.0)
     assert tile(status, "crashes").value == "2"
     assert "11 files" in tile(status, "crashes").below
-    assert tile(status, "differences").value == "1"
+    assert tile(status, "differs").value == "1"
     assert tile(status, "hangs").value == "1"
     nothing = status_of(state_of(started()), 1.0)
-    assert not any(tile.label == "differences" for tile in tiles_of(nothing))
+    assert not any(tile.label == "differs" for tile in tiles_of(nothing))
 
 
 def test_findings_that_were_not_saved_make_the_figure_a_lower_bound():

@@ -68,15 +68,16 @@ async def test_an_ended_run_is_minimised_and_cancelled(drive, minimiser, tmp_pat
         assert len(minimiser.made) == 1
 
 
-async def test_the_smaller_input_stands_before_the_old_one(drive, tmp_path):
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_smaller_input_is_in_view_before_the_old_one(drive, tmp_path, size):
     log = running()
-    async with drive(log) as d:
+    async with drive(log, size=size) as d:
         finding = next(iter(d.app.campaign.findings.values()))
         put(tmp_path, f"out/{finding.instance}/{finding.file}", b"the old input")
         name = finding.file.rpartition("/")[2]
         put(tmp_path, f"minimised/{finding.instance}/{name}", b"new")
         await d.press("3")
-        await d.until(lambda: "minimised input, 3B" in d.text())
+        await d.until(lambda: "minimised input, 3B" in d.text() and "  new" in d.text())
         pane = d.screen.details(d.table.current, d.screen._preview[1], d.screen.pane.size)
         words = ["".join(span.text for span in line) for line in pane]
         smaller = next(i for i, line in enumerate(words) if "minimised input, 3B" in line)

@@ -79,7 +79,7 @@ async def test_the_tab_is_there_only_where_there_are_operators(drive):
         assert "6 Oper" not in d.text()
         assert not d.screen.query_one(MixtureLine).display
         await d.press("6")
-        assert d.notices() == ["Operators: no engine of this campaign tells of operators on text"]
+        assert d.notices() == ["Operators: no engine of this campaign reports operators on text"]
         assert d.screen.TAB == "overview"
         d.world.log.add(figures("main", 10))
         await d.until(lambda: "6 Operators" in d.text())

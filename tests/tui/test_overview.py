@@ -11,7 +11,8 @@ from fuzztui.tui.status import status_of
 from fuzztui.tui.widgets.banner import Banner
 from fuzztui.tui.widgets.header import brief_target
 from fuzztui.wire import events as ev
-from fuzztui.wire.commands import Pause, Resume
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import Pause, Resume, SkipCurrent
 
 
 async def test_the_first_second_says_that_it_waits(drive):
@@ -161,6 +162,42 @@ async def test_pausing_one_instance(drive):
         await d.press("P")
         await d.until(lambda: len(d.world.supervisor.commands) == 2)
         assert d.world.supervisor.commands[1] == Resume("second")
+
+
+def columns_of(table):
+    return [(column.id, width) for column, width in table._layout.cells]
+
+
+@pytest.mark.parametrize("command", [Pause("second"), SkipCurrent("second")])
+async def test_steering_an_instance_moves_no_column(drive, command):
+    log = running()
+    async with drive(log, size=(80, 24)) as d:
+        before = columns_of(d.screen.instances)
+        log.add(ev.CommandIssued("c1", encode_command(command)))
+        await d.until(lambda: d.screen._pending.get("second") == [command.name])
+        assert columns_of(d.screen.instances) == before
+        log.add(ev.CommandApplied("c1", "second", 7), ev.InstanceState("second", "paused"))
+        await d.until(lambda: "‖ paused" in d.text())
+        assert columns_of(d.screen.instances) == before
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 40)])
+async def test_a_difference_is_no_crash_of_its_instance(drive, size):
+    log = running()
+    log.add(
+        ev.Stats("oracle", 0, 0.0, 0, crashes=2),
+        ev.FindingSaved("oracle", "crash", "crashes/id:000000"),
+        ev.FindingSaved("oracle", "crash", "crashes/id:000001"),
+        ev.FindingDescribed("oracle", "differs", "crashes/id:000000", "differs @ x", "x"),
+        ev.FindingDescribed("oracle", "crash", "crashes/id:000001", "message @ y", "y"),
+    )
+    async with drive(log, size=size) as d:
+        labels = next(line for line in d.lines() if line.startswith(" execs"))
+        assert "…" not in labels
+        table = d.screen.instances
+        row = d.app.campaign.instances["oracle"]
+        shown = {column.id: column.cell(row)[0] for column, _ in table._layout.cells}
+        assert (shown["crashes"], shown["differs"]) == ("1", "1")
 
 
 async def test_a_command_without_an_answer_shows_as_pending(drive):

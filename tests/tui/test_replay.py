@@ -144,3 +144,15 @@ async def test_the_timeline_is_on_every_screen(drive):
         for key in "23451":
             await d.press(key)
             assert "0:10:00" in d.lines()[-2]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_timeline_is_the_only_bar(drive, size):
+    log = running()
+    async with drive(log, size=size) as d:
+        await d.until(lambda: "0:30:00" in "".join(d.lines()[:2]))
+        assert set("━╸─") & set("".join(d.lines()[:2])), "the budget's, of a live campaign"
+    async with drive(log, size=size, replay_at=300.0) as d:
+        await d.until(lambda: "0:30:00" in "".join(d.lines()[:2]))
+        assert not set("━╸─") & set("".join(d.lines()[:2]))
+        assert "━" in d.lines()[-2]

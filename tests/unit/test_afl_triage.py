@@ -26,10 +26,10 @@ from fuzztui.supervise.afl.minimise import minimise, minimiser
 from fuzztui.supervise.afl.subject import Subject, find_file, repro_command_line
 from fuzztui.supervise.afl.triage import Triage
 from fuzztui.supervise.identity import marked
-from fuzztui.supervise.minimise import minimised_path
+from fuzztui.supervise.minimise import InTurn, minimised_path
 from fuzztui.supervise.orphans import Reaper
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.wire.commands import Minimise
+from fuzztui.wire.commands import CancelMinimise, Minimise
 from fuzztui.wire.events import FindingDescribed, FindingSaved, Record
 
 TARGET = """\
@@ -569,6 +569,37 @@ def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatc
     (tmp_path / "afl-tmin").write_text(TMIN.replace("trap", "false"))
     with pytest.raises(SupervisorError, match="stopped after 0 min, and it left nothing"):
         asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
+
+
+async def test_what_waits_or_is_minimised_can_be_cancelled(tmp_path):
+    home = RunDir(tmp_path / "run")
+    (home.instance("s1") / "crashes").mkdir(parents=True)
+    for name in "ab":
+        (home.instance("s1") / "crashes" / name).write_text("null")
+    begun = asyncio.Event()
+
+    async def one(file, output, progress, mark, stop):
+        begun.set()
+        while not stop():
+            await asyncio.sleep(0.01)
+        return f"{file.name} smaller"
+
+    def quiet(words, part):
+        pass
+
+    minimise = InTurn(home, one)
+    first, second = Minimise("crashes/a", "s1"), Minimise("crashes/b", "s1")
+    jobs = [asyncio.ensure_future(minimise(c, quiet)) for c in (first, second)]
+    await begun.wait()
+    with pytest.raises(SupervisorError, match="already"):
+        await minimise(first, quiet)
+    for command in (second, first):
+        await minimise.cancel(CancelMinimise(command.file, "s1"), quiet)
+    assert await jobs[0] == "a smaller"
+    with pytest.raises(SupervisorError, match="cancelled before it began"):
+        await jobs[1]
+    with pytest.raises(SupervisorError, match="is not being minimised"):
+        await minimise.cancel(CancelMinimise("crashes/a", "s1"), quiet)
 
 
 def test_minimise_without_the_tool(campaign, tmp_path):

@@ -1,8 +1,10 @@
 """Sample campaigns by their names, those of today and those that they had."""
 
+import ast
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from fuzztui.campaign.schema import ENGINES
 from fuzztui.cli import main
 from fuzztui.cli.run import load_file
 from fuzztui.cli.runs import find_run
-from fuzztui.cli.samples import SAMPLES, named
+from fuzztui.cli.samples import SAMPLES, installation, named
 from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE
 
 OLD = {
@@ -118,3 +120,28 @@ def test_the_list_is_of_names_that_work(here, capsys):
     assert main(["samples"]) == DONE
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert {path.name for path in SAMPLES.glob("*.toml")} == set(names)
+
+
+def needed(file: Path) -> set[str]:
+    """Packages that a harness imports and Python does not have."""
+    tree = ast.parse(file.read_text())
+    names = {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    names |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    roots = {name.partition(".")[0] for name in names}
+    own = {path.stem for path in SAMPLES.iterdir()} | {"fuzztui"}
+    return roots - own - sys.stdlib_module_names
+
+
+def test_whoever_lacks_a_package_is_given_the_command(here, monkeypatch, capsys):
+    for path in SAMPLES.glob("*.toml"):
+        campaign = load(path).campaign
+        harness = Path(campaign.target.get("function", "").partition(":")[0])
+        needs = harness.suffix == ".py" and needed(harness)
+        assert bool(installation(campaign)) >= bool(needs), path.name
+    (here / "c.toml").write_text(
+        "# It needs that: pip install 'fuzztui[x]'\n"
+        '[campaign]\nname = "c"\n[target]\nfunction = "nosuchpackage:f"\n'
+        '[engine]\nkind = "zest"\n'
+    )
+    assert main(["check", "c.toml"]) == USAGE
+    assert f"{sys.executable} -m pip install 'fuzztui[x]'" in capsys.readouterr().err

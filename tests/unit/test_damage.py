@@ -454,3 +454,13 @@ def test_no_average_is_shown_of_an_unknown_time(tmp_path, capsys):
     answer = json.loads(ask(capsys, "status", run, "--json")[1])
     assert answer["execs_per_sec"] is None
     assert answer["instances"][0]["execs_per_sec"] is None
+
+
+def test_no_screen_is_opened_on_a_log_of_which_nothing_can_be_read(run, capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr(fuzztui.tui, "run_app", lambda *a, **k: opened.append(a) or DONE)
+    (run / "log" / SEALED).write_bytes(b"\x1f\x8bno member")
+    (run / "log" / CHECKPOINTS).unlink(missing_ok=True)
+    code, _, err = ask(capsys, "attach", run)
+    assert (code, opened) == (DAMAGED, [])
+    assert str(run / "log" / SEALED) in err

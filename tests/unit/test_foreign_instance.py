@@ -14,11 +14,11 @@ from foreign_lab import PLOT, Fuzzer, row, stats
 
 from fuzztui.supervise.foreign import liveness
 from fuzztui.supervise.foreign.figures import ForeignFigures
-from fuzztui.supervise.foreign.instance import GONE, Instance
+from fuzztui.supervise.foreign.instance import Instance
 from fuzztui.supervise.foreign.liveness import held, process_is
 from fuzztui.supervise.foreign.snapshot import _NoWatcher
 from fuzztui.supervise.foreign.trees import Place
-from fuzztui.wire.events import Stats
+from fuzztui.wire.events import DIRECTORY_GONE, Stats
 from fuzztui.wire.text import ago
 
 
@@ -115,7 +115,7 @@ def test_running_paused_stalled_stopped_gone(fuzzer, process):
     fuzzer.die()
     assert i.standing() == ("stopped", "last figures 10 min ago")
     fuzzer.path.rename(fuzzer.path.with_name("elsewhere"))
-    assert i.standing() == ("stopped", GONE)
+    assert i.standing() == ("stopped", DIRECTORY_GONE)
 
 
 def test_without_figures(tmp_path):

@@ -12,8 +12,7 @@ from foreign_lab import Fuzzer, row, stats, watching
 
 from fuzztui.model.selectors import throughput
 from fuzztui.supervise.foreign import figures, instance, watcher
-from fuzztui.supervise.foreign.instance import GONE
-from fuzztui.wire.events import InstanceHello, InstanceState, Message, Stats
+from fuzztui.wire.events import DIRECTORY_GONE, InstanceHello, InstanceState, Message, Stats
 
 
 @pytest.fixture
@@ -141,7 +140,7 @@ def test_a_directory_that_goes_is_missed(tmp_path, begin):
     seen.look()
     seen.look()
     reasons = [r.event.reason for r in seen.records if isinstance(r.event, InstanceState)]
-    assert reasons[-1] == GONE
+    assert reasons[-1] == DIRECTORY_GONE
     assert reasons.count(reasons[-1]) == 1
     assert seen.state.instances["main"].reason == reasons[-1]
 

@@ -11,9 +11,9 @@ from foreign_lab import PLOT, Fuzzer, row, stats, watching
 
 from fuzztui.model.selectors import lineage
 from fuzztui.supervise.foreign import entries, history, instance
-from fuzztui.supervise.foreign.instance import GONE
-from fuzztui.supervise.foreign.watcher import ALL_GONE
 from fuzztui.wire.events import (
+    ALL_GONE,
+    DIRECTORY_GONE,
     EntrySaved,
     FindingDescribed,
     FindingSaved,
@@ -217,7 +217,7 @@ def test_instances_come_and_go(tmp_path, fuzzers, watch):
     main.die()
     shutil.rmtree(main.path)
     state = seen.until(lambda s: s.state == "stopped")
-    assert state.instances["main"].reason == GONE
+    assert state.instances["main"].reason == DIRECTORY_GONE
     assert state.reason == ALL_GONE
     messages = [r.event for r in seen.records if isinstance(r.event, Message)]
     (gone,) = [m for m in messages if m.level == "warning"]
@@ -238,15 +238,15 @@ def test_a_stopped_campaign_says_that_it_was_deleted(tmp_path, fuzzers, watch):
     assert seen.state.state == "stopped" and seen.state.reason != ALL_GONE
     (tmp_path / "out").rename(tmp_path / "away")
     seen.until(lambda s: s.reason == ALL_GONE)
-    assert {i.reason for i in seen.state.instances.values()} == {GONE}
+    assert {i.reason for i in seen.state.instances.values()} == {DIRECTORY_GONE}
     before = len(seen.records)
     for _ in range(3):
         seen.look()
     assert len(seen.records) == before
     (tmp_path / "out").mkdir()
     (tmp_path / "away/s1").rename(tmp_path / "out/s1")
-    state = seen.until(lambda s: s.instances["s1"].reason != GONE)
-    assert state.instances["main"].reason == GONE
+    state = seen.until(lambda s: s.instances["s1"].reason != DIRECTORY_GONE)
+    assert state.instances["main"].reason == DIRECTORY_GONE
     assert state.reason != ALL_GONE
     texts = [r.event.text for r in seen.records if isinstance(r.event, Message)]
     assert sum(str(tmp_path / "out/main") in text for text in texts) == 1

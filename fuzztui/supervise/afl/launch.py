@@ -48,7 +48,7 @@ from fuzztui.supervise.launcher import (
     trials_share,
 )
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, Minimise
+from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, CancelMinimise, Minimise
 from fuzztui.wire.events import Event, InstanceHello, Message
 
 __all__ = ["AflFuzz", "has_work"]
@@ -213,7 +213,12 @@ class AflFuzz:
 
     def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
         """What afl-fuzz does not do itself while it runs."""
-        return {AddSeed.name: seeder(home), Minimise.name: minimiser(campaign, home)}
+        minimise = minimiser(campaign, home)
+        return {
+            AddSeed.name: seeder(home),
+            Minimise.name: minimise,
+            CancelMinimise.name: minimise.cancel,
+        }
 
     def triage(
         self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State

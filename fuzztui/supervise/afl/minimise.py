@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.campaign import Campaign
@@ -19,11 +19,10 @@ from fuzztui.supervise.afl.subject import Subject
 from fuzztui.supervise.afl.triage import MAX_INPUT, category_of, examine_file
 from fuzztui.supervise.files import read_regular
 from fuzztui.supervise.launcher import Progress
-from fuzztui.supervise.minimise import in_turn, instance_of, rewrite
+from fuzztui.supervise.minimise import InTurn, instance_of, rewrite
 from fuzztui.supervise.oracle.judge import Judge
 from fuzztui.supervise.oracle.smaller import smaller
 from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.wire.commands import Command
 from fuzztui.wire.text import several, visible
 
 __all__ = ["judged_by_oracle", "minimise", "minimiser"]
@@ -45,13 +44,15 @@ _PASS = re.compile(r"--- Pass #(\d+) ---")
 _REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
 
 
-def minimiser(campaign: Campaign, home: RunDir) -> Callable[[Command, Progress], Awaitable[str]]:
+def minimiser(campaign: Campaign, home: RunDir) -> InTurn:
     """What the supervisor does when it is told to minimise a finding."""
 
-    async def one(file: Path, output: Path, progress: Progress, mark: Mark) -> str:
-        return await minimise(campaign, home, file, output, progress, mark=mark)
+    async def one(
+        file: Path, output: Path, progress: Progress, mark: Mark, stop: Callable[[], bool]
+    ) -> str:
+        return await minimise(campaign, home, file, output, progress, mark=mark, stop=stop)
 
-    return in_turn(home, one)
+    return InTurn(home, one)
 
 
 async def minimise(

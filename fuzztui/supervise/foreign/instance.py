@@ -18,6 +18,7 @@ from fuzztui.supervise.pace import UNKNOWN
 from fuzztui.supervise.peers import Peers
 from fuzztui.wire.commands import COMMAND_NAMES, MUTANT_COMMANDS
 from fuzztui.wire.events import (
+    DIRECTORY_GONE,
     EntrySaved,
     Event,
     FindingDescribed,
@@ -53,8 +54,6 @@ FINDS_AT_ONCE = 5000
 MOST_FINDINGS = 1_000_000
 
 STOPPED = "stopped"
-
-GONE = "its directory is gone: deleted or renamed"
 
 SIGNALS = 127
 """No kernel has more: a name with another number is not of AFL's making."""
@@ -104,7 +103,7 @@ class Instance:
     @property
     def gone(self) -> bool:
         """Whether its directory was not there when it was looked at last."""
-        return self.reason == GONE
+        return self.reason == DIRECTORY_GONE
 
     def look(self) -> list[Event]:
         """What is new: its state first, its finds last."""
@@ -212,7 +211,7 @@ class Instance:
         written, age = self.figures.written, self.figures.age
         if self._probe() is False:
             if self._gate is None:
-                return STOPPED, GONE
+                return STOPPED, DIRECTORY_GONE
             if not written:
                 return STOPPED, "no figures: not afl-fuzz's, or not begun"
             return STOPPED, f"last figures {ago(self.figures.silent)} ago"
@@ -237,7 +236,7 @@ class Instance:
         if who != self._introduced:
             self._introduced = who
             events.append(self.hello())
-        if state != before or (GONE in (reason, was) and reason != was):
+        if state != before or (DIRECTORY_GONE in (reason, was) and reason != was):
             if "paused" in (state, before):
                 self.figures.interrupted()
             events.append(InstanceState(self.name, state, pid, reason))

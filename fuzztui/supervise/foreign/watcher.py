@@ -21,7 +21,15 @@ from fuzztui.supervise.foreign.instance import STOPPED, Instance
 from fuzztui.supervise.foreign.trees import Place, Trees
 from fuzztui.supervise.troubles import Troubles
 from fuzztui.supervise.watch import Watcher
-from fuzztui.wire.events import CampaignEnded, CampaignStarted, CampaignState, Event, Message, Stats
+from fuzztui.wire.events import (
+    ALL_GONE,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignState,
+    Event,
+    Message,
+    Stats,
+)
 from fuzztui.wire.text import ago, listed
 
 __all__ = ["ForeignWatch", "campaign_started", "campaign_state"]
@@ -41,8 +49,6 @@ TREES_S = 4.0
 RETRY_S = 1.0
 
 FLUSH_RECORDS = 2000
-
-ALL_GONE = "the directories of all instances are gone: deleted or renamed"
 
 BEGUN = ("running", "")
 """State of the campaign and its reason, as history begins."""

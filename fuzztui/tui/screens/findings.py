@@ -27,7 +27,7 @@ from fuzztui.tui.widgets.canvas import Line
 from fuzztui.tui.widgets.columns import Cell, Column
 from fuzztui.tui.widgets.filterbar import FilterBar
 from fuzztui.tui.widgets.table import BigTable
-from fuzztui.wire.commands import Minimise
+from fuzztui.wire.commands import CancelMinimise, Minimise
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +163,11 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         finding = self.table.current
         if finding is None:
             return Situation()
-        command = self._minimising(finding.key)
-        here = finding.key in self._minimisers
         return replace(
             over(self.campaign.instances.get(finding.instance)),
             row=True,
             instance=finding.instance,
-            minimising=command is not None and command.state == "pending" and not here,
-            cancellable=here,
+            minimising=self._under_way(finding),
         )
 
     # ------------------------------------------------------------- actions
@@ -208,26 +205,39 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         work: WorkType[None] = copy  # begun only when it is not cancelled before
         self.run_worker(work, group="copy", exclusive=True)
 
+    def _under_way(self, finding: Finding) -> bool:
+        """Whether it is being minimised, by this screen or by the supervisor."""
+        command = self._minimising(finding.key)
+        pending = command is not None and command.state == "pending"
+        # The log of a supervisor that was killed never gets the answer.
+        heard = self.host.mode == "live" and not self.host.status.still
+        return finding.key in self._minimisers or (pending and heard)
+
+    def _cancel(self, finding: Finding) -> None:
+        if finding.key in self._minimisers:
+            self._minimisers[finding.key].cancel()
+        else:
+            command = CancelMinimise(finding.file, finding.instance)
+            self.host.steer(command, f"cancel minimising {_named(finding)}")
+
     def do_finding_minimise(self) -> None:
         """Minimise by the supervisor, or by a command if there is none; or cancel that."""
         finding = self.table.current
         if finding is None:
             return
-        if finding.key in self._minimisers:
-            self._minimisers[finding.key].cancel()
+        if self._under_way(finding):
+            self._cancel(finding)
         elif alone(self.host.situation()):
             self._minimise_here(finding)
         else:
-            # Not its title: that is often what the answer says.
-            name = finding.file.rpartition("/")[2].partition(",")[0]
-            words = f"minimise {finding.instance}/{name}"
+            words = f"minimise {_named(finding)}"
             self.host.steer(Minimise(finding.file, finding.instance), words)
 
     def do_table_unfilter(self) -> None:
         """Escape ends the minimising of the finding under the cursor before anything else."""
         finding = self.table.current
-        if finding is not None and finding.key in self._minimisers:
-            self._minimisers[finding.key].cancel()
+        if finding is not None and self._under_way(finding):
+            self._cancel(finding)
         else:
             super().do_table_unfilter()
 
@@ -258,6 +268,11 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
 
         work: WorkType[None] = minimise
         self.run_worker(work, group="minimise")
+
+
+def _named(finding: Finding) -> str:
+    """A short name; not its title, which is often what the answer says."""
+    return f"{finding.instance}/" + finding.file.rpartition("/")[2].partition(",")[0]
 
 
 def _kind(finding: Finding) -> Cell:

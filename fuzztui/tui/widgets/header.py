@@ -13,6 +13,7 @@ from fuzztui.tui.text import fit, plain
 from fuzztui.tui.widgets.braille import gauge
 from fuzztui.tui.widgets.canvas import Line, Span, spread, width_of
 from fuzztui.tui.widgets.strip import StatusCanvas
+from fuzztui.wire.events import ALL_GONE
 
 FINDINGS = "findings"
 TABS = (
@@ -98,7 +99,8 @@ class Header(StatusCanvas):
         s = self._status
         if s.orphaned:
             return [Span(f"✗ NO {'WATCHER' if s.watched else 'SUPERVISOR'} ", "bold failed")]
-        spans = [Span(f"{state_sign(s.state)} {s.state.upper()} ", f"bold {state_style(s.state)}")]
+        word = "deleted" if s.reason == ALL_GONE else s.state
+        spans = [Span(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
         if s.watched:
             spans.insert(0, Span("only watched ", "muted"))
         if s.pending:
@@ -130,8 +132,11 @@ class Header(StatusCanvas):
         clock = [Span(figures.clock(s.now), "bold")]
         share = s.progress
         if share < 0:
-            return [Span("elapsed ", "muted"), *clock, Span(" ")] if room > 20 else clock
-        for ends, least in self._ends(share):
+            words = "elapsed in total " if s.campaigns > 1 else "elapsed "
+            fits = room > len(words) + 12
+            return [Span(words, "muted"), *clock, Span(" ")] if fits else clock
+        # Of a replay the timeline below is the one bar: two would be taken for one another.
+        for ends, least in () if s.mode == "replay" else self._ends(share):
             bar_room = min(40, room - width_of(clock) - width_of(ends) - 2)
             if bar_room >= least:
                 full, rest = gauge(share, bar_room)
