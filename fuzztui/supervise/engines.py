@@ -86,6 +86,9 @@ class InProcess:
         """They tell of shortages in messages."""
         return ""
 
+    def clean_up(self, directory: Path) -> None:
+        """They leave nothing outside their directories."""
+
     def tidy(self, directory: Path) -> None:
         """They write little but their finds."""
 

@@ -107,6 +107,9 @@ class Launcher(Protocol):
         """What its last process said was in its way, where that may pass; "" for nothing."""
         ...
 
+    def clean_up(self, directory: Path) -> None:
+        """Remove what its process left in the machine; called in a thread after each end."""
+
     def tidy(self, directory: Path) -> None:
         """Keep what it writes within bounds; called now and then, in a thread. Raises OSError."""
 

@@ -155,6 +155,7 @@ class Life:
             born = time.monotonic()
             status = await process.ended()
             await EngineProcess.sweep(self.home.path, self.name)
+            await asyncio.to_thread(self.launcher.clean_up, self.directory)
             self._process = None
             await self._desk.last_look(self.name)
             ending = self._judge(status)

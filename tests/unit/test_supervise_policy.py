@@ -68,6 +68,7 @@ class Launcher:
     def __init__(self, code: str = "import time; time.sleep(1000)") -> None:
         self.code = code
         self.errors: list[OSError] = []
+        self.cleaned: list[Path] = []
 
     def prepare(self, campaign, home, index) -> Launch:
         if self.errors:
@@ -87,6 +88,9 @@ class Launcher:
 
     def shortage(self, directory) -> str:
         return ""
+
+    def clean_up(self, directory) -> None:
+        self.cleaned.append(directory)
 
 
 @pytest.fixture
@@ -132,6 +136,20 @@ async def reach(life: Life, desk: Desk, state: str) -> None:
     while life.state != state:
         desk.changed.clear()
         await asyncio.wait_for(desk.changed.wait(), 20)
+
+
+async def test_what_a_killed_process_left_is_removed_also_if_it_is_not_started_again(make):
+    launcher = Launcher()
+    life, desk = make(launcher)
+    task = asyncio.ensure_future(life.run())
+    await reach(life, desk, "starting")
+    assert launcher.cleaned == []
+    life.signal(signal.SIGKILL)
+    await reach(life, desk, "restarting")
+    await life.end(Ending("finished", "its budget is used up"))
+    await task
+    assert desk.states == ["starting", "restarting", "finished"]
+    assert launcher.cleaned == [life.directory]
 
 
 async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, monkeypatch):

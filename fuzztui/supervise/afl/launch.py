@@ -144,9 +144,7 @@ class AflFuzz:
         """The command line and the environment: it goes on where there is work already."""
         name = instance_names(campaign)[index]
         directory = home.instance(name)
-        before = ProcessId.from_json(read_json(directory / "process.json"))
-        if before and not before.alive():
-            remove_segments(before)
+        self.clean_up(directory)  # it may have been killed together with its supervisor
         if resumed := has_work(directory):
             _put_torn_figures_aside(directory)
         plan = self._plan(campaign, index)
@@ -202,6 +200,12 @@ class AflFuzz:
     def shortage(self, directory: Path) -> str:
         """AFL's own last reason, when it will be tried again."""
         return shortage_of(directory)
+
+    def clean_up(self, directory: Path) -> None:
+        """Shared memory of one that was killed."""
+        process = ProcessId.from_json(read_json(directory / "process.json"))
+        if process and not process.alive():
+            remove_segments(process)
 
     def tidy(self, directory: Path) -> None:
         """afl-fuzz prints a line for each entry that it fuzzes: tens of MB a day."""
