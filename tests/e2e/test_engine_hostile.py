@@ -541,9 +541,18 @@ def test_no_seeds_in_the_folder(lab: Lab) -> None:
 # --------------------------------------------------------------------- a full disk
 
 
+def start_on_full_disk(lab: Lab, spec: Path) -> subprocess.Popen[bytes]:
+    """RLIMIT_FSIZE makes writes fail as a full disk does; lifting it makes room."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
+
+    lab.env["PYTHONDONTWRITEBYTECODE"] = "1"  # Python up to 3.12 would save half a module
+    return lab.start(spec, preexec_fn=limit)
+
+
 @pytest.mark.slow
 def test_full_disk(lab: Lab) -> None:
-    """RLIMIT_FSIZE makes writes fail as a full disk does; lifting it makes room."""
     lab.write("app.py", wrapped("pass").replace("n > 2", "n > 2 and len(data) > 300"))
     seeds = lab.root / "seeds"
     seeds.mkdir()
@@ -551,10 +560,7 @@ def test_full_disk(lab: Lab) -> None:
     spec = lab.spec("app:target", target={"include": ["app"]}, engine={"seeds": [str(seeds)]})
     (spec.parent / ".cur_input").write_bytes(bytes(1 << 16))
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
-
-    nanny = lab.start(spec, preexec_fn=limit)
+    nanny = start_on_full_disk(lab, spec)
     wait_for(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
     assert not names(spec.parent, "queue")
     for pid in (nanny.pid, worker_of(nanny)):
@@ -575,10 +581,7 @@ def test_stop_while_the_disk_is_full_loses_nothing(lab: Lab) -> None:
     spec = lab.spec("app:target", target={"include": ["app"]}, engine={"seeds": [str(seeds)]})
     (spec.parent / ".cur_input").write_bytes(bytes(1 << 16))
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
-
-    nanny = lab.start(spec, preexec_fn=limit)
+    nanny = start_on_full_disk(lab, spec)
     wait_for(lambda: any("cannot write" in e.get("text", "") for e in events(spec.parent)))
     nanny.send_signal(signal.SIGTERM)
     assert nanny.wait(60) == 0
