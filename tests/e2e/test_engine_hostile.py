@@ -29,6 +29,8 @@ from engine_lab import (
 
 from fuzztui.engines.core.spec import TRACE
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
@@ -91,7 +93,6 @@ def test_exits_at_import(lab: Lab) -> None:
     refuse(lab, "app:target", "SystemExit: bye")
 
 
-@pytest.mark.slow
 def test_ends_the_process_at_import(lab: Lab) -> None:
     lab.write("app.py", "import os; os._exit(5)")
     refuse(lab, "app:target", "importing it exited with status 5")
@@ -122,7 +123,6 @@ def test_missing_seeds(lab: Lab) -> None:
     refuse(lab, "app:parse", "engine.seeds", "/no/such", engine={"seeds": ["/no/such"]})
 
 
-@pytest.mark.slow
 def test_two_engines_on_one_directory(lab: Lab) -> None:
     lab.write("app.py", PARSER)
     spec = lab.spec("app:parse")
@@ -267,7 +267,6 @@ def test_expected_exit_is_invalid(lab: Lab) -> None:
     assert int(stats(directory)["invalid_inputs"]) > 0
 
 
-@pytest.mark.slow
 def test_os_exit(lab: Lab) -> None:
     directory = campaign(lab, wrapped("os._exit(0)"), trials=60)
     event = only_finding(directory)
@@ -275,7 +274,6 @@ def test_os_exit(lab: Lab) -> None:
     assert len(names(directory, "crashes")) == 1
 
 
-@pytest.mark.slow
 def test_segfault(lab: Lab) -> None:
     directory = campaign(lab, wrapped("import ctypes; ctypes.string_at(0)"), trials=40)
     event = only_finding(directory)
@@ -284,7 +282,6 @@ def test_segfault(lab: Lab) -> None:
     assert ",sig:11," in names(directory, "crashes")[0]
 
 
-@pytest.mark.slow
 def test_kills_itself(lab: Lab) -> None:
     """A SIGKILL may come from anybody: the input is tried again before it is blamed."""
     directory = campaign(lab, wrapped("import signal; os.kill(os.getpid(), signal.SIGKILL)"), 30)
@@ -324,7 +321,6 @@ def test_forked_child_raises(lab: Lab) -> None:
     assert not names(campaign(lab, code, trials=100), "crashes")
 
 
-@pytest.mark.slow
 def test_eats_memory(lab: Lab) -> None:
     code = wrapped("x = [b'x' * (1 << 24) for _ in range(1000)]")
     event = only_finding(
@@ -333,7 +329,6 @@ def test_eats_memory(lab: Lab) -> None:
     assert event["title"] == "MemoryError"
 
 
-@pytest.mark.slow
 def test_leaks_memory(lab: Lab) -> None:
     """A clean worker goes on when the old one is full; no input is blamed."""
     code = "KEEP = []\n" + wrapped("KEEP.append(bytearray(1 << 16))", "True")
@@ -345,7 +340,6 @@ def test_leaks_memory(lab: Lab) -> None:
     assert "does it leak?" in said[0]
 
 
-@pytest.mark.slow
 def test_eats_memory_late(lab: Lab) -> None:
     """What asks for too much in a clean worker as well is found, once, and costs one worker."""
     code = wrapped("x = [b'x' * (1 << 24) for _ in range(1000)]", "data.count(b'e') > 3")
@@ -394,7 +388,6 @@ def test_recursion_limit_lifted(lab: Lab) -> None:
     assert not names(campaign(lab, code), "crashes")
 
 
-@pytest.mark.slow
 def test_hangs_in_its_own_code(lab: Lab) -> None:
     directory = campaign(lab, wrapped("while True: pass"), trials=60)
     event = only_finding(directory)
@@ -403,14 +396,12 @@ def test_hangs_in_its_own_code(lab: Lab) -> None:
     assert "while True" in str(event["detail"])
 
 
-@pytest.mark.slow
 def test_hangs_in_other_code(lab: Lab) -> None:
     lab.write("other.py", "def spin():\n    while True: pass\n")
     directory = campaign(lab, "import other\n" + wrapped("other.spin()"), trials=40)
     assert only_finding(directory)["place"] == "app.py in target"
 
 
-@pytest.mark.slow
 def test_hangs_in_c(lab: Lab) -> None:
     code = "import itertools\n" + wrapped("sum(itertools.count())")
     directory = campaign(lab, code, trials=12)
@@ -419,7 +410,6 @@ def test_hangs_in_c(lab: Lab) -> None:
     assert len(names(directory, "hangs")) == 1
 
 
-@pytest.mark.slow
 def test_catches_everything(lab: Lab) -> None:
     code = wrapped(
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
@@ -428,7 +418,6 @@ def test_catches_everything(lab: Lab) -> None:
     assert only_finding(directory)["category"] == "hang"
 
 
-@pytest.mark.slow
 def test_swallows_the_timeout(lab: Lab) -> None:
     code = wrapped("try:\n    while True: pass\nexcept BaseException: return 0")
     assert only_finding(campaign(lab, code, trials=40))["category"] == "hang"
@@ -439,13 +428,11 @@ def test_changes_directory(lab: Lab) -> None:
     assert not names(directory, "crashes")
 
 
-@pytest.mark.slow
 def test_deletes_its_directory(lab: Lab) -> None:
     directory = campaign(lab, wrapped("os.rmdir(os.getcwd())", "True"))
     assert not names(directory, "crashes")
 
 
-@pytest.mark.slow
 def test_changes_signals_and_locale(lab: Lab) -> None:
     code = wrapped(
         "import signal, locale\nlocale.setlocale(locale.LC_ALL, 'C')\n"
@@ -458,7 +445,6 @@ def test_changes_signals_and_locale(lab: Lab) -> None:
     assert event["category"] == "hang"
 
 
-@pytest.mark.slow
 def test_raises_hostile_exceptions(lab: Lab) -> None:
     code = """
 class Odd(Exception):
@@ -469,7 +455,6 @@ class Odd(Exception):
     assert event["title"] == "Odd"
 
 
-@pytest.mark.slow
 def test_exception_that_kills_while_being_described(lab: Lab) -> None:
     code = """
 class Odd(Exception):
@@ -480,7 +465,6 @@ class Odd(Exception):
     assert only_finding(directory)["title"] == "the process exited with status 9"
 
 
-@pytest.mark.slow
 def test_flaky_failure_says_so(lab: Lab) -> None:
     code = "calls = []\n" + wrapped("calls.append(1)\nif len(calls) % 2: raise KeyError(1)")
     event = only_finding(campaign(lab, code))
@@ -505,7 +489,6 @@ def test_standard_library_that_the_engine_uses(lab: Lab) -> None:
     assert int(stats(spec.parent)["edges_found"]) > 10
 
 
-@pytest.mark.slow
 def test_threads_do_not_keep_it(lab: Lab) -> None:
     code = "import threading, time\n" + wrapped(
         "threading.Thread(target=time.sleep, args=(600,)).start()", "data == b'abc'"
@@ -552,7 +535,6 @@ def start_on_full_disk(lab: Lab, spec: Path) -> subprocess.Popen[bytes]:
     return lab.start(spec, preexec_fn=limit)
 
 
-@pytest.mark.slow
 def test_full_disk(lab: Lab) -> None:
     lab.write("app.py", wrapped("pass").replace("n > 2", "n > 2 and len(data) > 300"))
     seeds = lab.root / "seeds"
@@ -573,7 +555,6 @@ def test_full_disk(lab: Lab) -> None:
     assert nanny.wait(60) == 0
 
 
-@pytest.mark.slow
 def test_stop_while_the_disk_is_full_loses_nothing(lab: Lab) -> None:
     lab.write("app.py", wrapped("pass"))
     seeds = lab.root / "seeds"
@@ -592,7 +573,6 @@ def test_stop_while_the_disk_is_full_loses_nothing(lab: Lab) -> None:
     assert "execs:1," in names(spec.parent, "queue")[0]
 
 
-@pytest.mark.slow
 def test_no_worker_starts_while_its_directory_cannot_be_written(lab: Lab) -> None:
     """As on a file system that turned read-only: the engine waits until it can be."""
     lab.write("app.py", wrapped("pass"))
@@ -614,7 +594,6 @@ def crashing(lab: Lab) -> Path:
     return lab.spec("app:target", target={"include": ["app"]})
 
 
-@pytest.mark.slow
 def test_parent_killed(lab: Lab) -> None:
     spec = crashing(lab)
     nanny = lab.start(spec)
@@ -631,7 +610,6 @@ def test_parent_killed(lab: Lab) -> None:
     assert stats(spec.parent)["corpus_count"] == str(len(names(spec.parent, "queue")))
 
 
-@pytest.mark.slow
 def test_worker_killed_is_no_crash(lab: Lab) -> None:
     lab.write("app.py", PARSER)
     spec = lab.spec("app:parse")
@@ -653,7 +631,6 @@ def test_worker_killed_is_no_crash(lab: Lab) -> None:
     assert told == int(figures["execs_done"])
 
 
-@pytest.mark.slow
 def test_stop_signal_and_capabilities(lab: Lab) -> None:
     lab.write("app.py", PARSER)
     spec = lab.spec("app:parse")

@@ -229,7 +229,9 @@ def test_what_is_left_behind(run, tmp_path):
         place.mkdir()
     assert list(invariants.check_left(run, *places, shared=False)) == []
     (places[0] / "x").touch()
-    (places[1] / "x.sock").touch()
+    (places[1] / "fuzztui").mkdir()
+    (places[1] / "fuzztui/x.sock").touch()
+    (places[1] / "ccache-tmp").touch()  # another program's
     (run / "campaign.toml.1").touch()
     (run / "supervisor").mkdir()
     (run / "supervisor/lock").write_text("123\n")

@@ -255,7 +255,9 @@ def test_a_log_that_is_killed_while_it_is_closed_is_not_damaged(tmp_path, before
         writer.close()  # as if it were killed: no end mark is written
         reader = LogReader(tmp_path)
         assert (reader.last_seq, reader.problems) == (10 if before_flush else 11, [])
-        assert LogWriter(tmp_path).repairs == []
+        writer = LogWriter(tmp_path)
+        assert writer.repairs == []
+        writer.close()
         for file in tmp_path.iterdir():
             file.unlink()
 

@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -117,11 +118,13 @@ def test_different_runs_have_different_addresses(tmp_path):
 
 
 def test_a_directory_that_others_may_enter_is_closed(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    (tmp_path / "fuzztui").mkdir(mode=0o777)
-    (tmp_path / "fuzztui").chmod(0o777)
-    socket_path(tmp_path / "run")
-    assert (tmp_path / "fuzztui").stat().st_mode & 0o777 == 0o700
+    with tempfile.TemporaryDirectory() as short:  # an address holds 107 bytes
+        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
+        directory = Path(short, "fuzztui")
+        directory.mkdir(mode=0o777)
+        directory.chmod(0o777)
+        assert socket_path(tmp_path / "run").parent == directory
+        assert directory.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_symlink_is_not_our_directory(tmp_path, monkeypatch):

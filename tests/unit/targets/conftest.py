@@ -14,6 +14,14 @@ def kept():
     return directory
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each analysis runs mypy: slow, and slower still when each worker runs its first one."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and "lab" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def lab(tmp_path, kept):
     return Laboratory(tmp_path, kept)

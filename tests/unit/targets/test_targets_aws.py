@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
 from targets_lab import Laboratory, types_at
-
-pytestmark = pytest.mark.slow
 
 OURS = "fuzztui.engines.generators.aws."
 
