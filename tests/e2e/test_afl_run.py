@@ -520,6 +520,7 @@ def test_the_crashy_sample_crashes(fleet):
     assert any(f.category == "crash" for f in state.findings.values())
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/usr/include/stb").is_dir(), reason="libstb-dev is not installed")
 @pytest.mark.timeout(600)  # a busy machine compiles it for minutes
 def test_the_sample_of_a_real_library_runs(fleet):

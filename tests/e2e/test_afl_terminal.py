@@ -36,6 +36,7 @@ def fuzztui(home, terminal):
     return start
 
 
+@pytest.mark.nightly
 def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
     campaign = tomllib.loads((SAMPLES / "crashy-afl.toml").read_text())
     # That it is built is on the screen for as long as it takes: long enough to be seen.

@@ -185,7 +185,7 @@ def test_the_same_seed_gives_the_same_queues(first, tmp_path):
         other.clean_up()
 
 
-@pytest.mark.parametrize("engines", ["live", "die"])
+@pytest.mark.parametrize("engines", ["live", pytest.param("die", marks=pytest.mark.nightly)])
 def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     first.begin(budget="8m", per_mutant="6s")
     key = fuzzed(first.until(fuzzed, 120)).id

@@ -213,7 +213,7 @@ def test_steering_the_queue(first):
     assert first.over().state == "stopped"
 
 
-@pytest.mark.parametrize("engines", ["live", "die"])
+@pytest.mark.parametrize("engines", ["live", pytest.param("die", marks=pytest.mark.nightly)])
 def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     first.begin("campaign.budget=60s", "mutants.per_mutant=8s")
     state = first.until(fuzzed, 180)
@@ -235,6 +235,7 @@ def test_a_supervisor_killed_in_a_turn_goes_on_with_it(first, engines):
     assert len(files) == len(set(files))
 
 
+@pytest.mark.nightly
 def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_target(first):
     budget = ("campaign.budget=24s", "mutants.per_mutant=4s", "engine.instances=2")
     first.begin(*budget)
@@ -424,6 +425,7 @@ def refreeze(first, *overrides):
     write_frozen(load(first.file, [*overrides], cwd=first.directory), first.run)
 
 
+@pytest.mark.nightly
 def test_a_larger_budget_gives_mutants_their_share_of_it(first):
     first.begin("campaign.budget=8s", "mutants.per_mutant=2s")
     state = first.finished()
@@ -439,6 +441,7 @@ def test_a_larger_budget_gives_mutants_their_share_of_it(first):
     assert state.instances["main"].state == "finished"
 
 
+@pytest.mark.nightly
 def test_mutants_that_were_all_skipped_come_back_with_the_next_start(first):
     first.begin("campaign.budget=80s", "mutants.per_mutant=10s")
     key = fuzzed(first.until(fuzzed, 180)).id

@@ -517,6 +517,7 @@ def test_two_runs_are_one(lab: Lab) -> None:
     assert '"matches": 0' not in one.partition('"datetime.date": {')[2].partition("}")[0]
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_types_that_decide_are_aimed_at(lab: Lab) -> None:
     lab.write("strategies.py", STRATEGIES.replace("60", "200"))

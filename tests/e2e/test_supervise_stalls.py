@@ -50,7 +50,9 @@ def campaign(tmp_path):
     "act",
     [
         "os.kill(os.getppid(), signal.SIGSTOP)",
-        "os.killpg(os.getpgid(os.getppid()), signal.SIGSTOP)",
+        pytest.param(
+            "os.killpg(os.getpgid(os.getppid()), signal.SIGSTOP)", marks=pytest.mark.nightly
+        ),
     ],
 )
 def test_a_target_that_stops_its_monitor(campaign, act):

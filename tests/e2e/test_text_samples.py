@@ -103,6 +103,7 @@ def test_a_mirror_with_another_file_is_not_believed(user):
     assert not list((user.run / "build").iterdir())
 
 
+@pytest.mark.nightly
 def test_the_benchmark_goes_on_where_it_was(user):
     work = user.path / "work"
 

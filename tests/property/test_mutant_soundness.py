@@ -67,6 +67,7 @@ def test_mutants_that_are_not_infected_do_as_the_program_does(seed: int) -> None
     audit(seed)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_so_do_very_many() -> None:
     assert sum(audit(seed) for seed in range(120)) > 20_000

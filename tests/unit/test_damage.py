@@ -6,6 +6,7 @@ import random
 import shutil
 
 import pytest
+from examples import examples
 
 import fuzztui.tui
 from fuzztui import session as session_module
@@ -155,7 +156,7 @@ def test_no_damage_gives_a_wrong_figure_in_silence(whole, run, capsys):
 
 @pytest.mark.slow
 def test_no_damage_anywhere_gives_a_wrong_figure_in_silence(whole, run, capsys):
-    check_damage(whole, run, capsys, 400)
+    check_damage(whole, run, capsys, examples(400))
 
 
 def test_a_sound_run_is_reported_as_sound(run, capsys):
