@@ -59,11 +59,11 @@ SOONER = """
 import sys
 
 if "fuzztui.supervise" in sys.orig_argv:
-    from fuzztui.supervise import life
+    from fuzztui.supervise import standstill
     from fuzztui.supervise.afl.launch import AflFuzz
 
-    AflFuzz.stall_s, life.STILL_S = 4.0, 4.0
-    life.HALT_LOOKS, life.BAD_HALT_LOOKS = 6, 3
+    AflFuzz.stall_s, standstill.STILL_S = 4.0, 4.0
+    standstill.HALT_LOOKS, standstill.BAD_HALT_LOOKS = 6, 3
 """
 """A sitecustomize that has the supervisor's limits be seconds in place of minutes."""
 

@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+from examples import examples
 
 from fuzztui.log import writer as writer_module
 from fuzztui.log.files import list_tails
@@ -99,4 +100,4 @@ def test_sigkill_at_any_instant(tmp_path, monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_sigkill_at_any_instant_many_times(tmp_path, monkeypatch, seed):
     monkeypatch.setattr(writer_module, "TAIL_RECORDS", 17 + 100 * seed)
-    kill_rounds(tmp_path / "log", 75, seed=seed)
+    kill_rounds(tmp_path / "log", examples(75), seed=seed)

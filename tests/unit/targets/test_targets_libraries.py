@@ -12,7 +12,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 @pytest.mark.parametrize(
     ("function", "include", "exclude", "least"),
     [
-        ("pyflakes.api:check", ("pyflakes",), ("pyflakes.test",), 400),
+        pytest.param(
+            "pyflakes.api:check", ("pyflakes",), ("pyflakes.test",), 400, marks=pytest.mark.nightly
+        ),
         ("pycparser.c_parser:CParser", ("pycparser",), (), 1000),
     ],
 )
