@@ -251,6 +251,7 @@ def test_figures_that_disagree(run):
 
     assert answers() == set()
     assert answers(execs=19) == {"disagrees"}
+    assert answers(differs=1) == {"disagrees"}
     assert answers(mutants={"killed": 2}) == {"disagrees"}
     assert answers(problems=["a damaged member"]) == {"problems", "disagrees"}
 
