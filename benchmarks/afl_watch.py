@@ -146,7 +146,7 @@ def latency(home: Path, seconds: float) -> list[float]:
     log = home / "latency-log"
     (log / "log").mkdir(parents=True)
     watcher = subprocess.Popen(
-        [sys.executable, "-m", "fuzztui.supervise.foreign", log, out], stdin=subprocess.PIPE
+        [sys.executable, "-m", "fuzztui.watch", log, out], stdin=subprocess.PIPE
     )
     closed: dict[str, float] = {}
     seen: dict[str, float] = {}

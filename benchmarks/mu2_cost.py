@@ -33,7 +33,7 @@ from subjects import Subject, choose
 from subjects.figures import table
 from subjects.runs import queue_of
 
-from fuzztui.engines.core.executor import Execution
+from fuzztui.engines.execute.executor import Execution
 
 INTERPRETER = """
 import importlib, importlib.util, pathlib, sys

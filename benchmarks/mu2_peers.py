@@ -34,7 +34,7 @@ from subjects.figures import table
 from subjects.runs import Instance, queue_of, score
 from subjects.tomllib_harness import document
 
-from fuzztui.engines.core.inputs import GeneratedInput
+from fuzztui.engines.inputs.inputs import GeneratedInput
 
 MODULES = {"mutmut": "mutmut", "cosmic-ray": "cosmic_ray"}
 GOAL = 50

@@ -25,10 +25,10 @@ from options import parse
 from rows import Rows
 
 from fuzztui.campaign import load
-from fuzztui.mutants.generate import generate
-from fuzztui.mutants.text import TextMutant
-from fuzztui.supervise.first.build import Build, MutantBuilder
-from fuzztui.supervise.rundir import RunDir
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.fuzzfirst.build import Build, MutantBuilder
+from fuzztui.fuzzfirst.source_mutants.generate import generate
+from fuzztui.fuzzfirst.source_mutants.text import TextMutant
 
 NESTED = Path(__file__).resolve().parent.parent / "sample_campaigns" / "nested"
 SMALL = [str(NESTED), "nested.c", '$CC -O2 -o prog "$SOURCE/harness.c" "$SOURCE/nested.c"']

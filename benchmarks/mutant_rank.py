@@ -24,7 +24,7 @@ from options import parse
 from rows import Rows
 
 if TYPE_CHECKING:
-    from fuzztui.mutants.text import TextMutant
+    from fuzztui.fuzzfirst.source_mutants.text import TextMutant
 
 SOURCE = Path("/usr/include/stb/stb_image.h")
 SMALL = Path(__file__).resolve().parent.parent / "sample_campaigns" / "nested" / "nested.c"
@@ -32,7 +32,7 @@ SMALL = Path(__file__).resolve().parent.parent / "sample_campaigns" / "nested" /
 
 def ours(file: Path, n: int, limit: int, order: str) -> dict[str, object]:
     """In this process: seconds, megabytes, indexes."""
-    from fuzztui.mutants.rank import COMPATIBLE, rank
+    from fuzztui.fuzzfirst.source_mutants.rank import COMPATIBLE, rank
 
     mutants = some(file, n)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -63,7 +63,7 @@ def theirs(file: Path, n: int, limit: int) -> dict[str, object]:
 
 def some(file: Path, n: int) -> list[TextMutant]:
     """``n`` mutants from all over the file."""
-    from fuzztui.mutants.generate import generate
+    from fuzztui.fuzzfirst.source_mutants.generate import generate
 
     mutants = generate(file).mutants
     if len(mutants) < n:

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from options import parse
 from rows import Rows
 
-from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators import generator
+from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.strategies import from_strategy
 

@@ -38,8 +38,8 @@ from subjects.figures import mann_whitney, table
 from subjects.runs import RunFailed, environment
 
 from fuzztui.campaign import Campaign, load
-from fuzztui.supervise.spec import write_spec
-from fuzztui.targets import Request, find_targets
+from fuzztui.inprocess.spec import write_spec
+from fuzztui.targeting.analysis import Request, find_targets
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 CAPS = {"simple": 5000, "chained": 8000}

@@ -36,7 +36,7 @@ from pathlib import Path
 from options import parse
 from rows import Rows
 
-from fuzztui.engines.text import native, plain
+from fuzztui.engines.text import native, reference
 from fuzztui.engines.text.table import NAMES
 
 SIZES = {"100 B": 100, "10 kB": 10_000, "1 MB": 1_000_000}
@@ -113,7 +113,7 @@ def compiled(directory: Path) -> tuple[Path, str]:
 
 def python_ns(operators: native.Operators, inputs: Sequence[bytes], times: int, seed: int) -> float:
     """A mutation, called from Python."""
-    rng = plain.Rng(seed)
+    rng = reference.Rng(seed)
     count = len(NAMES)
     begun = time.process_time()
     for i in range(times):

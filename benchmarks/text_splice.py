@@ -32,7 +32,7 @@ from rows import Rows
 
 from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, balanced
-from fuzztui.engines.text.plain import Rng
+from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.syntax import Syntax
 
 SOURCES = Path(poolfile.__file__).parent

@@ -22,9 +22,9 @@ from rows import Rows
 from textual.app import ComposeResult
 from textual.widgets import DataTable
 
-from fuzztui.tui.themed import ThemedApp
-from fuzztui.tui.widgets.columns import Column
-from fuzztui.tui.widgets.table import BigTable
+from fuzztui.tui.base.columns import Column
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.base.themed import ThemedApp
 
 WORDS = ("alive", "killed", "pending", "skipped")
 

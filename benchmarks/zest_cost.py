@@ -28,17 +28,17 @@ from options import parse
 from rows import Rows
 from zest_targets import TARGETS, Target
 
-from fuzztui.engines.core.candidate import Candidate
-from fuzztui.engines.core.corpus import Entry
-from fuzztui.engines.core.edges import CoverageMap, EdgeTable
-from fuzztui.engines.core.executor import Executor
-from fuzztui.engines.core.feedback import CoverageFeedback
-from fuzztui.engines.core.fixture import Fixture
-from fuzztui.engines.core.guard import Guard
-from fuzztui.engines.core.importer import Application
-from fuzztui.engines.core.inputs import TextInput
-from fuzztui.engines.core.journal import Journal
-from fuzztui.engines.core.mutate import Havoc
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.inputs.inputs import TextInput
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.feedback import CoverageFeedback
+from fuzztui.engines.loop.mutate import Havoc
 
 MUTANTS = 100
 

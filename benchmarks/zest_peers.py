@@ -73,12 +73,12 @@ def test_target(text):
 REPLAY = """
 import json, os, random, signal, struct, sys
 from pathlib import Path
-from fuzztui.engines.core.edges import CoverageMap, EdgeTable
-from fuzztui.engines.core.executor import Executor
-from fuzztui.engines.core.fixture import Fixture
-from fuzztui.engines.core.guard import Guard
-from fuzztui.engines.core.importer import Application
-from fuzztui.engines.core.inputs import TextInput
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.inputs.inputs import TextInput
 import importlib
 include = json.loads(sys.argv[1])
 coverage, guard, table = CoverageMap(), Guard(5.0), EdgeTable()

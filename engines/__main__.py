@@ -10,10 +10,10 @@ import sys
 import traceback
 from pathlib import Path
 
-from fuzztui.engines.apart import apart
-from fuzztui.engines.core.descriptors import allow_descriptors
-from fuzztui.engines.core.errors import CANNOT_START, Refusal
-from fuzztui.engines.core.spec import Spec, read_spec
+from fuzztui.engines.base.errors import CANNOT_START, Refusal
+from fuzztui.engines.base.spec import Spec, read_spec
+from fuzztui.engines.execute.descriptors import allow_descriptors
+from fuzztui.engines.process.apart import apart
 
 __all__ = ["main"]
 
@@ -43,7 +43,7 @@ def main() -> int:
         spec = read_spec(file)
         allow_descriptors()
         if args.worker is not None:
-            from fuzztui.engines.worker import work
+            from fuzztui.engines.process.worker import work
 
             status, leave = 1, os._exit  # before a target replaces it
             # Not sys.exit(): threads and exit handlers of the target would have a say, and
@@ -55,16 +55,16 @@ def main() -> int:
             finally:
                 leave(status)
         if args.repro is not None:
-            from fuzztui.engines.repro import reproduce
+            from fuzztui.engines.process.repro import reproduce
 
             return reproduce(spec, args.repro)
         if not _is_campaign(args):
             return _mirror(apart(lambda: _answer(spec, args), args.parent))
         if args.ready is not None:
-            from fuzztui.engines.ready import ready
+            from fuzztui.engines.process.check import ready
 
             return ready(spec, args.ready)
-        from fuzztui.engines.nanny import Nanny
+        from fuzztui.engines.process.monitor import Nanny
 
         return Nanny(spec, file).run()
     except Refusal as e:
@@ -81,7 +81,7 @@ def _is_campaign(args: argparse.Namespace) -> bool:
 def _answer(spec: Spec, args: argparse.Namespace) -> int:
     """Answer a question outside of a campaign; returns the exit status."""
     if args.minimise is not None:
-        from fuzztui.engines.minimise import minimise
+        from fuzztui.engines.process.minimise import minimise
 
         return minimise(spec, args.minimise.absolute(), args.tries, args.seconds)
     if args.mutants:
@@ -93,7 +93,7 @@ def _answer(spec: Spec, args: argparse.Namespace) -> int:
 
         return score(spec, [folder.absolute() for folder in args.score], args.jobs)
     if args.batch is not None:
-        from fuzztui.engines.batch import batch
+        from fuzztui.engines.process.batch import batch
 
         return batch(spec, args.batch.absolute())
     if args.observe is not None:
@@ -101,10 +101,10 @@ def _answer(spec: Spec, args: argparse.Namespace) -> int:
 
         return observe(spec, args.observe.absolute())
     if args.locate:
-        from fuzztui.engines.origin import locate
+        from fuzztui.engines.process.origin import locate
 
         return locate(spec, args.locate)
-    from fuzztui.engines.origin import code_of
+    from fuzztui.engines.process.origin import code_of
 
     return code_of(args.code)
 

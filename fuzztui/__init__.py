@@ -1,7 +1,7 @@
 """fuzztui: a terminal monitor and controller for fuzz campaigns.
 
 This package is also exposed to the interpreter of the project under test
-(only ``fuzztui.engines``, ``fuzztui.wire``, ``fuzztui.atomic`` and ``fuzztui.harness`` are
+(only ``fuzztui.engines``, ``fuzztui.wire``, ``fuzztui.base.atomic`` and ``fuzztui.harness`` are
 imported there), so this module imports nothing.
 """
 

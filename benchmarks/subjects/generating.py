@@ -20,15 +20,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fuzztui.engines.core.corpus import Entry
-from fuzztui.engines.core.edges import EdgeTable
-from fuzztui.engines.core.inputs import GeneratedInput
-from fuzztui.engines.core.loading import load
-from fuzztui.engines.core.spec import read_spec
+from fuzztui.engines.base.spec import read_spec
+from fuzztui.engines.inputs.inputs import GeneratedInput
+from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.instrument.loading import load
+from fuzztui.engines.loop.corpus import Entry
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.form import TypedInput
-from fuzztui.engines.spoton.kin import Kin
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
+from fuzztui.engines.spoton.relations import Kin
 
 clock = time.process_time_ns
 

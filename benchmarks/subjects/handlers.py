@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.supervise.spec import write_spec
-from fuzztui.targets import Request, TargetsError, find_targets
+from fuzztui.inprocess.spec import write_spec
+from fuzztui.targeting.analysis import Request, TargetsError, find_targets
 from subjects.runs import RunFailed, call
 
 __all__ = ["SAMPLES", "VARIANTS", "Handler", "RunFailed", "find", "prepared", "run"]

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzztui.engines.core.corpus import Entry
-from fuzztui.engines.core.edges import CoverageMap, EdgeTable
-from fuzztui.engines.core.executor import Execution, Executor
-from fuzztui.engines.core.fixture import Fixture
-from fuzztui.engines.core.guard import Guard
-from fuzztui.engines.core.importer import Application
-from fuzztui.engines.core.inputs import GeneratedInput, InputForm, TextInput
-from fuzztui.engines.core.mutate import ChoiceMutator, Havoc, Mutator
-from fuzztui.engines.core.spec import Spec, read_spec
-from fuzztui.engines.core.target import Target, load_target
-from fuzztui.engines.mu2.attack import Attack
+from fuzztui.engines.base.spec import Spec, read_spec
+from fuzztui.engines.execute.executor import Execution, Executor
+from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.inputs.inputs import GeneratedInput, InputForm, TextInput
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.instrument.target import Target, load_target
+from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator
 from fuzztui.engines.mu2.engine import prepare
-from fuzztui.engines.mu2.oracle import Oracle
+from fuzztui.engines.mu2.kill_criterion import Oracle
+from fuzztui.engines.mu2.mutant_executor import Attack
 from fuzztui.engines.mutants.program import CannotSwap, Mutant, Probing, Program
 from subjects import Subject
 from subjects.runs import Instance

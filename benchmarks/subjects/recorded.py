@@ -21,19 +21,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.candidate import Candidate
-from fuzztui.engines.core.context import Context
-from fuzztui.engines.core.corpus import Entry
-from fuzztui.engines.core.executor import Execution
-from fuzztui.engines.core.inputs import GeneratedInput
-from fuzztui.engines.core.loop import Parts
-from fuzztui.engines.core.report import EventLog
-from fuzztui.engines.core.spec import KINDS, read_spec
-from fuzztui.engines.core.stages import Stage
-from fuzztui.engines.core.store import Store
-from fuzztui.engines.spoton.figures import TYPES
-from fuzztui.engines.worker import work
+from fuzztui.engines.base.spec import KINDS, read_spec
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.events import EventLog
+from fuzztui.engines.directory.store import Store
+from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.inputs.inputs import GeneratedInput
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.stages import Stage
+from fuzztui.engines.process.worker import work
+from fuzztui.engines.spoton.types_file import TYPES
 
 SAMPLES = 50
 """Points of the curves, evenly over the time."""

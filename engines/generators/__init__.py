@@ -4,7 +4,6 @@ Each ready one makes things that are mostly as they should be; ``erroneous`` is 
 mistake is in each part of them (the paper's .003).
 """
 
-from fuzztui.engines.core.source import Rejected, Source
 from fuzztui.engines.generators.archives import Tar, Zip, gen_tar, gen_zip
 from fuzztui.engines.generators.aws import (
     Item,
@@ -36,6 +35,7 @@ from fuzztui.engines.generators.images import (
 )
 from fuzztui.engines.generators.scope import generator, made_by
 from fuzztui.engines.generators.text import gen_number, gen_path, gen_text, gen_word
+from fuzztui.engines.inputs.source import Rejected, Source
 
 __all__ = [
     "Csv",

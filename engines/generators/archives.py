@@ -11,11 +11,11 @@ import zipfile
 from collections.abc import Callable
 from typing import Final
 
-from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators.dates import gen_date
 from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.generators.text import gen_path, gen_text
+from fuzztui.engines.inputs.source import Source
 
 __all__ = ["Tar", "Zip", "gen_tar", "gen_zip"]
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NewType
 from urllib.parse import quote_plus
 
-from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators.dates import gen_date, gen_datetime
 from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.generators.text import gen_number, gen_path, gen_text, gen_word
+from fuzztui.engines.inputs.source import Source
 
 __all__ = ["Item", "S3Event", "S3Object", "World", "gen_item", "gen_s3_event", "gen_s3_object"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 
-from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators.scope import generator
+from fuzztui.engines.inputs.source import Source
 
 __all__ = ["gen_date", "gen_datetime", "gen_timedelta"]
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
 from fuzztui.engines.generators.text import gen_number, gen_text, gen_word
+from fuzztui.engines.inputs.source import Source
 
 __all__ = ["Csv", "Json", "Xml", "gen_csv", "gen_json", "gen_value", "gen_xml"]
 

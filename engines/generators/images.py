@@ -9,9 +9,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
+from fuzztui.engines.inputs.source import Source
 
 __all__ = ["Pixels", "Png", "Ppm", "gen_image", "gen_pixels", "gen_png", "gen_ppm"]
 

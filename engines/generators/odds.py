@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fuzztui.engines.core.source import Source
+from fuzztui.engines.inputs.source import Source
 
 __all__ = ["ERRONEOUS", "mistake"]
 

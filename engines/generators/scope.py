@@ -14,8 +14,8 @@ from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 from weakref import WeakSet
 
-from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators.names import types_of
+from fuzztui.engines.inputs.source import Source
 
 if TYPE_CHECKING:
     from fuzztui.engines.spoton.source import Typed

@@ -5,9 +5,9 @@ from __future__ import annotations
 import string
 from pathlib import PurePosixPath
 
-from fuzztui.engines.core.source import Source
 from fuzztui.engines.generators.odds import ERRONEOUS, mistake
 from fuzztui.engines.generators.scope import generator
+from fuzztui.engines.inputs.source import Source
 
 __all__ = ["gen_number", "gen_path", "gen_text", "gen_word"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fuzztui.engines.core.executor import Executor
-from fuzztui.engines.core.isolation import Isolation
-from fuzztui.engines.core.journal import Journal
-from fuzztui.engines.mu2.oracle import Oracle
-from fuzztui.engines.mu2.outside import Outside
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.isolation import Isolation
+from fuzztui.engines.mu2.isolated import Outside
+from fuzztui.engines.mu2.kill_criterion import Oracle
 from fuzztui.engines.mu2.pipeline import Pipeline
+from fuzztui.engines.mu2.probe_selection import Watch
 from fuzztui.engines.mu2.runner import Runner
 from fuzztui.engines.mu2.schedule import Schedule
 from fuzztui.engines.mu2.table import Table
-from fuzztui.engines.mu2.watch import Watch
 from fuzztui.engines.mutants.program import Program
 
 __all__ = ["Analysis"]

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.candidate import Candidate
-from fuzztui.engines.core.corpus import Corpus, Entry, Steerable
-from fuzztui.engines.core.executor import Execution
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.corpus import Corpus, Entry, Steerable
 from fuzztui.engines.mu2.analysis import Analysis
-from fuzztui.engines.mu2.outside import Told
+from fuzztui.engines.mu2.isolated import Told
 from fuzztui.engines.mu2.runner import Kill
 from fuzztui.engines.mu2.schedule import Full
 from fuzztui.engines.mu2.settled import NEVER, Settled, bits_of

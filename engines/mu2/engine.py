@@ -14,30 +14,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.candidate import Candidate
-from fuzztui.engines.core.context import Context
-from fuzztui.engines.core.corpus import Entry
-from fuzztui.engines.core.errors import Stopping
-from fuzztui.engines.core.executor import Executor
-from fuzztui.engines.core.importer import Application
-from fuzztui.engines.core.isolation import Isolation, read_index, write_index
-from fuzztui.engines.core.loop import Parts
-from fuzztui.engines.core.spec import Spec
+from fuzztui.engines.base.errors import Stopping
+from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.isolation import Isolation, read_index, write_index
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
-from fuzztui.engines.mu2.inquest import Inquest
-from fuzztui.engines.mu2.oracle import Oracle
-from fuzztui.engines.mu2.outside import Outside
+from fuzztui.engines.mu2.isolated import Outside
+from fuzztui.engines.mu2.kill_criterion import Oracle
 from fuzztui.engines.mu2.pipeline import Pipeline
+from fuzztui.engines.mu2.probe_selection import Watch
 from fuzztui.engines.mu2.report import MutationReport
 from fuzztui.engines.mu2.runner import Runner
 from fuzztui.engines.mu2.schedule import Adaptive, Full
 from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
+from fuzztui.engines.mu2.suspect_check import Inquest
 from fuzztui.engines.mu2.table import Table
-from fuzztui.engines.mu2.watch import Watch
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Mutant, Program
 from fuzztui.engines.mutants.reimport import reload

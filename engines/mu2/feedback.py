@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.candidate import Candidate
-from fuzztui.engines.core.corpus import Entry
-from fuzztui.engines.core.executor import Execution
-from fuzztui.engines.core.feedback import CoverageFeedback
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.runner import Kill

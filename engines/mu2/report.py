@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.report import EventLog
+from fuzztui.base.text import several
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.table import INVALID
 from fuzztui.wire.events import MutationStats
-from fuzztui.wire.text import several
 
 __all__ = ["MutationReport"]
 

@@ -7,14 +7,14 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from fuzztui.engines.core import memory
-from fuzztui.engines.core.errors import Recycle
-from fuzztui.engines.core.executor import Execution, Executor
-from fuzztui.engines.core.instrument import FUEL_PERIOD
-from fuzztui.engines.core.isolation import Isolation
-from fuzztui.engines.core.journal import Journal
-from fuzztui.engines.mu2.attack import Attack, Unstable
-from fuzztui.engines.mu2.oracle import Oracle, Verdict
+from fuzztui.engines.base.errors import Recycle
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.execute import memory
+from fuzztui.engines.execute.executor import Execution, Executor
+from fuzztui.engines.execute.isolation import Isolation
+from fuzztui.engines.instrument.instrument import FUEL_PERIOD
+from fuzztui.engines.mu2.kill_criterion import Oracle, Verdict
+from fuzztui.engines.mu2.mutant_executor import Attack, Unstable
 from fuzztui.engines.mu2.table import Table
 from fuzztui.engines.mutants.program import CannotSwap, Program
 

@@ -20,17 +20,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.core.edges import EdgeTable
-from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.executor import Executor
-from fuzztui.engines.core.forks import Death, in_child
-from fuzztui.engines.core.loading import load
-from fuzztui.engines.core.report import read_told
-from fuzztui.engines.core.spec import Spec
-from fuzztui.engines.mu2.attack import Attack, Unstable
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.directory.events import read_told
+from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.forks import Death, in_child
+from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.mu2.engine import SILENCE_TIMES, prepare
-from fuzztui.engines.mu2.oracle import Oracle, Verdict
-from fuzztui.engines.mu2.outside import Outside
+from fuzztui.engines.mu2.isolated import Outside
+from fuzztui.engines.mu2.kill_criterion import Oracle, Verdict
+from fuzztui.engines.mu2.mutant_executor import Attack, Unstable
 from fuzztui.engines.mutants.program import CannotSwap, Mutant
 from fuzztui.engines.mutants.reimport import reload
 

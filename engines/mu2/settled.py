@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from fuzztui.atomic import replace_text
+from fuzztui.base.atomic import replace_text
 
 __all__ = ["NEVER", "Settled", "bits_of"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fuzztui.engines.core.corpus import SteerError
+from fuzztui.base.text import several
+from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.table import ALIVE, PENDING, Row, Table
 from fuzztui.wire.commands import (
@@ -14,7 +15,6 @@ from fuzztui.wire.commands import (
     RequeueMutants,
     SkipMutants,
 )
-from fuzztui.wire.text import several
 
 __all__ = ["MutantSteering"]
 

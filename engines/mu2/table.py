@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.corpus import SteerError
-from fuzztui.engines.core.journal import Journal
-from fuzztui.engines.core.report import EventLog, Told
-from fuzztui.engines.mu2.oracle import Verdict
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.events import EventLog, Told
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.loop.corpus import SteerError
+from fuzztui.engines.mu2.kill_criterion import Verdict
 from fuzztui.engines.mutants.program import Mutant
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from fuzztui.engines.mutants.watches import empty_of
+from fuzztui.engines.mutants.infection import empty_of
 
 __all__ = ["empty_literal", "is_boolean", "is_empty", "is_sequence"]
 

@@ -8,12 +8,12 @@ import os
 import sys
 from typing import Any
 
-from fuzztui.engines.core.edges import CoverageMap, EdgeTable
-from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.guard import Guard
-from fuzztui.engines.core.importer import Application
-from fuzztui.engines.core.spec import Spec
-from fuzztui.engines.core.target import application_packages, load_target
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.instrument.target import application_packages, load_target
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Mutant, Program
 

@@ -6,13 +6,13 @@ import ast
 import sys
 from dataclasses import dataclass, field
 
-from fuzztui.engines.core.markers import placed
+from fuzztui.engines.execute.markers import placed
+from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.operators import Change
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
 from fuzztui.engines.mutants.text import Cut, Text, one_line
 from fuzztui.engines.mutants.units import Code, Unit
-from fuzztui.engines.mutants.watches import Watch
 
 __all__ = ["Mutant", "PointInfo", "cuts", "made", "words"]
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fuzztui.engines.core.markers import marker
-from fuzztui.engines.mutants import watches
+from fuzztui.engines.execute.markers import marker
+from fuzztui.engines.mutants import infection
+from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.kinds import empty_literal, is_boolean, is_empty, is_sequence
 from fuzztui.engines.mutants.text import Cut, Text
-from fuzztui.engines.mutants.watches import Watch
 
 __all__ = ["DEFAULT_OPERATORS", "OPERATORS", "PREDICATE", "TEST", "VALUE", "Change", "Operator"]
 
@@ -113,7 +113,7 @@ def _comparisons(
 
 
 def _boundary(node: ast.AST, role: str) -> Iterator[Change]:
-    return _comparisons(node, _BOUNDARY, watches.ordering)
+    return _comparisons(node, _BOUNDARY, infection.ordering)
 
 
 def _negate(node: ast.AST, role: str) -> Iterator[Change]:
@@ -157,7 +157,7 @@ def _math(node: ast.AST, role: str) -> Iterator[Change]:
 
     watch = None
     if old in _CALCULATED and new in _CALCULATED:
-        watch = watches.arithmetic(_CALCULATED[old], _CALCULATED[new])
+        watch = infection.arithmetic(_CALCULATED[old], _CALCULATED[new])
     yield Change(_SYMBOL[new], make, cuts, watch)
 
 
@@ -188,7 +188,7 @@ def _negatives(node: ast.AST, role: str) -> Iterator[Change]:
         start, _ = text.span(node)
         return [Cut(start, start + 1, "")]
 
-    yield Change("drop", lambda: node.operand, cuts, None if constant else watches.not_zero)
+    yield Change("drop", lambda: node.operand, cuts, None if constant else infection.not_zero)
 
 
 def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
@@ -198,7 +198,7 @@ def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
         return False
     if type(node.op) not in _CALCULATED or new not in _CALCULATED:
         return False
-    return not watches.arithmetic(_CALCULATED[type(node.op)], _CALCULATED[new])(a, b)
+    return not infection.arithmetic(_CALCULATED[type(node.op)], _CALCULATED[new])(a, b)
 
 
 # --------------------------------------------------------------- returns, calls
@@ -216,12 +216,12 @@ def _returns(node: ast.AST, role: str) -> Iterator[Change]:
     if role == PREDICATE or is_boolean(value):
         for other in (True, False):
             if not constant or value.value is not other:  # type: ignore[attr-defined]
-                watch = None if constant else watches.not_this(other)
+                watch = None if constant else infection.not_this(other)
                 yield _returning(node, other, str(other).lower(), watch)
         return
     if constant and value.value is None:  # type: ignore[attr-defined]
         return
-    yield _returning(node, None, "none", None if constant else watches.not_this(None))
+    yield _returning(node, None, "none", None if constant else infection.not_this(None))
     literal = empty_literal(value)
     if literal is None or is_empty(value):
         return
@@ -233,7 +233,7 @@ def _returns(node: ast.AST, role: str) -> Iterator[Change]:
         start, end = text.span(value)
         return [Cut(start, end, literal or f"empty({text.of(value)})")]
 
-    yield Change("empty", make, cuts, None if constant else watches.not_empty)
+    yield Change("empty", make, cuts, None if constant else infection.not_empty)
 
 
 def _returning(

@@ -13,15 +13,15 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import Final
 
-from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.importer import Application
-from fuzztui.engines.mutants.census import Census
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.mutants.enumeration import Census
+from fuzztui.engines.mutants.infection import empty_of
 from fuzztui.engines.mutants.mutant import Mutant, cuts, made
 from fuzztui.engines.mutants.operators import OPERATORS, Change, Operator
-from fuzztui.engines.mutants.probing import Probing
+from fuzztui.engines.mutants.probe_recorder import Probing
 from fuzztui.engines.mutants.sites import Point
 from fuzztui.engines.mutants.units import CannotSwap, Code, Unit, Workshop, size_of
-from fuzztui.engines.mutants.watches import empty_of
 
 __all__ = ["CannotSwap", "Mutant", "Probing", "Program", "Unit", "chosen"]
 

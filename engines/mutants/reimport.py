@@ -10,8 +10,8 @@ import random
 import sys
 from pathlib import Path
 
-from fuzztui.engines.core.spec import TargetSpec
-from fuzztui.engines.core.target import Target, load_target
+from fuzztui.engines.base.spec import TargetSpec
+from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.mutants.mutant import made
 from fuzztui.engines.mutants.program import Mutant, Program
 from fuzztui.engines.mutants.recompile import Slots

@@ -22,18 +22,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.core.answers import answering
-from fuzztui.engines.core.edges import EdgeTable
-from fuzztui.engines.core.errors import Limited, Refusal
-from fuzztui.engines.core.executor import Outcome
-from fuzztui.engines.core.forks import Death, Tell, in_child
-from fuzztui.engines.core.loading import load
-from fuzztui.engines.core.spec import Spec
-from fuzztui.engines.core.stages import BUILTIN, list_seeds
+from fuzztui.base.text import several
+from fuzztui.engines.base.errors import Limited, Refusal
+from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.execute.executor import Outcome
+from fuzztui.engines.execute.forks import Death, Tell, in_child
+from fuzztui.engines.findings.answers import answering
+from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.instrument.loading import load
+from fuzztui.engines.loop.stages import BUILTIN, list_seeds
 from fuzztui.engines.observe.kinds import UNNAMED, Kinds, alternatives, merge
 from fuzztui.engines.observe.watch import Seen, Watch
-from fuzztui.engines.worker import limit_resources
-from fuzztui.wire.text import several
+from fuzztui.engines.process.worker import limit_resources
 
 __all__ = ["observe"]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from fuzztui.engines.spoton.kin import Kin
-from fuzztui.engines.spoton.targets import CodeTarget
+from fuzztui.engines.spoton.goals import CodeTarget
+from fuzztui.engines.spoton.relations import Kin
 
 __all__ = ["Distances", "Standing", "label_of", "unify"]
 

@@ -15,32 +15,32 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.candidate import Candidate
-from fuzztui.engines.core.context import Context
-from fuzztui.engines.core.corpus import Corpus, Entry, Steerable, ZestScheduler
-from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.inputs import InputForm
-from fuzztui.engines.core.loop import Parts
-from fuzztui.engines.core.rescue import Unsafe
-from fuzztui.engines.core.stages import Fresh, Mutate, Stage
+from fuzztui.base.text import listed
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.rescue import Unsafe
+from fuzztui.engines.inputs.inputs import InputForm
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.corpus import Corpus, Entry, Steerable, ZestScheduler
+from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.stages import Fresh, Mutate, Stage
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.feedback import Mode, TargetFeedback
-from fuzztui.engines.spoton.figures import TYPES, Figures
 from fuzztui.engines.spoton.form import TypedInput
-from fuzztui.engines.spoton.kin import Kin
+from fuzztui.engines.spoton.goals import Document, Targets, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
+from fuzztui.engines.spoton.relations import Kin
 from fuzztui.engines.spoton.source import Annotated
 from fuzztui.engines.spoton.steering import Steers
-from fuzztui.engines.spoton.targets import Document, Targets, read_document
+from fuzztui.engines.spoton.types_file import TYPES, Figures
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.analysed import stale_words
-from fuzztui.wire.text import listed
 
 __all__ = ["FORM", "build", "fit"]
 
 FORM: Final = TypedInput
-"""The form of its inputs (``engines/worker.py``)."""
+"""The form of its inputs (``engines/process/worker.py``)."""
 
 
 _VISIT: Final = 5

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
-from fuzztui.engines.core.candidate import Candidate
-from fuzztui.engines.core.corpus import Entry
-from fuzztui.engines.core.executor import Execution
-from fuzztui.engines.core.feedback import CoverageFeedback
+from fuzztui.base.text import listed
+from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import Distances, label_of
+from fuzztui.engines.spoton.goals import CodeTarget, Targets
 from fuzztui.engines.spoton.mutator import TYPED
-from fuzztui.engines.spoton.targets import CodeTarget, Targets
 from fuzztui.wire.analysed import have_changed
-from fuzztui.wire.text import listed
 
 __all__ = ["Mode", "TargetFeedback"]
 

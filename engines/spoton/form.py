@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from fuzztui.engines.core.inputs import GeneratedInput
+from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.spoton.source import Annotated, Typed, TypeStacks
 from fuzztui.engines.strategies.given import Pending
 

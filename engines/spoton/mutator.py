@@ -11,11 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from fuzztui.engines.core.candidate import Candidate
-from fuzztui.engines.core.corpus import Entry
-from fuzztui.engines.core.mutate import ChoiceMutator, Geometric
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric
 from fuzztui.engines.spoton.distances import Distances, label_of
-from fuzztui.engines.spoton.kin import Kin
+from fuzztui.engines.spoton.relations import Kin
 from fuzztui.engines.spoton.source import Annotated, runs
 
 __all__ = ["TYPED", "Choices", "TypedMutator"]

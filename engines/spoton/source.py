@@ -8,7 +8,7 @@ mutation makes the generator take another path: in a plain sequence all later on
 shift.
 
 What is drawn is recorded as the plain sequence, whichever way it was made: with that a
-plain :class:`~fuzztui.engines.core.source.Source` makes the same input again.
+plain :class:`~fuzztui.engines.inputs.source.Source` makes the same input again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import ClassVar, Final
 
-from fuzztui.engines.core import source
-from fuzztui.engines.core.magic import Magic
-from fuzztui.engines.core.source import Rejected, Source
+from fuzztui.engines.inputs import source
+from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.source import Rejected, Source
 
 __all__ = ["NO_TYPES", "Annotated", "TypeStacks", "Typed", "runs"]
 

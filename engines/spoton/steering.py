@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Final
 
-from fuzztui.engines.core.corpus import SteerError
+from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.feedback import TargetFeedback
-from fuzztui.engines.spoton.figures import TYPES, Figures
-from fuzztui.engines.spoton.kin import Kin
+from fuzztui.engines.spoton.goals import CodeTarget
 from fuzztui.engines.spoton.mutator import TypedMutator
-from fuzztui.engines.spoton.targets import CodeTarget
+from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.types_file import TYPES, Figures
 from fuzztui.wire.commands import Command, IgnoreTarget, PinTarget, SetTargeted, WeighType
 
 __all__ = ["Steers"]

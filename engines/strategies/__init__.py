@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.source import Rejected, Source
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.inputs.source import Rejected, Source
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.source import Rejected, Source
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import library, try_out, unlike
 
 __all__ = ["GivenTest", "Pending"]

@@ -18,8 +18,8 @@ from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.internal.conjecture.providers import PrimitiveProvider
 from hypothesis.strategies import SearchStrategy
 
-from fuzztui.engines.core.source import Rejected, Source
 from fuzztui.engines.generators.names import COMMON, name_of
+from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import values
 
 if TYPE_CHECKING:

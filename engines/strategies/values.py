@@ -12,7 +12,7 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from fuzztui.engines.core.source import Source
+from fuzztui.engines.inputs.source import Source
 
 if TYPE_CHECKING:
     from hypothesis.internal.intervalsets import IntervalSet

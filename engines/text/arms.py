@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Final
 
 from fuzztui.engines.text.block import Block
-from fuzztui.engines.text.plain import Rng
+from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 from fuzztui.wire.mixture import Mixture
 

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.core.regular import read_regular
+from fuzztui.engines.base.regular_files import read_regular
 from fuzztui.engines.text.edits import MOST_EDITS, MOST_SPAN, Edit, spread, trimmed
 
 __all__ = ["Comby", "CombyTemplate", "is_comby"]

@@ -11,17 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.candidate import Candidate
-from fuzztui.engines.core.context import Context
-from fuzztui.engines.core.corpus import Corpus, Entry, SteerError
-from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.executor import Execution
-from fuzztui.engines.core.inputs import InputForm
-from fuzztui.engines.core.loop import Parts
-from fuzztui.engines.core.mutate import Havoc
-from fuzztui.engines.core.stages import Mutate, Seeds, Stage
-from fuzztui.engines.core.store import CRASHES, HANGS, QUEUE, entry_ids
+from fuzztui.base.text import several
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.store import CRASHES, HANGS, QUEUE, entry_ids
+from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.inputs.inputs import InputForm
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.corpus import Corpus, Entry, SteerError
+from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.mutate import Havoc
+from fuzztui.engines.loop.stages import Mutate, Seeds, Stage
 from fuzztui.engines.text.arms import AT, Arms
 from fuzztui.engines.text.block import BLOCK, Block, Writer
 from fuzztui.engines.text.careful import Careful
@@ -33,7 +34,6 @@ from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.commands import Command, SetMixture
 from fuzztui.wire.mixture import Mixture
-from fuzztui.wire.text import several
 
 __all__ = ["build", "fit"]
 

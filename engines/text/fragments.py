@@ -19,7 +19,7 @@ from typing import Final
 from zlib import crc32
 
 from fuzztui.engines.text.alike import common_head, common_tail
-from fuzztui.engines.text.plain import Rng
+from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.syntax import MOST_INPUT, MOST_NAME, Edit, Span, Spans
 
 __all__ = ["SPAN", "Entry", "Fragment", "Fragments", "Host", "Pool", "balanced", "key_of",

@@ -11,13 +11,13 @@ import re
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from fuzztui.engines.core.candidate import NO_ENTRY, Candidate
-from fuzztui.engines.core.corpus import Corpus, Entry
-from fuzztui.engines.core.mutate import Havoc
-from fuzztui.engines.core.store import QUEUE
+from fuzztui.engines.directory.store import QUEUE
+from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate
+from fuzztui.engines.loop.corpus import Corpus, Entry
+from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text.arms import AT, Arms
 from fuzztui.engines.text.fragments import Fragments, Host, balanced
-from fuzztui.engines.text.plain import Rng
+from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 
 __all__ = ["Applies", "TextMixture", "arms_of"]

@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from fuzztui.engines.text.plain import Plain, Rng
+from fuzztui.engines.text.reference import Plain, Rng
 from fuzztui.engines.text.table import NAMES
 
 __all__ = ["Native", "Operators", "UnfitError", "load"]

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from fuzztui.atomic import replace_bytes
+from fuzztui.base.atomic import replace_bytes
 from fuzztui.engines.text.fragments import SPAN, Fragment, Pool
 
 __all__ = ["dump", "write"]

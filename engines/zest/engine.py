@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.context import Context
-from fuzztui.engines.core.corpus import Corpus, Steerable, ZestScheduler
-from fuzztui.engines.core.feedback import CoverageFeedback
-from fuzztui.engines.core.loop import Parts
-from fuzztui.engines.core.mutate import ChoiceMutator, Havoc, Mixture, Mutator, Splice
-from fuzztui.engines.core.rescue import Rescue
-from fuzztui.engines.core.stages import Fresh, Mutate, Recover, Seeds
-from fuzztui.engines.core.sync import Sync
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.rescue import Rescue
+from fuzztui.engines.directory.sync import Sync
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.corpus import Corpus, Steerable, ZestScheduler
+from fuzztui.engines.loop.feedback import CoverageFeedback
+from fuzztui.engines.loop.loop import Parts
+from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mixture, Mutator, Splice
+from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds
 
 __all__ = ["build"]
 

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from fuzztui.base.text import several
 from fuzztui.campaign.model import Campaign
 from fuzztui.campaign.units import parse_ranges
 from fuzztui.campaign.values import absolute
-from fuzztui.wire.text import several
 
 __all__ = ["contradictions"]
 

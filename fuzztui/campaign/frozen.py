@@ -9,7 +9,7 @@ from typing import Any
 
 import tomli_w
 
-from fuzztui.atomic import replace_text
+from fuzztui.base.atomic import replace_text
 from fuzztui.campaign.model import Campaign
 
 __all__ = ["Loaded", "Tables", "run_of", "write_frozen"]

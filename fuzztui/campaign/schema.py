@@ -385,13 +385,13 @@ AFL_ENGINE = (
 
 
 WEIGHTS = ("edit", "source", "mutant", "file", "line", "span")
-"""The terms of the distance that ranks mutants (:class:`fuzztui.mutants.rank.Metric`)."""
+"""The terms of the distance between mutants: ``Metric`` of ``fuzzfirst/source_mutants/rank.py``."""
 
 LANGUAGES = (
     "c", "cpp", "fe", "fortran", "func", "go", "java", "javascript", "lisp", "python", "r", "rust",
     "solidity", "swift", "tact", "tolk", "vyper",
 )  # fmt: skip
-"""universalmutator's languages, as :data:`fuzztui.mutants.generate.LANGUAGES` has them."""
+"""universalmutator's languages: ``LANGUAGES`` of ``fuzzfirst/source_mutants/generate.py``."""
 
 MUTANTS = (
     Key(

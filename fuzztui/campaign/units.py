@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from fuzztui.wire.bounds import LARGEST
+from fuzztui.base.bounds import LARGEST
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _BYTES = {"": 1, "B": 1, "K": 1024, "KB": 1000, "KiB": 1024, "M": 1 << 20, "MB": 10**6}

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base.bounds import LARGEST
+from fuzztui.base.suggest import near
 from fuzztui.campaign.schema import ALIASES, KIND_HELP, OPERATORS, WEIGHTS, Key
 from fuzztui.campaign.units import parse_budget, parse_duration, parse_ranges, parse_size
-from fuzztui.wire.bounds import LARGEST
-from fuzztui.wire.near import near
 
 _LISTS = (
     "strings", "operators", "paths", "files", "directories", "arguments", "templates", "edits",

@@ -9,8 +9,8 @@ import os
 import sys
 
 from fuzztui.cli import damage
+from fuzztui.cli.output import FAILED, Failure, say
 from fuzztui.cli.parser import parse
-from fuzztui.cli.words import FAILED, Failure, say
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from fuzztui.base.text import several
 from fuzztui.campaign import Loaded
+from fuzztui.campaign.rundir import Unfit
+from fuzztui.cli.output import DONE, say
 from fuzztui.cli.run import load_file, refuse_idle, unfit
 from fuzztui.cli.waiting import Waiting
-from fuzztui.cli.words import DONE, say
-from fuzztui.supervise.ready import Ready, ready
-from fuzztui.supervise.rundir import Unfit
-from fuzztui.wire.text import several
+from fuzztui.inprocess.ready import Ready, ready
 
 
 def check(options: argparse.Namespace) -> int:

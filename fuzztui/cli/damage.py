@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzztui.cli.words import DAMAGED, DONE, say
+from fuzztui.cli.output import DAMAGED, DONE, say
 from fuzztui.session import Session
 
 __all__ = ["finish", "forget", "report", "watch"]

@@ -14,23 +14,23 @@ import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from fuzztui.base.files import read_regular
+from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign, CampaignError, load
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, Failure, say
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.words import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, Failure, say
-from fuzztui.engines.core.overseer import Overseer
-from fuzztui.supervise.afl.execute import Mark
-from fuzztui.supervise.afl.minimise import judged_by_oracle
-from fuzztui.supervise.afl.minimise import minimise as minimised
-from fuzztui.supervise.afl.subject import Subject, find_file, repro_command_line
-from fuzztui.supervise.afl.triage import MAX_INPUT, category_of, examine_file
-from fuzztui.supervise.engines import CANNOT_START
-from fuzztui.supervise.files import read_regular
-from fuzztui.supervise.minimise import instance_of, minimised_path
-from fuzztui.supervise.oracle.judge import Judge
-from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.supervise.smaller import minimise_by_engine
-from fuzztui.supervise.spec import python_of, spec_near
-from fuzztui.wire.text import visible
+from fuzztui.engines.execute.overseer import Overseer
+from fuzztui.inprocess.spec import python_of, spec_near
+from fuzztui.minimise.afl_tmin import judged_by_oracle
+from fuzztui.minimise.afl_tmin import minimise as minimised
+from fuzztui.minimise.python_inputs import minimise_by_engine
+from fuzztui.minimise.turns import instance_of, minimised_path
+from fuzztui.oracle.judge import Judge
+from fuzztui.process.execute import Mark
+from fuzztui.supervise.launchers import CANNOT_START
+from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
+from fuzztui.triage.program import Subject, find_file, repro_command_line
 
 MAX_SHOWN = 1 << 20
 """Of a target's output: what is more helps nobody at a terminal."""

@@ -8,16 +8,16 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from fuzztui.cli.figures import grouped
+from fuzztui.base.text import brief
 from fuzztui.cli.look import status_object, status_text
+from fuzztui.cli.mutant_lines import grouped
+from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
 from fuzztui.cli.runs import Standing, fold_all, open_session
-from fuzztui.cli.words import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
-from fuzztui.model.first import tally
+from fuzztui.model.fuzzfirst import tally
 from fuzztui.model.selectors import ENDED, running_time, tallies, totals
 from fuzztui.model.state import State
 from fuzztui.remote.client import ControlClient, RemoteError, running, trouble
 from fuzztui.wire.commands import Stop
-from fuzztui.wire.text import brief
 
 POLL = 0.2
 LINE_EVERY = {"json": 1.0, "terminal": 0.5, "file": 10.0}

@@ -11,10 +11,22 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzztui.base.signals import is_by_signal, signal_name
+from fuzztui.base.text import ago, brief, several
 from fuzztui.cli import damage
-from fuzztui.cli.figures import found_rows, status_rows
+from fuzztui.cli.mutant_lines import found_rows, status_rows
 from fuzztui.cli.operators import mixture_rows
-from fuzztui.cli.queue import folded_slots, stage_rows
+from fuzztui.cli.output import (
+    DAMAGED,
+    DONE,
+    FAILED,
+    NOT_RUNNING,
+    Failure,
+    duration,
+    say,
+    speed,
+    still_run,
+)
 from fuzztui.cli.runs import (
     Standing,
     find_run,
@@ -26,20 +38,10 @@ from fuzztui.cli.runs import (
     unsupervised,
 )
 from fuzztui.cli.types import aim_rows
-from fuzztui.cli.words import (
-    DAMAGED,
-    DONE,
-    FAILED,
-    NOT_RUNNING,
-    Failure,
-    duration,
-    say,
-    speed,
-    still_run,
-)
+from fuzztui.cli.worklist import folded_slots, stage_rows
 from fuzztui.log.files import LogError
 from fuzztui.log.reader import LogReader
-from fuzztui.model.first import HANDED
+from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE, to_look_at
 from fuzztui.model.selectors import (
     ENDED,
@@ -54,14 +56,12 @@ from fuzztui.model.selectors import (
 )
 from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
+from fuzztui.observe.afl_names import ADDED
 from fuzztui.remote.client import running
-from fuzztui.supervise.foreign.trees import TreeError, Trees
-from fuzztui.supervise.names import ADDED
-from fuzztui.wire.signals import is_by_signal, signal_name
-from fuzztui.wire.text import ago, brief, several
+from fuzztui.watch.directories import TreeError, Trees
 
 if TYPE_CHECKING:
-    from fuzztui.supervise.foreign.snapshot import Snapshot
+    from fuzztui.watch.snapshot import Snapshot
 
 FRESH_S = 3.0
 """Figures of that age are as good as of now."""
@@ -128,7 +128,7 @@ def replay(options: argparse.Namespace) -> int:
 def status(options: argparse.Namespace) -> int:
     """One page of text, or one JSON object: of a run, or of anybody's AFL directory."""
     if (trees := foreign(options.run)) is not None:
-        from fuzztui.supervise.foreign.snapshot import snapshot
+        from fuzztui.watch.snapshot import snapshot
 
         seen = snapshot(trees)
         if options.json:
@@ -358,7 +358,7 @@ def _cover(t: Totals) -> str:
 
 def themes(options: argparse.Namespace) -> int:
     """List the themes."""
-    from fuzztui.tui.themes import load_themes
+    from fuzztui.tui.base.themes import load_themes
 
     found, problems = load_themes()
     for name, theme in found.items():

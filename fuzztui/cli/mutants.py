@@ -12,9 +12,25 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base.suggest import near
+from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign import Campaign, CampaignError, load
-from fuzztui.cli.figures import LEAST_CHANGE, cut, summary_line
-from fuzztui.cli.queue import (
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.cli.mutant_lines import LEAST_CHANGE, cut, summary_line
+from fuzztui.cli.mutants_rank import rank_mutants
+from fuzztui.cli.output import (
+    DAMAGED,
+    DONE,
+    NOT_RUNNING,
+    USAGE,
+    Failure,
+    at_terminal,
+    duration,
+    say,
+)
+from fuzztui.cli.runs import Standing, find_run, is_run, none_left, standing
+from fuzztui.cli.samples import named
+from fuzztui.cli.worklist import (
     diff_of,
     kill_matrix,
     queue_rows,
@@ -23,19 +39,12 @@ from fuzztui.cli.queue import (
     turn_details,
     turn_dict,
 )
-from fuzztui.cli.rank import rank_mutants
-from fuzztui.cli.runs import Standing, find_run, is_run, none_left, standing
-from fuzztui.cli.samples import named
-from fuzztui.cli.words import DAMAGED, DONE, NOT_RUNNING, USAGE, Failure, at_terminal, duration, say
-from fuzztui.model.first import queue
 from fuzztui.model.fold import apply
-from fuzztui.model.mutation import mutants_summary
+from fuzztui.model.fuzzfirst import queue
+from fuzztui.model.mutation_score import mutants_summary
 from fuzztui.model.state import Mutant, State
-from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.events import MutantsFound, Record
-from fuzztui.wire.near import near
 from fuzztui.wire.selection import Selection, SelectionError, parse_selection
-from fuzztui.wire.text import brief, several, visible
 
 AFL = "afl"
 """The engine whose targets are no Python code."""
@@ -154,7 +163,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
     """The engine's unified diff; "" when it cannot say (the program was changed, say)."""
-    from fuzztui.supervise.ask import ask  # and all launchers, which few commands need
+    from fuzztui.inprocess.ask import ask  # and all launchers, which few commands need
 
     try:
         campaign = python_campaign(file, overrides)
@@ -286,7 +295,7 @@ def _refuse_queue(file: Path, overrides: Iterable[str]) -> None:
 
 def found(campaign: Campaign) -> State:
     """All mutants of a campaign's program, none of them run. Raises :class:`Failure`."""
-    from fuzztui.supervise.ask import ask
+    from fuzztui.inprocess.ask import ask
 
     say("loading the target to look for mutants")
     try:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fuzztui.cli.words import DONE, FAILED, USAGE, Failure, say
-from fuzztui.engines.text.plain import Rng, apply
+from fuzztui.base.suggest import meant, near
+from fuzztui.base.text import several, visible
+from fuzztui.cli.output import DONE, FAILED, USAGE, Failure, say
+from fuzztui.engines.text.reference import Rng, apply
 from fuzztui.engines.text.table import NAMES, OPERATORS
-from fuzztui.wire.near import meant, near
-from fuzztui.wire.text import several, visible
 
 _TRIES: Final = 1000
 """Draws of an operator before it is said that none applies: many do not to a given input."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fuzztui.tui.typewords import brief_location, brief_type, fewer
-from fuzztui.wire.text import visible
+from fuzztui.base.text import visible
+from fuzztui.tui.labels.targeting import brief_location, brief_type, fewer
 
 __all__ = ["LEAST_ROOM", "all_of", "nearest", "place"]
 

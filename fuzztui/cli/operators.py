@@ -7,13 +7,13 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fuzztui.cli.figures import percent
+from fuzztui.base.text import brief, clock, several
+from fuzztui.cli.mutant_lines import percent
+from fuzztui.cli.output import DONE, Failure
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.cli.words import DONE, Failure
-from fuzztui.model.operators import FEW, FEW_USES, Arm, arms, blend, operators_dict
+from fuzztui.model.mutators import FEW, FEW_USES, Arm, arms, blend, operators_dict
 from fuzztui.model.state import State
 from fuzztui.wire.mixture import CLASSES, percentage
-from fuzztui.wire.text import brief, clock, several
 
 __all__ = ["COLUMNS", "mixture_rows", "operators", "table"]
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from fuzztui.atomic import replace_text
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.files import read_json
 from fuzztui.campaign import Campaign, Loaded
-from fuzztui.cli.words import USAGE, Failure, say, still_run
+from fuzztui.cli.output import USAGE, Failure, say, still_run
 from fuzztui.remote.address import announced
 from fuzztui.remote.client import running
-from fuzztui.supervise.files import read_json
 
 __all__ = ["another", "has_begun", "is_run", "newest", "refuse_foreign", "remember"]
 

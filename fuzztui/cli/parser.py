@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fuzztui import __version__
+from fuzztui.base.suggest import meant, near
 from fuzztui.campaign.units import parse_duration
-from fuzztui.wire.near import meant, near
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
@@ -108,7 +108,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 def _refuse_word(parser: argparse.ArgumentParser, word: str, rest: list[str]) -> None:
     """End with what was meant by a word that is no command, unless it is a file."""
-    from fuzztui.cli.control import ACTIONS
+    from fuzztui.cli.ctl import ACTIONS
     from fuzztui.cli.samples import campaign_files_like
 
     to_run = bool(rest) and not rest[0].startswith("-")
@@ -187,11 +187,11 @@ def _status(parser: argparse.ArgumentParser) -> Run:
 
 
 def _ctl(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import control
+    from fuzztui.cli import ctl
 
     parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument(
-        "action", metavar="COMMAND", choices=list(control.ACTIONS), help=", ".join(control.ACTIONS)
+        "action", metavar="COMMAND", choices=list(ctl.ACTIONS), help=", ".join(ctl.ACTIONS)
     )
     parser.add_argument(
         "id",
@@ -226,11 +226,11 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
         type=_seconds,
         help="how long to wait for the answer (10s; queue entries 40s, minimise 15m)",
     )
-    return control.ctl
+    return ctl.ctl
 
 
 def _mutants(parser: argparse.ArgumentParser) -> Run:
-    from fuzztui.cli import mutants, rank
+    from fuzztui.cli import mutants, mutants_rank
 
     parser.add_argument(
         "what",
@@ -259,7 +259,7 @@ def _mutants(parser: argparse.ArgumentParser) -> Run:
     rank_.add_argument("--language", default="", help="default: what the file's name says")
     rank_.add_argument(
         "--order",
-        choices=rank.ORDERS,
+        choices=mutants_rank.ORDERS,
         default="fpf",
         help="furthest point first; exactly as universalmutator's prioritize_mutants; or random",
     )

@@ -6,8 +6,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from fuzztui.cli.words import duration
-from fuzztui.wire.text import visible
+from fuzztui.base.text import visible
+from fuzztui.cli.output import duration
 
 __all__ = ["Counter", "Estimate"]
 

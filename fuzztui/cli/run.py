@@ -15,10 +15,10 @@ from fuzztui.campaign.frozen import Tables
 from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.look import screen, status_object, status_text
 from fuzztui.cli.origins import another, has_begun, newest, refuse_foreign, remember
+from fuzztui.cli.output import DONE, USAGE, Failure, at_terminal, say
 from fuzztui.cli.runs import Standing, is_run, standing, with_output
 from fuzztui.cli.samples import installation, missing, named
 from fuzztui.cli.waiting import Waiting
-from fuzztui.cli.words import DONE, USAGE, Failure, at_terminal, say
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import (

@@ -7,21 +7,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fuzztui.base.suggest import meant, near
+from fuzztui.base.text import several
 from fuzztui.campaign import CampaignError, Loaded, load
 from fuzztui.cli import damage
 from fuzztui.cli.origins import has_begun, is_run, newest, refuse_foreign
+from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, Failure
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.samples import named
-from fuzztui.cli.words import DAMAGED, NOT_RUNNING, USAGE, Failure
 from fuzztui.log.files import LogError
 from fuzztui.model.selectors import ENDED, wall_time
 from fuzztui.model.state import State
 from fuzztui.remote.address import announced
 from fuzztui.remote.client import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
-from fuzztui.supervise.foreign.trees import TreeError, Trees
-from fuzztui.wire.near import meant, near
-from fuzztui.wire.text import several
+from fuzztui.watch.directories import TreeError, Trees
 
 __all__ = [
     "Standing",
@@ -177,7 +177,7 @@ def none_left(run: Path, now: Standing, what: str) -> Failure:
 
 def unsupervised(run: Path) -> list[str]:
     """The instances whose engines still run, although their supervisor is gone."""
-    from fuzztui.supervise.processes import EngineProcess  # and asyncio, which few commands need
+    from fuzztui.instances.process import EngineProcess  # and asyncio, which few commands need
 
     return EngineProcess.unsupervised(run)
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import fuzztui
+from fuzztui.base.suggest import meant, near
 from fuzztui.campaign import Campaign
-from fuzztui.cli.words import DONE, USAGE, Failure, say
-from fuzztui.wire.near import meant, near
+from fuzztui.cli.output import DONE, USAGE, Failure, say
 
 __all__ = ["SAMPLES", "campaign_files_like", "installation", "missing", "named", "samples"]
 

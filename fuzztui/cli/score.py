@@ -12,18 +12,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from fuzztui.base.text import several, visible
 from fuzztui.campaign import Campaign
-from fuzztui.cli.figures import percent, summary_line
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.cli.mutant_lines import percent, summary_line
 from fuzztui.cli.mutants import AFL, own_campaign, python_campaign, table
+from fuzztui.cli.output import BELOW_THRESHOLD, DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
 from fuzztui.cli.runs import find_run, standing
-from fuzztui.cli.words import BELOW_THRESHOLD, DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
+from fuzztui.inprocess.ask import ask
 from fuzztui.model.fold import apply
-from fuzztui.model.mutation import mutants_summary, score_of
+from fuzztui.model.mutation_score import mutants_summary, score_of
 from fuzztui.model.state import Mutant, State
-from fuzztui.supervise.ask import ask
-from fuzztui.supervise.rundir import SupervisorError
 from fuzztui.wire.events import Event, MutantsFound, MutantState, Record
-from fuzztui.wire.text import several, visible
 
 _LINE_EVERY_S = 10.0
 """Between two lines of progress where nobody looks at a terminal."""

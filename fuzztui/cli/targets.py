@@ -9,20 +9,20 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from fuzztui.base.text import several, visible
 from fuzztui.campaign import CampaignError, Loaded, load
-from fuzztui.cli.figures import percent
+from fuzztui.campaign.rundir import Unfit
+from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import unfit
 from fuzztui.cli.runs import is_run
 from fuzztui.cli.samples import named
 from fuzztui.cli.waiting import Waiting
-from fuzztui.cli.words import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
-from fuzztui.supervise.ready import ready, unknown_aliases
-from fuzztui.supervise.rundir import Unfit
-from fuzztui.targets import Document, Request, Target, TargetsError, find_targets
-from fuzztui.tui.typewords import short_names
-from fuzztui.wire.text import several, visible
+from fuzztui.inprocess.ready import ready, unknown_aliases
+from fuzztui.targeting.analysis import Document, Request, Target, TargetsError, find_targets
+from fuzztui.tui.labels.targeting import short_names
 
 __all__ = ["summary", "table", "targets"]
 

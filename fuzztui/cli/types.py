@@ -7,12 +7,13 @@ import json
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from fuzztui.cli.figures import percent
+from fuzztui.base.text import several, visible
+from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
+from fuzztui.cli.output import DONE, Failure, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.cli.words import DONE, Failure, at_terminal
 from fuzztui.model.state import State
-from fuzztui.model.types import (
+from fuzztui.model.targeting import (
     Aim,
     TargetRow,
     TypeRow,
@@ -21,10 +22,9 @@ from fuzztui.model.types import (
     targets_left,
     types_dict,
 )
-from fuzztui.model.types import types as types_of
-from fuzztui.tui.typewords import brief_type, short_names
+from fuzztui.model.targeting import types as types_of
+from fuzztui.tui.labels.targeting import brief_type, short_names
 from fuzztui.wire.mixture import percentage
-from fuzztui.wire.text import several, visible
 
 __all__ = ["aim_rows", "left_table", "types", "types_table"]
 

@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from fuzztui.cli.words import say
+from fuzztui.cli.output import say
 
 __all__ = ["Waiting"]
 

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from fuzztui.base.temporary import temporary_directory
 from fuzztui.cli import damage
+from fuzztui.cli.output import NOT_RUNNING, USAGE, Failure, say
 from fuzztui.cli.runs import is_run
-from fuzztui.cli.words import NOT_RUNNING, USAGE, Failure, say
-from fuzztui.supervise.foreign.trees import TreeError, Trees
-from fuzztui.temporary import temporary_directory
+from fuzztui.watch.directories import TreeError, Trees
 
 PATIENCE_S = 10.0
 """For the watcher to begin its log, and to end."""
@@ -104,7 +104,7 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     remove = [] if keep else ["--remove"]
     # -P: a fuzztui/ where the user stands must not be imported. The watcher ends with its stdin.
-    command = [sys.executable, "-P", "-m", "fuzztui.supervise.foreign", *remove, str(home)]
+    command = [sys.executable, "-P", "-m", "fuzztui.watch", *remove, str(home)]
     return subprocess.Popen(
         [*command, *(str(d.absolute()) for d in directories)],
         stdin=subprocess.PIPE,

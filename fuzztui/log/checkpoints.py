@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fuzztui.atomic import replace_bytes
+from fuzztui.base.atomic import replace_bytes
 from fuzztui.log.blocks import CHANGES, HEAD, Block, Span, pack, unpack, walk
 from fuzztui.log.files import CHECKPOINTS, SEALED, LogError, open_regular, read_at, write_all
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzztui.atomic import replace_bytes, replacing
+from fuzztui.base.atomic import replace_bytes, replacing
 from fuzztui.log.blocks import (
     END,
     END_SIZE,

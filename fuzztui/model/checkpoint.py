@@ -24,6 +24,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 from zlib import crc32
 
+from fuzztui.base.bounds import all_fit
 from fuzztui.model.fold import FOLD_VERSION
 from fuzztui.model.mutants import changed
 from fuzztui.model.series import Series
@@ -37,7 +38,6 @@ from fuzztui.model.state import (
     State,
     TargetLeft,
 )
-from fuzztui.wire.bounds import all_fit
 from fuzztui.wire.codec import decode_record, encode_record
 from fuzztui.wire.events import MutationStats, OperatorFigures, Record, TypeFigures
 

@@ -6,9 +6,10 @@ the same state however it is cut into batches and wherever it is taken up from a
 checkpoint. It never raises: a log may hold anything, in any order.
 
 Here are the campaign and its commands; instances and totals are in
-:mod:`fuzztui.model.figures`, entries and findings in :mod:`fuzztui.model.finds`,
-mutants in :mod:`fuzztui.model.mutants`, their queue in :mod:`fuzztui.model.slots`, operators
-on text in :mod:`fuzztui.model.operators`, types and code targets in :mod:`fuzztui.model.aiming`.
+:mod:`fuzztui.model.stats`, entries and findings in :mod:`fuzztui.model.saved`,
+mutants in :mod:`fuzztui.model.mutants`, the worklist of fuzz-first in
+:mod:`fuzztui.model.worklist`, text mutators in :mod:`fuzztui.model.mutators`, types and code
+targets in :mod:`fuzztui.model.targeting_fold`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from collections.abc import Callable, Collection, Iterable
 from operator import attrgetter
 from typing import Any
 
-from fuzztui.model import aiming, figures, finds, mutants, operators, slots
-from fuzztui.model.figures import count, finite
+from fuzztui.base.signals import is_by_signal
+from fuzztui.model import mutants, mutators, saved, stats, targeting_fold, worklist
+from fuzztui.model.changes import Touched, instance
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
-from fuzztui.model.touched import Touched, instance
+from fuzztui.model.stats import count, finite
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.commands import MUTANT_COMMANDS, TYPE_COMMANDS
 from fuzztui.wire.events import (
@@ -59,7 +61,6 @@ from fuzztui.wire.events import (
     TypeFigures,
     Unknown,
 )
-from fuzztui.wire.signals import is_by_signal
 
 __all__ = ["FOLD_VERSION", "apply"]
 
@@ -233,8 +234,8 @@ def _command_applied(state: State, e: CommandApplied, touched: Touched) -> None:
     command = _answer(state, e.id, touched)
     command.state, command.text = "applied", e.detail
     command.instance, command.trial = e.instance, e.trial
-    operators.mixture_set(state, command, e.instance, touched)
-    aiming.steered(state, command, e.instance, touched)
+    mutators.mixture_set(state, command, e.instance, touched)
+    targeting_fold.steered(state, command, e.instance, touched)
 
 
 def _command_progress(state: State, e: CommandProgress, touched: Touched) -> None:
@@ -282,26 +283,26 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     SupervisorStarted: _supervisor_started,
     CampaignState: _campaign_state,
     CampaignEnded: _campaign_ended,
-    InstanceState: figures.instance_state,
-    InstanceHello: figures.instance_hello,
-    Stats: figures.stats,
-    Synced: figures.synced,
-    Resources: figures.resources,
-    EntrySaved: finds.entry_saved,
-    EntriesSeeded: finds.entries_seeded,
-    EntryDescribed: finds.entry_described,
-    FindingSaved: finds.finding_saved,
-    FindingDescribed: finds.finding_described,
+    InstanceState: stats.instance_state,
+    InstanceHello: stats.instance_hello,
+    Stats: stats.stats,
+    Synced: stats.synced,
+    Resources: stats.resources,
+    EntrySaved: saved.entry_saved,
+    EntriesSeeded: saved.entries_seeded,
+    EntryDescribed: saved.entry_described,
+    FindingSaved: saved.finding_saved,
+    FindingDescribed: saved.finding_described,
     MutantsFound: mutants.mutants_found,
     MutantState: mutants.mutant_state,
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
-    OperatorFigures: operators.operator_figures,
-    TypeFigures: aiming.type_figures,
-    TargetsLeft: aiming.uncovered,
-    StageStarted: slots.stage_started,
-    MutantStage: slots.mutant_stage,
-    MutantPlaces: slots.mutant_places,
+    OperatorFigures: mutators.operator_figures,
+    TypeFigures: targeting_fold.type_figures,
+    TargetsLeft: targeting_fold.uncovered,
+    StageStarted: worklist.stage_started,
+    MutantStage: worklist.mutant_stage,
+    MutantPlaces: worklist.mutant_places,
     CommandIssued: _command_issued,
     CommandApplied: _command_applied,
     CommandRejected: _command_rejected,

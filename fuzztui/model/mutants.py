@@ -16,9 +16,9 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any, Final
 
-from fuzztui.model.figures import count, finite, series
+from fuzztui.model.changes import Touched, instance
 from fuzztui.model.state import MUTANT_STATES, Mutant, State
-from fuzztui.model.touched import Touched, instance
+from fuzztui.model.stats import count, finite, series
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats
 
 __all__ = [

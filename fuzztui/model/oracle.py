@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fuzztui.model.first import HANDED
-from fuzztui.wire.text import several
+from fuzztui.base.text import several
+from fuzztui.model.fuzzfirst import HANDED
 
 __all__ = ["FUZZLESS", "ORACLE", "to_look_at"]
 

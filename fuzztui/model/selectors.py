@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from fuzztui.model.ancestry import identity, parent_of
-from fuzztui.model.mutation import mutants_summary
+from fuzztui.base.signals import is_by_signal
+from fuzztui.model.lineage import identity, parent_of
+from fuzztui.model.mutation_score import mutants_summary
 from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
-from fuzztui.wire.signals import is_by_signal
 
 __all__ = [
     "CATEGORIES",

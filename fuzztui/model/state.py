@@ -14,8 +14,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from fuzztui.model.progress import phase
 from fuzztui.model.series import Series
-from fuzztui.model.stages import phase
 from fuzztui.wire.events import MutationStats, OperatorFigures, Record, TypeFigures
 
 RECENT_RECORDS = 500
@@ -309,7 +309,7 @@ class State:
     groups: dict[str, list[str]] = field(default_factory=dict)
     """Finding keys by signature, oldest first; undescribed findings are not in it."""
     parents: dict[str, str] = field(default_factory=dict)
-    """Who was made of whom, of queues that were numbered anew (:mod:`fuzztui.model.ancestry`);
+    """Who was made of whom, of queues that were numbered anew (:mod:`fuzztui.model.lineage`);
     "": of nobody, or of nobody knows whom."""
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from fuzztui.model.first import first_dict
-from fuzztui.model.mutation import mutants_dict
-from fuzztui.model.operators import mixture_dict
+from fuzztui.model.fuzzfirst import first_dict
+from fuzztui.model.mutation_score import mutants_dict
+from fuzztui.model.mutators import mixture_dict
 from fuzztui.model.selectors import (
     ENDED,
     Group,
@@ -25,7 +25,7 @@ from fuzztui.model.selectors import (
     totals,
 )
 from fuzztui.model.state import Instance, State
-from fuzztui.model.types import aim_dict
+from fuzztui.model.targeting import aim_dict
 
 __all__ = ["status_dict"]
 

@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzztui.atomic import replace_text
+from fuzztui.base.atomic import replace_text
 from fuzztui.remote.lock import running
 
 __all__ = [

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fuzztui.wire.bounds import loads
+from fuzztui.base.bounds import loads
 
 __all__ = [
     "APPLIED",

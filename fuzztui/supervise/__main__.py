@@ -13,12 +13,12 @@ import os
 import sys
 from pathlib import Path
 
-from fuzztui.atomic import replace_text
+from fuzztui.base.atomic import replace_text
 from fuzztui.campaign import CampaignError, load
+from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError
+from fuzztui.process.identity import check_proc
 from fuzztui.remote.lock import LockHeld, RunLock
-from fuzztui.supervise.identity import check_proc
 from fuzztui.supervise.parent import Parent
-from fuzztui.supervise.rundir import AlreadyRunning, RunDir, SupervisorError
 from fuzztui.supervise.supervisor import Supervisor
 from fuzztui.wire.events import Message
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fuzztui.supervise.files import read_json, replace_text
-from fuzztui.supervise.identity import boot_id
+from fuzztui.base.files import read_json, replace_text
+from fuzztui.process.identity import boot_id
 
 __all__ = ["CampaignClock"]
 

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from fuzztui.supervise.files import open_regular, read_regular
-from fuzztui.supervise.rundir import (
+from fuzztui.base.bounds import loads
+from fuzztui.base.files import open_regular, read_regular
+from fuzztui.campaign.rundir import (
     AlreadyRunning,
     RunDir,
     SupervisorError,
     Unfit,
     prepare_run,
 )
-from fuzztui.wire.bounds import loads
 
 __all__ = ["AlreadyRunning", "SupervisorError", "Unfit", "prepare_run", "start"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from fuzztui.base.text import several
 from fuzztui.campaign import Campaign
+from fuzztui.instances.life import Ending
 from fuzztui.model.selectors import totals
 from fuzztui.model.state import State
-from fuzztui.supervise.life import Ending
-from fuzztui.wire.text import several
 
 __all__ = ["Limits", "spent"]
 

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from fuzztui.supervise.rundir import AlreadyRunning, SupervisorError, Unfit
+from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit
 
 __all__ = ["Parent"]
 

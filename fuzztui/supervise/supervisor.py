@@ -15,33 +15,33 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from fuzztui.campaign import Campaign
-from fuzztui.model.first import HANDED
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.handlers import queue_deeds
+from fuzztui.instances.launcher import Deed
+from fuzztui.instances.life import Ending, Life
+from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
+from fuzztui.mutators.process import Harvester
+from fuzztui.oracle.process import OracleKeeper
+from fuzztui.process.execute import children
+from fuzztui.process.identity import kill_marked
+from fuzztui.process.reaper import Reaper
 from fuzztui.remote.address import announce, socket_path
 from fuzztui.remote.server import ControlServer
-from fuzztui.supervise.afl.execute import children
-from fuzztui.supervise.beginning import Beginning
-from fuzztui.supervise.ending import Halt, outcome
-from fuzztui.supervise.engines import launcher_for
-from fuzztui.supervise.first.steering import queue_deeds
-from fuzztui.supervise.identity import kill_marked
-from fuzztui.supervise.journal import Journal
-from fuzztui.supervise.launcher import Deed
-from fuzztui.supervise.life import Ending, Life
+from fuzztui.supervise.campaign_log import Journal
+from fuzztui.supervise.command_router import Steering
+from fuzztui.supervise.end_reason import Halt, outcome
+from fuzztui.supervise.launchers import launcher_for
 from fuzztui.supervise.limits import Limits, spent
-from fuzztui.supervise.looks import Looks
-from fuzztui.supervise.oracle.keeper import OracleKeeper
-from fuzztui.supervise.orphans import Reaper
+from fuzztui.supervise.observation import Looks
+from fuzztui.supervise.pending_checks import Unseen
+from fuzztui.supervise.phases import Stages
 from fuzztui.supervise.resources import ResourceMeter
-from fuzztui.supervise.rundir import RunDir, SupervisorError
-from fuzztui.supervise.stages import Stages
-from fuzztui.supervise.steer import Steering
+from fuzztui.supervise.resume import Beginning
 from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
-from fuzztui.supervise.text.harvester import Harvester
-from fuzztui.supervise.unseen import Unseen
-from fuzztui.supervise.writing import Notice, WriteCheck
+from fuzztui.supervise.write_check import Notice, WriteCheck
 from fuzztui.wire.commands import Command, Pause, Resume, SetMixture, Stop
 from fuzztui.wire.events import (
     CampaignEnded,

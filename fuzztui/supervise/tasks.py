@@ -11,8 +11,8 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Final
 
-from fuzztui.supervise.helper import Helper
-from fuzztui.supervise.troubles import Troubles
+from fuzztui.process.error_reporter import Troubles
+from fuzztui.process.helper import Helper
 from fuzztui.wire.events import Event
 
 __all__ = ["AT_LEAST_S", "Tasks"]

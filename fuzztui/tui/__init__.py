@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fuzztui.wire.text import visible
+from fuzztui.base.text import visible
 
 if TYPE_CHECKING:
     from fuzztui.model.state import State
     from fuzztui.session import Session
-    from fuzztui.tui.app import Opening
+    from fuzztui.tui.app.app import Opening
 
 __all__ = ["run_app"]
 
@@ -42,7 +42,7 @@ def run_app(
     it lives: for a campaign that is only watched. ``opened`` is given the session that is shown.
     Must be called in the main thread, on a terminal.
     """
-    from fuzztui.tui.themes import DEFAULT, PLAIN, load_themes
+    from fuzztui.tui.base.themes import DEFAULT, PLAIN, load_themes
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         print(
@@ -59,10 +59,10 @@ def run_app(
     from textual.theme import BUILTIN_THEMES
 
     from fuzztui.model.selectors import ENDED
-    from fuzztui.tui.app import FuzzApp
-    from fuzztui.tui.failure import report_failure
-    from fuzztui.tui.remembered import recall, remember
-    from fuzztui.tui.terminal import given_back
+    from fuzztui.tui.app.app import FuzzApp
+    from fuzztui.tui.app.failure import report_failure
+    from fuzztui.tui.base.remembered import recall, remember
+    from fuzztui.tui.base.terminal import given_back
 
     opening = _opening(run, log_path, mode=mode, speed=speed, at=at, control=control)
     open_log = opening.session
@@ -154,9 +154,9 @@ def _opening(
     from fuzztui.log.reader import LogReader
     from fuzztui.remote.client import running, trouble
     from fuzztui.session import LiveClock, ReplayClock, Session
-    from fuzztui.tui.app import Opening
-    from fuzztui.tui.player import Outline, Player
-    from fuzztui.tui.steering import Steering
+    from fuzztui.tui.app.app import Opening
+    from fuzztui.tui.app.replay_clock import Outline, Player
+    from fuzztui.tui.frame.command_sender import Steering
 
     def outline() -> Outline:
         # A second session, at the end: checkpoints make that cheap, a scan would not be.

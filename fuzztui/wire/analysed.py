@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from fuzztui.wire.text import listed
+from fuzztui.base.text import listed
 
 __all__ = ["analysis_of", "have_changed", "remedy", "stale_words"]
 

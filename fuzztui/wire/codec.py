@@ -9,7 +9,7 @@ supervisor stamps them. Fields that hold their default are left out, unknown
 fields are ignored, an unknown kind becomes :class:`~fuzztui.wire.events.Unknown`
 with its data, so that a log made by a newer version still opens.
 
-A line with a value of another type, or a number out of bounds (:mod:`fuzztui.wire.bounds`), is
+A line with a value of another type, or a number out of bounds (:mod:`fuzztui.base.bounds`), is
 refused as a whole: its other values cannot be trusted either. Readers count the lines
 that were refused, and report them.
 """
@@ -21,9 +21,9 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
 
-from .bounds import RANGES, is_sound
-from .commands import COMMAND_NAMES, Command
-from .events import EVENT_KINDS, Event, Record, Unknown
+from fuzztui.base.bounds import RANGES, is_sound
+from fuzztui.wire.commands import COMMAND_NAMES, Command
+from fuzztui.wire.events import EVENT_KINDS, Event, Record, Unknown
 
 __all__ = [
     "CodecError",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .mixture import Mixture
+from fuzztui.wire.mixture import Mixture
 
 __all__ = [
     "COMMAND_NAMES",

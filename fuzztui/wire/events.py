@@ -8,7 +8,7 @@ Rules for whoever adds a kind:
 * fields are JSON scalars, lists of scalars, or one flat ``dict``; every field
   except the identifying ones has a default, so that old logs stay readable;
 * a kind is never renamed and a field never changes its meaning: add another;
-* the annotation of a number decides its bounds (:mod:`fuzztui.wire.bounds`): ``Count`` what is
+* the annotation of a number decides its bounds (:mod:`fuzztui.base.bounds`): ``Count`` what is
   counted (-1: unknown), ``int`` what names or numbers something, ``float`` seconds, rates, parts;
 * strings may hold anything that a hostile target chose: escape when drawing.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from .bounds import Count
+from fuzztui.base.bounds import Count
 
 __all__ = [
     "ALL_GONE",
@@ -352,7 +352,7 @@ class FindingDescribed(Event):
 
     ``category`` is crash, hang, or differs (from a second implementation; a file in crashes/).
     ``signature`` groups findings with one cause (or, of a watched campaign, whose target is
-    never run, with one signal: :mod:`fuzztui.wire.signals`); ``title`` is one line for people
+    never run, with one signal: :mod:`fuzztui.base.signals`); ``title`` is one line for people
     ("ZeroDivisionError: division by zero"), ``place`` "file.py:12 in func",
     ``detail`` a traceback or sanitizer report, ``input`` a short printable form.
     ``count``: how often that signature was met so far.

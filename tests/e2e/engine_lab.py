@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzztui
-from fuzztui.supervise.identity import kill_marked
+from fuzztui.process.identity import kill_marked
 
 _PACKAGE = Path(fuzztui.__file__).resolve().parent
 

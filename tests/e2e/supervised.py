@@ -17,15 +17,15 @@ from fuzztui.campaign import load, write_frozen
 from fuzztui.log.files import tail_name
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import State
+from fuzztui.process.identity import ProcessId, kill_marked, marked
 from fuzztui.remote.client import ControlClient, Result, running
 from fuzztui.session import LiveClock, Session
 from fuzztui.supervise.daemon import prepare_run, start
-from fuzztui.supervise.identity import ProcessId, kill_marked, marked
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.commands import Command
 from fuzztui.wire.events import EntryDescribed, EntrySaved, Event, FindingSaved, Record
 
-FAKE = Path(__file__).parents[1] / "fake_engine.py"
+FAKE = Path(__file__).parents[1] / "helpers/fake_engine.py"
 
 
 @contextmanager

@@ -13,13 +13,13 @@ from commands import commands
 from homes import FUZZTUI
 
 from fuzztui.campaign import load, write_frozen
-from fuzztui.supervise.afl.bench import bench
-from fuzztui.supervise.afl.execute import children
-from fuzztui.supervise.afl.gdb import LOOKS, hang_stacks
-from fuzztui.supervise.afl.minimise import minimise, minimiser
-from fuzztui.supervise.afl.subject import Subject
-from fuzztui.supervise.afl.triage import examine_file
-from fuzztui.supervise.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.minimise.afl_tmin import minimise, minimiser
+from fuzztui.process.execute import children
+from fuzztui.triage.afl import examine_file
+from fuzztui.triage.gdb import LOOKS, hang_stacks
+from fuzztui.triage.program import Subject
+from fuzztui.triage.sandbox import bench
 from fuzztui.wire.commands import Minimise
 
 pytestmark = [

@@ -14,12 +14,12 @@ from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
 from fuzztui.cli.findings import minimise, repro
+from fuzztui.cli.output import FINDINGS
 from fuzztui.cli.parser import parse
-from fuzztui.cli.words import FINDINGS
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import Finding, State
+from fuzztui.process.identity import marked
 from fuzztui.supervise.daemon import prepare_run, start
-from fuzztui.supervise.identity import marked
 from fuzztui.wire.commands import Minimise, Stop
 from fuzztui.wire.events import CampaignEnded, FindingSaved, Message
 

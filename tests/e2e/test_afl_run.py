@@ -14,9 +14,9 @@ from homes import FUZZTUI, eventually
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
+from fuzztui.process.identity import ProcessId
 from fuzztui.remote.client import running
 from fuzztui.supervise.daemon import SupervisorError, prepare_run, start
-from fuzztui.supervise.identity import ProcessId
 from fuzztui.wire.commands import AddSeed, Pause, Resume, SkipCurrent, Stop
 from fuzztui.wire.events import (
     CampaignEnded,

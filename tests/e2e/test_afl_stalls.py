@@ -60,7 +60,7 @@ import sys
 
 if "fuzztui.supervise" in sys.orig_argv:
     from fuzztui.supervise import standstill
-    from fuzztui.supervise.afl.launch import AflFuzz
+    from fuzztui.afl.launcher import AflFuzz
 
     AflFuzz.stall_s, standstill.STILL_S = 4.0, 4.0
     standstill.HALT_LOOKS, standstill.BAD_HALT_LOOKS = 6, 3

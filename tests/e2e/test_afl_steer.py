@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.supervise.addseed import add_seed
-from fuzztui.supervise.afl.library import steering_library
-from fuzztui.supervise.control import append
+from fuzztui.afl.library import steering_library
+from fuzztui.instances.add_seed import add_seed
+from fuzztui.supervise.control_file import append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import Command, PromoteEntry, SkipEntry
 from fuzztui.wire.events import CommandApplied, CommandRejected, EntryDescribed, Message

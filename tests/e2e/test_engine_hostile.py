@@ -27,7 +27,7 @@ from engine_lab import (
     worker_of,
 )
 
-from fuzztui.engines.core.spec import TRACE
+from fuzztui.engines.base.spec import TRACE
 
 pytestmark = pytest.mark.slow
 

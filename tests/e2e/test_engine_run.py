@@ -28,7 +28,7 @@ from engine_lab import (
 )
 from interpreters import pythons
 
-from fuzztui.engines.core import journal as j
+from fuzztui.engines.directory import journal as j
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
     Command,

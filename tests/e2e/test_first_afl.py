@@ -8,13 +8,13 @@ import subprocess
 import pytest
 
 from fuzztui.campaign import load
-from fuzztui.supervise.first import showmap
-from fuzztui.supervise.first.batch import AflBatch
-from fuzztui.supervise.first.handover import Handover
-from fuzztui.supervise.first.prune import gather, gather_seeds, lay_out, prune, put_aside
-from fuzztui.supervise.identity import marked
-from fuzztui.supervise.names import parse_name
-from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst import showmap
+from fuzztui.fuzzfirst.batch import AflBatch
+from fuzztui.fuzzfirst.prune import gather, gather_seeds, lay_out, prune, put_aside
+from fuzztui.fuzzfirst.transfer import Handover
+from fuzztui.observe.afl_names import parse_name
+from fuzztui.process.identity import marked
 
 pytestmark = [
     pytest.mark.slow,

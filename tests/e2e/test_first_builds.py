@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from fuzztui.campaign import load
-from fuzztui.mutants.text import TextMutant
-from fuzztui.supervise.first import baseline as baseline_module
-from fuzztui.supervise.first.build import Build, MutantBuilder, directory_name
-from fuzztui.supervise.identity import marked
-from fuzztui.supervise.rundir import RunDir, SupervisorError
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst import baseline as baseline_module
+from fuzztui.fuzzfirst.build import Build, MutantBuilder, directory_name
+from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.process.identity import marked
 
 pytestmark = [
     pytest.mark.slow,

@@ -11,8 +11,8 @@ import pytest
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
-from fuzztui.cli.words import FINDINGS
-from fuzztui.model.first import HANDED, mutant_behind
+from fuzztui.cli.output import FINDINGS
+from fuzztui.model.fuzzfirst import HANDED, mutant_behind
 from fuzztui.model.selectors import ENDED, lineage
 from fuzztui.supervise.daemon import prepare_run, start
 from fuzztui.wire.commands import SkipMutants, Stop

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from fuzztui.campaign import load
-from fuzztui.supervise.first.reach import Reach, python_functions, reach_by_gcov
-from fuzztui.supervise.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
+from fuzztui.fuzzfirst.reach import Reach, python_functions, reach_by_gcov
 
 SOURCE = """\
 #include <stdlib.h>

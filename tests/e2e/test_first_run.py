@@ -13,11 +13,11 @@ import pytest
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
-from fuzztui.model.first import mutant_behind, queue
+from fuzztui.fuzzfirst.build import directory_name
+from fuzztui.model.fuzzfirst import mutant_behind, queue
 from fuzztui.model.selectors import ENDED, lineage
+from fuzztui.process.identity import ProcessId
 from fuzztui.supervise.daemon import prepare_run, start
-from fuzztui.supervise.first.build import directory_name
-from fuzztui.supervise.identity import ProcessId
 from fuzztui.wire.commands import (
     MarkEquivalent,
     MoveMutants,

@@ -13,7 +13,7 @@ from supervised import Supervised
 from fuzztui.campaign import load, write_frozen
 from fuzztui.engines.text.block import BLOCK, Block, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT
-from fuzztui.model.operators import arms, blend
+from fuzztui.model.mutators import arms, blend
 from fuzztui.supervise.daemon import prepare_run, start
 from fuzztui.wire.commands import SetMixture, SkipMutants, Stop
 

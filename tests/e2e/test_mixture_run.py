@@ -8,7 +8,7 @@ import pytest
 from supervised import rack
 
 from fuzztui.cli import main
-from fuzztui.model.operators import blend
+from fuzztui.model.mutators import blend
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.events import CommandApplied, OperatorFigures
 

@@ -102,12 +102,12 @@ def test_refusals(lab: Lab, engine: dict[str, Any], arguments: list[str], words:
 REIMPORT = """
 import json, os, sys
 from pathlib import Path
-from fuzztui.engines.core.edges import CoverageMap, EdgeTable
-from fuzztui.engines.core.errors import Refusal
-from fuzztui.engines.core.guard import Guard
-from fuzztui.engines.core.importer import Application
-from fuzztui.engines.core.spec import read_spec
-from fuzztui.engines.core.target import load_target
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.base.spec import read_spec
+from fuzztui.engines.instrument.target import load_target
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import Program
 from fuzztui.engines.mutants.reimport import reload

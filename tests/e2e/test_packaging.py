@@ -13,15 +13,15 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = [
-    "fuzztui/engines/core/loop.py",
+    "fuzztui/engines/loop/loop.py",
     "fuzztui/engines/zest/engine.py",
     "fuzztui/engines/text/mutate.c",
     "fuzztui/engines/text/operators.h",
-    "fuzztui/supervise/afl/text.c",
+    "fuzztui/afl/text.c",
     "fuzztui/themes/midwatch.toml",
     "fuzztui/sample_campaigns/tomllib-zest.toml",
-    "fuzztui/mutants/rules/c_like.rules",
-    "fuzztui/tui/fuzztui.tcss",
+    "fuzztui/fuzzfirst/source_mutants/rules/c_like.rules",
+    "fuzztui/tui/app/fuzztui.tcss",
     "fuzztui/py.typed",
 ]
 

@@ -12,8 +12,8 @@ import pytest
 from engine_lab import Lab, events, execs, names, stats
 
 from fuzztui.campaign import load
-from fuzztui.supervise.spec import write_spec
-from fuzztui.targets import Document, Request, find_targets
+from fuzztui.inprocess.spec import write_spec
+from fuzztui.targeting.analysis import Document, Request, find_targets
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_campaigns"
 

@@ -99,11 +99,11 @@ SCRIPTED = """\
 import json, os, sys, time
 from pathlib import Path
 from fuzztui.engines import worker
-from fuzztui.engines.core import journal as j
-from fuzztui.engines.core.journal import Journal
-from fuzztui.engines.core.report import EventLog
-from fuzztui.engines.core.spec import read_spec
-from fuzztui.engines.core.store import Store
+from fuzztui.engines.loop import journal as j
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.events import EventLog
+from fuzztui.engines.base.spec import read_spec
+from fuzztui.engines.directory.store import Store
 
 spec = read_spec(Path(sys.argv[1]))
 commands = json.loads(sys.argv[2])

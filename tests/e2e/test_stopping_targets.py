@@ -13,11 +13,11 @@ import pytest
 from engine_lab import Lab
 
 from fuzztui.campaign import load
-from fuzztui.supervise.first.python_batch import PythonBatch
-from fuzztui.supervise.identity import marked
-from fuzztui.supervise.rundir import RunDir
-from fuzztui.targets.observe import observe
-from fuzztui.targets.request import Request
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.fuzzfirst.python_batch import PythonBatch
+from fuzztui.process.identity import marked
+from fuzztui.targeting.analysis.observe import observe
+from fuzztui.targeting.analysis.request import Request
 
 pytestmark = pytest.mark.slow
 

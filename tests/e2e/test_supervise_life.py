@@ -17,9 +17,9 @@ import pytest
 from supervised import rack
 
 from fuzztui.log.files import SEALED
+from fuzztui.process.identity import boot_id
 from fuzztui.remote.client import running, trouble
 from fuzztui.supervise.daemon import AlreadyRunning, SupervisorError
-from fuzztui.supervise.identity import boot_id
 from fuzztui.wire.commands import Stop
 from fuzztui.wire.events import (
     BudgetSet,

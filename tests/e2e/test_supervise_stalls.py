@@ -9,7 +9,7 @@ import sys
 import pytest
 from supervised import Supervised
 
-from fuzztui.supervise.identity import descendants
+from fuzztui.process.identity import descendants
 from fuzztui.wire.commands import Stop
 from fuzztui.wire.events import Message
 

@@ -157,7 +157,7 @@ def watchers(directory):
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
-        if "fuzztui.supervise.foreign" in words and str(directory) in words:
+        if "fuzztui.watch" in words and str(directory) in words:
             found.append(process)
     return found
 
@@ -198,7 +198,7 @@ def test_a_screen_whose_terminal_is_gone_ends(home, terminal):
 
 BROKEN = """
 import sys
-from fuzztui.tui.app import FuzzApp
+from fuzztui.tui.app.app import FuzzApp
 async def _watch(self):
     raise RuntimeError("nobody foresaw this")
 FuzzApp._watch = _watch

@@ -86,7 +86,7 @@ splice = 0.5
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 words = process.cmdline()
-                if "fuzztui.supervise.text.harvest" in words and str(self.run) in words:
+                if "fuzztui.mutators.fragments" in words and str(self.run) in words:
                     found.append(process.pid)
         return found
 

@@ -6,16 +6,13 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 from homes import FUZZTUI, eventually
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "unit"))
-from foreign_lab import Fuzzer
+from watch_lab import Fuzzer
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +40,7 @@ def watchers(tmp: Path) -> list[int]:
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
-        if "fuzztui.supervise.foreign" in words and any(str(tmp) in word for word in words):
+        if "fuzztui.watch" in words and any(str(tmp) in word for word in words):
             found.append(process.pid)
     return found
 

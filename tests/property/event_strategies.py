@@ -1,6 +1,6 @@
 """Hypothesis strategies for events: every kind, names from small pools so that they meet.
 
-All that they draw can be written and read again (:mod:`fuzztui.wire.bounds`), except where a
+All that they draw can be written and read again (:mod:`fuzztui.base.bounds`), except where a
 test asks for other ``floats``.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import MISSING, fields
 
 from hypothesis import strategies as st
 
-from fuzztui.wire.bounds import LARGEST
+from fuzztui.base.bounds import LARGEST
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
     COMMAND_NAMES,

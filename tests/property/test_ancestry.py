@@ -10,8 +10,8 @@ from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import State
-from fuzztui.supervise.finds import entry_event
-from fuzztui.supervise.names import parse_name
+from fuzztui.observe.afl_names import parse_name
+from fuzztui.observe.saved_inputs import entry_event
 from fuzztui.wire.events import FindingSaved, Record
 
 

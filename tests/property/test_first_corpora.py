@@ -12,12 +12,12 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.supervise.first import ledger, prune
-from fuzztui.supervise.first.batch import Verdict
-from fuzztui.supervise.first.handover import Handover
-from fuzztui.supervise.first.prune import Input, gather, gather_seeds, lay_out
-from fuzztui.supervise.names import parse_name
-from fuzztui.supervise.rundir import SupervisorError
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.fuzzfirst import json_lines, prune
+from fuzztui.fuzzfirst.batch import Verdict
+from fuzztui.fuzzfirst.prune import Input, gather, gather_seeds, lay_out
+from fuzztui.fuzzfirst.transfer import Handover
+from fuzztui.observe.afl_names import parse_name
 
 OUTCOMES = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
 
@@ -98,7 +98,7 @@ def test_whatever_interrupts_it_the_same_is_handed_over(outcomes, seeds, takes):
             asyncio.run(handover.start([files[n] for n in seeds]))
             return handover, batch
 
-        append = ledger.Ledger.append
+        append = json_lines.Ledger.append
         with patch.object(prune, "CHUNK", 3):
             handover, batch = started()
             for numbers, after, at_append in takes:
@@ -113,7 +113,7 @@ def test_whatever_interrupts_it_the_same_is_handed_over(outcomes, seeds, takes):
                         append(self, rows)
 
                     killed = False
-                    with patch.object(ledger.Ledger, "append", torn):
+                    with patch.object(json_lines.Ledger, "append", torn):
                         try:
                             asyncio.run(handover.take(wanted))
                         except SupervisorError:

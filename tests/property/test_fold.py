@@ -11,7 +11,7 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.model import aiming, first, operators, selectors, types
+from fuzztui.model import fuzzfirst, mutators, selectors, targeting, targeting_fold
 from fuzztui.model.chain import Chain, Link
 from fuzztui.model.checkpoint import CheckpointError, Mark, from_json, tables, to_json
 from fuzztui.model.fold import apply
@@ -219,20 +219,20 @@ def test_mutants_are_counted_as_their_rows_say(records):
 @given(logs(max_size=60, floats=HOSTILE_FLOATS), st.floats(0, 1e9))
 def test_a_queue_of_mutants_can_always_be_told_of(records, now):
     state = folded(records)
-    rows = first.queue(state)
-    assert all(m.stage in first.WAITING and m.state == "pending" for m in rows)
+    rows = fuzzfirst.queue(state)
+    assert all(m.stage in fuzzfirst.WAITING and m.state == "pending" for m in rows)
     assert [m.place for m in rows] == sorted(m.place for m in rows)
-    view = first.outlook(state, now)
+    view = fuzzfirst.outlook(state, now)
     assert view.waiting == len(rows)
     assert 0 <= view.left <= len(rows)
-    assert first.outlook(state, now, rows) == view
-    sorted(state.mutants.values(), key=first.order)
+    assert fuzzfirst.outlook(state, now, rows) == view
+    sorted(state.mutants.values(), key=fuzzfirst.order)
     for m in state.mutants.values():
-        assert first.fuzzed_for(state, m, now) >= 0
+        assert fuzzfirst.fuzzed_for(state, m, now) >= 0
         assert all(type(n) is int for n in m.brought.values())
-        first.twin(m, state.mutants)
+        fuzzfirst.twin(m, state.mutants)
     for row in [*state.entries.values(), *state.findings.values()]:
-        behind = first.mutant_behind(state, row)
+        behind = fuzzfirst.mutant_behind(state, row)
         assert not behind or any(i.mutant == behind for i in state.instances.values())
 
 
@@ -310,17 +310,17 @@ def test_operators_can_always_be_told_of(records):
             assert all(type(n) is int and n >= 0 for n in figures)
         assert name in state.mixed
     told = [*state.operators.values(), *filter(None, [state.turned])]  # also of turns that are over
-    rows = operators.arms(state)
+    rows = mutators.arms(state)
     for arm in rows.values():
         assert arm.applied == sum(
             f.applied[f.names.index(arm.name)] for f in told if arm.name in f.names
         )
         assert 0 <= arm.share <= 1
         assert 0 <= arm.bar <= 1
-    whole = operators.blend(state)
+    whole = mutators.blend(state)
     assert (whole is None) == (not told)
     assert whole is None or all(arm.found for arm in whole.best)
-    for _, command in operators.pending_mixtures(state):
+    for _, command in mutators.pending_mixtures(state):
         assert not command.mixture.problem
 
 
@@ -330,8 +330,8 @@ def test_types_and_targets_can_always_be_told_of(records):
     state = folded(records)
     for name, f in state.types.items():
         assert name in state.instances
-        assert len(f.names) == len(set(f.names)) <= aiming.MOST_TYPES
-        assert all(isinstance(n, str) and 0 < len(n) <= aiming.MOST_NAME for n in f.names)
+        assert len(f.names) == len(set(f.names)) <= targeting_fold.MOST_TYPES
+        assert all(isinstance(n, str) and 0 < len(n) <= targeting_fold.MOST_NAME for n in f.names)
         for figures in (f.picks, f.matches, f.misses, f.new_arms, f.probabilities):
             assert len(figures) == len(f.names)
             assert all(type(n) is int and n >= 0 for n in figures)
@@ -342,24 +342,24 @@ def test_types_and_targets_can_always_be_told_of(records):
         assert min(f.targets, f.uncovered, f.frontier) >= 0
     for name, left in state.left.items():
         assert name in state.instances
-        assert len(left) <= aiming.MOST_LEFT
+        assert len(left) <= targeting_fold.MOST_LEFT
         for location, row in left.items():
-            assert 0 < len(location) <= aiming.MOST_LOCATION
+            assert 0 < len(location) <= targeting_fold.MOST_LOCATION
             assert 0 <= row.reached <= row.asked <= max(state.asked[name], row.asked)
             assert [d for _, d in row.types] == sorted(d for _, d in row.types)
-    rows = list(types.types(state).values())
+    rows = list(targeting.types(state).values())
     assert [r.probability for r in rows] == sorted((r.probability for r in rows), reverse=True)
     assert sum(r.picks for r in rows) == sum(sum(f.picks) for f in state.types.values())
-    left_rows = types.targets_left(state)
+    left_rows = targeting.targets_left(state)
     assert [r.frontier for r in left_rows.values()] == sorted(
         (r.frontier for r in left_rows.values()), reverse=True
     )
     assert all(any(at in left for left in state.left.values()) for at in left_rows)
-    assert all(-1 <= types.reached_share(row) <= 1 for row in left_rows.values())
-    assert (types.aim(state) is None) == (not state.types)
-    for _, command in types.pending_types(state):
+    assert all(-1 <= targeting.reached_share(row) <= 1 for row in left_rows.values())
+    assert (targeting.aim(state) is None) == (not state.types)
+    for _, command in targeting.pending_types(state):
         assert not getattr(command, "problem", "")
-    json.dumps(types.types_dict(state), allow_nan=False)
+    json.dumps(targeting.types_dict(state), allow_nan=False)
 
 
 @thorough

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import Writer, is_legal
 
-from fuzztui.engines.core.edges import CoverageMap, EdgeTable
-from fuzztui.engines.core.guard import Guard
-from fuzztui.engines.core.importer import Application
+from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import OPERATORS
 from fuzztui.engines.mutants.program import Program
 

@@ -19,9 +19,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from random_programs import PRELUDE, VALUES, Writer
 
-from fuzztui.engines.core.edges import CoverageMap, EdgeTable
-from fuzztui.engines.core.guard import Guard, TrialTimeout
-from fuzztui.engines.core.importer import Application
+from fuzztui.engines.execute.guard import Guard, TrialTimeout
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import OPERATORS
 from fuzztui.engines.mutants.program import CannotSwap, Program
 

@@ -12,8 +12,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.engines.core import same as module
-from fuzztui.engines.core.same import same
+from fuzztui.engines.findings import compare as module
+from fuzztui.engines.findings.compare import same
 
 
 class Box:

@@ -14,8 +14,8 @@ from hypothesis.internal.conjecture.provider_conformance import run_conformance_
 from hypothesis.internal.intervalsets import IntervalSet
 from spoton_lab import Bench
 
-from fuzztui.engines.core.magic import Magic
-from fuzztui.engines.core.source import Source
+from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.spoton.source import Typed, TypeStacks
 from fuzztui.engines.strategies import from_strategy, from_type, values
 from fuzztui.engines.strategies.making import Backend, SpanBackend

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_programs import Writer
 
-from fuzztui.engines.core.instrument import Instrumenter
-from fuzztui.targets.decisions import decisions
+from fuzztui.engines.instrument.instrument import Instrumenter
+from fuzztui.targeting.analysis.decisions import decisions
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the compiler, about random code
 

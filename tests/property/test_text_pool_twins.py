@@ -13,7 +13,7 @@ from native_pool import NativePool
 
 from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, Pool, balanced
-from fuzztui.engines.text.plain import Rng
+from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.syntax import Spans
 
 KINDS = ("call", "identifier", "block", "number")

@@ -6,9 +6,9 @@ from compiled_text import text_library
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.engines.text import plain
+from fuzztui.engines.text import reference
 from fuzztui.engines.text.native import load
-from fuzztui.engines.text.plain import Rng
+from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import OPERATORS
 
 PIECES = sorted({piece for o in OPERATORS for piece in o.strings} | {b"x", b"foo", b"\0", b"\t"})
@@ -32,7 +32,7 @@ def test_every_operator(data: bytes, seed: int, growth: int) -> None:
     limit = max(0, len(data) + growth)
     one, other = Rng(seed), Rng(seed)
     for op in range(-1, len(OPERATORS) + 1):
-        made = plain.apply(data, limit, one, op)
+        made = reference.apply(data, limit, one, op)
         assert native.apply(data, limit, other, op) == made, op
         assert one.state == other.state
         assert made is None or (made != data and len(made) <= limit)
@@ -46,7 +46,7 @@ def test_a_stack_of_operators(data: bytes, seed: int, limit: int) -> None:
     for _ in range(50):
         op = one.below(len(OPERATORS))
         assert other.below(len(OPERATORS)) == op
-        data = plain.apply(data, limit, one, op) or data
+        data = reference.apply(data, limit, one, op) or data
         twin = native.apply(twin, limit, other, op) or twin
         assert (data, one.state) == (twin, other.state)
 
@@ -58,6 +58,6 @@ def test_a_stack_of_operators(data: bytes, seed: int, limit: int) -> None:
 def test_the_bandit(counts: list[tuple[int, int, int]], prior: int) -> None:
     native = load(text_library())
     applied, found, base = ([row[i] for row in counts] for i in range(3))
-    weights = plain.weights(applied, found, base, prior)
+    weights = reference.weights(applied, found, base, prior)
     assert native.weights(applied, found, base, prior) == weights
     assert all(0 < weight <= 1_000_000 for weight in weights)

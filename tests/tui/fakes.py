@@ -13,10 +13,10 @@ from pathlib import Path
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, State
 from fuzztui.remote.client import Result
-from fuzztui.tui.app import FuzzApp, Opening
-from fuzztui.tui.player import Outline, Player
-from fuzztui.tui.steering import Steering
-from fuzztui.tui.themes import load_themes
+from fuzztui.tui.app.app import FuzzApp, Opening
+from fuzztui.tui.app.replay_clock import Outline, Player
+from fuzztui.tui.base.themes import load_themes
+from fuzztui.tui.frame.command_sender import Steering
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command

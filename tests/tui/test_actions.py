@@ -4,22 +4,22 @@ from dataclasses import replace
 
 import pytest
 
-from fuzztui.tui.actions import ACTIONS, BY_ID, Situation, bindings, method_name
-from fuzztui.tui.aiming import Aiming
-from fuzztui.tui.app import FuzzApp
-from fuzztui.tui.keynames import key_name
-from fuzztui.tui.screens.base import CampaignScreen
-from fuzztui.tui.screens.corpus import CorpusScreen
-from fuzztui.tui.screens.findings import FindingsScreen
-from fuzztui.tui.screens.help import help_lines
-from fuzztui.tui.screens.listing import ListingScreen
-from fuzztui.tui.screens.log import LogScreen
-from fuzztui.tui.screens.mutants import MutantsScreen
-from fuzztui.tui.screens.operators import OperatorsScreen
-from fuzztui.tui.screens.overview import OverviewScreen
-from fuzztui.tui.screens.types import TypesScreen
-from fuzztui.tui.widgets.footer import actions_for
-from fuzztui.tui.widgets.table import BigTable
+from fuzztui.tui.app.app import FuzzApp
+from fuzztui.tui.app.help import help_lines
+from fuzztui.tui.base.keynames import key_name
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID, Situation, bindings, method_name
+from fuzztui.tui.frame.footer import actions_for
+from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.targeting_actions import Aiming
+from fuzztui.tui.screens.corpus.screen import CorpusScreen
+from fuzztui.tui.screens.findings.screen import FindingsScreen
+from fuzztui.tui.screens.log.screen import LogScreen
+from fuzztui.tui.screens.mutants.screen import MutantsScreen
+from fuzztui.tui.screens.mutators.screen import OperatorsScreen
+from fuzztui.tui.screens.overview.screen import OverviewScreen
+from fuzztui.tui.screens.targeting.screen import TypesScreen
 from fuzztui.wire.commands import COMMAND_NAMES
 from fuzztui.wire.mixture import Mixture
 

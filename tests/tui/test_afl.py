@@ -10,10 +10,10 @@ from fleet import NO_COMPILER, REASON, fleet, hello
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, Instance, State
 from fuzztui.model.status import status_dict
-from fuzztui.tui.actions import BY_ID, Situation
-from fuzztui.tui.describe import describe
-from fuzztui.tui.instances import flow, trouble, whole
-from fuzztui.tui.status import Status
+from fuzztui.tui.frame.actions import BY_ID, Situation
+from fuzztui.tui.labels.events import describe
+from fuzztui.tui.labels.instances import flow, trouble, whole
+from fuzztui.tui.labels.status import Status
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import AddSeed, CancelMinimise, Minimise, SkipCurrent

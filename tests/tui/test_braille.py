@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui.widgets.braille import bars, gauge, nice_bounds, resample, resample_mean, rows
+from fuzztui.tui.base.braille import bars, gauge, nice_bounds, resample, resample_mean, rows
 
 points = st.lists(st.tuples(st.floats(0, 1000), st.floats(0, 1e6)), min_size=1, max_size=60).map(
     sorted

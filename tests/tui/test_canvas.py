@@ -6,9 +6,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from fuzztui.tui.text import cell_len
-from fuzztui.tui.widgets.canvas import Span, changed_span, spread, width_of
-from fuzztui.tui.widgets.wrap import cut, wrap
+from fuzztui.tui.base.canvas import Span, changed_span, spread, width_of
+from fuzztui.tui.base.text import cell_len
+from fuzztui.tui.base.wrap import cut, wrap
 
 STYLES = [Style(), Style(bold=True), Style(color="red")]
 segments = st.lists(

@@ -7,7 +7,7 @@ from fakes import Supervisor, running
 from mutated import mutated
 from turnlog import ids, midway
 
-from fuzztui.tui.widgets.columns import GAP
+from fuzztui.tui.base.columns import GAP
 from fuzztui.wire import events as ev
 
 SIZES = [(80, 24), (120, 40), (220, 50)]

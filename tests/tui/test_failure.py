@@ -6,7 +6,7 @@ import pytest
 from fakes import running
 from textual.worker import WorkerFailed
 
-from fuzztui.tui.failure import FILE, report_failure
+from fuzztui.tui.app.failure import FILE, report_failure
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from fuzztui.model.state import Changes
-from fuzztui.tui import feed as feed_module
-from fuzztui.tui.background import in_thread
-from fuzztui.tui.feed import Feed, default_hz
+from fuzztui.tui.app import feed as feed_module
+from fuzztui.tui.app.feed import Feed, default_hz
+from fuzztui.tui.base.background import in_thread
 
 
 class Listener:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui import figures
-from fuzztui.wire.text import ago, several
+from fuzztui.base.text import ago, several
+from fuzztui.tui.base import format
 
 
 @pytest.mark.parametrize(
@@ -16,17 +16,17 @@ from fuzztui.wire.text import ago, several
     ],
 )  # fmt: skip
 def test_counts(n, text):
-    assert figures.count(n) == text
+    assert format.count(n) == text
 
 
 @given(st.integers(0, 10**15))
 def test_counts_fit_a_column(n):
-    assert len(figures.count(n)) <= 6
+    assert len(format.count(n)) <= 6
 
 
 @given(st.floats(0, 1e12))
 def test_rates_fit_a_column(x):
-    assert len(figures.rate(x)) <= 6
+    assert len(format.rate(x)) <= 6
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_rates_fit_a_column(x):
     ],
 )  # fmt: skip
 def test_percent_is_not_rounded_to_all_or_nothing(part, whole, text):
-    assert figures.percent(part, whole) == text
+    assert format.percent(part, whole) == text
 
 
 NUMBERS = st.one_of(
@@ -51,25 +51,25 @@ NUMBERS = st.one_of(
 
 @given(NUMBERS, NUMBERS)
 def test_any_number_can_be_drawn_in_a_column(n, other):
-    for draw in (figures.count, figures.rate, figures.size):
-        if draw is not figures.count or isinstance(n, int):
+    for draw in (format.count, format.rate, format.size):
+        if draw is not format.count or isinstance(n, int):
             assert 0 < len(draw(n)) <= 6
-    assert 0 < len(figures.percent(n, other)) <= 6
-    for draw in (figures.span, figures.brief, figures.age, figures.clock, ago):
+    assert 0 < len(format.percent(n, other)) <= 6
+    for draw in (format.span, format.brief, format.age, format.clock, ago):
         assert 0 < len(draw(n)) <= 18
-    assert figures.age_from(5, n)
+    assert format.age_from(5, n)
 
 
 def test_large_numbers_keep_their_unit():
-    assert (figures.count(2**63 - 1), figures.count(10**21)) == ("9.22E", ">999E")
-    assert (figures.size(2**63 - 1), figures.size(10**400)) == ("8.0E", ">999E")
-    assert (figures.rate(3e15), figures.rate(10**400)) == ("3.00P", ">999E")
-    assert (figures.percent(10**6, 1), figures.percent(1, 5e-324)) == (">9999%", ">9999%")
+    assert (format.count(2**63 - 1), format.count(10**21)) == ("9.22E", ">999E")
+    assert (format.size(2**63 - 1), format.size(10**400)) == ("8.0E", ">999E")
+    assert (format.rate(3e15), format.rate(10**400)) == ("3.00P", ">999E")
+    assert (format.percent(10**6, 1), format.percent(1, 5e-324)) == (">9999%", ">9999%")
 
 
 @given(st.integers(0, 10**12))
 def test_sizes_fit_a_column(n):
-    assert len(figures.size(n)) <= 5
+    assert len(format.size(n)) <= 5
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_sizes_fit_a_column(n):
     ],
 )
 def test_times(seconds, clock, span, brief):
-    assert (figures.clock(seconds), figures.span(seconds), figures.brief(seconds)) == (
+    assert (format.clock(seconds), format.span(seconds), format.brief(seconds)) == (
         clock,
         span,
         brief,
@@ -92,15 +92,15 @@ def test_times(seconds, clock, span, brief):
 
 
 def test_ages_move_in_steps_and_never_exaggerate():
-    shown = [figures.age(s) for s in (-1, 2.9, 3, 7, 10, 41, 59, 60, 119, 7300)]
+    shown = [format.age(s) for s in (-1, 2.9, 3, 7, 10, 41, 59, 60, 119, 7300)]
     assert shown == ["0s", "0s", "3s", "5s", "10s", "40s", "50s", "1m", "1m", "2h"]
     # A whole day of looking at one age: this many repaints.
-    assert len({figures.age(s) for s in range(86400)}) < 100
+    assert len({format.age(s) for s in range(86400)}) < 100
 
 
 def test_never_is_a_dash():
-    assert figures.ago(-1, 100) == "–"
-    assert figures.ago(40, 100) == "1m ago"
+    assert format.ago(-1, 100) == "–"
+    assert format.ago(40, 100) == "1m ago"
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,20 @@ from dataclasses import replace
 import pytest
 from fakes import started
 
-from fuzztui.cli.figures import found_rows
+from fuzztui.base.signals import signal_signature
 from fuzztui.cli.headless import exit_code
+from fuzztui.cli.mutant_lines import found_rows
+from fuzztui.cli.output import DONE, FINDINGS
 from fuzztui.cli.runs import Standing
-from fuzztui.cli.words import DONE, FINDINGS
 from fuzztui.model.fold import apply
 from fuzztui.model.selectors import Tally, group_heads, tallies
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
-from fuzztui.tui import figures
-from fuzztui.tui.instancecolumns import rate_cell
-from fuzztui.tui.status import status_of
-from fuzztui.tui.widgets.tiles import Tiles, tiles_of
+from fuzztui.tui.base import format
+from fuzztui.tui.labels.instance_columns import rate_cell
+from fuzztui.tui.labels.status import status_of
+from fuzztui.tui.screens.overview.tiles import Tiles, tiles_of
 from fuzztui.wire import events as ev
-from fuzztui.wire.signals import signal_signature
 
 
 def at(log, t, *events):
@@ -172,7 +172,7 @@ def test_the_rates_of_instances_and_campaign_agree_after_the_end():
     assert rates["main"] == round(900 / 61, 2)
     assert sum(rates.values()) == pytest.approx(whole["execs_per_sec"], abs=0.02)
     for name, rate in rates.items():
-        assert rate_cell(state.instances[name], status)[0] == figures.rate(rate)
+        assert rate_cell(state.instances[name], status)[0] == format.rate(rate)
 
 
 async def test_overview_of_what_has_ended(drive):

@@ -4,9 +4,9 @@ import pytest
 from fakes import running
 from fleet import fleet
 
-from fuzztui.tui.screens.findings import FindingsScreen
-from fuzztui.tui.screens.help import HelpScreen, help_lines
-from fuzztui.tui.screens.overview import OverviewScreen
+from fuzztui.tui.app.help import HelpScreen, help_lines
+from fuzztui.tui.screens.findings.screen import FindingsScreen
+from fuzztui.tui.screens.overview.screen import OverviewScreen
 from fuzztui.wire import events as ev
 
 

@@ -11,8 +11,8 @@ from rich._palettes import EIGHT_BIT_PALETTE
 from rich.console import Console
 from turnlog import midway
 
-from fuzztui.tui.lean import LeanUpdate
-from fuzztui.tui.themes import load_themes, theme_dirs
+from fuzztui.tui.base.lean import LeanUpdate
+from fuzztui.tui.base.themes import load_themes, theme_dirs
 
 OURS = sorted(load_themes([theme_dirs()[0]])[0])
 SYSTEMS = {"16": "standard", "256": "256", "truecolor": "truecolor"}

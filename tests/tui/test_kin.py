@@ -5,11 +5,11 @@ import random
 import pytest
 from fakes import Log, started
 
-from fuzztui.model.ancestry import identity
 from fuzztui.model.fold import apply
+from fuzztui.model.lineage import identity
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, State
-from fuzztui.tui.kin import Kin, Parent, made_of, made_of_briefly
+from fuzztui.tui.labels.lineage import Kin, Parent, made_of, made_of_briefly
 from fuzztui.wire import events as ev
 
 

@@ -6,11 +6,11 @@ import pytest
 from fakes import CAPABILITIES, running, started
 from mutated import mutated
 
-from fuzztui.tui.widgets.filterbar import FilterBar
-from fuzztui.tui.widgets.pane import Pane
+from fuzztui.base.signals import signal_signature, signal_title
+from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.base.pane import Pane
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import PromoteEntry, ResetEntry, SkipEntry
-from fuzztui.wire.signals import signal_signature, signal_title
 
 
 def put(run, relative, data):

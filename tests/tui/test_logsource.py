@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui import logsource
-from fuzztui.tui.logsource import PAGE, LogSource, Query
+from fuzztui.tui.labels import log_rows
+from fuzztui.tui.labels.log_rows import PAGE, LogSource, Query
 from fuzztui.wire import events as ev
 from fuzztui.wire.events import Record
 
@@ -51,8 +51,8 @@ queries = st.builds(
 )
 def test_a_scan_finds_what_matches_while_the_log_grows(first, more, query, pace, data):
     chunk, steps = pace
-    before = logsource.CHUNK
-    logsource.CHUNK = chunk
+    before = log_rows.CHUNK
+    log_rows.CHUNK = chunk
     try:
         source = LogSource(lambda: None)
         source.ask(query)
@@ -68,7 +68,7 @@ def test_a_scan_finds_what_matches_while_the_log_grows(first, more, query, pace,
         assert source.progress(len(log)) == 1.0
         assert source.due(len(log)) is None
     finally:
-        logsource.CHUNK = before
+        log_rows.CHUNK = before
 
 
 def test_an_outdated_scan_is_forgotten():
@@ -125,7 +125,7 @@ def test_a_hole_in_a_damaged_log_is_said_to_be_one():
 
 def test_only_so_many_pages_are_kept():
     source = LogSource(lambda: None)
-    for number in range(logsource.PAGES + 5):
+    for number in range(log_rows.PAGES + 5):
         source.put(number, [Record(number * PAGE + 1, 0.0, EVENTS[0])])
     source.bound = PAGE * 100
     assert source.row("1") is None

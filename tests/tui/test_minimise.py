@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from fakes import running
 
-from fuzztui.tui.actions import BY_ID
-from fuzztui.tui.minimising import LocalMinimiser
+from fuzztui.tui.app.local_minimise import LocalMinimiser
+from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.wire import events as ev
 
 
@@ -38,7 +38,7 @@ def minimiser(monkeypatch):
             self.cancelled = True
             self.end.set()
 
-    monkeypatch.setattr("fuzztui.tui.screens.findings.LocalMinimiser", Fake)
+    monkeypatch.setattr("fuzztui.tui.screens.findings.screen.LocalMinimiser", Fake)
     return Fake
 
 

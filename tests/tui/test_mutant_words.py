@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.model.state import MUTANT_STATES
-from fuzztui.tui import figures
-from fuzztui.tui.describe import MUTANTS, command_words, describe
-from fuzztui.tui.mutants import SIGNS, brief_change, rank, sign
-from fuzztui.tui.themes import SEMANTIC
-from fuzztui.tui.widgets.mutantstrip import apportion
+from fuzztui.tui.base import format
+from fuzztui.tui.base.themes import SEMANTIC
+from fuzztui.tui.labels.events import MUTANTS, command_words, describe
+from fuzztui.tui.labels.mutants import SIGNS, brief_change, rank, sign
+from fuzztui.tui.screens.mutants.strip import apportion
 from fuzztui.wire import events as ev
 
 
@@ -64,7 +64,7 @@ def test_a_bar_is_full_and_shows_whoever_is_there(parts, width):
      (0.612, "61.2%")],
 )  # fmt: skip
 def test_scores_are_not_rounded_to_the_ends(share, text):
-    assert figures.score(share) == text
+    assert format.score(share) == text
 
 
 def test_events_in_words():

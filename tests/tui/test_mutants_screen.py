@@ -7,9 +7,9 @@ from fakes import CAPABILITIES, running, started
 from mutated import PROGRAM, STEERING, analysis, found, killed, mutated
 from textual.widgets import Input
 
-from fuzztui.tui.screens.scope import ScopeScreen
-from fuzztui.tui.widgets.filterbar import FilterBar
-from fuzztui.tui.widgets.mutantstrip import MutantStrip
+from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
+from fuzztui.tui.screens.mutants.strip import MutantStrip
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import (
     ExactPass,

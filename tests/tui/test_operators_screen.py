@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mixed import figures, mixed
 
-from fuzztui.engines.text import plain
+from fuzztui.engines.text import reference
 from fuzztui.engines.text.table import ARMS, NAMES
-from fuzztui.model.operators import Arm
+from fuzztui.model.mutators import Arm
 from fuzztui.model.state import Changes
-from fuzztui.tui.describe import FIGURES, command_words, describe
-from fuzztui.tui.mixing import mixture_bar
-from fuzztui.tui.operatorcolumns import columns, pays_cell, pays_words
-from fuzztui.tui.operatordetail import named_by
-from fuzztui.tui.operatorwords import words_of
-from fuzztui.tui.widgets.canvas import width_of
-from fuzztui.tui.widgets.mixtureline import MixtureLine
-from fuzztui.tui.widgets.mixturestrip import MixtureStrip
+from fuzztui.tui.base.canvas import width_of
+from fuzztui.tui.labels.events import FIGURES, command_words, describe
+from fuzztui.tui.labels.mixing import mixture_bar
+from fuzztui.tui.labels.mutators import words_of
+from fuzztui.tui.screens.mutators.columns import columns, pays_cell, pays_words
+from fuzztui.tui.screens.mutators.detail import named_by
+from fuzztui.tui.screens.mutators.line import MixtureLine
+from fuzztui.tui.screens.mutators.strip import MixtureStrip
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import SetMixture
@@ -355,7 +355,7 @@ async def test_a_refusal_takes_the_wish_back(drive):
 
 @pytest.mark.slow
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
-    monkeypatch.setattr("fuzztui.tui.wishes.ECHO_S", 0.3)
+    monkeypatch.setattr("fuzztui.tui.frame.pending_commands.ECHO_S", 0.3)
     log = mixed()
 
     class Gone(Supervisor):
@@ -477,7 +477,10 @@ def test_every_arm_has_words_and_a_true_example(name):
     if words.before:
         before = words.before.replace("⏎", "\n").encode()
         after = words.after.replace("⏎", "\n").encode()
-        made = (plain.apply(before, 1000, plain.Rng(seed), NAMES.index(name)) for seed in range(99))
+        made = (
+            reference.apply(before, 1000, reference.Rng(seed), NAMES.index(name))
+            for seed in range(99)
+        )
         assert after in made
 
 

@@ -7,9 +7,9 @@ from fakes import WALL, Log, running, started
 from mutated import found, killed, mutated
 
 from fuzztui.model.state import Changes, State
-from fuzztui.tui.status import status_of
-from fuzztui.tui.widgets.banner import Banner
-from fuzztui.tui.widgets.header import brief_target
+from fuzztui.tui.frame.banner import Banner
+from fuzztui.tui.frame.header import brief_target
+from fuzztui.tui.labels.status import status_of
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Pause, Resume, SkipCurrent

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fuzztui.model.state import Entry, Finding, Instance, State
-from fuzztui.tui.hexview import reading
-from fuzztui.tui.places import Place, place_of, settled, shown
+from fuzztui.tui.base.hexview import reading
+from fuzztui.tui.labels.run_files import Place, place_of, settled, shown
 
 CRASH = Finding("main/crashes/a", "main", "crash", "crashes/a", 0.0)
 

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from textual.widgets import Input
 from turnlog import begun, built, collected, handed, ids, midway, on_target, turn
 
-from fuzztui.model.first import PHASES, mutant_behind, outlook, phase
 from fuzztui.model.fold import apply
+from fuzztui.model.fuzzfirst import PHASES, mutant_behind, outlook, phase
 from fuzztui.model.state import State
-from fuzztui.tui.actions import BY_ID, Situation
-from fuzztui.tui.describe import MUTANTS, describe
-from fuzztui.tui.kin import Kin
-from fuzztui.tui.queuedetail import Turn, change_of_line, queued_lines
-from fuzztui.tui.scopes import Scope
-from fuzztui.tui.screens.mutants import MutantsScreen
-from fuzztui.tui.screens.scope import ScopeMenu, ScopeScreen
-from fuzztui.tui.source import Source
-from fuzztui.tui.turns import STAGES, Turns
-from fuzztui.tui.widgets.footer import actions_for
+from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.frame.actions import BY_ID, Situation
+from fuzztui.tui.frame.footer import actions_for
+from fuzztui.tui.labels.events import MUTANTS, describe
+from fuzztui.tui.labels.lineage import Kin
+from fuzztui.tui.labels.mutant_groups import Scope
+from fuzztui.tui.labels.worklist import STAGES, Turns
+from fuzztui.tui.screens.fuzzfirst.detail import Turn, change_of_line, queued_lines
+from fuzztui.tui.screens.mutants.group_menu import ScopeMenu, ScopeScreen
+from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import (
     MarkEquivalent,

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from fuzztui.tui.remembered import recall, remember, state_file
+from fuzztui.tui.base.remembered import recall, remember, state_file
 
 THEMES = {"midwatch", "daylight"}
 

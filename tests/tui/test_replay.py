@@ -4,7 +4,7 @@ import pytest
 from fakes import running
 from mutated import mutated
 
-from fuzztui.tui.widgets.timeline import Timeline
+from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.wire import events as ev
 
 

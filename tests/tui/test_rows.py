@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui.widgets import rows as rows_module
-from fuzztui.tui.widgets.columns import Column
-from fuzztui.tui.widgets.rows import Rows
+from fuzztui.tui.base import rows as rows_module
+from fuzztui.tui.base.columns import Column
+from fuzztui.tui.base.rows import Rows
 
 
 @dataclass

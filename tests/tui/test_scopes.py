@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.model.state import Mutant
-from fuzztui.tui.scopes import one, parse_filter, scopes
+from fuzztui.tui.labels.mutant_groups import one, parse_filter, scopes
 from fuzztui.wire.selection import Selection, parse_selection
 
 

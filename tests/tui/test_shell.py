@@ -8,7 +8,7 @@ from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fuzztui.tui import shell
+from fuzztui.tui.base import shell
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 

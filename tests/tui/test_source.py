@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui import source
-from fuzztui.tui.source import load, substitute
+from fuzztui.tui.base import source_excerpt
+from fuzztui.tui.base.source_excerpt import load, substitute
 
 TEXT = "def f(a, b):\n    # add\n    return g(\n        a + b,\n        a+b)\n\n\nx = 1\n"
 
@@ -59,7 +59,7 @@ def test_what_does_not_stand_there_is_not_shown(file, line, before):
 def test_no_file_of_ours(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "big.py").write_text("x = 1\n" * 100)
-    monkeypatch.setattr(source, "MOST_BYTES", 100)
+    monkeypatch.setattr(source_excerpt, "MOST_BYTES", 100)
     for path, words in (
         ("", "does not say where"), ("m.py", "does not say where"), ("/etc\0x", "cannot be read"),
         (str(tmp_path / "gone.py"), "no such file"), (str(tmp_path / "fifo"), "not a regular"),

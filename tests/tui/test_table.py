@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import on
 
-from fuzztui.tui.text import cell_len
-from fuzztui.tui.themed import ThemedApp
-from fuzztui.tui.widgets.columns import GAP, Column, Layout, widths
-from fuzztui.tui.widgets.table import BigTable
+from fuzztui.tui.base.columns import GAP, Column, Layout, widths
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.base.text import cell_len
+from fuzztui.tui.base.themed import ThemedApp
 
 
 @dataclass

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.tui.text import cell_len, fit, plain, plain_lines
+from fuzztui.tui.base.text import cell_len, fit, plain, plain_lines
 
 # Surrogates included: a log may hold half of a pair.
 ANY = st.text(st.characters(exclude_categories=()), max_size=60)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
-from fuzztui.tui.palette import Palette, fallbacks, to_textual
-from fuzztui.tui.themes import BASE, DEFAULT, PLAIN, SEMANTIC, load_themes, theme_dirs
+from fuzztui.tui.base.palette import Palette, fallbacks, to_textual
+from fuzztui.tui.base.themes import BASE, DEFAULT, PLAIN, SEMANTIC, load_themes, theme_dirs
 
 OURS, PROBLEMS = load_themes([theme_dirs()[0]])
 TRUECOLOR = [t for t in OURS.values() if not t.ansi]

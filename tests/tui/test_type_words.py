@@ -7,12 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzztui.engines.spoton.distances import label_of
-from fuzztui.model.types import TargetRow, TypeRow
-from fuzztui.tui.describe import FIGURES, command_words, describe
-from fuzztui.tui.source import Source
-from fuzztui.tui.typecolumns import Looks, target_columns, type_columns
-from fuzztui.tui.typedetail import target_lines
-from fuzztui.tui.typewords import (
+from fuzztui.model.targeting import TargetRow, TypeRow
+from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.labels.events import FIGURES, command_words, describe
+from fuzztui.tui.labels.targeting import (
     brief_location,
     brief_type,
     fewer,
@@ -24,6 +22,8 @@ from fuzztui.tui.typewords import (
     weight_words,
     wish_words,
 )
+from fuzztui.tui.screens.targeting.columns import Looks, target_columns, type_columns
+from fuzztui.tui.screens.targeting.detail import target_lines
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
 

@@ -9,9 +9,9 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.widgets import Input
 
-from fuzztui.tui.screens.ask import AskScreen
-from fuzztui.tui.screens.confirm import ConfirmScreen
-from fuzztui.tui.widgets.filterbar import FilterBar
+from fuzztui.tui.base.ask import AskScreen
+from fuzztui.tui.base.confirm import ConfirmScreen
+from fuzztui.tui.base.filterbar import FilterBar
 
 
 def burst(app, *keys):

@@ -11,13 +11,13 @@ from fakes import Supervisor, running, started
 from mixed import mixed
 
 from fuzztui.remote.client import Result
-from fuzztui.tui import targetsource
-from fuzztui.tui.aiming import MOST, Aiming, Asked
-from fuzztui.tui.typewords import (
+from fuzztui.tui.frame.targeting_actions import MOST, Aiming, Asked
+from fuzztui.tui.labels.targeting import (
     place_of,
 )
-from fuzztui.tui.widgets.aimline import AimLine
-from fuzztui.tui.widgets.aimstrip import AimStrip
+from fuzztui.tui.screens.targeting import source
+from fuzztui.tui.screens.targeting.line import AimLine
+from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.wire import events as ev
 from fuzztui.wire.analysed import analysis_of
 from fuzztui.wire.codec import encode_command
@@ -362,24 +362,24 @@ async def test_lines_of_the_program_are_cut_its_own_wraps(drive, tmp_path):
 
 def test_a_program_that_is_not_what_was_analysed_is_not_shown(tmp_path):
     where = "thumbs/app.py:18:then"
-    assert "no targets.json" in targetsource.load(tmp_path, where).problem
+    assert "no targets.json" in source.load(tmp_path, where).problem
     write_targets(tmp_path)
-    assert targetsource.load(tmp_path, where).text == "    if taken == 2008:"
+    assert source.load(tmp_path, where).text == "    if taken == 2008:"
     sha = hashlib.sha256(PROGRAM.encode()).hexdigest()[:16]
     now = analysis_of({"app": sha})
-    assert targetsource.load(tmp_path, where, now).text == "    if taken == 2008:"
-    assert "analysed again since" in targetsource.load(tmp_path, where, "another").problem
+    assert source.load(tmp_path, where, now).text == "    if taken == 2008:"
+    assert "analysed again since" in source.load(tmp_path, where, "another").problem
     (tmp_path / "app.py").write_text(PROGRAM.replace("2008", "2009"))
-    assert "something else now" in targetsource.load(tmp_path, where).problem
+    assert "something else now" in source.load(tmp_path, where).problem
     (tmp_path / "app.py").unlink()
-    assert "no such file" in targetsource.load(tmp_path, where).problem
+    assert "no such file" in source.load(tmp_path, where).problem
     infinite = {"location": where, "module": "app", "line": float("inf")}
     for wrong in ({"modules": []}, {"targets": 7}, {"targets": [{"line": 3}]},
                   {"targets": [infinite]}):  # fmt: skip
         write_targets(tmp_path, **wrong)
-        assert "no targets.json" in targetsource.load(tmp_path, where).problem
+        assert "no targets.json" in source.load(tmp_path, where).problem
     (tmp_path / "targets.json").write_text("[" * 100_000)
-    assert "no targets.json" in targetsource.load(tmp_path, where).problem
+    assert "no targets.json" in source.load(tmp_path, where).problem
 
 
 @pytest.mark.slow
@@ -552,7 +552,7 @@ async def test_what_is_pending_is_sent_when_the_screen_is_left(
 
 
 async def test_who_leaves_does_not_wait_for_an_answer(drive, monkeypatch):
-    monkeypatch.setattr("fuzztui.tui.controls.LEAVE_S", 0.05)
+    monkeypatch.setattr("fuzztui.tui.frame.controls.LEAVE_S", 0.05)
     log, answer = aimed(), threading.Event()
 
     class Mute(Supervisor):
@@ -757,7 +757,7 @@ async def test_a_refusal_takes_the_wish_back(drive):
 
 @pytest.mark.slow
 async def test_what_was_sent_to_nobody_is_not_wished_for_ever(drive, monkeypatch):
-    monkeypatch.setattr("fuzztui.tui.wishes.ECHO_S", 0.3)
+    monkeypatch.setattr("fuzztui.tui.frame.pending_commands.ECHO_S", 0.3)
     log = aimed()
 
     class Gone(Supervisor):

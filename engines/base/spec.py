@@ -1,0 +1,234 @@
+"""``spec.json``: what the supervisor wants of one engine instance."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.base.bounds import loads
+from fuzztui.engines.base.errors import Refusal
+
+__all__ = [
+    "KINDS", "LOAD_LIMIT_S", "PROTO", "TRACE", "TRACE_SIGNAL", "EngineSpec", "OracleSpec", "Spec",
+    "TargetSpec", "read_spec",
+]  # fmt: skip
+
+PROTO = 1
+"""Version of ``spec.json`` that is understood."""
+
+KINDS: Final = {
+    "zest": "fuzztui.engines.zest.engine",
+    "text": "fuzztui.engines.text.engine",
+    "mu2": "fuzztui.engines.mu2.engine",
+    "spoton": "fuzztui.engines.spoton.engine",
+}
+"""The module of each engine: its ``build(Context)`` gives the parts; ``prepare(Spec,
+Application)``, where there is one, is called before the target is loaded; ``FORM`` is the
+form of a generator's inputs; ``fit(InputForm)`` refuses forms that it can do nothing with."""
+
+LOAD_LIMIT_S: Final = 120.0
+"""So long importing the target may take."""
+
+TRACE: Final = ".trace"
+"""Where the interpreter writes the Python stack when it dies of a signal."""
+
+TRACE_SIGNAL: Final = signal.SIGRTMAX - 1
+"""A signal of which a worker dies that targets have no use for."""
+
+
+@dataclass(frozen=True, slots=True)
+class OracleSpec:
+    """What is a bug beside crashes and hangs: the table ``oracle``."""
+
+    message: str = ""
+    """A regular expression: an exception with such a message is a failure, expected or not."""
+    against: str = ""
+    """A second implementation, which must do the same."""
+    always: bool = False
+    """Is it run in every trial, or on what is saved?"""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """What is fuzzed. Paths are absolute; ``memory_bytes`` 0 is no limit."""
+
+    function: str
+    path: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    input: str = "auto"
+    generator: str = ""
+    compare: str = ""
+    expected: tuple[str, ...] = ()
+    timeout_s: float = 1.0
+    memory_bytes: int = 0
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    output: str = "discard"
+    oracle: OracleSpec = OracleSpec()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """How it is fuzzed: the keys that every engine has; ``options`` is the whole table."""
+
+    kind: str = "zest"
+    seeds: tuple[str, ...] = ()
+    max_size: int = 10240
+    dictionary: tuple[str, ...] = ()
+    constants: bool = True
+    coverage: str = "edges"
+    third_party: bool = False
+    """Is coverage of libraries counted?"""
+    max_findings: int = 100
+    """Distinct findings saved within a million executions; 0: no limit."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One engine instance. ``seed`` and ``instance`` together fix its random choices.
+
+    A budget of 0 is none; ``budget_s`` counts seconds of this directory's whole life.
+    """
+
+    instance: str
+    dir: Path
+    sync_dir: Path
+    target: TargetSpec
+    engine: EngineSpec
+    seed: int = 0
+    budget_trials: int = 0
+    budget_s: float = 0.0
+    budget_cpu_s: float = 0.0
+    """CPU seconds of one worker: for benchmarks on a noisy machine."""
+    text: Mapping[str, Any] = field(default_factory=dict)
+    """The table ``text``: how engine "text" mutates."""
+
+
+_ABSENT: Any = object()
+
+
+class _Table:
+    """A JSON object with typed look-ups whose errors name file and key."""
+
+    def __init__(self, file: Path, name: str, data: Any) -> None:
+        self.file, self._name = file, name
+        if not isinstance(data, dict):
+            raise Refusal(f"{file}: {name or 'the file'} must be an object, not {data!r:.60}")
+        self.data: dict[str, Any] = data
+
+    def get(self, key: str, kinds: type | tuple[type, ...], default: Any = _ABSENT) -> Any:
+        value = self.data.get(key, default)
+        where = f"{self.file}: {self._name}{'.' if self._name else ''}{key}"
+        if value is _ABSENT:
+            raise Refusal(f"{where} is missing")
+        accepted = kinds if isinstance(kinds, tuple) else (kinds,)
+        if type(value) not in accepted:
+            names = " or ".join(k.__name__ for k in accepted)
+            raise Refusal(f"{where} must be {names}, not {value!r:.60}")
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        items = self.get(key, list, [])
+        if not all(isinstance(i, str) for i in items):
+            raise Refusal(f"{self.file}: {self._name}.{key} must be a list of strings")
+        return tuple(items)
+
+    def choice(self, key: str, allowed: tuple[str, ...], default: str) -> str:
+        value: str = self.get(key, str, default)
+        if value not in allowed:
+            raise Refusal(
+                f"{self.file}: {self._name}.{key} = {value!r:.60}: choose one of"
+                f" {', '.join(allowed)}"
+            )
+        return value
+
+
+def read_spec(file: Path) -> Spec:
+    """Read ``spec.json``; raises :class:`Refusal` on anything that cannot be run."""
+    try:
+        data = loads(file.read_bytes())
+    except OSError as e:
+        raise Refusal(f"{file}: {e.strerror or e}") from None
+    except (ValueError, RecursionError) as e:
+        raise Refusal(f"{file} is not a JSON file: {e}") from None
+    top = _Table(file, "", data)
+    proto = top.get("proto", int, PROTO)
+    if proto != PROTO:
+        raise Refusal(f"{file}: proto {proto} is not known to this engine, which speaks {PROTO}")
+    directory = Path(top.get("dir", str))
+    return Spec(
+        instance=top.get("instance", str),
+        dir=directory,
+        sync_dir=Path(top.get("sync_dir", str, str(directory.parent))),
+        seed=top.get("seed", int, 0),
+        budget_trials=top.get("budget_trials", int, 0),
+        budget_s=float(top.get("budget_s", (int, float), 0)),
+        budget_cpu_s=float(top.get("budget_cpu_s", (int, float), 0)),
+        target=_target(
+            _Table(file, "target", top.get("target", dict)),
+            _oracle(_Table(file, "oracle", top.get("oracle", dict, {}))),
+        ),
+        text=top.get("text", dict, {}),
+        engine=_engine(_Table(file, "engine", top.get("engine", dict))),
+    )
+
+
+def _oracle(table: _Table) -> OracleSpec:
+    message = table.get("message", str, "")
+    try:
+        re.compile(message)
+    except re.error as e:
+        raise Refusal(
+            f"{table.file}: oracle.message = {message!r:.60} is no regular expression: {e}"
+        ) from None
+    return OracleSpec(message, table.get("against", str, ""), table.get("always", bool, False))
+
+
+def _target(table: _Table, oracle: OracleSpec) -> TargetSpec:
+    env = table.get("env", dict, {})
+    if not all(isinstance(v, str) for v in env.values()):
+        raise Refusal(f"{table.file}: target.env must hold strings only")
+    return TargetSpec(
+        function=table.get("function", str),
+        path=table.strings("path"),
+        include=table.strings("include"),
+        exclude=table.strings("exclude"),
+        input=table.choice("input", ("auto", "text", "bytes"), "auto"),
+        generator=table.get("generator", str, ""),
+        compare=table.get("compare", str, ""),
+        expected=table.strings("expected"),
+        timeout_s=float(table.get("timeout_s", (int, float), 1.0)) or 1.0,
+        memory_bytes=table.get("memory_bytes", int, 0),
+        env=env,
+        cwd=table.get("cwd", str, ""),
+        output=table.choice("output", ("discard", "log"), "discard"),
+        oracle=oracle,
+    )
+
+
+def _engine(table: _Table) -> EngineSpec:
+    max_size = table.get("max_size", int, 10240)
+    if max_size < 1:
+        raise Refusal(f"{table.file}: engine.max_size = {max_size}: an input needs at least 1 byte")
+    options = dict(table.data)
+    if targets := table.get("targets", str, ""):
+        # Relative to the spec: a run may be moved. By its words: its parts may be symlinks.
+        options["targets"] = os.path.normpath(table.file.parent / targets)
+    return EngineSpec(
+        kind=table.get("kind", str),
+        seeds=table.strings("seeds"),
+        max_size=max_size,
+        dictionary=table.strings("dictionary"),
+        constants=table.get("constants", bool, True),
+        coverage=table.choice("coverage", ("edges", "counts"), "edges"),
+        third_party=table.get("third_party", bool, False),
+        max_findings=table.get("max_findings", int, 100),
+        options=options,
+    )

@@ -1,1 +1,0 @@
-"""The parts that every in-process engine is made of."""

@@ -1,0 +1,1 @@
+"""An instance's directory (``out/ID``): store, events, commands, statistics, sync."""

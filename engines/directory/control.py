@@ -1,0 +1,144 @@
+"""``control.jsonl``: commands to a running engine, and the answers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.events import EventLog
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.loop.corpus import Steerable, SteerError
+from fuzztui.wire.codec import CodecError, decode_command
+from fuzztui.wire.commands import (
+    Command,
+    DemoteEntry,
+    Pause,
+    PromoteEntry,
+    ResetEntry,
+    Resume,
+    SkipEntry,
+    Stop,
+)
+from fuzztui.wire.events import CommandApplied, CommandRejected
+
+__all__ = ["CAPABILITIES", "Steering"]
+
+_BASE: Final = ["pause", "resume", "stop", "skip", "promote", "demote", "reset", "add-seed"]
+CAPABILITIES: Final = {
+    "zest": _BASE,
+    "spoton": [*_BASE, "weigh-type", "pin-target", "ignore-target", "targeted"],
+    "text": [*_BASE, "mixture"],
+    "mu2": [
+        *_BASE,
+        "skip-mutants",
+        "promote-mutants",
+        "move-mutants",
+        "mark-equivalent",
+        "requeue-mutants",
+        "exact-pass",
+    ],
+}
+"""The commands that each kind of engine obeys; a seed is added as a sibling's find."""
+
+_READ_LIMIT: Final = 1 << 20
+
+
+class Steering:
+    """Applies commands between trials and answers each once, also over restarts.
+
+    What was answered before is applied again silently, so that skips and demotions
+    survive a restart; pausing lives in the journal, stopping in the past.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        scheduler: Steerable,
+        journal: Journal,
+        log: EventLog,
+        *,
+        answered: set[str],
+        obey: Callable[[Command], str] | None = None,
+    ) -> None:
+        """``obey`` carries out what only this engine knows; its effects must outlive a restart."""
+        self._more = obey
+        self._file, self._scheduler, self._log = file, scheduler, log
+        self._words = journal.words
+        self._answered = answered
+        self._offset = 0
+        self.stop = False
+
+    @property
+    def paused(self) -> bool:
+        """Told to pause and not yet to go on."""
+        return bool(self._words[j.PAUSED])
+
+    def poll(self) -> None:
+        """Read and apply what was appended; one ``stat`` when nothing was."""
+        try:
+            if os.stat(self._file).st_size <= self._offset:  # noqa: PTH116 - 20 times a second
+                return
+            with self._file.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read(_READ_LIMIT)
+        except OSError:
+            return
+        whole, newline, _ = data.rpartition(b"\n")
+        if not newline:
+            if len(data) == _READ_LIMIT:
+                self._offset += _READ_LIMIT  # no command is that long
+            return
+        self._offset += len(whole) + 1
+        for line in whole.split(b"\n"):
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            data = json.loads(line)
+            id_, command = data["id"], data["command"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return  # a torn or foreign line: there is nobody to answer
+        if not isinstance(id_, str):
+            return
+        again = id_ in self._answered
+        self._answered.add(id_)
+        try:
+            detail = self._obey(decode_command(command), again=again)
+        except (CodecError, SteerError) as e:
+            if not again:
+                self._log.write(CommandRejected(id_, self._log.instance, str(e)))
+            return
+        if not again:
+            trial = self._words[j.TRIAL]
+            self._log.write(CommandApplied(id_, self._log.instance, trial, detail))
+
+    def _obey(self, command: Command, *, again: bool) -> str:
+        entry: Any = getattr(command, "entry", None)
+        match command:
+            case SkipEntry():
+                return self._scheduler.skip(entry)
+            case PromoteEntry() if again:
+                # It has had its turn; that it undid a skip remains.
+                return self._scheduler.reset(entry)
+            case PromoteEntry():
+                return self._scheduler.promote(entry)
+            case DemoteEntry():
+                return self._scheduler.demote(entry)
+            case ResetEntry():
+                return self._scheduler.reset(entry)
+            case Pause() | Resume() if not again:
+                self._words[j.PAUSED] = int(isinstance(command, Pause))
+                return "paused" if isinstance(command, Pause) else "resumed"
+            case Stop() if not again:
+                self.stop = True
+                return "stopping"
+            case Pause() | Resume() | Stop():
+                return ""
+            case _ if self._more is not None:
+                return "" if again else self._more(command)
+            case _:
+                raise SteerError(f"this engine does not know how to {command.name}")

@@ -1,0 +1,175 @@
+"""``fuzzer_stats``, ``plot_data`` and the other text files that AFL's tools read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from typing import Final
+
+from fuzztui import __version__
+from fuzztui.engines.base.spec import Spec
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.store import Store
+
+__all__ = ["Reporter"]
+
+_STATS_EVERY_S: Final = 1.0
+_PLOT_EVERY_S: Final = 5.0
+_FIRST_MS: Final = 5000
+_PLOT_HEADER: Final = (
+    "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs,"
+    " map_size, saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found\n"
+)
+
+
+class Reporter:
+    """Writes the figures of the journal's words, in the parent process.
+
+    So they go on while a trial hangs, and are right after the worker's death. A full
+    disk costs a row, not the campaign.
+    """
+
+    def __init__(self, spec: Spec, journal: Journal, store: Store) -> None:
+        self._spec, self._words, self._store = spec, journal.words, store
+        self._dir = spec.dir
+        self._stats_due = 0.0
+        self._plot_due = 0.0
+        self._minute: deque[tuple[float, int]] = deque()
+        self._last_rate = 0.0
+        # afl-whatsup gives the file to a shell: nothing that one would interpret.
+        self._banner = re.sub(r"[^A-Za-z0-9_.:/+-]", "_", spec.target.function)[-60:]
+        self.worker_pid = 0
+        self._peak_rss_mb = 0
+
+    def setup(self, argv: list[str]) -> None:
+        """The files that are written once a start. Raises OSError."""
+        command = " ".join(map(shlex.quote, argv))
+        keys = sorted(k for k in os.environ if k.startswith(("PYTHON", "FUZZTUI")))
+        environment = "".join(f"{k}={os.environ[k]}\n" for k in keys)
+        self._store.replace(
+            self._dir / "fuzzer_setup",
+            f"# environment variables:\n{environment}\n# command line:\n{command}\n".encode(),
+        )
+        self._store.replace(self._dir / "cmdline", ("\n".join(argv) + "\n").encode())
+        plot = self._dir / "plot_data"
+        if not plot.exists() or plot.stat().st_size == 0:
+            self._store.replace(plot, _PLOT_HEADER.encode())
+
+    def tick(self, now: float, *, final: bool = False) -> None:
+        """Write what is due; ``now`` is monotonic seconds. ``final``: everything, at once."""
+        if now < self._stats_due and not final:
+            return
+        words = self._words
+        if not final and not (words[j.CORPUS] and words[j.TRIAL]) and words[j.RUN_MS] < _FIRST_MS:
+            return  # afl-whatsup divides by the number of executions, and of entries
+        self._stats_due = now + _STATS_EVERY_S
+        rate = self._rate(now)
+        self._peak_rss_mb = max(self._peak_rss_mb, _peak_rss_mb(self.worker_pid))
+        with contextlib.suppress(OSError):
+            self._store.replace(self._dir / "fuzzer_stats", self._stats(rate).encode())
+        if now >= self._plot_due or final:
+            self._plot_due = now + _PLOT_EVERY_S
+            with contextlib.suppress(OSError), (self._dir / "plot_data").open("a") as plot:
+                plot.write(self._row(rate))
+
+    def _rate(self, now: float) -> float:
+        """Executions a second over the last minute at most; the last known if that is too short."""
+        execs = self._words[j.TRIAL]
+        minute = self._minute
+        minute.append((now, execs))
+        while len(minute) > 2 and now - minute[0][0] > 60:
+            minute.popleft()
+        elapsed = now - minute[0][0]
+        if elapsed >= 0.5:
+            self._last_rate = (execs - minute[0][1]) / elapsed
+        elif not self._last_rate and self._words[j.RUN_MS] > 0:
+            self._last_rate = execs * 1000 / self._words[j.RUN_MS]
+        return self._last_rate
+
+    def _coverage(self) -> float:
+        return 100 * self._words[j.EDGES] / max(1, self._words[j.EDGES_TOTAL])
+
+    def _row(self, rate: float) -> str:
+        w = self._words
+        figures = [w[j.RUN_MS] // 1000, w[j.CYCLES], w[j.CUR_ITEM], w[j.CORPUS], w[j.PENDING]]
+        return (
+            f"{', '.join(map(str, figures))}, {w[j.PENDING_FAVORED]}, {self._coverage():.2f}%,"
+            f" {w[j.CRASHES]}, {w[j.HANGS]}, {w[j.MAX_DEPTH]}, {rate:.2f}, {w[j.TRIAL]},"
+            f" {w[j.EDGES]}\n"
+        )
+
+    def _stats(self, rate: float) -> str:
+        w = self._words
+        execs, run_s = w[j.TRIAL], w[j.RUN_MS] / 1000
+        edges, varying = w[j.EDGES], w[j.EDGES_VARIABLE]
+        watched = self._spec.engine.third_party
+        third_party = {"edges_third_party": w[j.EDGES_THIRD_PARTY]} if watched else {}
+        figures: dict[str, object] = {
+            "start_time": w[j.START_TIME],
+            "last_update": int(time.time()),
+            "run_time": int(run_s),
+            "fuzzer_pid": os.getpid(),
+            "cycles_done": w[j.CYCLES],
+            "cycles_wo_finds": w[j.CYCLES_WITHOUT_FINDS],
+            "execs_done": execs,
+            "execs_per_sec": f"{execs / run_s if run_s else rate:.2f}",
+            "execs_ps_last_min": f"{rate:.2f}",
+            "corpus_count": w[j.CORPUS],
+            "corpus_favored": w[j.FAVORED],
+            "corpus_found": w[j.CORPUS_FOUND],
+            "corpus_imported": w[j.CORPUS_IMPORTED],
+            "corpus_variable": w[j.CORPUS_VARIABLE],
+            "max_depth": w[j.MAX_DEPTH],
+            "cur_item": w[j.CUR_ITEM],
+            "pending_favs": w[j.PENDING_FAVORED],
+            "pending_total": w[j.PENDING],
+            "stability": f"{100 * (1 - varying / edges) if edges else 100:.2f}%",
+            "bitmap_cvg": f"{self._coverage():.2f}%",
+            "saved_crashes": w[j.CRASHES],
+            "saved_hangs": w[j.HANGS],
+            "last_find": w[j.LAST_FIND],
+            "last_crash": w[j.LAST_CRASH],
+            "last_hang": w[j.LAST_HANG],
+            "execs_since_crash": execs - w[j.LAST_CRASH_TRIAL],
+            "exec_timeout": int(self._spec.target.timeout_s * 1000),
+            "slowest_exec_ms": w[j.SLOWEST_NS] // 1_000_000,
+            "peak_rss_mb": self._peak_rss_mb,
+            "cpu_affinity": -1,
+            "edges_found": edges,
+            "total_edges": w[j.EDGES_TOTAL],
+            "var_byte_count": varying,
+            "havoc_expansion": 0,
+            "auto_dict_entries": w[j.TOKENS],
+            "testcache_size": 0,
+            "testcache_count": 0,
+            "testcache_evict": 0,
+            "edges_valid": w[j.EDGES_VALID],
+            **third_party,
+            "valid_inputs": w[j.VALID],
+            "invalid_inputs": w[j.INVALID],
+            "failed_inputs": w[j.FAILURES],
+            "total_tmout": w[j.TIMEOUTS],
+            "findings_not_saved": w[j.NOT_SAVED],
+            "afl_banner": self._banner,
+            "afl_version": f"fuzztui-{__version__}",
+            "target_mode": self._spec.engine.kind,
+            "command_line": " ".join(map(shlex.quote, sys.orig_argv)),
+        }
+        return "".join(f"{key:<18}: {value}\n" for key, value in figures.items())
+
+
+def _peak_rss_mb(pid: int) -> int:
+    """The worker's largest resident size so far, 0 if there is none."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    match = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    return int(match[1]) // 1024 if match else 0

@@ -1,0 +1,147 @@
+"""The AFL-shaped instance directory: names, and writing that loses nothing.
+
+A file is written beside the folder and then renamed into it: whoever watches
+``queue/`` sees whole files only. When the disk is full the engine waits and says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.atomic import PART, replace_bytes
+from fuzztui.engines.directory.events import EventLog
+from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate
+
+__all__ = ["CRASHES", "HANGS", "QUEUE", "Store", "candidate_tail", "entry_ids"]
+
+QUEUE: Final = "queue"
+CRASHES: Final = "crashes"
+HANGS: Final = "hangs"
+
+_ID = re.compile(r"id:(\d{6,})")
+_RETRY_S: Final = 1.0
+_LIMITS: Final = (errno.EFBIG, errno.EMFILE)
+_README: Final = """\
+Each file here is an input on which the target failed: as bytes, or as the choices
+of the campaign's generator. "fuzztui repro" runs one again and shows what happens.
+events.jsonl, beside this folder, holds what was seen.
+"""
+
+
+def candidate_tail(candidate: Candidate, time_ms: int, execs: int, *, new: bool = False) -> str:
+    """What follows the id in AFL's file names: ``src:..,time:..,execs:..,op:..[,+cov]``."""
+    if candidate.peer:
+        parts = [f"sync:{candidate.peer}", f"src:{candidate.src:06d}"]
+    else:
+        parts = []
+        if candidate.src != NO_ENTRY:
+            second = f"+{candidate.src2:06d}" if candidate.src2 != NO_ENTRY else ""
+            parts.append(f"src:{candidate.src:06d}{second}")
+        parts += [f"time:{time_ms}", f"execs:{execs}"]
+        if candidate.origin:
+            parts.append("orig:" + re.sub(r"[^A-Za-z0-9._+-]", "_", candidate.origin)[:100])
+        else:
+            parts.append(f"op:{candidate.op}")
+    if new:
+        parts.append("+cov")
+    return ",".join(parts)
+
+
+def entry_ids(folder: Path) -> dict[int, str]:
+    """The files of a queue, crashes or hangs folder by their id; empty if there is none."""
+    found: dict[int, str] = {}
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names, not 100,000 Path objects
+    except OSError:
+        return found
+    for name in names:
+        match = _ID.match(name)
+        if match:
+            found[int(match[1])] = name
+    return found
+
+
+class Store:
+    """Writes into one instance directory."""
+
+    def __init__(self, directory: Path, log: EventLog, wait: Callable[[float], None]) -> None:
+        """``wait(seconds)`` is called while the disk is full: it may raise ``Stopping``.
+
+        Also before that, with 0, where a resource limit is in the way: ``Limited``.
+        """
+        self.directory = directory
+        self._log, self._wait = log, wait
+        self._next_entry = -1
+
+    def create(self) -> None:
+        """Make the folders. Raises OSError."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (QUEUE, CRASHES, HANGS, ".synced"):
+            (self.directory / folder).mkdir(mode=0o700, exist_ok=True)
+
+    def next_id(self, folder: str) -> int:
+        """The id that the next file of this folder gets."""
+        if folder != QUEUE:  # few files, and the parent process adds some too
+            return max(entry_ids(self.directory / folder), default=-1) + 1
+        if self._next_entry < 0:
+            self._next_entry = max(entry_ids(self.directory / folder), default=-1) + 1
+        return self._next_entry
+
+    def put(self, folder: str, name: str, data: bytes) -> None:
+        """Add a file named by :meth:`next_id`; waits for a full disk. Raises ``Stopping``."""
+        self.write(self.directory / folder / name, data)
+        if folder == QUEUE and self._next_entry >= 0:
+            self._next_entry += 1
+        if folder == CRASHES and not (self.directory / folder / "README.txt").exists():
+            with contextlib.suppress(OSError):
+                self.replace(self.directory / folder / "README.txt", _README.encode())
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Replace a file as a whole, waiting while the disk is full."""
+        told = again = False
+        while True:
+            try:
+                self.replace(path, data)
+            except OSError as e:
+                if e.errno in _LIMITS and not again:
+                    again = True
+                    self._wait(0.0)  # which restores limits that the target has lowered
+                    continue
+                if not told and self._made_again(path.parent):
+                    continue
+                if not told:
+                    why = e.strerror or str(e)
+                    self._log.say(
+                        "error", f"cannot write {path}: {why}; waiting until it can be written"
+                    )
+                    told = True
+                self._wait(_RETRY_S)
+            else:
+                break
+        if told:
+            self._log.say("info", f"{path.name} is written now; going on")
+
+    def _made_again(self, folder: Path) -> bool:
+        """Make a folder that was deleted. False if it is there, or cannot be made."""
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError:
+            return False
+        self._log.say("warning", f"{folder} was deleted, with all that was in it: it is made again")
+        return True
+
+    def replace(self, path: Path, data: bytes) -> None:
+        """The same without patience: raises OSError."""
+        replace_bytes(path, data, self.directory)
+
+    def tidy(self) -> None:
+        """Remove what a killed process had begun to write."""
+        for part in self.directory.glob(f"{PART}*"):
+            with contextlib.suppress(OSError):
+                part.unlink()

@@ -1,0 +1,88 @@
+"""Exchanging finds between instances, by AFL's convention.
+
+Each instance reads its siblings' ``queue/`` and remembers in ``.synced/PEER`` (an
+unsigned 32-bit integer, little endian) the id from which on it has not seen theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from collections import deque
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from fuzztui.engines.base.regular_files import read_regular
+from fuzztui.engines.directory.store import QUEUE, Store, entry_ids
+from fuzztui.engines.loop.candidate import Candidate
+
+__all__ = ["Sync"]
+
+_EVERY_S: Final = 5.0
+_U32: Final = struct.Struct("<I")
+
+
+class Sync:
+    """A stage that proposes what siblings have found; only news are kept, as with any input."""
+
+    def __init__(self, sync_dir: Path, store: Store, limit: int) -> None:
+        """``limit``: larger entries of a peer are cut."""
+        self._sync_dir, self._own, self._limit = sync_dir, store.directory, limit
+        self._store = store
+        self._due = 0.0
+        self._waiting: deque[tuple[str, int, Path]] = deque()
+        self._seen_change: dict[str, int] = {}
+
+    def propose(self) -> Candidate | None:
+        """The next entry of a peer; looks for new ones every few seconds."""
+        if not self._waiting:
+            now = time.monotonic()
+            if now < self._due:
+                return None
+            self._look()
+            self._due = time.monotonic() + _EVERY_S
+        while self._waiting:
+            peer, number, path = self._waiting.popleft()
+            data = read_regular(path, self._limit)
+            if data is not None:
+                # Noted before it has run: an entry that kills us is not met twice.
+                noted = partial(self._note, peer, number + 1)
+                return Candidate(data, "sync", number, peer=peer, begun=noted)
+            self._note(peer, number + 1)
+        return None
+
+    def _look(self) -> None:
+        try:
+            peers = sorted(os.listdir(self._sync_dir))  # noqa: PTH208
+        except OSError:
+            return
+        for peer in peers:
+            folder = self._sync_dir / peer / QUEUE
+            if self._sync_dir / peer == self._own or peer.startswith("."):
+                continue
+            try:
+                changed = folder.stat().st_mtime_ns
+            except OSError:
+                continue
+            if self._seen_change.get(peer) == changed:
+                continue
+            self._seen_change[peer] = changed
+            known = self._known(peer)
+            entries = entry_ids(folder)
+            for number in sorted(n for n in entries if n >= known):
+                name = entries[number]
+                if f"sync:{self._own.name}," in name:
+                    continue  # it has this one from us
+                self._waiting.append((peer, number, folder / name))
+
+    def _known(self, peer: str) -> int:
+        try:
+            raw = (self._own / ".synced" / peer).read_bytes()
+            return int(_U32.unpack(raw[:4])[0])
+        except (OSError, struct.error):
+            return 0
+
+    def _note(self, peer: str, number: int) -> None:
+        self._store.write(self._own / ".synced" / peer, _U32.pack(number & 0xFFFFFFFF))

@@ -1,0 +1,1 @@
+"""Executing one input: the executor, its limits, and forked children."""

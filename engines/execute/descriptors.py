@@ -1,0 +1,46 @@
+"""Numbers of descriptors that a target does not touch, within the limit of open files."""
+
+from __future__ import annotations
+
+import fcntl
+import resource
+from typing import Final
+
+from fuzztui.engines.base.errors import Refusal
+
+__all__ = ["allow_descriptors", "high_copy"]
+
+_HIGH_FD: Final = 200
+"""Out of the way of targets that close or replace the descriptors that they know."""
+_MIN_FILES: Final = 48
+"""Open files that an engine and its children need (40 suffice for engine "mu2")."""
+_ENOUGH: Final = 256
+"""Open files from which on a soft limit is not raised."""
+_RAISED: Final = 1024
+_ROOM: Final = 16
+"""Descriptors above the chosen number that stay free for more copies."""
+
+
+def allow_descriptors() -> None:
+    """Raise a low soft limit of open files to the hard limit. Raises :class:`Refusal`."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < _ENOUGH and soft != hard:
+        soft = _RAISED if hard == resource.RLIM_INFINITY else min(hard, _RAISED)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if 0 <= soft < _MIN_FILES:
+        raise Refusal(
+            f"ulimit -n: {soft} open files are too few, an engine needs {_MIN_FILES}:"
+            " raise the limit in the shell that starts fuzztui (ulimit -n 1024)"
+        )
+
+
+def high_copy(fd: int) -> int:
+    """Duplicate a descriptor, close-on-exec, under a high number; ``fd`` stays open.
+
+    The number is below 200 if the limit of open files is lower. Raises OSError.
+    """
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    number = _HIGH_FD
+    if soft != resource.RLIM_INFINITY:
+        number = max(3, min(number, soft - _ROOM))
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, number)

@@ -1,0 +1,130 @@
+"""Putting the process back as it was: targets change what is not theirs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TextIO
+
+from fuzztui.engines.base.errors import Limited
+from fuzztui.engines.execute.limits import Limits
+
+__all__ = ["Fixture"]
+
+_LOG_LIMIT: Final = 16 << 20
+
+
+class Fixture:
+    """State of the process that is restored: cheap things before each trial, others now and then.
+
+    The engine itself depends on none of it: it names files absolutely, holds no
+    descriptor that matters, and its reporting lives in the parent process.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        output: Path | None = None,
+        reset: Callable[[], None] | None = None,
+    ) -> None:
+        """``directory``: where targets run. ``output``: where fd 1 and 2 go (None: nowhere).
+
+        ``reset`` is the harness's own, called before each trial.
+        """
+        self._directory = str(directory)
+        self._output = output
+        self._reset = reset
+        self.limits = Limits()
+        self._depth = sys.getrecursionlimit()
+        self._streams: list[TextIO | None] = [sys.stdin, sys.stdout, sys.stderr]
+
+    def open(self) -> None:
+        """Go to the directory and point descriptors 0 to 2 away from ours. Raises OSError."""
+        Path(self._directory).mkdir(parents=True, exist_ok=True)
+        os.chdir(self._directory)
+        self._directory = os.getcwd()  # noqa: PTH109 - without symbolic links, as it is compared
+        self._redirect((0, 1, 2))
+
+    def loaded(self) -> None:
+        """Take over what the target set while it was imported.
+
+        Raises :class:`Limited` if the engine cannot save anything with these limits.
+        """
+        if (lost := self.limits.settle()) >= 0:
+            raise Limited(lost)
+        self._depth = sys.getrecursionlimit()
+        self._streams = [sys.stdin, sys.stdout, sys.stderr]
+
+    def restore(self) -> None:
+        """Before each trial (about 0.5 us)."""
+        if sys.getrecursionlimit() != self._depth:
+            sys.setrecursionlimit(self._depth)
+        stdin, stdout, stderr = self._streams
+        if sys.stdout is not stdout or sys.stderr is not stderr or sys.stdin is not stdin:
+            sys.stdin, sys.stdout, sys.stderr = stdin, stdout, stderr
+        if stdout is None or stdout.closed or stderr is None or stderr.closed:
+            self._reopen()
+        try:
+            here = os.getcwd()  # noqa: PTH109 - hot path
+        except OSError:
+            here = ""
+        if here != self._directory:
+            with contextlib.suppress(OSError):
+                os.makedirs(self._directory, exist_ok=True)  # noqa: PTH103 - hot path
+                os.chdir(self._directory)
+        if self._reset is not None:
+            self._reset()
+
+    def check(self) -> None:
+        """Every so often: limits, descriptors that were closed, a log that grows without end.
+
+        Raises :class:`Limited` if nothing can be saved any more.
+        """
+        self.check_limits()
+        closed = []
+        for fd in (0, 1, 2):
+            try:
+                size = os.fstat(fd).st_size
+            except OSError:
+                closed.append(fd)
+                continue
+            if fd and self._output is not None and size > _LOG_LIMIT:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(fd, 0)
+        if closed:
+            self._redirect(closed)
+
+    def check_limits(self) -> None:
+        """Restore lowered limits. Raises :class:`Limited` if nothing can be saved any more."""
+        if (lost := self.limits.restore()) >= 0:
+            raise Limited(lost)
+
+    def check_error(self, error: BaseException | None) -> None:
+        """After a failure: raises :class:`Limited` if a limit that was lowered is the cause."""
+        if issubclass(type(error), MemoryError):
+            self.check_limits()
+        if (lost := self.limits.explains(error)) >= 0:
+            raise Limited(lost)
+
+    def _reopen(self) -> None:
+        """The target closed our text streams: the next trial gets fresh ones."""
+        self._redirect((0, 1, 2))
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", closefd=False, errors="replace")  # noqa: SIM115
+        sys.stderr = open(2, "w", closefd=False, errors="replace")  # noqa: SIM115
+        self._streams = [sys.stdin, sys.stdout, sys.stderr]
+
+    def _redirect(self, fds: tuple[int, ...] | list[int]) -> None:
+        for fd in fds:
+            path, flags = os.devnull, os.O_RDWR
+            if fd and self._output is not None:
+                path, flags = str(self._output), os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            new = os.open(path, flags | os.O_CLOEXEC, 0o600)
+            if new != fd:
+                os.dup2(new, fd)
+                os.close(new)
+            else:
+                os.set_inheritable(fd, True)

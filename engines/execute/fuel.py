@@ -1,0 +1,130 @@
+"""Fuel: what makes a loop that does not end a deterministic verdict.
+
+A loop counts its turns in a local of its own and reports each :data:`FUEL_PERIOD` of
+them to the guard, which ends a run that turns too often. Where a local cannot be had
+(class bodies) or would be seen (``locals()``), each turn is a call.
+
+The program itself has fuel only in loops that can turn for ever. A mutant of it may
+have made any loop endless, or a recursion: :func:`add_fuel` gives it to all.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from fuzztui.engines.execute.markers import marker, placed
+
+__all__ = ["FUEL_PERIOD", "add_fuel", "begin_count", "is_endless", "loops_of", "own_nodes", "turn"]
+
+FUEL_PERIOD: Final = 256
+"""Turns of a loop between two reports to the guard."""
+
+_FUEL_LOCAL: Final = ".fuel"  # not an identifier: cannot meet a name of the program
+_ENDLESS: Final = frozenset({"range", "count", "cycle", "repeat", "iter"})
+_SEES_LOCALS: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Loop = ast.While | ast.For | ast.AsyncFor
+_Scope = _Function | ast.ClassDef | ast.Lambda
+
+
+def turn(way: str, at: ast.AST) -> list[ast.stmt]:
+    """What a loop's body begins with. ``way``: "local", "tick", or "" for no fuel."""
+    if way == "tick":
+        return [placed(ast.Expr(_tick()), at)]
+    if way != "local":
+        return []
+    count = ast.AugAssign(ast.Name(_FUEL_LOCAL, ast.Store()), ast.Add(), ast.Constant(1))
+    full = ast.Compare(ast.Name(_FUEL_LOCAL, ast.Load()), [ast.GtE()], [ast.Constant(FUEL_PERIOD)])
+    report = ast.Assign([ast.Name(_FUEL_LOCAL, ast.Store())], ast.Call(marker("fuel"), [], []))
+    return [placed(count, at), placed(ast.If(full, [report], []), at)]
+
+
+def begin_count(at: ast.AST) -> ast.stmt:
+    """What a function with "local" fuel begins with."""
+    return placed(ast.Assign([ast.Name(_FUEL_LOCAL, ast.Store())], ast.Constant(0)), at)
+
+
+def _tick() -> ast.Call:
+    return ast.Call(marker("tick"), [], [])
+
+
+def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """The nodes of a block that belong to its own scope, in no order."""
+    todo: list[ast.AST] = list(body)
+    while todo:
+        node = todo.pop()
+        if not isinstance(node, _Scope):
+            yield node
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def loops_of(body: list[ast.stmt]) -> tuple[bool, bool]:
+    """Has this scope a loop that can turn for ever; does it look at its own locals?"""
+    loops = sees_locals = False
+    for node in own_nodes(body):
+        loops = loops or isinstance(node, ast.While | ast.AsyncFor)
+        loops = loops or (isinstance(node, ast.For) and is_endless(node.iter))
+        sees_locals = sees_locals or (isinstance(node, ast.Name) and node.id in _SEES_LOCALS)
+    return loops, sees_locals
+
+
+def is_endless(iterable: ast.expr) -> bool:
+    """Can the loop over it turn (nearly) for ever?"""
+    if not isinstance(iterable, ast.Call):
+        return False
+    name = iterable.func
+    called = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
+    return called in _ENDLESS
+
+
+def add_fuel(root: _Function | ast.Lambda) -> None:
+    """Give fuel to all loops of a function and of those in it, and a turn to each entry."""
+    if isinstance(root, ast.Lambda):
+        root.body = placed(ast.BoolOp(ast.Or(), [_tick(), root.body]), root.body)
+        return
+    scopes: list[_Function | ast.ClassDef] = [root]
+    while scopes:
+        scope = scopes.pop()
+        loops: list[_Loop] = []
+        sees_locals = False
+        todo: list[ast.AST] = list(scope.body)
+        while todo:
+            node = todo.pop()
+            if isinstance(node, _Function | ast.ClassDef):
+                scopes.append(node)
+            elif not isinstance(node, ast.Lambda):
+                if isinstance(node, _Loop):
+                    loops.append(node)
+                elif isinstance(node, ast.Name):
+                    sees_locals = sees_locals or node.id in _SEES_LOCALS
+                todo.extend(ast.iter_child_nodes(node))
+        way = "tick" if sees_locals or isinstance(scope, ast.ClassDef) else "local"
+        for loop in loops:
+            loop.body[:0] = turn(way, loop.body[0])
+        if not isinstance(scope, ast.ClassDef):
+            _enter(scope, counting=bool(loops) and way == "local")
+
+
+def _enter(function: _Function, *, counting: bool) -> None:
+    """An entry is a turn: what ``Guard.tick`` does, without a call except each so many."""
+    first = function.body[0]
+    turns = (
+        ast.Attribute(marker("guard"), "_turns", ast.Store()),
+        ast.Attribute(marker("guard"), "_turns", ast.Load()),
+    )
+    full = ast.Compare(turns[1], [ast.GtE()], [ast.Constant(FUEL_PERIOD)])
+    head: list[ast.stmt] = [
+        placed(ast.AugAssign(turns[0], ast.Add(), ast.Constant(1)), first),
+        placed(ast.If(full, [ast.Expr(_tick())], []), first),
+    ]
+    if counting:
+        head.append(begin_count(first))
+    after_docstring = int(
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    )
+    function.body[after_docstring:after_docstring] = head

@@ -1,0 +1,1 @@
+"""What is a finding: failures and their signatures, message and differential oracles."""

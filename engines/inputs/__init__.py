@@ -1,0 +1,1 @@
+"""Inputs and how they are made: choices, constants, dictionaries, reduction."""

@@ -1,0 +1,90 @@
+"""Constants of the application that a generator's draws may take: magic strings and numbers.
+
+The SpotOn paper, III-B "Creating Constant String Lookup Table"; here bytes and integers, too.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.engines.base.errors import Refusal
+
+__all__ = ["Magic"]
+
+_REMEMBERED: Final = 1024
+"""Answers about texts: a generator that draws its bounds asks ever new questions."""
+
+
+class Magic:
+    """The table. It must not change while choices that were drawn with it are of use:
+    which constant a choice means depends on all that are in it.
+    """
+
+    def __init__(
+        self,
+        texts: Iterable[str] = (),
+        blocks: Iterable[bytes] = (),
+        integers: Iterable[int] = (),
+    ) -> None:
+        self._texts = sorted(set(texts))
+        self._integers = sorted(set(integers))
+        self._blocks: dict[int, list[bytes]] = {}
+        for block in sorted(set(blocks), key=lambda block: (len(block), block)):
+            self._blocks.setdefault(len(block), []).append(block)
+        self._fitting: dict[tuple[Container[str], int, int], list[str]] = {}
+
+    @classmethod
+    def read(cls, file: Path) -> Magic:
+        """Of ``targets.json``, its part ``constants``. Raises :class:`Refusal`."""
+        try:
+            constants = json.loads(file.read_bytes()).get("constants", {})
+            return cls(
+                [_a(str, row["value"]) for row in constants.get("str", ())],
+                [bytes.fromhex(row["hex"]) for row in constants.get("bytes", ())],
+                [_a(int, row["value"]) for row in constants.get("int", ())],
+            )
+        except OSError as e:
+            raise Refusal(f"{file}: {e.strerror or e}") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+            raise Refusal(f"{file}: constants: {type(e).__name__}: {e}") from None
+
+    def texts(self, alphabet: Container[str], low: int, high: int) -> list[str]:
+        """Those of ``low`` to ``high`` characters, all of which are in the alphabet.
+
+        The alphabet is a text, or a hashable set that stays the same.
+        """
+        if isinstance(alphabet, list | tuple):
+            return []  # a sequence of words, say: it will do, but constants are none of them
+        key = (alphabet, low, high)
+        found = self._fitting.get(key)
+        if found is None:
+            if len(self._fitting) >= _REMEMBERED:
+                self._fitting.clear()
+            allowed = frozenset(alphabet) if isinstance(alphabet, str) else alphabet
+            found = self._fitting[key] = [
+                text
+                for text in self._texts
+                if low <= len(text) <= high and all(c in allowed for c in text)
+            ]
+        return found
+
+    def blocks(self, low: int, high: int) -> list[bytes]:
+        """Those of ``low`` to ``high`` bytes."""
+        if low == high:
+            return self._blocks.get(low, [])
+        return [block for n, same in self._blocks.items() if low <= n <= high for block in same]
+
+    def integers(self, low: int, high: int) -> list[int]:
+        """Those from ``low`` to ``high``."""
+        there = self._integers
+        return there[bisect_left(there, low) : bisect_right(there, high)]
+
+
+def _a(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise TypeError(f"{value!r:.40} is no {kind.__name__}")
+    return value

@@ -1,0 +1,125 @@
+"""Tokens to put into inputs: constants of the application's code, and AFL's dictionary files."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from fuzztui.engines.base.errors import Refusal
+
+__all__ = ["Constant", "Constants", "read_dictionary", "tokens_of"]
+
+Context = Literal["compare", "affix", "other"]
+
+_MOST_BYTES: Final = 32
+_MOST_TOKENS: Final = 1024
+_AFFIXES: Final = frozenset({"startswith", "endswith", "find", "index", "split", "partition"})
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant of the code. ``context``: compared with (``==``, ``in``), given to a
+    method like ``startswith``, or anything else."""
+
+    value: str | bytes | int
+    context: Context
+    module: str
+    line: int
+
+
+class Constants:
+    """Collects the constants of each module of the application as it is loaded."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[type, str | bytes | int, Context], Constant] = {}
+
+    def add(self, module: str, tree: ast.Module) -> None:
+        """Walk a module's tree; docstrings and annotations do not count."""
+        for node, context in _constants(tree, "other"):
+            value = node.value
+            if isinstance(value, str | bytes) or type(value) is int:
+                key = (type(value), value, context)
+                self.found.setdefault(key, Constant(value, context, module, node.lineno))
+
+
+def _constants(node: ast.AST, context: Context) -> Iterator[tuple[ast.Constant, Context]]:
+    if isinstance(node, ast.Constant):
+        yield node, context
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return  # a docstring, or a statement without effect
+    if isinstance(node, ast.Compare | ast.match_case | ast.pattern):
+        context = "compare"
+    elif isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        context = "affix" if name in _AFFIXES else "other"
+    elif isinstance(node, ast.stmt):
+        context = "other"
+    for name, field in ast.iter_fields(node):
+        if name in ("annotation", "returns"):
+            continue
+        for child in field if isinstance(field, list) else [field]:
+            if isinstance(child, ast.AST):
+                yield from _constants(child, context)
+
+
+def tokens_of(constants: Iterable[Constant]) -> list[bytes]:
+    """The constants as bytes that an input could hold, in a fixed order, without doubles.
+
+    Those that the code compares with come first and are the last to fall to the limit.
+    """
+    rank = {"compare": 0, "affix": 1, "other": 2}
+    ordered = sorted(constants, key=lambda c: (rank[c.context], c.module))  # then as in the source
+    tokens: dict[bytes, None] = {}
+    for constant in ordered:
+        for token in _spellings(constant.value):
+            if 0 < len(token) <= _MOST_BYTES:
+                tokens.setdefault(token)
+    return list(tokens)[:_MOST_TOKENS]
+
+
+def _spellings(value: str | bytes | int) -> list[bytes]:
+    if isinstance(value, str):
+        return [value.encode("utf-8", "replace")]
+    if isinstance(value, bytes):
+        return [value]
+    if -256 < value < 10:
+        return []  # havoc finds these by itself
+    spellings = [str(value).encode()] if value.bit_length() <= 64 else []
+    size = next((n for n in (1, 2, 4, 8) if 0 <= value < 1 << (8 * n)), 0)
+    if size > 1:
+        spellings += [value.to_bytes(size, "little"), value.to_bytes(size, "big")]
+    return spellings
+
+
+_LINE: Final = re.compile(rb'^\s*(?:[\w.-]+\s*(?:@\s*\d+)?\s*=\s*)?"(.*)"\s*$')
+_ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+
+
+def read_dictionary(file: Path) -> list[bytes]:
+    r"""AFL's format: ``name="value"`` or ``"value"`` a line, ``\xNN``, ``\\``, ``\"``; ``#``.
+
+    Raises :class:`Refusal` naming file and line.
+    """
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as e:
+        raise Refusal(f"engine.dictionary: {file}: {e.strerror or e}") from None
+    tokens: dict[bytes, None] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith(b"#"):
+            continue
+        match = _LINE.match(line)
+        if match is None:
+            raise Refusal(
+                f'engine.dictionary: {file}:{number}: expected name="value", found'
+                f" {line[:40].decode('utf-8', 'replace')!r}"
+            )
+        token = _ESCAPE.sub(lambda m: bytes([int(m[1], 16)]) if m[1] else m[2], match[1])
+        if token:
+            tokens.setdefault(token[:128])
+    return list(tokens)

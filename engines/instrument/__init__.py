@@ -1,0 +1,1 @@
+"""Importing the target with instrumentation: edges, comparisons, third-party coverage."""

@@ -1,0 +1,164 @@
+"""Importing the application instrumented."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.machinery import FrozenImporter, ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
+from fuzztui.engines.instrument.instrument import Instrumenter, compile_with
+
+__all__ = ["Application", "Loaded"]
+
+_NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A module as it was instrumented: what it takes to compile parts of it again.
+
+    ``spans`` are :attr:`Instrumenter.spans`; ``code`` is what is about to be executed.
+    """
+
+    name: str
+    file: str
+    source: bytes
+    base: int
+    spans: Mapping[tuple[int, int], tuple[int, int]]
+    code: CodeType
+
+
+class Application:
+    """The modules that are the program under test, and the finder that instruments them.
+
+    A module belongs to the application when its name is, or lies below, one of
+    ``include`` and none of ``exclude``. Its ``.py`` is preferred to a compiled
+    extension of the same name, which could not be instrumented.
+    """
+
+    def __init__(
+        self,
+        include: Iterable[str],
+        exclude: Iterable[str],
+        table: EdgeTable,
+        coverage: CoverageMap,
+        guard: Guard,
+    ) -> None:
+        self.include, self.exclude = tuple(include), tuple(exclude)
+        self.table, self.coverage = table, coverage
+        self.compiled_only: list[str] = []
+        """Modules of the application that exist as extensions only."""
+        self.plain: list[str] = []
+        """Modules whose source defeats the instrumenter: loaded as they are."""
+        self.on_source: Callable[[str, ast.Module], None] = lambda name, tree: None
+        """Called with each module's plain tree before it is instrumented."""
+        self.on_module: Callable[[Loaded], None] = lambda loaded: None
+        """Called with each module that was instrumented, before it is executed."""
+        self.compiled: dict[str, CodeType] = {}
+        """The instrumented code of each module, as it was compiled first."""
+        self.fresh: Callable[[str], bool] = lambda name: True
+        """Is this module to be compiled again, though it has been before?"""
+        self.constants: dict[str, object] = {
+            "cells": coverage.cells,
+            "next": _NEXT_COUNT,
+            "arm": coverage.arms.add,
+            "fuel": guard.spend,
+            "tick": guard.tick,
+            "guard": guard,
+        }
+        """What the markers in compiled code stand for (see ``execute/markers.py``)."""
+
+    def has(self, name: str) -> bool:
+        """Does the module of this name belong to the application?"""
+        return _below(name, self.include) and not _below(name, self.exclude)
+
+    def install(self) -> None:
+        """Instrument from now on; what was already imported is imported again."""
+        for name in [n for n in sys.modules if self.has(n)]:
+            if not name.startswith("fuzztui.") and name != "fuzztui":
+                del sys.modules[name]
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)
+
+    # ---------------------------------------------------------- the import system
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The meta path finder's protocol."""
+        if not self.has(name):
+            return None
+        spec = self._plain_spec(name, path, target)
+        if spec is None or spec.origin is None or not spec.has_location:
+            return spec
+        source = spec.origin
+        if not source.endswith(".py"):
+            stem = "__init__" if spec.submodule_search_locations else name.rpartition(".")[2]
+            source = str(Path(source).parent / (stem + ".py"))
+            if not Path(source).is_file():
+                self.compiled_only.append(name)
+                return spec
+        return spec_from_file_location(
+            name,
+            source,
+            loader=_Loader(self, name, source),
+            submodule_search_locations=spec.submodule_search_locations,
+        )
+
+    def _plain_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
+        """What the rest of the import system finds; a frozen module's file, not its frozen code."""
+        for finder in sys.meta_path:
+            if isinstance(finder, Application) or finder is FrozenImporter:
+                continue
+            find = getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = None if find is None else find(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+    def compile(self, name: str, file: str, source: bytes) -> CodeType:
+        """The module's instrumented code; registers its cells."""
+        if name in self.compiled and not self.fresh(name):
+            return self.compiled[name]
+        tree = ast.parse(source, file)
+        self.on_source(name, tree)
+        sha = hashlib.sha256(source).hexdigest()[:16]
+        base = self.table.base(name, sha)
+        instrumenter = Instrumenter(base, counting=self.coverage.counting)
+        try:
+            instrumenter.visit(tree)
+            code = compile_with(tree, file, self.constants)
+        except RecursionError:
+            self.plain.append(name)
+            return self.compiled.setdefault(name, compile(source, file, "exec", dont_inherit=True))
+        self.compiled.setdefault(name, code)
+        self.table.add(ModuleEdges(name, file, sha, base, tuple(instrumenter.edges)))
+        self.coverage.grow(self.table.size)
+        self.on_module(Loaded(name, file, source, base, instrumenter.spans, code))
+        return code
+
+
+class _Loader(SourceFileLoader):
+    """Compiles instrumented; everything else (``get_source``, resources) as usual."""
+
+    def __init__(self, application: Application, name: str, file: str) -> None:
+        super().__init__(name, file)
+        self._application = application
+
+    def get_code(self, fullname: str) -> CodeType:
+        file = self.get_filename(fullname)
+        return self._application.compile(fullname, file, self.get_data(file))
+
+
+def _below(name: str, packages: Iterable[str]) -> bool:
+    return any(name == p or name.startswith(p + ".") for p in packages)

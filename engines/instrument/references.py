@@ -1,0 +1,135 @@
+"""What references in the campaign file mean: ``module:function``, ``/path/file.py:function``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fuzztui.base.suggest import meant, near
+from fuzztui.base.text import listed
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.spec import TargetSpec
+from fuzztui.engines.inputs.offers import generators_in, targets_in
+
+__all__ = ["import_module", "is_file", "look_up", "resolve", "split_reference"]
+
+_SHOWN = 12
+"""Functions of a module that are told of where one is not there."""
+
+
+def split_reference(reference: str, default: str) -> tuple[str, str]:
+    """``module:function`` or ``/path/file.py:function`` into its two parts."""
+    module, colon, name = reference.rpartition(":")
+    return (module, name) if colon else (name, default)
+
+
+def is_file(module: str) -> bool:
+    """Or the name of a module."""
+    return module.endswith(".py") or "/" in module
+
+
+def resolve(
+    key: str, reference: str, default: str, spec: TargetSpec, modules: dict[str, ModuleType]
+) -> Callable[..., Any]:
+    """The callable. ``modules``: what was imported for other keys; a file is loaded once."""
+    found, module = look_up(key, reference, default, spec, modules)
+    if not callable(found):
+        has = "no" if found is None else "an attribute, but no"
+        name = split_reference(reference, default)[1]
+        makes = key == "target.generator"
+        what = "function, strategy or type" if makes else "function"
+        there = [*(generators_in if makes else targets_in)(module)]
+        raise Refusal(
+            f'{key} = "{reference}": module {module.__name__} has {has} {what}'
+            f" {name!r}{_instead(name, there)}"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def look_up(
+    key: str, reference: str, default: str, spec: TargetSpec, modules: dict[str, ModuleType]
+) -> tuple[Any, ModuleType]:
+    """What is there, or None, and its module."""
+    where = f'{key} = "{reference}"'
+    name, attribute = split_reference(reference, default)
+    if not name or not attribute:
+        raise Refusal(f'{where}: write it as "module:function" or "file.py:function"')
+    if name not in modules:
+        modules[name] = import_module(where, name, spec)
+    module = modules[name]
+    found: Any = module
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    return found, module
+
+
+def _instead(name: str, there: Sequence[str]) -> str:
+    """What may have been meant by the name, and what there is, names that are like it first."""
+    alike = near(name, there, _SHOWN)
+    names = [*alike, *sorted(set(there) - set(alike))]
+    has = f"it has: {listed(names, _SHOWN)}" if names else "it has none"
+    guess = meant(alike[:1])
+    return f"{guess} ({has})" if guess else f"; {has}"
+
+
+def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
+    """By its name or file. Raises :class:`Refusal`, which says ``where`` it was asked for."""
+    try:
+        return _import_file(where, Path(name)) if is_file(name) else importlib.import_module(name)
+    except Refusal:
+        raise
+    except ModuleNotFoundError as e:
+        if (inner := _beside(e.name or "")) is not None:
+            raise Refusal(f"{where}: {e}; {inner}") from None
+        # What to do comes first: screens cut the end.
+        searched = f" (now {list(spec.path)})" if spec.path else ""
+        raise Refusal(
+            f"{e}: install it for target.python ({sys.executable}), or set target.path to where it"
+            f" lies{searched}; {where}"
+        ) from None
+    except BaseException as e:  # sys.exit() at import is a BaseException
+        detail = traceback.format_exc()
+        at = traceback.extract_tb(e.__traceback__)
+        place = f" at {at[-1].filename}:{at[-1].lineno}" if at else ""
+        if isinstance(e, SyntaxError):
+            place = f" at {e.filename}:{e.lineno}"
+        words = " ".join(f"{type(e).__name__}: {e}".split())
+        raise Refusal(f"{where}: importing it raised {words:.300}{place}", detail) from None
+
+
+def _beside(name: str) -> str | None:
+    """Of a module that is missing in a package that is there: what that has; None for others."""
+    package, _, last = name.rpartition(".")
+    where = getattr(sys.modules.get(package), "__path__", None)
+    if not package or where is None:
+        return None
+    there = sorted(module.name for module in pkgutil.iter_modules(where))
+    has = f"package {package} has: {', '.join(there[:_SHOWN]) or 'no modules'}"
+    guess = meant(f"{package}.{one}" for one in near(last, there))
+    return f"{guess.removeprefix('; ')} ({has})" if guess else has
+
+
+def _import_file(where: str, file: Path) -> ModuleType:
+    if not file.is_file():
+        raise Refusal(f"{where}: there is no file {file}")
+    name = file.stem
+    if name in sys.modules:
+        name = f"_harness_{name}"  # never in the way of an imported module of that name
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise Refusal(f"{where}: {file} is not a Python file")
+    found = importlib.util.find_spec(name)
+    if found is not None and found.origin == str(file):
+        spec = found  # reachable by import: so also instrumented, if it is included
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    assert spec.loader is not None
+    spec.loader.exec_module(module)
+    return module

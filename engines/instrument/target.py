@@ -1,0 +1,255 @@
+"""Loading what is fuzzed: names in the campaign file to callables."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import inspect
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.spec import TargetSpec
+from fuzztui.engines.generators.scope import undecorated
+from fuzztui.engines.inputs.source import Source
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.instrument.references import (
+    import_module,
+    is_file,
+    look_up,
+    resolve,
+    split_reference,
+)
+from fuzztui.engines.strategies import generator_of, test_of
+from fuzztui.harness import COMPARED_WITH, check_compare
+
+__all__ = [
+    "DEFAULT_FUNCTION",
+    "Target",
+    "application_packages",
+    "load_target",
+    "search_path",
+]
+
+_STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
+
+DEFAULT_FUNCTION = "target"
+"""The function of ``function = "harness.py"``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The callable under test and what the campaign file says about it."""
+
+    function: Callable[[Any], Any]
+    generator: Callable[[Source], object] | None
+    expected: tuple[type[BaseException], ...]
+    text: bool
+    """Does the function take ``str`` (else ``bytes``)?"""
+    compare: Callable[[Any, Any], object] | None = None
+    """When are two values of the function the same? (For engines that compare any.)"""
+    against: Callable[[Any], Any] | None = None
+    """A second implementation, which must do the same."""
+    import_s: float = 0.0
+    """Seconds that importing it took."""
+
+
+def application_packages(spec: TargetSpec) -> tuple[str, ...]:
+    """The packages that are instrumented: ``include``, or the function's own top-level one.
+
+    Raises :class:`Refusal` for a harness file that does not say.
+    """
+    if spec.include:
+        return spec.include
+    module, _ = split_reference(spec.function, DEFAULT_FUNCTION)
+    if is_file(module):
+        raise Refusal(
+            f'target.include is missing: target.function = "{spec.function}" is a harness file,'
+            ' so name the packages under test, for example include = ["mypackage"]'
+        )
+    return (module.partition(".")[0],)
+
+
+def search_path(spec: TargetSpec) -> list[str]:
+    """What is put before ``sys.path``: ``path``, and the directories of harness files."""
+    references = (spec.function, spec.generator, spec.compare, spec.oracle.against)
+    files = [split_reference(r, "")[0] for r in references if r]
+    return [*spec.path, *(str(Path(f).parent) for f in files if is_file(f))]
+
+
+def load_target(spec: TargetSpec, application: Application | None) -> Target:
+    """Import the target, instrumented if there is an ``application`` to do it.
+
+    Everything that is wrong raises :class:`Refusal` with a sentence that names the key.
+    """
+    began = time.monotonic()
+    sys.path[:0] = [p for p in search_path(spec) if p not in sys.path]
+    # Else Hypothesis keeps its caches in the user's project, from the import of a test on.
+    is_new = _STORAGE not in os.environ
+    os.environ.setdefault(_STORAGE, os.path.join(_caches(), "hypothesis"))  # noqa: PTH118
+    importlib.invalidate_caches()
+    if application is not None:
+        application.install()
+    modules: dict[str, ModuleType] = {}
+    function = resolve("target.function", spec.function, DEFAULT_FUNCTION, spec, modules)
+    generator = None
+    test = test_of(function)
+    if test is not None:
+        function, generator = _of_test(test, spec, modules)
+    else:
+        _check_callable("target.function", spec.function, function)
+        if spec.generator:
+            generator = _generator(spec, modules)
+    compare = _compare(function, spec, modules)
+    against = None
+    if spec.oracle.against:
+        against = resolve("oracle.against", spec.oracle.against, "against", spec, modules)
+        _check_callable("oracle.against", spec.oracle.against, against)
+    if application is not None:
+        _check_included(spec, application)
+    if is_new and "hypothesis" not in sys.modules:
+        os.environ.pop(_STORAGE, None)  # it is none of this target's business
+    return Target(
+        function=function,
+        generator=generator,
+        expected=tuple(_exception(name) for name in spec.expected),
+        text=spec.input == "text" or (spec.input == "auto" and _takes_text(function)),
+        compare=compare,
+        against=against,
+        import_s=time.monotonic() - began,
+    )
+
+
+def _caches() -> str:
+    # Not Path.expanduser(), which raises where nobody has a home.
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    return os.path.join(home, "fuzztui")  # noqa: PTH118
+
+
+def _generator(spec: TargetSpec, modules: dict[str, ModuleType]) -> Callable[[Source], object]:
+    """A function, or what one can be made of: a strategy, a type."""
+    found, _ = look_up("target.generator", spec.generator, "generate", spec, modules)
+    made = generator_of(f'target.generator = "{spec.generator}"', found)
+    if made is not None:
+        return made
+    function = resolve("target.generator", spec.generator, "generate", spec, modules)
+    _check_callable("target.generator", spec.generator, function, "the source of choices")
+    return function
+
+
+def _of_test(
+    test: Any, spec: TargetSpec, modules: dict[str, ModuleType]
+) -> tuple[Callable[..., Any], Callable[[Source], object]]:
+    """The function and the generator of a Hypothesis test."""
+    from fuzztui.engines.strategies.given import GivenTest
+
+    where = f'target.function = "{spec.function}"'
+    if spec.generator:
+        raise Refusal(
+            f'target.generator = "{spec.generator}": {where} is a Hypothesis test, whose strategies'
+            " make its inputs: remove target.generator"
+        )
+    if spec.oracle.against:
+        raise Refusal(
+            f'oracle.against = "{spec.oracle.against}": {where} is a Hypothesis test, which returns'
+            " nothing to compare: remove oracle.against"
+        )
+    module, name = split_reference(spec.function, DEFAULT_FUNCTION)
+    if not spec.include and re.match("tests?(_|$|[.])", module):
+        raise Refusal(
+            f"target.include is missing: {where} is a test, so name the packages under test,"
+            ' for example include = ["mypackage"]'
+        )
+    owner = None
+    if "." in name:
+        of = f"{module}:{name.rpartition('.')[0]}"
+        owner, _ = look_up("target.function", of, DEFAULT_FUNCTION, spec, modules)
+    given = GivenTest(where, test, owner)
+    return given.target(), given.make
+
+
+def _check_callable(
+    key: str, reference: str, function: Callable[..., Any], argument: str = "the input"
+) -> None:
+    where = f'{key} = "{reference}"'
+    if inspect.iscoroutinefunction(function):
+        raise Refusal(
+            f"{where} is a coroutine function: name a plain one that calls asyncio.run() on it"
+        )
+    try:
+        # Decorators may add arguments: what counts is what the outermost takes.
+        inspect.signature(undecorated(function), follow_wrapped=False).bind(b"")
+    except TypeError as e:
+        raise Refusal(f"{where} must be callable with one argument, {argument}: {e}") from None
+    except ValueError:
+        pass  # a builtin without a signature
+
+
+def _compare(
+    function: Callable[..., Any], spec: TargetSpec, modules: dict[str, ModuleType]
+) -> Callable[[Any, Any], object] | None:
+    """``target.compare``, else what ``fuzztui.harness.compare`` left at the function."""
+    if spec.compare:
+        where = f'target.compare = "{spec.compare}"'
+        found: Any = resolve("target.compare", spec.compare, "compare", spec, modules)
+    else:
+        where = f'target.function = "{spec.function}": what it is decorated to be compared with'
+        found = getattr(function, COMPARED_WITH, None)
+        if found is None:
+            return None
+    try:
+        check_compare(found)
+    except TypeError as e:
+        raise Refusal(f"{where} {e}") from None
+    return found  # type: ignore[no-any-return]
+
+
+def _takes_text(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    return bool(parameters) and parameters[0].annotation in (str, "str")
+
+
+def _check_included(spec: TargetSpec, application: Application) -> None:
+    """Every included package is loaded, and at least one module is instrumented."""
+    for name in application.include:
+        if name not in sys.modules:
+            import_module(f"target.include = {list(spec.include)}", name, spec)
+    if not application.table.modules:
+        why = "no Python source of it was loaded"
+        if application.compiled_only:
+            why = f"only compiled modules were found: {', '.join(application.compiled_only[:5])}"
+        raise Refusal(
+            f"target.include = {list(application.include)}: nothing to instrument, {why};"
+            " name the packages that hold the code under test"
+        )
+
+
+def _exception(name: str) -> type[BaseException]:
+    """An exception class by its builtin name or import path."""
+    found: Any = getattr(builtins, name, None)
+    parts = name.replace(":", ".").split(".")
+    for split in range(len(parts) - 1, 0, -1):
+        if found is not None:
+            break
+        try:
+            found = importlib.import_module(".".join(parts[:split]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[split:]:
+            found = getattr(found, part, None)
+    if not (isinstance(found, type) and issubclass(found, BaseException)):
+        raise Refusal(
+            f'target.expected: "{name}" is not an exception class; write builtins by their name'
+            ' ("ValueError") and others with their module ("package.module.ParseError")'
+        )
+    return found

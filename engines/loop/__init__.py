@@ -1,0 +1,1 @@
+"""The fuzzing loop: stages, corpus, schedulers, feedbacks, mutators, trimming."""

@@ -1,0 +1,541 @@
+"""The fuzzing loop that all in-process engines share.
+
+The order of calls is a contract; parts may rely on it:
+
+1. *tick*, about every 50 ms by the clock and always between trials: fixture and
+   guard are checked, commands are drained (:class:`Steering`), figures go to the
+   journal, changed counts of findings are told. While paused the loop stays here.
+2. The budget is checked.
+3. *stages* are asked in order; the first proposal is the candidate. (Choosing an
+   entry and mutating it happens inside the stage.)
+4. ``journal.begin``: from here on a dying process leaves this input behind.
+5. *execute*: fixture reset, observers cleared, guard started, input built, target
+   called, guard stopped, observers read (:meth:`Executor.run`).
+6. ``journal.judging``. SUCCESS or INVALID: every *feedback* judges; with at least one
+   reason the input goes to the corpus: it is made smaller if the engine wants that,
+   run once more (do its edges vary?), saved to ``queue/``, learnt by every feedback,
+   then described as an event. FAILURE or TIMEOUT: a new cause is run once more (is it
+   flaky?), described, saved. A second implementation, if there is one, is run on what was
+   kept (or in each trial): that it does something else is a cause, too.
+7. ``journal.end``.
+
+Between trials, before 1, modules imported late are taken notice of. ``Recycle`` ends
+the loop when the target has leaked the memory away: see :meth:`Loop._starved`. ``Limited``
+ends it when the target has lowered a hard resource limit that saving needs.
+
+A trial is one candidate, however often it was run again. Time decides nothing
+that is random: with the same seed, instance and no commands, trial N is the same
+in every run (unless siblings are synced with or a time limit is met by chance).
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from fuzztui.base.text import several
+from fuzztui.engines.base.errors import Recycle, Stopping
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.control import Steering
+from fuzztui.engines.directory.events import EventLog, Told
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.rescue import Rescue
+from fuzztui.engines.directory.store import QUEUE, Store, candidate_tail, entry_ids
+from fuzztui.engines.execute import memory
+from fuzztui.engines.execute.executor import Execution, Executor, Outcome
+from fuzztui.engines.findings.differential import Rival
+from fuzztui.engines.findings.failures import Failure
+from fuzztui.engines.findings.findings import Description, Findings
+from fuzztui.engines.findings.triage import FLAKY, Triage
+from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate
+from fuzztui.engines.loop.corpus import Corpus, Entry, Steerable
+from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
+from fuzztui.engines.loop.stages import Stage
+from fuzztui.engines.loop.trim import shrink
+from fuzztui.wire.commands import Command
+from fuzztui.wire.events import EntryDescribed
+
+__all__ = ["Loop", "Parts"]
+
+_TICK_NS: Final = 50_000_000
+_SLOW_REBUILD_S: Final = 5.0
+_FRESH_TRIALS: Final = 100
+"""So long a worker counts as clean: running out of memory is then the input's own fault."""
+_BLIND_TRIALS: Final = 300
+"""After so many without anything of the application executed it is told what is instrumented."""
+_TALLY: Final = {
+    Outcome.SUCCESS: j.VALID,
+    Outcome.INVALID: j.INVALID,
+    Outcome.FAILURE: j.FAILURES,
+    Outcome.TIMEOUT: j.TIMEOUTS,
+}
+
+
+@dataclass(slots=True)
+class Parts:
+    """What an engine puts together; see the package's modules for each."""
+
+    executor: Executor
+    corpus: Corpus
+    scheduler: Steerable
+    stages: Sequence[Stage]
+    coverage: CoverageFeedback
+    feedbacks: Sequence[Feedback]
+    """All that judge, ``coverage`` among them."""
+    shrink_runs: int = 0
+    """How many runs a new entry is worth to make it smaller."""
+    before: Callable[[Candidate], None] = lambda candidate: None
+    """Called with each trial's candidate before it runs."""
+    before_recall: Callable[[], None] = lambda: None
+    """Called after a restart, before each queue entry runs again."""
+    tick: Callable[[], None] = lambda: None
+    """Called between trials, about every 50 ms by the clock: for figures, not for decisions."""
+    finish: Callable[[], None] = lambda: None
+    """What remains to be done once the budget is used up."""
+    on_modules: Callable[[], None] = lambda: None
+    """Called between trials when modules were imported late."""
+    connect: Callable[[Callable[[Entry], None], Callable[[], bool]], None] = lambda tell, go: None
+    """Is given what tells anew of an entry whose merits have changed, and :meth:`Loop.pulse`."""
+    saved: Callable[[Candidate, str], None] = lambda candidate, folder: None
+    """Called when a trial's input was saved, with the folder: ``queue``, ``crashes``, ``hangs``."""
+    obey: Callable[[Command], str] | None = None
+    """Carries out commands that only this engine knows; raises ``SteerError``."""
+
+
+class Loop:
+    """Runs trials until the budget is used up or it is told to stop."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        journal: Journal,
+        store: Store,
+        log: EventLog,
+        findings: Findings,
+        steering: Steering,
+        rescue: Rescue,
+        edges: EdgeTable,
+        rival: Rival | None = None,
+        budget_trials: int = 0,
+        budget_cpu_s: float = 0.0,
+        on_modules: Callable[[], None] = lambda: None,
+        third_party: Callable[[], int] = lambda: 0,
+        extent: Callable[[], str] = lambda: "",
+    ) -> None:
+        """``on_modules`` is called between trials when modules were imported late.
+
+        ``rival``: a second implementation, which must do the same. ``third_party``: how much of
+        libraries was covered. ``extent``: what is instrumented, in words.
+        """
+        self.parts = parts
+        self.journal, self.store, self.log = journal, store, log
+        self.findings, self.steering, self.edges = findings, steering, edges
+        self.rescue, self._rival = rescue, rival
+        self._budget = budget_trials or (1 << 62)
+        self._budget_cpu_s = budget_cpu_s
+        self._triage = Triage(parts.executor, edges.files())
+        self._modules = len(edges.modules)
+        self._on_modules, self._third_party, self._extent = on_modules, third_party, extent
+        self._due = 0
+        self._fresh_until = journal.words[j.TRIAL] + _FRESH_TRIALS
+        self._cycles_before = journal.words[j.CYCLES]
+        """Cycles of earlier workers, and of earlier starts."""
+        self._cycle_of_find = self._cycles_before - journal.words[j.CYCLES_WITHOUT_FINDS]
+        self._variable = 0
+        self._blind = True
+        """Has no trial executed any of the application?"""
+        parts.connect(self.describe, self.pulse)
+        parts.scheduler.on_change = lambda entry: self.describe(parts.corpus.by_id[entry])
+
+    # -------------------------------------------------------------------- trials
+
+    def run(self) -> None:
+        """Trials without end; returns when the budget is used up or it is told to stop.
+
+        Raises ``Recycle`` when the target has leaked the memory away.
+        """
+        words, clock = self.journal.words, time.monotonic_ns
+        modules = self.edges.modules
+        while words[j.TRIAL] < self._budget:
+            if len(modules) != self._modules:  # by trial, not by the clock: tokens are chance
+                self._imported_late()
+            now = clock()
+            if now >= self._due:
+                if not self._tick():
+                    break
+                now = clock()
+                self._due = now + _TICK_NS
+            try:
+                self.trial(self._propose(), now)
+            except MemoryError:  # ours, not the target's
+                self.parts.executor.fixture.check_limits()
+                raise
+            if self._blind and words[j.TRIAL] == _BLIND_TRIALS:
+                self._tell_blind()
+        self._tick()
+        if words[j.STOP] != j.STOP_NOW and not self.steering.stop:
+            self.parts.finish()
+            self._tick()
+        self.findings.recount(final=True)
+
+    def pulse(self) -> bool:
+        """For parts that work long without a trial: the tick, when due. False: stop at once."""
+        if time.monotonic_ns() >= self._due:
+            self._tick()
+            self._due = time.monotonic_ns() + _TICK_NS
+        return self.journal.words[j.STOP] != j.STOP_NOW and not self.steering.stop
+
+    def _propose(self) -> Candidate:
+        for stage in self.parts.stages:
+            candidate = stage.propose()
+            if candidate is not None:
+                return candidate
+        raise AssertionError("the last stage must always propose something")
+
+    def trial(self, candidate: Candidate, now_ns: int) -> None:
+        """Steps 4 to 7 for one candidate. May raise ``Stopping`` while a disk is full."""
+        journal, words = self.journal, self.journal.words
+        journal.begin(now_ns, candidate, counts=not candidate.recovered)
+        if candidate.begun is not None:
+            candidate.begun()
+        self.parts.before(candidate)
+        execution = self.parts.executor.run(candidate.data)
+        took = time.monotonic_ns() - now_ns
+        words[j.SLOWEST_NS] = max(took, words[j.SLOWEST_NS])
+        journal.judging()
+        if words[j.LIMITS_CHECKED]:
+            self.parts.executor.fixture.check_limits()
+        self._check_error(execution)
+        if execution.observed:
+            self._blind = False
+        if self._starved(execution):
+            raise Recycle
+        if not (candidate.recovered and journal.tallied):
+            words[_TALLY[execution.outcome]] += 1
+        if execution.outcome is Outcome.FAILURE or execution.outcome is Outcome.TIMEOUT:
+            self._failed(candidate, execution)
+            journal.end()
+            if self._leaked(execution):
+                raise Recycle
+            return
+        reasons = self._judge(execution)
+        whole = execution
+        if reasons:
+            shrinks = self.parts.shrink_runs > 0 and not candidate.recovered
+            if shrinks:
+                execution = self._shrink(candidate, execution)
+            self._keep(candidate, execution, reasons)
+            if shrinks:
+                self.rescue.clear()
+        if self._rival is not None and (reasons or self._rival.always):
+            # Not as it was made smaller: what differs may be gone then.
+            self._contrast(self._rival, candidate, whole)
+        journal.end()
+
+    def _judge(self, execution: Execution) -> tuple[str, ...]:
+        reasons: tuple[str, ...] = ()
+        for feedback in self.parts.feedbacks:
+            reasons += feedback.judge(execution)
+        return reasons
+
+    def _shrink(self, candidate: Candidate, execution: Execution) -> Execution:
+        """A smaller input with the same news, if one is found in a few runs."""
+        best = execution
+
+        def keeps(data: bytes) -> bool:
+            nonlocal best
+            self.journal.begin(time.monotonic_ns(), replace(candidate, data=data), counts=False)
+            tried = self.parts.executor.run(data)
+            self.journal.judging()
+            same = tried.outcome is execution.outcome
+            if same and all(f.keeps(execution, tried) for f in self.parts.feedbacks):
+                best = tried
+                return True
+            return False
+
+        try:
+            # A smaller input may kill the process: then this one still gets its turn.
+            self.rescue.save(candidate)
+        except OSError:
+            return execution
+        shrink(execution.data, keeps, self.parts.shrink_runs)
+        return best
+
+    def _again(self, data: bytes) -> Execution:
+        self.journal.again(time.monotonic_ns())
+        execution = self.parts.executor.run(data)
+        self.journal.judging()
+        self.parts.executor.fixture.check_limits()  # before it is saved
+        self._check_error(execution)
+        if self._starved(execution):
+            raise Recycle
+        return execution
+
+    def _check_error(self, execution: Execution) -> None:
+        """Raise ``Limited`` if it failed for a resource limit that a target has lowered."""
+        if execution.outcome is Outcome.FAILURE:
+            self.parts.executor.fixture.check_error(execution.error)
+
+    def _starved(self, execution: Execution) -> bool:
+        """Out of memory, perhaps by what earlier trials leaked: a clean worker must decide.
+
+        Known causes are no news; without this exception an input that asks for too
+        much each time it comes would cost a worker each time.
+        """
+        if not self._out_of_memory(execution):
+            return False
+        return self._triage.classify(execution) not in self.findings
+
+    def _leaked(self, execution: Execution) -> bool:
+        """Out of memory for a known cause, and it stays used up when the trial is over."""
+        error = execution.error
+        if error is None or not self._out_of_memory(execution):
+            return False
+        BaseException.with_traceback(error, None)  # its frames hold what the trial had allocated
+        return memory.used_up()
+
+    def _out_of_memory(self, execution: Execution) -> bool:
+        used = self.journal.words[j.TRIAL] > self._fresh_until
+        failed = execution.outcome is Outcome.FAILURE
+        return used and failed and issubclass(type(execution.error), MemoryError)
+
+    def _tell_blind(self) -> None:
+        """Once: nothing of what follows is going to be kept."""
+        if self.parts.coverage.edges:
+            return  # of an earlier worker
+        why = "" if self.journal.words[j.VALID] else " and none of their inputs was valid"
+        self.log.say(
+            "warning",
+            f"{_BLIND_TRIALS} trials have executed no Python code of the application{why}: nothing"
+            f" guides them. Instrumented: {self._extent()}. Set target.include to the packages that"
+            " do the work, target.path to where their Python source lies",
+        )
+
+    # -------------------------------------------------------------------- corpus
+
+    def _keep(self, candidate: Candidate, execution: Execution, reasons: tuple[str, ...]) -> None:
+        words, corpus, coverage = self.journal.words, self.parts.corpus, self.parts.coverage
+        new_edges = "edge" in reasons
+        number = self.store.next_id(QUEUE)
+        tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL], new=new_edges)
+        name = f"id:{number:06d},{tail}"
+        again = self._again(execution.data)
+        if again.outcome is Outcome.FAILURE or again.outcome is Outcome.TIMEOUT:
+            self._failed(candidate, again)
+        self.store.put(QUEUE, name, execution.data)
+        self.parts.saved(candidate, QUEUE)
+        parent = corpus.by_id.get(candidate.src) if not candidate.peer else None
+        entry = Entry(
+            id=number,
+            name=name,
+            data=execution.data,
+            edges=self.parts.executor.coverage.count(execution.observed),
+            favored=True,
+            valid=execution.outcome is Outcome.SUCCESS,
+            depth=1 if parent is None else parent.depth + 1,
+            reasons=reasons,
+        )
+        for feedback in self.parts.feedbacks:
+            feedback.learn(execution, entry)
+        corpus.add(entry)
+        words[j.CORPUS] = len(corpus)
+        if candidate.op == "seed":
+            entry.reasons = ("seed", *reasons)
+        elif candidate.peer:
+            entry.reasons = ("imported", *reasons)
+            words[j.CORPUS_IMPORTED] += 1
+        else:
+            words[j.CORPUS_FOUND] += 1
+            words[j.LAST_FIND] = int(time.time())
+            self._cycle_of_find = self._cycles
+        if again.observed != execution.observed:
+            words[j.CORPUS_VARIABLE] += 1
+            self._variable |= again.observed ^ execution.observed
+            words[j.EDGES_VARIABLE] = self.parts.executor.coverage.count(self._variable)
+        words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+        self.describe(entry)
+
+    def describe(self, entry: Entry) -> None:
+        """Tell what is known of an entry."""
+        self.log.write(
+            EntryDescribed(
+                instance=self.log.instance,
+                id=entry.id,
+                reasons=list(entry.reasons),
+                edges=entry.edges,
+                favored=entry.favored,
+                outcome=str(Outcome.SUCCESS if entry.valid else Outcome.INVALID),
+                steer=self.parts.scheduler.steer_of(entry.id),
+                kills=entry.kills,
+            )
+        )
+
+    # ------------------------------------------------------------------- findings
+
+    def _failed(self, candidate: Candidate, execution: Execution) -> None:
+        failure = self._triage.classify(execution)
+        if self.findings.knows(failure):
+            return
+        stack = self.parts.executor.guard.where
+        second = self._again(execution.data)
+        same = second.outcome is execution.outcome and self._triage.classify(second) == failure
+        self._save(
+            failure,
+            candidate,
+            execution.data,
+            lambda: self._triage.describe(execution, stack, flaky=not same),
+        )
+
+    def _contrast(self, rival: Rival, candidate: Candidate, execution: Execution) -> None:
+        """Does the second implementation do the same with the input? If not, it is a finding."""
+        data = execution.data
+        # What ran last may have been another attempt at making it smaller.
+        self.journal.begin(time.monotonic_ns(), replace(candidate, data=data), counts=False)
+        difference = rival.differs(execution)
+        self.journal.judging()
+        if difference is None or self.findings.knows(difference.failure):
+            return
+        second = self._again(data)
+        self.journal.again(time.monotonic_ns())
+        again = rival.differs(second)
+        self.journal.judging()
+        detail = difference.detail
+        if again is None or again.failure != difference.failure:
+            detail = f"{FLAKY}\n{detail}"
+        self._save(
+            difference.failure,
+            candidate,
+            data,
+            lambda: Description(difference.title, detail, self._triage.shown(data)),
+        )
+
+    def _save(
+        self,
+        failure: Failure,
+        candidate: Candidate,
+        data: bytes,
+        describe: Callable[[], Description],
+    ) -> None:
+        tail = candidate_tail(candidate, self.journal.words[j.RUN_MS], self.journal.words[j.TRIAL])
+        file = self.findings.save(failure, data, tail, describe)
+        self.parts.saved(candidate, file.partition("/")[0])
+
+    # ----------------------------------------------------------------------- ticks
+
+    def _tick(self) -> bool:
+        """Step 1. False: stop."""
+        executor, words = self.parts.executor, self.journal.words
+        while True:
+            executor.fixture.check()
+            executor.guard.check()
+            self.log.flush()
+            self.steering.poll()
+            self.findings.recount()
+            self._figures()
+            self.parts.tick()
+            if self.steering.stop or words[j.STOP]:
+                return False
+            if self._budget_cpu_s and _cpu_s() >= self._budget_cpu_s:
+                return False
+            if not self.steering.paused:
+                return True
+            time.sleep(_TICK_NS / 1e9)
+
+    def _figures(self) -> None:
+        """The figures that cost more than an increment, for ``fuzzer_stats``."""
+        words, parts = self.journal.words, self.parts
+        corpus, table = parts.corpus, self.edges
+        words[j.CORPUS] = len(corpus)
+        words[j.MAX_DEPTH] = corpus.max_depth
+        words[j.FAVORED] = corpus.favored
+        words[j.PENDING], words[j.PENDING_FAVORED] = corpus.pending, corpus.pending_favored
+        words[j.CUR_ITEM] = max(0, parts.scheduler.position)
+        words[j.CYCLES] = self._cycles
+        words[j.CYCLES_WITHOUT_FINDS] = self._cycles - self._cycle_of_find
+        words[j.EDGES_TOTAL] = table.reachable
+        words[j.EDGES_THIRD_PARTY] = self._third_party()
+
+    @property
+    def _cycles(self) -> int:
+        return self._cycles_before + self.parts.scheduler.cycles
+
+    def _imported_late(self) -> None:
+        self._modules = len(self.edges.modules)
+        self._triage.files = self.edges.files()
+        self.edges.save(self.store.write)
+        self._on_modules()
+
+    # --------------------------------------------------------------------- restart
+
+    def rebuild(self, told: Told, unsafe: set[int]) -> None:
+        """Go on from ``queue/``: run each entry again for its coverage.
+
+        Entries in ``unsafe`` (running them killed a worker) stay in the queue but are
+        not run. Descriptions that were not written are written now. Raises ``Stopping`` when
+        told to stop: the figures of half a queue are not the campaign's.
+        """
+        words, corpus, coverage = self.journal.words, self.parts.corpus, self.parts.coverage
+        folder = self.store.directory / QUEUE
+        names = sorted(entry_ids(folder).items())
+        changed = 0
+        began = said = time.monotonic()
+        for at, (number, name) in enumerate(names):
+            try:
+                data = (folder / name).read_bytes()
+            except OSError as e:
+                self.log.say("warning", f"queue/{name} cannot be read: {e.strerror or e}")
+                continue
+            entry = Entry(number, name, data, edges=0, favored=False)
+            if number not in unsafe:
+                self.parts.before_recall()
+                self.journal.begin(
+                    time.monotonic_ns(), Candidate(data, j.REBUILD, number), counts=False
+                )
+                execution = self.parts.executor.run(data)
+                self.parts.executor.fixture.check_limits()
+                self._check_error(execution)
+                self.journal.end()
+                if execution.outcome in (Outcome.SUCCESS, Outcome.INVALID):
+                    firsts = [f.recall(execution, entry) for f in self.parts.feedbacks]
+                    entry.favored = any(firsts)
+                    entry.edges = self.parts.executor.coverage.count(execution.observed)
+                    entry.valid = execution.outcome is Outcome.SUCCESS
+                else:
+                    changed += 1
+            parent = corpus.by_id.get(_source_of(name))
+            entry.depth = 1 if parent is None else parent.depth + 1
+            corpus.add(entry)
+            if number in told.entries:
+                entry.reasons = told.entries[number]
+            else:
+                self.describe(entry)
+            if time.monotonic() - said > _SLOW_REBUILD_S:
+                said = time.monotonic()
+                self.log.say("info", f"running the queue again: {at + 1} of {len(names)}")
+            if words[j.STOP] == j.STOP_NOW:
+                raise Stopping
+        if changed:
+            entries = several(changed, "queue entry", "queue entries")
+            self.log.say("warning", f"{entries} failed now, but not when saved")
+        if names and time.monotonic() - began > _SLOW_REBUILD_S:
+            self.log.say(
+                "info", f"{several(len(names), 'queue entry', 'queue entries')} run again; going on"
+            )
+        words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+
+
+def _cpu_s() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _source_of(name: str) -> int:
+    """The parent's id in an entry's file name; NO_ENTRY for seeds and imports."""
+    _, _, rest = name.partition(",")
+    return int(rest[4:10]) if rest.startswith("src:") and rest[4:10].isdigit() else NO_ENTRY

@@ -1,0 +1,294 @@
+"""Mutators: from an entry of the corpus to a new input."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.loop.corpus import Corpus, Entry
+
+__all__ = ["ChoiceMutator", "Geometric", "Havoc", "Mixture", "Mutator", "Splice"]
+
+
+class Mutator(Protocol):
+    """Makes a child of an entry. All randomness comes from the engine's one generator."""
+
+    def mutate(self, entry: Entry) -> Candidate:
+        """A new input; never changes the entry."""
+
+
+class Mixture:
+    """Draws one of several mutators, each in proportion to its weight, which can be steered."""
+
+    def __init__(self, parts: Sequence[tuple[str, float, Mutator]], rng: random.Random) -> None:
+        """``parts``: name, weight, mutator."""
+        self._random = rng.random
+        self._mutators = {name: mutator for name, _, mutator in parts}
+        self.weights = {name: weight for name, weight, _ in parts}
+        self._limits: list[tuple[float, Mutator]] = []
+        self._rebuild()
+
+    def set_weight(self, name: str, weight: float) -> None:
+        """Steer; a weight of 0 switches a mutator off. Raises ValueError if nothing is left."""
+        self.weights[name] = weight
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        total = sum(self.weights.values())
+        if not total > 0 or min(self.weights.values()) < 0:
+            raise ValueError("mutator weights must not be negative, and not all zero")
+        limit = 0.0
+        self._limits = []
+        for name, weight in self.weights.items():
+            if weight:
+                limit += weight / total
+                self._limits.append((limit, self._mutators[name]))
+
+    def mutate(self, entry: Entry) -> Candidate:
+        """By the mutator that the weights draw."""
+        limits = self._limits
+        if len(limits) > 1:
+            at = self._random()
+            for limit, mutator in limits:
+                if at < limit:
+                    return mutator.mutate(entry)
+        return limits[-1][1].mutate(entry)
+
+
+class Geometric:
+    """Geometric numbers 1, 2, ... with a given mean (> 1), by inversion."""
+
+    __slots__ = ("_random", "_scale")
+
+    def __init__(self, mean: float, rng: random.Random) -> None:
+        self._random = rng.random
+        self._scale = 1.0 / math.log1p(-1.0 / mean)
+
+    def __call__(self) -> int:
+        """One number."""
+        return 1 + int(math.log1p(-self._random()) * self._scale)
+
+
+class ChoiceMutator:
+    """Zest's mutation of a choice sequence (JQF, ZestGuidance.LinearInput.fuzz).
+
+    Geometric(8) times: overwrite Geometric(4) bytes at a uniform offset. With
+    probability 0.1, decided once a child, by zeros; else by uniform bytes. The
+    length stays: what a generator wants beyond it is drawn afresh.
+    """
+
+    ZEROS: Final = 0.1
+
+    def __init__(self, rng: random.Random) -> None:
+        self._random = rng.random
+        self._bytes = rng.randbytes
+        self._times = Geometric(8.0, rng)
+        self._size = Geometric(4.0, rng)
+
+    def mutate(self, entry: Entry) -> Candidate:
+        """A child of the same length."""
+        data = bytearray(entry.data)
+        length = len(data)
+        zeros = self._random() < self.ZEROS
+        times = self._times() if length else 0
+        for _ in range(times):
+            at = int(self._random() * length)
+            n = min(self._size(), length - at)
+            data[at : at + n] = bytes(n) if zeros else self._bytes(n)
+        return Candidate(bytes(data), f"havoc,rep:{times}", entry.id)
+
+
+_INTERESTING: Final = (
+    *(n.to_bytes(1, "little", signed=True) for n in (-128, -1, 0, 1, 16, 32, 64, 100, 127)),
+    *(
+        n.to_bytes(2, order, signed=True)
+        for n in (-32768, -129, 128, 255, 256, 512, 1000, 1024, 4096, 32767)
+        for order in ("little", "big")
+    ),
+    *(
+        n.to_bytes(4, order, signed=True)
+        for n in (-(2**31), -100663046, -32769, 32768, 65535, 65536, 100663045, 2**31 - 1)
+        for order in ("little", "big")
+    ),
+)
+"""AFL's interesting values, in both byte orders."""
+
+_NUMBERS: Final = (b"0", b"1", b"-1", b"127", b"128", b"255", b"256", b"65535", b"65536",
+                   b"2147483647", b"2147483648", b"4294967296", b"9223372036854775808",
+                   b"1e308", b"1e-400", b"0.1", b"1e5", b"nan", b"inf")  # fmt: skip
+"""The same idea for inputs that are text."""
+
+_Op = Callable[[bytearray], None]
+
+
+class Havoc:
+    """AFL's havoc on plain bytes: a stack of 2 to 32 random edits.
+
+    Flips, arithmetic, interesting values, random bytes, deleting, cloning, copying and
+    swapping of blocks, tokens of the dictionary, and for text also numbers and
+    changes within runs of digits. Blocks are short more often than long.
+    """
+
+    def __init__(
+        self,
+        rng: random.Random,
+        limit: int,
+        tokens: Sequence[bytes] = (),
+        *,
+        text: bool = False,
+        stack: Sequence[int] = (1, 2, 2, 4, 4, 8, 16),
+    ) -> None:
+        """``limit``: no child is longer. ``stack``: how many edits, drawn uniformly.
+
+        ``tokens`` may change between children.
+        """
+        self._random = rng.random
+        self._bytes = rng.randbytes
+        self.limit = limit
+        self.tokens = tokens
+        self._stack = tuple(stack)
+        self._numbers = _NUMBERS if text else _INTERESTING
+        weighted: list[tuple[int, _Op]] = [
+            (2, self._flip_bit),
+            (3, self._random_byte),
+            (3, self._arithmetic),
+            (3, self._interesting),
+            (4, self._delete),
+            (3, self._clone),
+            (2, self._overwrite),
+            (2, self._swap),
+            (2, self._insert_random),
+        ]
+        if text:
+            weighted += [(3, self._printable), (2, self._insert_printable)]
+        self._ops = [op for weight, op in weighted for _ in range(weight)]
+        self._ops_with_tokens = [
+            *self._ops,
+            *5 * [self._insert_token],
+            *4 * [self._overwrite_token],
+        ]
+
+    def mutate(self, entry: Entry) -> Candidate:
+        """A child; equal to its parent only by chance."""
+        data = bytearray(entry.data)
+        times = self.edit(data)
+        return Candidate(bytes(data), f"havoc,rep:{times}", entry.id)
+
+    def edit(self, data: bytearray) -> int:
+        """Edit in place; returns how many edits were stacked."""
+        times = self._stack[int(self._random() * len(self._stack))]
+        for _ in range(times):
+            self._edit(data)
+        if len(data) > self.limit:
+            del data[self.limit :]
+        return times
+
+    def once(self, data: bytes) -> bytes:
+        """A single edit, for stacks of somebody else's; equal to ``data`` only by chance."""
+        changed = bytearray(data)
+        self._edit(changed)
+        return bytes(changed[: self.limit])
+
+    def _edit(self, data: bytearray) -> None:
+        """One edit in place; the result may be too long."""
+        tokens = self.tokens
+        if data:
+            ops = self._ops_with_tokens if tokens else self._ops
+            ops[int(self._random() * len(ops))](data)
+        elif tokens and self._random() < 0.5:
+            self._insert_token(data)
+        else:
+            self._insert_printable(data)
+
+    # ------------------------------------------------------------------- edits
+
+    def _at(self, data: bytearray) -> int:
+        return int(self._random() * len(data))
+
+    def _span(self, data: bytearray) -> tuple[int, int]:
+        """A block: where it begins and ends; short more often than long."""
+        length = len(data)
+        most = (4, 16, 64, length)[int(self._random() * 4)]
+        size = 1 + int(self._random() * min(most, length))
+        at = int(self._random() * (length - size + 1))
+        return at, at + size
+
+    def _flip_bit(self, data: bytearray) -> None:
+        data[self._at(data)] ^= 1 << int(self._random() * 8)
+
+    def _random_byte(self, data: bytearray) -> None:
+        data[self._at(data)] = int(self._random() * 256)
+
+    def _printable(self, data: bytearray) -> None:
+        data[self._at(data)] = 32 + int(self._random() * 95)
+
+    def _arithmetic(self, data: bytearray) -> None:
+        at = self._at(data)
+        by = 1 + int(self._random() * 35)
+        data[at] = (data[at] + (by if self._random() < 0.5 else -by)) & 255
+
+    def _interesting(self, data: bytearray) -> None:
+        value = self._numbers[int(self._random() * len(self._numbers))]
+        at = self._at(data)
+        data[at : at + len(value)] = value
+
+    def _delete(self, data: bytearray) -> None:
+        start, end = self._span(data)
+        del data[start:end]
+
+    def _clone(self, data: bytearray) -> None:
+        start, end = self._span(data)
+        at = int(self._random() * (len(data) + 1))
+        data[at:at] = data[start:end]
+
+    def _overwrite(self, data: bytearray) -> None:
+        start, end = self._span(data)
+        at = int(self._random() * (len(data) - (end - start) + 1))
+        data[at : at + end - start] = data[start:end]
+
+    def _swap(self, data: bytearray) -> None:
+        a, b = self._at(data), self._at(data)
+        data[a], data[b] = data[b], data[a]
+
+    def _insert_random(self, data: bytearray) -> None:
+        at = int(self._random() * (len(data) + 1))
+        data[at:at] = self._bytes(1 + int(self._random() * 4))
+
+    def _insert_printable(self, data: bytearray) -> None:
+        at = int(self._random() * (len(data) + 1))
+        data.insert(at, 32 + int(self._random() * 95))
+
+    def _token(self) -> bytes:
+        return self.tokens[int(self._random() * len(self.tokens))]
+
+    def _insert_token(self, data: bytearray) -> None:
+        at = int(self._random() * (len(data) + 1))
+        data[at:at] = self._token()
+
+    def _overwrite_token(self, data: bytearray) -> None:
+        token = self._token()
+        at = self._at(data)
+        data[at : at + len(token)] = token
+
+
+class Splice:
+    """The head of one entry and the tail of another, then havoc."""
+
+    def __init__(self, rng: random.Random, corpus: Corpus, havoc: Havoc) -> None:
+        self._random, self._corpus, self._havoc = rng.random, corpus, havoc
+
+    def mutate(self, entry: Entry) -> Candidate:
+        """A child of two parents; havoc alone where there is no second one."""
+        entries = self._corpus.entries
+        other = entries[int(self._random() * len(entries))]
+        if other is entry or not entry.data or not other.data:
+            return self._havoc.mutate(entry)
+        head = int(self._random() * (len(entry.data) + 1))
+        tail = int(self._random() * (len(other.data) + 1))
+        data = bytearray(entry.data[:head] + other.data[tail:])
+        times = self._havoc.edit(data) if self._random() < 0.75 else 0
+        op = f"splice,rep:{times}" if times else "splice"
+        return Candidate(bytes(data[: self._havoc.limit]), op, entry.id, other.id)

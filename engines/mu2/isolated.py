@@ -1,0 +1,282 @@
+"""Running mutants in child processes: those that cannot, or must not, run in this one.
+
+*Static* mutants sit in code that runs at import: a child imports the application anew
+with the mutant in it. Mutants in quarantine (they killed a worker, or left something
+behind) are swapped in as usual, but in a child. If a child dies or falls silent, the
+mutant that it had announced did it: a kill, if it happens again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.forks import Death, Tell, in_child
+from fuzztui.engines.instrument.instrument import FUEL_PERIOD
+from fuzztui.engines.mu2.kill_criterion import TIMEOUT, Oracle, Verdict
+from fuzztui.engines.mu2.mutant_executor import Attack, allowance
+from fuzztui.engines.mutants.program import CannotSwap, Mutant, Program
+
+__all__ = ["Outside", "Pair", "Told"]
+
+Pair = tuple[Mutant, int, bytes]
+"""A mutant, a key for the input, and the input."""
+
+Reload = Callable[[Mutant | None], Executor]
+"""Import the application anew, with a static mutant or without: an executor of it (in a child)."""
+
+
+Work = Callable[[Sequence[Pair], bool, Tell], None]
+"""Run the pairs, in the child; is it to confirm the kill of a single one?"""
+
+_IMPORT_TIMES: Final = 10
+"""With a mutant in it, importing may take so many times longer, and tells nothing meanwhile."""
+_DEEPER: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One pair that was run; ``verdict`` None: the mutant survived.
+
+    ``wrong``: why it could not be run ("" if it was): the mutant cannot be made.
+    ``flaky``: nothing is known, since the program itself did not repeat itself on the input.
+    """
+
+    index: int
+    key: int
+    verdict: Verdict | None
+    wrong: str = ""
+    flaky: bool = False
+
+
+class Outside:
+    """Starts a child a static mutant, or one for all others; more if they die."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        program: Program,
+        oracle: Oracle,
+        reload: Reload,
+        *,
+        silence_s: float,
+        import_s: float,
+        import_periods: int,
+        memory_bytes: int = 0,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``silence_s``: longer than any single run may take. ``import_s``, ``import_periods``:
+        the time and the fuel that importing the program took. ``memory_bytes``: a limit for
+        the children (0: this process' own). ``meanwhile`` is called while a child runs;
+        what it raises ends the child.
+        """
+        self._meanwhile, self._memory_bytes = meanwhile, memory_bytes
+        self._executor, self._program, self._oracle = executor, program, oracle
+        self._reload, self._silence_s = reload, silence_s
+        self._import_s = _IMPORT_TIMES * import_s
+        self._import_fuel = allowance(import_periods, again=True)
+
+    def run(self, pairs: Sequence[Pair]) -> Iterator[Told | None]:
+        """Run the pairs in order; those of a mutant that was killed are passed over.
+
+        Yields None, at once, while there is nothing to tell.
+        """
+        static: dict[int, list[Pair]] = {}
+        for pair in pairs:
+            if pair[0].static:
+                static.setdefault(pair[0].index, []).append(pair)
+        yield from self._children([p for p in pairs if not p[0].static], self._swapped)
+        for those in static.values():
+            yield from self._children(those, self._reloaded)
+
+    def _children(self, pairs: list[Pair], work: Work) -> Iterator[Told | None]:
+        while pairs:
+            at, entered = 0, False
+            over: set[int] = set()
+            left: set[int] = set()
+            """The places of pairs that have not been run."""
+            death: Death | None = None
+            for message in self._in_child(work, pairs):
+                if message is None:
+                    yield None
+                elif isinstance(message, Death):
+                    death = message
+                elif "original" in message or "begin" in message:
+                    entered = "begin" in message
+                    at = int(message["begin" if entered else "original"])
+                else:
+                    told = yield from self._judged(_told(pairs[at], message), pairs[at], work)
+                    if told.verdict is not None or told.wrong:
+                        over.add(told.index)
+                    elif message.get("verdict"):  # the child believes the mutant to be dead
+                        behind = range(at + 1, len(pairs))
+                        left.update(n for n in behind if pairs[n][0].index == told.index)
+                    yield told
+            if death is not None and death.how != "exited":
+                mutant, key, _ = pairs[at]
+                left.update(range(at + 1, len(pairs)))
+                if death.how == "raised":  # not the mutant's doing
+                    yield Told(mutant.index, key, None, f"its child process {death.words}")
+                    over.add(mutant.index)
+                elif not entered:  # the program itself did it: the others have not run yet
+                    yield Told(mutant.index, key, None, flaky=True)
+                    if mutant.static:  # the inputs before it were not run on the mutant yet
+                        left.update(range(at))
+                else:
+                    told = Told(mutant.index, key, _of_death(death))
+                    told = yield from self._judged(told, pairs[at], work)
+                    yield told
+                    if told.verdict is not None:
+                        over.add(mutant.index)
+            pairs = [pairs[n] for n in sorted(left) if pairs[n][0].index not in over]
+
+    def _in_child(
+        self, work: Work, pairs: Sequence[Pair], *, confirms: bool = False
+    ) -> Iterator[Any]:
+        return in_child(
+            partial(work, pairs, confirms),
+            silence_s=self._silence_s + (self._import_s if pairs[0][0].static else 0.0),
+            memory_bytes=self._memory_bytes,
+            meanwhile=self._meanwhile,
+            patient=False,
+        )
+
+    def _judged(self, told: Told, pair: Pair, work: Work) -> Generator[None, None, Told]:
+        """A kill must happen again, in a child that has run nothing else."""
+        if told.verdict is None:
+            return told
+        again: Verdict | None = None
+        for message in self._in_child(work, [pair], confirms=True):
+            if message is None:
+                yield None
+            elif isinstance(message, Death):
+                again = _of_death(message) or again
+            elif message.get("wrong"):
+                return Told(told.index, told.key, None, str(message["wrong"]))
+            elif message.get("flaky"):
+                return Told(told.index, told.key, None, flaky=True)
+            elif message.get("verdict"):
+                again = _verdict(message)
+        if again is not None and told.verdict.oracle == TIMEOUT != again.oracle:
+            # Slow, not endless, and at its end something else than the program.
+            return (yield from self._judged(Told(told.index, told.key, again), pair, work))
+        same = again is not None and again.oracle == told.verdict.oracle
+        return told if same else Told(told.index, told.key, None)
+
+    # ------------------------------------------------------------- in the child
+
+    def _swapped(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
+        self._executor.in_child()
+        attack = Attack(self._executor, self._program, self._oracle)
+        killed: set[int] = set()
+        for at, (mutant, _, data) in enumerate(pairs):
+            if mutant.index in killed:
+                continue
+            tell({"original": at})
+            original = self._executor.call(data)
+            if confirms and not attack.repeats(original):
+                tell({"flaky": True})
+                return
+            tell({"begin": at})
+            try:
+                found = attack.once(original, mutant)
+            except CannotSwap as e:
+                tell({"wrong": str(e)})
+                killed.add(mutant.index)
+                continue
+            if found is not None:
+                killed.add(mutant.index)
+            tell({"verdict": found and [found.oracle, found.detail]})
+
+    def _reloaded(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
+        """All pairs are of one static mutant, imported anew; so is the program beside it.
+
+        Both run the inputs in the same order: what the first run of a fresh process does
+        besides is no difference. Confirming, the program anew must do what it always did.
+        """
+        self._executor.in_child()
+        mutant = pairs[0][0]
+        tell({"original": 0})
+        usual = self._executor.call(pairs[0][2]) if confirms else None
+        try:
+            plain = self._import(None)
+        except BaseException as e:
+            tell({"wrong": f"the program cannot be imported anew: {_cause(e)}"})
+            return
+        originals = []
+        for at, (_, _, data) in enumerate(pairs):
+            tell({"original": at})
+            originals.append(plain.call(data))
+        if usual is not None and self._oracle.verdict(usual, originals[0]) is not None:
+            tell({"wrong": "the program, imported anew, does something else"})
+            return
+        tell({"begin": 0})
+        other, verdict = self._imported(mutant, tell)
+        if other is not None:
+            for at, original in enumerate(originals):
+                tell({"begin": at})
+                fuel = allowance(original.turns // FUEL_PERIOD, again=confirms)
+                verdict = self._oracle.verdict(original, other.call(original.data, fuel))
+                if verdict is not None:
+                    break
+                tell({"verdict": None})
+        if verdict is not None:
+            tell({"verdict": [verdict.oracle, verdict.detail]})
+
+    def _imported(self, mutant: Mutant, tell: Tell) -> tuple[Executor | None, Verdict | None]:
+        """The program with the mutant in it, or what became of importing it."""
+        try:
+            other = self._import(mutant)
+        except CannotSwap as e:
+            tell({"wrong": str(e)})
+            return None, None
+        except BaseException as e:
+            if not self._executor.guard.expired:
+                words = f"importing the program with the mutant raised {_cause(e)}"
+                return None, Verdict("exception", words)
+        else:
+            if not self._executor.guard.expired:
+                return other, None
+        return None, Verdict(TIMEOUT, "importing the program with the mutant did not end")
+
+    def _import(self, mutant: Mutant | None) -> Executor:
+        """By fuel alone: the clock is for trials, and an import takes what it takes."""
+        guard = self._executor.guard
+        guard.disarm()
+        guard.start(self._import_fuel, capped=False)
+        depth = sys.getrecursionlimit()
+        sys.setrecursionlimit(depth + _DEEPER)  # than the stack was at the first import
+        try:
+            return self._reload(mutant)
+        finally:
+            sys.setrecursionlimit(depth)
+            guard.stop()
+            guard.arm()
+
+
+def _told(pair: Pair, message: dict[str, Any]) -> Told:
+    wrong, flaky = str(message.get("wrong", "")), bool(message.get("flaky"))
+    return Told(pair[0].index, pair[1], _verdict(message), wrong, flaky)
+
+
+def _verdict(message: dict[str, Any]) -> Verdict | None:
+    verdict = message.get("verdict")
+    return None if verdict is None else Verdict(str(verdict[0]), str(verdict[1]))
+
+
+def _of_death(death: Death) -> Verdict | None:
+    """How a mutant is killed whose process ended so."""
+    if death.how == "hung":
+        return Verdict(TIMEOUT, "the mutant hung")
+    return Verdict("died", f"the mutant {death.words}") if death.how == "died" else None
+
+
+def _cause(error: BaseException) -> str:
+    """The class of what the import raised: ``load_target`` puts that into words."""
+    inner = error.__context__
+    return type(inner if isinstance(error, Refusal) and inner is not None else error).__name__

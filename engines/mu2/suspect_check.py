@@ -1,0 +1,96 @@
+"""Finding out, in a clean worker, why the program had changed under its mutants.
+
+The last worker stopped because the program no longer did on some input what it had
+done before. Either the input is flaky by itself, or one of the mutants that ran in
+between left something behind: each is tried in a child process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from fuzztui.engines.execute.executor import Executor
+from fuzztui.engines.execute.forks import Death, in_child
+from fuzztui.engines.execute.isolation import Isolation
+from fuzztui.engines.mu2.kill_criterion import Oracle
+from fuzztui.engines.mu2.mutant_executor import Attack, Unstable
+from fuzztui.engines.mutants.program import CannotSwap, Mutant, Program
+
+__all__ = ["Inquest"]
+
+_REPEATS = 20
+
+
+class Inquest:
+    """Names the guilty in :class:`Isolation`."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        program: Program,
+        oracle: Oracle,
+        silence_s: float,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``meanwhile`` is called at least every 50 ms."""
+        self._executor, self._program, self._oracle = executor, program, oracle
+        self._silence_s, self._meanwhile = silence_s, meanwhile
+
+    def hold(self, isolation: Isolation, say: Callable[[str, str], None]) -> None:
+        """Look into what the last worker noted, if it did."""
+        suspects, isolation.suspects = isolation.suspects, None
+        if suspects is None:
+            return
+        data = suspects.data
+        if not self._in_child(partial(self._repeats, data)):
+            isolation.distrust(data)
+            say("warning", "an input does not always end alike: no mutant is judged by it")
+        else:
+            guilty = self._guilty(data, filter(None, map(self._program.by_id.get, suspects.ids)))
+            for mutant in guilty:
+                why = "it changed the program's state for later runs"
+                isolation.outside[mutant.id] = why
+                say("warning", f"mutant {mutant.id}: {why}; it runs in child processes from now on")
+            if not guilty:
+                isolation.unexplained += 1
+                # Not twice for the same input, whatever it is.
+                isolation.distrust(data)
+                what = (
+                    "mutants run in child processes from now on"
+                    if isolation.all_outside
+                    else "the input is left out"
+                )
+                say("warning", f"the program changed while mutants ran, and none did it: {what}")
+        isolation.save()
+
+    def _guilty(self, data: bytes, mutants: Iterable[Mutant]) -> list[Mutant]:
+        return [m for m in mutants if not self._in_child(partial(self._after, data, m))]
+
+    def _in_child(self, work: Callable[[Callable[[Any], None]], None]) -> bool:
+        """The one answer that the child gives; a child that dies or hangs says no."""
+        told = in_child(work, silence_s=self._silence_s, meanwhile=self._meanwhile)
+        answers = [m for m in told if not isinstance(m, Death)]
+        return bool(answers) and answers[0] is True
+
+    def _repeats(self, data: bytes, tell: Callable[[Any], None]) -> None:
+        self._executor.in_child()
+        attack = Attack(self._executor, self._program, self._oracle)
+        original = self._executor.call(data)
+        tell(all(attack.repeats(original) for _ in range(_REPEATS)))
+
+    def _after(self, data: bytes, mutant: Mutant, tell: Callable[[Any], None]) -> None:
+        """Does the program repeat itself after the mutant ran?"""
+        self._executor.in_child()
+        attack = Attack(self._executor, self._program, self._oracle)
+        original = self._executor.call(data)
+        try:
+            attack.verdict(original, mutant)
+        except CannotSwap:
+            tell(True)
+            return
+        except Unstable:
+            tell(False)
+            return
+        tell(attack.repeats(original))

@@ -1,0 +1,240 @@
+"""Enumerating a program: its units, its mutants, and the live objects that they are in."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import gc
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
+
+from fuzztui.engines.instrument.importer import Application, Loaded
+from fuzztui.engines.mutants.mutant import Mutant, PointInfo, words
+from fuzztui.engines.mutants.operators import Change, Operator
+from fuzztui.engines.mutants.recompile import Place, flatten, future_flags, outermost
+from fuzztui.engines.mutants.sites import Point, Scope, find_scopes
+from fuzztui.engines.mutants.text import Text
+from fuzztui.engines.mutants.units import Source, Unit
+
+__all__ = ["Cache", "Census"]
+
+Cache = functools._lru_cache_wrapper
+
+
+class Census:
+    """All that was found so far; its lists only grow, except for ``units``."""
+
+    def __init__(
+        self, application: Application, operators: Sequence[Operator], only: Sequence[str]
+    ) -> None:
+        self.mutants: list[Mutant] = []
+        self.by_id: dict[str, Mutant] = {}
+        self.units: list[Unit] = []
+        self.points: list[PointInfo] = []
+        self.warnings: list[str] = []
+        self.sources: dict[str, Source] = {}
+        self.owners: list[Unit | None] = []
+        """The unit of each cell of the coverage map."""
+        self.caches: list[Cache[object]] = []
+        """The ``lru_cache``\\ s around functions of the application."""
+        self.on_grown: Callable[[Unit], None] = lambda unit: None
+        """Called when a unit that was known has more live functions."""
+        self._application, self._operators, self._only = application, operators, tuple(only)
+        self._loaded: list[Loaded] = []  # not scanned yet
+        self._codes: dict[int, tuple[Unit, int]] = {}  # imported code, by id
+        self._alive: list[CodeType] = []  # keeps the ids above taken
+        self._known: set[int] = set()  # ids of functions
+        application.on_module = self._loaded.append
+
+    def scan(self) -> list[Mutant]:
+        """See :meth:`Program.scan`."""
+        loaded, self._loaded[:] = list(self._loaded), []
+        first = len(self.mutants)
+        new_units: list[Unit] = []
+        for module in sorted(loaded, key=lambda m: m.name):
+            if self._only and not any(
+                module.name == o or module.name.startswith(o + ".") for o in self._only
+            ):
+                continue
+            if module.name in self.sources:
+                continue  # loaded a second time: the mutants are those of the first
+            new_units += self._scan_module(module)
+        self._find_functions()
+        ran = self._application.coverage.collect()
+        for unit in new_units:
+            start, end = unit.cells
+            unit.ran_at_import = bool(ran >> 8 * start & ((1 << 8 * (end - start)) - 1))
+            if not unit.functions and unit.ran_at_import:
+                self._make_static(unit)
+        return self.mutants[first:]
+
+    def _scan_module(self, loaded: Loaded) -> list[Unit]:
+        try:
+            text = Text(loaded.source)
+            scopes = find_scopes(ast.parse(loaded.source, loaded.file), self._operators)
+        except RecursionError:
+            self.warnings.append(
+                f"module {loaded.name} is nested too deeply to be mutated: it has no mutants"
+            )
+            return []
+        parts = loaded.name.split(".")
+        if loaded.file.endswith("/__init__.py"):
+            parts.append("__init__")
+        source = Source(
+            module=loaded.name,
+            file="/".join(parts) + ".py",
+            path=loaded.file,
+            text=text,
+            flags=future_flags(loaded.code),
+            first_point=len(self.points),
+        )
+        self.sources[loaded.name] = source
+        roots: dict[tuple[str, int], list[CodeType]] = {}
+        for code in outermost(loaded.code):
+            roots.setdefault((code.co_name, code.co_firstlineno), []).append(code)
+        units = []
+        for scope in scopes:
+            unit = self._unit(scope, source, loaded, roots) if scope.unit else None
+            if unit is not None:
+                units.append(unit)
+            self._add_mutants(scope, unit, source)
+        self.units += units
+        return units
+
+    def _unit(
+        self,
+        scope: Scope,
+        source: Source,
+        loaded: Loaded,
+        roots: dict[tuple[str, int], list[CodeType]],
+    ) -> Unit | None:
+        node = scope.node
+        decorators = getattr(node, "decorator_list", ())
+        place = Place(
+            line=node.lineno,
+            column=node.col_offset,
+            end_line=node.end_lineno,
+            end_column=node.end_col_offset,
+            first_line=min([node.lineno, *(d.lineno for d in decorators)]),
+            is_lambda=not hasattr(node, "name"),
+            shells=scope.shells,
+        )
+        cells = loaded.spans.get((node.lineno, node.col_offset))
+        name = getattr(node, "name", "<lambda>")
+        codes = roots.get((name, place.first_line), [])
+        if len(codes) > 1:
+            codes = [c for c in codes if _within(c, place)]
+        if cells is None or not codes:
+            return None
+        unit = Unit(source, scope.name, scope.hash, place, cells)
+        self._own(cells, unit)
+        for root in codes:
+            every = flatten(root)
+            unit.shape = [c.co_name for c in every]
+            self._alive.append(root)
+            for i, code in enumerate(every):
+                self._codes[id(code)] = unit, i
+        return unit
+
+    def _own(self, cells: tuple[int, int], unit: Unit) -> None:
+        start, end = cells
+        if end > len(self.owners):
+            self.owners += [None] * (end - len(self.owners))
+        self.owners[start:end] = [unit] * (end - start)
+
+    def _add_mutants(self, scope: Scope, unit: Unit | None, source: Source) -> None:
+        ordinals: dict[str, int] = {}
+        for point in scope.points:
+            number = len(self.points)
+            info = PointInfo(unit, [])
+            self.points.append(info)
+            if unit is not None:
+                unit.points.append(number)
+            sites: dict[str, int] = {}
+            for i, (operator, change) in enumerate(point.changes):
+                first = ordinals.get(operator.name, 0)
+                sites[operator.name] = max(sites.get(operator.name, 0), change.site + 1)
+                before, after = words(source.text, point, change)
+                mutant = Mutant(
+                    index=len(self.mutants),
+                    id=f"{source.module}:{scope.name}:{operator.name}"
+                    f":{first + change.site}:{change.variant}",
+                    module=source.module,
+                    file=source.file,
+                    path=source.path,
+                    line=point.node.lineno,
+                    function=point.function,
+                    operator=operator.name,
+                    before=before,
+                    after=after,
+                    hash=scope.hash,
+                    static=unit is None,
+                    unit=unit,
+                    point=number,
+                    change=i,
+                    watch=change.watch,
+                )
+                info.mutants.append(mutant.index)
+                self.mutants.append(mutant)
+                self.by_id[mutant.id] = mutant
+            for name, count in sites.items():
+                ordinals[name] = ordinals.get(name, 0) + count
+
+    def _make_static(self, unit: Unit) -> None:
+        """It ran while being imported and is gone."""
+        for number in unit.points:
+            self.points[number].unit = None
+            for index in self.points[number].mutants:
+                mutant = self.mutants[index]
+                mutant.static, mutant.unit = True, None
+        self.units.remove(unit)
+        start, end = unit.cells
+        self.owners[start:end] = [None] * (end - start)
+
+    def _find_functions(self) -> None:
+        """The live function objects that run the code of our units, and caches around any."""
+        caches: list[Cache[object]] = []
+        grown: dict[Unit, None] = {}
+        old = {unit for unit in self.units if unit.functions}
+        for thing in gc.get_objects():
+            kind = type(thing)
+            if kind is FunctionType:
+                found = self._codes.get(id(thing.__code__))
+                if found is not None and id(thing) not in self._known:
+                    unit, index = found
+                    self._known.add(id(thing))
+                    unit.functions.append((thing, index))
+                    unit.plain.append((thing, thing.__code__))
+                    if unit in old:
+                        grown[unit] = None
+            elif kind is Cache:
+                caches.append(thing)
+        for unit in grown:
+            self.on_grown(unit)
+        known = {id(c) for c in self.caches}
+        self.caches += [c for c in caches if id(c) not in known and self._is_ours(c)]
+
+    def _is_ours(self, cache: Cache[object]) -> bool:
+        wrapped = getattr(cache, "__wrapped__", None)
+        return type(wrapped) is FunctionType and self._application.has(str(wrapped.__module__))
+
+    def locate(self, tree: ast.Module, mutant: Mutant) -> tuple[ast.AST, Change, Point]:
+        """The mutant's node, change and point in a plain tree of its module."""
+        points = [p for scope in find_scopes(tree, self._operators) for p in scope.points]
+        point = points[mutant.point - self.sources[mutant.module].first_point]
+        return point.node, point.changes[mutant.change][1], point
+
+
+def _within(code: CodeType, place: Place) -> bool:
+    """Does the code come from this place? Told by columns: there are others on its line."""
+    first, last = (place.line, place.column), (place.end_line, place.end_column)
+    found = False
+    for line, end_line, column, end_column in code.co_positions():
+        if line is None or end_line is None or column is None or end_column is None:
+            continue
+        if (line, column) == (end_line, end_column):
+            continue  # the function's beginning, which is given no more than a line
+        if not (first <= (line, column) and (end_line, end_column) <= last):
+            return False
+        found = True
+    return found

@@ -1,0 +1,230 @@
+"""Watching which mutants an input reaches and which it may infect, while P runs.
+
+Reach, infect, propagate (the PIE model, paper section IV-B2): a mutant whose expression was
+not evaluated, or whose mutated expression had the same value each time, cannot be killed.
+Probes stand only where a wanted mutant is, so a campaign pays for its survivors.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fuzztui.engines.mutants.infection import Watch
+from fuzztui.engines.mutants.probes import NOBODY, put_probe
+from fuzztui.engines.mutants.units import CannotSwap, Code, Unit
+
+if TYPE_CHECKING:
+    from fuzztui.engines.mutants.program import Program
+
+__all__ = ["Probing"]
+
+_Watching = Callable[[Any, Any], None] | None
+"""What is called with the operands of a point; None when there is nothing left to learn."""
+
+
+class _Watches:
+    """Holds the list of watches by point. Hashable, as what is among a code's constants must be."""
+
+    __slots__ = ("at",)
+
+    def __init__(self) -> None:
+        self.at: list[_Watching] = []
+
+
+@dataclass(slots=True)
+class _Probed:
+    """A unit's probed code and which of its points have a probe."""
+
+    unit: Unit
+    code: Code
+    points: frozenset[int]
+
+
+class Probing:
+    """A set of mutants that is watched while P runs."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._wanted: set[int] = set()
+        self._by_point: dict[int, list[int]] = {}  # wanted mutants, by number of the point
+        self._blind: dict[int, list[int]] = {}  # of those: without a watch
+        self._stale: set[int] = set()  # ids of units whose wanted points have changed
+        self._probed: dict[int, _Probed] = {}  # by id of the unit
+        self._watches = _Watches()
+        self._fresh: list[_Watching] = []  # what the watches are before each run
+        self._hits: set[int] = set()
+        self._reached: list[int] = []  # points
+        self._infected: list[int] = []  # mutants
+        self.watched: set[int] = set()
+        """Wanted mutants that have a probe: the others may be reached unseen."""
+
+    # ------------------------------------------------------------------ choosing
+
+    def want(self, mutants: Iterable[int]) -> None:
+        """Watch these mutants (their indices) and no others."""
+        program = self._program
+        wanted = set(mutants)
+        missing = len(program.points) - len(self._fresh)
+        self._fresh += [None] * missing
+        self._watches.at += [None] * missing
+        changed = {program.mutants[i].point for i in wanted ^ self._wanted}
+        self._wanted = wanted
+        for point in changed:
+            here = [i for i in program.points[point].mutants if i in wanted]
+            self._by_point[point] = here
+            self._blind[point] = [i for i in here if program.mutants[i].watch is None]
+            if not here:
+                del self._by_point[point], self._blind[point]
+            self._watches.at[point] = self._fresh[point] = self._watch(point, here)
+            unit = program.points[point].unit
+            if unit is not None:
+                self._stale.add(id(unit))
+        self.watched = {i for i in self.watched if i in wanted}
+
+    def cover(self, units: Iterable[Unit], at_most: int = sys.maxsize) -> bool:
+        """See to it that the wanted mutants of these units have probes.
+
+        ``at_most`` so many units are compiled: then False, there are more. A unit that
+        cannot be probed stays as it is: its mutants are not ``watched``.
+        """
+        for unit in units:
+            if id(unit) in self._stale:
+                if at_most <= 0:
+                    return False
+                at_most -= 1
+                self._stale.discard(id(unit))
+                self._build(unit)
+        return True
+
+    def _build(self, unit: Unit) -> None:
+        wanted = frozenset(p for p in unit.points if p in self._by_point)
+        built = self._probed.get(id(unit))
+        # A probe that is not wanted any more costs little: not worth compiling for one.
+        if built is None or not wanted <= built.points or 2 * len(wanted) < len(built.points):
+            built = self._probed.pop(id(unit), None)
+            code = unit.plain
+            if wanted and unit.functions:
+                try:
+                    code = self._compile(unit, wanted)
+                except CannotSwap:
+                    self.watched.difference_update(*(self._by_point[p] for p in wanted))
+                    wanted = frozenset()
+                else:
+                    self._probed[id(unit)] = _Probed(unit, code, wanted)
+            self._program.rests(self, unit, code)
+        for point in wanted:
+            self.watched.update(self._by_point[point])
+
+    def forget(self, unit: Unit) -> None:
+        """What was compiled for this unit is of no use any more; it runs plainly."""
+        self._probed.pop(id(unit), None)
+        self._stale.add(id(unit))
+        for point in unit.points:
+            self.watched.difference_update(self._by_point.get(point, ()))
+
+    def units(self) -> list[Unit]:
+        """The units that have probes."""
+        return [p.unit for p in self._probed.values()]
+
+    def code_of(self, unit: Unit) -> Code:
+        """What the unit runs while this probing is installed."""
+        built = self._probed.get(id(unit))
+        return unit.plain if built is None else built.code
+
+    # ------------------------------------------------------------------- running
+
+    def clear(self) -> None:
+        """Before each run of P: forget the last one."""
+        at, fresh = self._watches.at, self._fresh
+        for point in self._reached:
+            at[point] = fresh[point]
+        self._reached.clear()
+        self._infected.clear()
+        self._hits.clear()
+        self._program.clear_caches()
+
+    def reached(self) -> list[int]:
+        """Wanted mutants whose expression was evaluated since :meth:`clear`."""
+        found: set[int] = set()
+        for point in (*self._reached, *self._hits):
+            found.update(self._by_point.get(point, ()))
+        return sorted(found)
+
+    def infected(self) -> list[int]:
+        """Those of :meth:`reached` whose mutated expression may have had another value."""
+        found = {i for i in self._infected if i in self._wanted}
+        for point in self._hits:
+            found.update(self._by_point.get(point, ()))
+        for point in self._reached:
+            found.update(self._blind.get(point, ()))
+        return sorted(found)
+
+    def _watch(self, point: int, wanted: list[int]) -> _Watching:
+        """The point's watch before a run: notes that it is reached, then looks for infection.
+
+        Most evaluations that reach a point infect its mutants at once: that is the fast path.
+        """
+        if not wanted:
+            return None
+        at, reached, infected = self._watches.at, self._reached, self._infected
+        mutants = self._program.mutants
+        every = [(i, watch) for i in wanted if (watch := mutants[i].watch) is not None]
+        if not every:
+
+            def touch(a: object, b: object) -> None:
+                reached.append(point)
+                at[point] = None
+
+            return touch
+        if len(every) == 1:
+            ((index, differs),) = every
+
+            def again(a: object, b: object) -> None:
+                if differs(a, b):
+                    infected.append(index)
+                    at[point] = None
+
+            def first(a: object, b: object) -> None:
+                reached.append(point)
+                if differs(a, b):
+                    infected.append(index)
+                    at[point] = None
+                else:
+                    at[point] = again
+
+            return first
+        left: list[tuple[int, Watch]] = []
+
+        def look(a: object, b: object, at_these: list[tuple[int, Watch]]) -> None:
+            left.clear()
+            for each in at_these:
+                if each[1](a, b):
+                    infected.append(each[0])
+                else:
+                    left.append(each)
+            at[point] = several if left else None
+
+        def several(a: object, b: object) -> None:
+            look(a, b, left.copy())
+
+        def first_of_several(a: object, b: object) -> None:
+            reached.append(point)
+            look(a, b, every)
+
+        return first_of_several
+
+    # ------------------------------------------------------------------ compiling
+
+    def _compile(self, unit: Unit, wanted: frozenset[int]) -> Code:
+        program = self._program
+        prepared = program.workshop.for_probes(unit)
+        for number, point in zip(unit.points, prepared.points, strict=True):
+            if number in wanted:
+                here = program.points[number].mutants
+                watched = any(program.mutants[i].watch is not None for i in here)
+                put_probe(prepared.slots, number, point, watched=watched)
+        constants = {"watches": self._watches, "hit": self._hits.add, "nobody": NOBODY}
+        return program.workshop.compile(unit, prepared, constants)

@@ -1,0 +1,275 @@
+"""The worker: loads the target and runs the loop. It may die at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import gc
+import importlib
+import os
+import random
+import resource
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from resource import getrlimit
+from typing import Final, TextIO
+
+from fuzztui.engines.base.errors import (
+    AFRESH,
+    CANNOT_START,
+    LIMITED,
+    RECYCLE,
+    Afresh,
+    Limited,
+    Recycle,
+    Refusal,
+    Stopping,
+)
+from fuzztui.engines.base.spec import KINDS, TRACE, TRACE_SIGNAL, Spec
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.control import Steering
+from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.rescue import Rescue, Unsafe
+from fuzztui.engines.directory.store import Store
+from fuzztui.engines.execute.descriptors import high_copy
+from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.findings.differential import Rival
+from fuzztui.engines.findings.findings import Findings
+from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
+from fuzztui.engines.inputs.inputs import GeneratedInput
+from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.instrument.loading import load
+from fuzztui.engines.instrument.scope_summary import extent
+from fuzztui.engines.instrument.third_party import KEPT, Watch, library_files, third_party
+from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.loop import Loop, Parts
+from fuzztui.engines.loop.stages import BUILTIN, list_seeds
+
+__all__ = ["die_with", "limit_resources", "work"]
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class Voice:
+    """The worker's own words for ``worker.log``, whatever the target does to stderr."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._fd, self._journal = high_copy(2), journal
+
+    def say(self, text: str) -> None:
+        """One or more lines. The parent writes them if this process cannot."""
+        line = text.rstrip("\n") + "\n"
+        data = line.encode("utf-8", "backslashreplace")
+        try:
+            written = os.write(self._fd, data)
+        except OSError:  # RLIMIT_FSIZE
+            written = 0
+        if written < len(data):
+            self._journal.confide(line)
+
+
+def work(spec: Spec, parent: int) -> int:
+    """Fuzz until the budget is used up or told to stop; returns the exit status."""
+    die_with(parent)
+    journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
+    voice = Voice(journal)
+    journal.words[j.PHASE] = j.LOADING
+    log = EventLog(spec.dir / "events.jsonl", spec.instance)
+    try:
+        loop = _build(spec, journal, log)
+        gc.collect()
+        gc.freeze()  # what is loaded stays: collections need not look at it
+        journal.words[j.PHASE] = j.IDLE
+        loop.run()
+    except Refusal as e:
+        if e.detail:
+            voice.say(e.detail)
+        voice.say(f"fuzztui: {e}")
+        log.say("error", str(e))
+        journal.words[j.PHASE] = j.REFUSED
+        return CANNOT_START
+    except Afresh:
+        return AFRESH
+    except Recycle:
+        return RECYCLE  # the phase tells whether a trial is to be repeated
+    except Stopping:
+        return 0  # the phase stays: what could not be saved is tried at the next start
+    except Limited as e:
+        journal.words[j.LIMIT] = e.number
+        journal.words[j.LIMIT_VALUE] = getrlimit(e.number)[1]
+        return LIMITED
+    except BaseException as e:
+        _confide(journal, e)
+        return 1
+    journal.words[j.PHASE] = j.ENDED
+    return 0
+
+
+def _confide(journal: Journal, error: BaseException) -> None:
+    """Leave the traceback to the parent: the target may have replaced what writing it needs."""
+    try:
+        text = "".join(traceback.format_exception(error))
+    except BaseException:
+        text = f"{type(error).__name__}, and its traceback cannot be made\n"
+    journal.confide(text)
+
+
+def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
+    fixtures: list[Fixture] = []
+
+    def wait(seconds: float) -> None:
+        for fixture in fixtures:
+            fixture.check_limits()
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if journal.words[j.STOP]:
+                raise Stopping
+            time.sleep(0.05)
+
+    store = Store(spec.dir, log, wait)
+    limit_resources(spec)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # the parent sets STOP; not SIG_IGN: it is inherited
+    trace = _trace(spec.dir)
+    constants = Constants()
+    engine = importlib.import_module(KINDS[spec.engine.kind])
+
+    def prepare(application: Application) -> object:
+        if spec.engine.constants:
+            application.on_source = constants.add
+        return engine.prepare(spec, application) if hasattr(engine, "prepare") else None
+
+    rng = random.Random(f"{spec.seed}/{spec.instance}/{journal.words[j.TRIAL]}")
+    loaded = load(
+        spec,
+        folder=spec.dir / ".scratch",
+        table=EdgeTable(spec.dir / "edges.json"),
+        draw=rng.randbytes,
+        on_fresh=journal.extend,
+        generated=getattr(engine, "FORM", GeneratedInput),
+        prepare=prepare,
+        output=spec.dir / "target.log" if spec.target.output == "log" else None,
+    )
+    executor, table = loaded.executor, loaded.table
+    fixtures.append(executor.fixture)
+    if executor.alarm is not None:
+        executor.alarm.say = log.say
+    for name in loaded.application.plain:
+        log.say("warning", f"module {name} is nested too deeply to be instrumented: not covered")
+    table.save(store.write)
+
+    told = read_told(spec.dir / "events.jsonl")
+    listed = [t for file in spec.engine.dictionary for t in read_dictionary(Path(file))]
+    tokens: list[bytes] = []
+
+    def update_tokens() -> None:
+        """In place: the mutators hold the list."""
+        tokens[:] = dict.fromkeys(listed + tokens_of(list(constants.found.values())))
+        journal.words[j.TOKENS] = len(tokens)
+
+    update_tokens()
+    seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.say)
+    if not seeds and spec.engine.seeds:
+        log.say("warning", "engine.seeds holds no file: starting from built-in short inputs")
+    if not seeds and not executor.form.choices:
+        seeds = list(BUILTIN)
+    context = Context(
+        spec=spec,
+        rng=rng,
+        executor=executor,
+        tokens=tokens,
+        seeds=seeds,
+        text=loaded.target.text,
+        journal=journal,
+        store=store,
+        log=log,
+        told=told,
+        target=loaded.target,
+        application=loaded.application,
+        prepared=loaded.prepared,
+    )
+    parts: Parts = engine.build(context)
+
+    watch = _watch_libraries(context) if spec.engine.third_party else None
+
+    def on_modules() -> None:
+        update_tokens()
+        parts.on_modules()
+
+    loop = Loop(
+        parts,
+        journal=journal,
+        store=store,
+        log=log,
+        findings=Findings(store, log, journal, told, spec.engine.max_findings),
+        steering=Steering(
+            spec.dir / "control.jsonl",
+            parts.scheduler,
+            journal,
+            log,
+            answered=told.answered,
+            obey=parts.obey,
+        ),
+        rescue=Rescue(spec.dir),
+        edges=table,
+        rival=Rival.of(loaded.target, spec.target, executor, log.say),
+        budget_trials=spec.budget_trials,
+        budget_cpu_s=spec.budget_cpu_s,
+        on_modules=on_modules,
+        third_party=watch.count if watch else lambda: 0,
+        extent=lambda: "; ".join(extent(loaded.application)),
+    )
+    executor.guard.arm()
+    loop.rebuild(told, Unsafe(spec.dir).load())
+    assert not trace.closed
+    return loop
+
+
+def _watch_libraries(context: Context) -> Watch:
+    target = context.target
+    users = (target.function, target.generator, target.against)
+    is_library = library_files(context.application.table.files, users)
+    watch = third_party(is_library, context.spec.dir / KEPT)
+    context.executor.observers.append(watch)
+    return watch
+
+
+def limit_resources(spec: Spec) -> None:
+    """Address space if there is a limit; no core files."""
+    memory = spec.target.memory_bytes
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if memory > 0:
+        if hard != resource.RLIM_INFINITY:
+            memory = min(memory, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _trace(directory: Path) -> TextIO:
+    """Have the interpreter's stack written on fatal signals, also when the parent ends this."""
+    trace = (directory / TRACE).open("w")
+    high = high_copy(trace.fileno())
+    trace.close()
+    kept = os.fdopen(high, "w")
+    faulthandler.enable(kept, all_threads=False)
+    signal.signal(TRACE_SIGNAL, signal.SIG_DFL)  # which is what the chain leads to
+    faulthandler.register(TRACE_SIGNAL, kept, all_threads=False, chain=True)
+    _KEPT.append(kept)
+    return kept
+
+
+_KEPT: list[TextIO] = []
+
+
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent dies."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(1)  # it died before that

@@ -1,0 +1,446 @@
+"""The launcher of AFL++: what one afl-fuzz of a campaign is started with."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from fuzztui.afl.build import build_target
+from fuzztui.afl.fleet import MOPT, Options, parse_options, split_options, spread
+from fuzztui.afl.library import steering_library, text_library
+from fuzztui.afl.refusal import (
+    begin_log,
+    finished_by_itself,
+    refusal_of,
+    shortage_of,
+    shorten_log,
+)
+from fuzztui.afl.seeds import gather_seeds
+from fuzztui.afl.shared_memory import remove_segments
+from fuzztui.afl.statsd import Gauges, statsd_port
+from fuzztui.base.files import read_json, read_regular
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.engines.text.block import BLOCK
+from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
+from fuzztui.instances.add_seed import seeder
+from fuzztui.instances.launcher import (
+    Deed,
+    Launch,
+    Triage,
+    instance_names,
+    trials_share,
+)
+from fuzztui.minimise.afl_tmin import minimiser
+from fuzztui.model.state import Instance, State
+from fuzztui.observe.stats_reader import FiguresSource
+from fuzztui.process.identity import ProcessId
+from fuzztui.triage.afl import Triage as FindingTriage
+from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, CancelMinimise, Minimise
+from fuzztui.wire.events import Event, InstanceHello, Message
+
+__all__ = ["AflFuzz", "has_work"]
+
+_DEFAULTS = {
+    "AFL_SKIP_CPUFREQ": "1",
+    "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES": "1",
+    "AFL_NO_AFFINITY": "1",
+    "AFL_SYNC_TIME": "1",
+    "AFL_IMPORT_FIRST": "1",
+    "AFL_FORKSRV_INIT_TMOUT": "30000",
+}
+"""Variables that a campaign needs to run unattended, beside others, on a busy machine.
+
+What the user has exported, or put into ``target.env``, comes before these.
+"""
+
+_ALWAYS = {"AFL_NO_UI": "1", "AFL_AUTORESUME": "1"}
+"""Nobody may take these away. AUTORESUME: even a start from the seeds deletes no work."""
+
+_MUTATORS = "AFL_CUSTOM_MUTATOR_LIBRARY"
+_STEERED = ("skip", "promote", "reset")
+_MIXTURE = "mixture"
+_UNABLE = {
+    "demote": "afl-fuzz can skip or promote an entry, nothing between",
+    **dict.fromkeys((c.name for c in TYPE_COMMANDS), "afl-fuzz knows no types: spoton does"),
+}
+_SIGNALLED = {
+    "pause": signal.SIGSTOP,
+    "resume": signal.SIGCONT,
+    "skip-current": signal.SIGUSR1,
+}
+_SEED_RANGE = 1 << 31
+_VERSION = re.compile(r"afl-fuzz(?:\+\+)?\s*([0-9][0-9A-Za-z.]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How one instance differs from its siblings, and whether its queue can be steered."""
+
+    options: Options
+    for_all: Options
+    """The user's for every instance."""
+    env: Mapping[str, str]
+    library: Path | None
+    unsteered: str
+    """Why not, in words."""
+    textual: bool
+    """Does it mutate inputs as text?"""
+
+
+class AflFuzz:
+    """afl-fuzz of AFL++: one ``-M main``, and ``-S s1``, ``-S s2``, ..."""
+
+    says_hello = False
+    signals: Mapping[str, int] = _SIGNALLED
+    stall_s = 75.0  # fuzzer_stats is a minute old when there is nothing fresher
+    finish_signal = 0
+
+    def __init__(self) -> None:
+        self._library: tuple[Path | None, str] | None = None
+        self._text: Path | None = None
+
+    def setup(
+        self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
+    ) -> Sequence[Message]:
+        """Build the target, gather the seeds, compile the libraries."""
+        if shutil.which(_tool(campaign, "afl-fuzz")) is None:
+            raise SupervisorError(_no_afl(campaign))
+        _allow_descriptors()
+        build_target(campaign, home.path, progress)
+        cmplog = campaign.target["cmplog"]
+        _check_program("target.command", campaign.target["command"][0], campaign)
+        if cmplog not in ("", "0"):
+            _check_program("target.cmplog", cmplog, campaign)
+        for key in ("run", "against"):
+            if words := campaign.oracle.get(key):
+                _check_program(f"oracle.{key}", words[0], campaign)
+        gather_seeds(campaign.engine["seeds"], home.seeds, progress)
+        self._library = steering_library(progress)
+        if reason := self._library[1]:
+            progress(f"queue entries cannot be skipped or promoted: {reason}")
+        if campaign.text:
+            self._text, reason = text_library(progress)
+            if reason:
+                raise SupervisorError(
+                    f"[text]: afl-fuzz needs the mutator as a library: {reason}. Without [text] "
+                    'it mutates bytes; engine.kind = "text" needs no library'
+                )
+        return ()
+
+    def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
+        """The command line and the environment: it goes on where there is work already."""
+        name = instance_names(campaign)[index]
+        directory = home.instance(name)
+        self.clean_up(directory)  # it may have been killed together with its supervisor
+        if resumed := has_work(directory):
+            _put_torn_figures_aside(directory)
+        plan = self._plan(campaign, index)
+        ours = _ours(campaign, index, resumed)
+        options = [
+            *ours.without(plan.for_all.flags | plan.options.flags).words,
+            *plan.for_all.words,
+            *plan.options.words,
+        ]
+        argv = [
+            *(_bounds() if campaign.slot else ()),
+            *(_tool(campaign, "afl-fuzz"), "-i", "-" if resumed else str(home.seeds)),
+            *("-o", str(home.out), "-S" if index else "-M", name),
+            *options,
+            *("--", *campaign.target["command"]),
+        ]
+        mutators = [*filter(None, (plan.library, self._mutator() if plan.textual else None))]
+        cpu_given = "-b" in Options((tuple(options),)).flags
+        env = _environment(plan, home, name, mutators, cpu_given=cpu_given)
+        if plan.textual:
+            env |= _textual(campaign, home, directory, options)
+        assignments = [f"{key}={value}" for key, value in env.items()]
+        begin_log(directory, shlex.join(["env", *assignments, *argv]))
+        return Launch(argv, env, Path(campaign.target["cwd"]))
+
+    def hello(self, campaign: Campaign, home: RunDir, index: int) -> InstanceHello:
+        """What it can be told while it runs."""
+        plan = self._plan(campaign, index)
+        able = [*_SIGNALLED, "stop", "add-seed", "minimise"]
+        unable = dict(_UNABLE)
+        unable |= dict.fromkeys(_STEERED, plan.unsteered) if plan.unsteered else {}
+        able += () if plan.unsteered else _STEERED
+        if plan.textual:
+            able.append(_MIXTURE)
+        elif campaign.text:
+            unable[_MIXTURE] = plan.unsteered
+        return InstanceHello(
+            instance=instance_names(campaign)[index],
+            engine="afl-fuzz",
+            version=_version(_tool(campaign, "afl-fuzz")),
+            capabilities=able,
+            unable=unable,
+        )
+
+    def has_finished(self, directory: Path, status: int | None) -> bool:
+        """As afl-fuzz has it: ``-V``, ``-E``, ``AFL_EXIT_ON_TIME`` and the like were reached."""
+        return finished_by_itself(directory, status)
+
+    def refusal(self, directory: Path, status: int | None) -> str:
+        """AFL's own reason, in words, when it will not start."""
+        return refusal_of(directory, status)
+
+    def shortage(self, directory: Path) -> str:
+        """AFL's own last reason, when it will be tried again."""
+        return shortage_of(directory)
+
+    def clean_up(self, directory: Path) -> None:
+        """Shared memory of one that was killed."""
+        process = ProcessId.from_json(read_json(directory / "process.json"))
+        if process and not process.alive():
+            remove_segments(process)
+
+    def tidy(self, directory: Path) -> None:
+        """afl-fuzz prints a line for each entry that it fuzzes: tens of MB a day."""
+        shorten_log(directory)
+
+    def figures(self, home: RunDir, name: str, known: Instance) -> FiguresSource:
+        """StatsD and ``fuzzer_stats``."""
+        return Gauges(home, name, known)
+
+    def deeds(self, campaign: Campaign, home: RunDir) -> Mapping[str, Deed]:
+        """What afl-fuzz does not do itself while it runs."""
+        minimise = minimiser(campaign, home)
+        return {
+            AddSeed.name: seeder(home),
+            Minimise.name: minimise,
+            CancelMinimise.name: minimise.cancel,
+        }
+
+    def triage(
+        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+    ) -> Triage | None:
+        """afl-fuzz saves what it finds, and describes nothing."""
+        return FindingTriage(campaign, home, record, state)
+
+    def _plan(self, campaign: Campaign, index: int) -> _Plan:
+        """The spread's options or the user's, without what would exclude one another."""
+        engine = campaign.engine
+        own: list[str] | None = engine["options"].get(f"s{index}" if index else "main")
+        for_all = split_options(engine["extra_args"])
+        if own is None:
+            chosen = spread(index, campaign.instances, campaign.target["cmplog"])
+            chosen = chosen.without(for_all.flags)
+            env = {**chosen.env, **campaign.target["env"]}
+        else:
+            chosen = parse_options(own)
+            # Given twice, some options are an error to afl-fuzz; of others the last is taken.
+            for_all = for_all.without(chosen.flags)
+            env = {**campaign.target["env"], **chosen.env}
+        if MOPT in chosen.flags | for_all.flags:
+            why = "it runs with -L (MOpt), which afl-fuzz does not combine with custom mutators"
+            return _Plan(chosen, for_all, env, None, why, textual=False)
+        return _Plan(chosen, for_all, env, *self._steering(), textual=bool(campaign.text))
+
+    def _steering(self) -> tuple[Path | None, str]:
+        """The library, which is compiled where there was no setup: its fleet was adopted.
+
+        It is in a cache, and those are emptied: afl-fuzz would refuse every restart.
+        """
+        if self._library is None or ((path := self._library[0]) and not path.exists()):
+            self._library = steering_library()
+        return self._library
+
+    def _mutator(self) -> Path:
+        """The same for the one that mutates text. Raises OSError: nothing else will do."""
+        if self._text is None or not self._text.exists():
+            self._text, reason = text_library()
+            if self._text is None:
+                raise OSError(errno.ENOPKG, reason, "the library that mutates text")
+        return self._text
+
+
+_FIGURES = re.compile(rb"\s*start_time\s*:\s*\d+\s+last_update\s*:\s*\d+")
+"""How ``fuzzer_stats`` must begin for afl-fuzz to resume: else it ends with "Malformed data"."""
+
+
+def _put_torn_figures_aside(directory: Path) -> None:
+    """Of an afl-fuzz that was killed in its first moments: it leaves an empty file (4.04c)."""
+    figures = directory / "fuzzer_stats"
+    try:
+        if figures.exists() and not _FIGURES.match(read_regular(figures, 4096)):
+            figures.replace(directory / "fuzzer_stats.torn")
+    except OSError:
+        return  # afl-fuzz says what is wrong with it
+
+
+def has_work(directory: Path) -> bool:
+    """Whether a start from the seeds would delete what an earlier afl-fuzz did there.
+
+    Copies of seeds alone are no work: where all of them were refused, better ones must
+    be able to take their place.
+    """
+    if any((directory / name).exists() for name in ("fuzzer_stats", "_resume")):
+        return True
+    if any(_names(directory / part) for part in ("crashes", "hangs")):
+        return True
+    queue = (name for name in _names(directory / "queue") if name != ".state")
+    return any(",orig:" not in name or "src:" in name for name in queue)
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return [path.name for path in directory.iterdir()]
+    except FileNotFoundError:  # what cannot be read may well hold work: that must not pass
+        return []
+
+
+def _ours(campaign: Campaign, index: int, resumed: bool) -> Options:
+    """What every instance gets, unless the user says otherwise."""
+    target = campaign.target
+    memory: int = target["memory_bytes"]
+    args = [
+        ("-t", f"{max(1, round(1000 * target['timeout_s']))}+"),
+        ("-m", str(max(1, memory >> 20)) if memory else "none"),
+        *(("-x", file) for file in campaign.engine["dictionary"]),
+    ]
+    if share := trials_share(campaign, index):
+        args += [("-E", str(share))]
+    if not resumed:  # the same seed again would make the same mutations again
+        args += [("-s", str((campaign.seed + index) % _SEED_RANGE))]
+    return Options(tuple(args))
+
+
+def _environment(
+    plan: _Plan, home: RunDir, name: str, mutators: list[Path], *, cpu_given: bool
+) -> dict[str, str]:
+    """Variables for one instance, in addition to our own."""
+    said = {**os.environ, **plan.env}
+    env = {key: value for key, value in _DEFAULTS.items() if key not in said}
+    if cpu_given or "AFL_TRY_AFFINITY" in said:
+        env.pop("AFL_NO_AFFINITY", None)
+    env |= {**plan.env, **_ALWAYS}
+    if port := statsd_port(home, name):
+        env |= {
+            "AFL_STATSD": "1",
+            "AFL_STATSD_HOST": "127.0.0.1",
+            "AFL_STATSD_PORT": str(port),
+        }
+    if mutators:
+        directory = home.instance(name)
+        others = filter(None, (said.get(_MUTATORS),))
+        env[_MUTATORS] = ";".join([*map(str, mutators), *others])
+        env["FUZZTUI_CONTROL"] = str(directory / "control.jsonl")
+        env["FUZZTUI_EVENTS"] = str(directory / "events.jsonl")
+    return env
+
+
+def _textual(
+    campaign: Campaign, home: RunDir, directory: Path, options: list[str]
+) -> dict[str, str]:
+    """What ``text.c`` is told; it reads the dictionaries of afl-fuzz's options itself."""
+    text = campaign.text
+    parts = (f"{text[name]:.9g}" for name in ("havoc", "text", "splice"))
+    flags = split_options(options).args
+    tokens = (arg[1] if len(arg) > 1 else arg[0][2:] for arg in flags if arg[0].startswith("-x"))
+    without = [*text["without"]]
+    without += [] if text["templates"] else [TEMPLATE]
+    without += [] if text["language"] else [FRAGMENT]
+    return {
+        "AFL_CUSTOM_MUTATOR_ONLY": "1",
+        "FUZZTUI_TEXT": ",".join([*parts, str(int(text["adaptive"]))]),
+        "FUZZTUI_TEXT_BLOCK": str(directory / BLOCK),
+        "FUZZTUI_TEXT_POOL": str(home.pool) if text["language"] or text["templates"] else "",
+        "FUZZTUI_TEXT_WITHOUT": ",".join(without),
+        "FUZZTUI_TEXT_TOKENS": "\n".join(str(Path(campaign.target["cwd"]) / t) for t in tokens),
+    }
+
+
+MORE_PROCESSES = 1000
+"""So many more than there are when it begins."""
+
+LARGEST_FILE = 1 << 30
+"""Bytes that a mutant may write into one file: its cwd is ours, and so is the disk."""
+
+
+def _bounds() -> tuple[str, ...]:
+    """What an afl-fuzz is started by that fuzzes a mutant; nothing where util-linux lacks it."""
+    prlimit = shutil.which("prlimit")
+    if prlimit is None:
+        return ()
+    # Of the user's, who has others too. It does not hold for root.
+    owners = (p.info["uids"] for p in psutil.process_iter(["uids"]))
+    ours = sum(uids is not None and uids.real == os.getuid() for uids in owners)
+    bounds = (f"--fsize={LARGEST_FILE}", "--core=0", f"--nproc={ours + MORE_PROCESSES}")
+    return (prlimit, *bounds, "--")
+
+
+def _tool(campaign: Campaign, name: str) -> str:
+    """How one of AFL++'s programs is called."""
+    other: str | None = campaign.engine["afl_path"]
+    return str(Path(other) / name) if other else name
+
+
+MIN_FILES = 256
+"""Open files: afl-fuzz and its fork server talk by descriptors 198 and 199."""
+
+
+def _allow_descriptors() -> None:
+    """Raise a low soft limit of open files. Raises :class:`SupervisorError` if it stays too low."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= MIN_FILES:
+        return
+    if hard != resource.RLIM_INFINITY and hard < MIN_FILES:
+        raise SupervisorError(
+            f"ulimit -n: {hard} open files are too few, afl-fuzz needs {MIN_FILES} (its descriptors"
+            " 198 and 199): raise the limit in the shell that starts fuzztui (ulimit -n 1024)"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (MIN_FILES, hard))
+
+
+def _no_afl(campaign: Campaign) -> str:
+    if other := campaign.engine["afl_path"]:
+        return f"engine.afl_path: there is no afl-fuzz in {other}"
+    return (
+        "afl-fuzz is not installed: install AFL++ (Debian: apt install afl++), or name its "
+        "directory in engine.afl_path"
+    )
+
+
+def _check_program(key: str, path: str, campaign: Campaign) -> None:
+    """Raise :class:`SupervisorError` if a program is not there after all."""
+    program = Path(path)
+    if not program.exists():
+        built = campaign.target["build"] and program.is_relative_to(campaign.build_directory)
+        why = "target.build did not make it" if built else "there is no such file"
+    elif program.is_dir() or not os.access(program, os.X_OK):
+        why = "is not an executable file"
+    else:
+        return
+    raise SupervisorError(f"{key}: {program}: {why}")
+
+
+@functools.cache
+def _version(fuzzer: str) -> str:
+    """afl-fuzz's version by its own word; "" when it gives none."""
+    try:
+        done = subprocess.run(
+            [fuzzer, "-h"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=10,
+            check=False,
+            text=True,
+            errors="replace",
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    match = _VERSION.search(done.stdout + done.stderr)
+    return match[1] if match else ""

@@ -1,0 +1,177 @@
+"""Why an afl-fuzz ended: its own reason, in words, from among what it prints.
+
+All its refusals, and many of its deaths, have exit status 1 and end in ``PROGRAM ABORT``
+or ``SYSTEM ERROR``, after colours and paragraphs of advice.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+
+from fuzztui.base.files import open_regular, read_tail
+
+__all__ = [
+    "begin_log",
+    "finished_by_itself",
+    "reason_of",
+    "refusal_of",
+    "shortage_of",
+    "shorten_log",
+]
+
+_TAIL = 256 * 1024
+_START = "fuzztui: starts "
+
+_NOISE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|[\x0e\x0f\r]")
+_ABORT = re.compile(
+    r"PROGRAM ABORT : (?P<why>.*?)\s*Location :"
+    r"|SYSTEM ERROR : (?P<what>.*?)\s*Stop location :[^\n]*\s*OS message : (?P<os>[^\n]*)"
+    r"|(?P<usage>(?:invalid option|option requires an argument) -- [^\n]*)",
+    re.DOTALL,
+)
+_BEGUN = re.compile(r"All set and ready to roll!|Fuzzing test case #")
+"""Printed once all seeds have been tried: what ends it after that is no refusal to start."""
+
+_ENDED = re.compile(r"\+\+\+ \w+ aborted .*", re.DOTALL)
+"""Its last words after any end with status 0, be it asked for or not ("Baking" in April)."""
+
+_PASSING = re.compile(
+    r"is in use|shmget|fork\(\)|pipe\(\)|Resource temporarily|Too many open files"
+    r"|crashed with signal 9\b|AFL_FORKSRV_INIT_TMOUT|Unable to communicate with fork server|"
+    + "|".join(
+        os.strerror(e)
+        for e in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EAGAIN, errno.EINTR)
+    )
+)
+"""What may be otherwise at the next try: shortages, and another process that still ends."""
+
+_FAST_RESUME = re.compile(r"Will perform FAST RESUME")
+"""afl-fuzz has removed fastresume.bin when it says so: the next start does without. It ends
+where the file does not fit, and 4.22a also where all of the queue was fuzzed before, with
+words about seeds that crash (AFLplusplus#2314). 4.04c has no such file.
+"""
+
+_HINTS = (
+    (
+        "No instrumentation detected",
+        "build the program with afl-cc (target.build can do it), or fuzz it as it is where AFL++ "
+        'has its QEMU mode (Debian\'s has not): engine.extra_args = ["-Q"]',
+    ),
+    ("is a shell script", "name the program that it starts in target.command"),
+    ("is not an ELF|not an executable", "name a program in target.command"),
+    (
+        "valid input seed that does not crash|results in a crash",
+        "every seed crashes the program: look at one with the program alone; it needs a good "
+        "input in engine.seeds, or more than target.memory",
+    ),
+    (
+        "All test cases time out or crash",
+        "every seed crashes the program or takes longer than target.timeout",
+    ),
+    ("results in a timeout", "raise target.timeout, or remove that seed"),
+    (
+        "No usable test cases in '.*_resume'",
+        "its queue is gone: move its directory away to start from the seeds again",
+    ),
+    ("No usable test cases", "the files in engine.seeds are empty"),
+    ("Program 'afl-", "this AFL++ came without that mode: see engine.extra_args, engine.afl_path"),
+    ("Program '.*' not found or not executable", "name the program in target.command"),
+    ("is in use", "another afl-fuzz runs there"),
+    (
+        "handshake failed|crashed with signal",
+        "the program ends before it reads any input: run it by hand; is a library missing, or "
+        "target.memory too small?",
+    ),
+    (r"shmat\(\) call failed", "raise target.memory"),
+    ("core_pattern|suspected hang", "set AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 in target.env"),
+    (r"option .*-- |Unknown -p|Multiple -", "look at engine.extra_args and engine.options"),
+    ("MOpt and custom mutator", "remove -L from engine.extra_args, or the custom mutator"),
+    ("-b and AFL_NO_AFFINITY", "remove AFL_NO_AFFINITY from the environment"),
+    (
+        "shared object|shared librar|undefined symbol|wrong ELF class",
+        "a library is missing or does not fit: look at AFL_PRELOAD and "
+        "AFL_CUSTOM_MUTATOR_LIBRARY in target.env and in the environment",
+    ),
+    ("shmget", "remove what killed fuzzers left behind: see ipcs -m, ipcrm"),
+)
+"""What to do about AFL's well-known reasons, in the words of a campaign file."""
+
+
+def begin_log(directory: Path, command_line: str) -> None:
+    """Say in ``worker.log`` that, and how, a new process starts here. Raises OSError."""
+    fd = open_regular(directory / "worker.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        os.write(fd, f"\n{_START}{command_line}\n".encode())
+    finally:
+        os.close(fd)
+
+
+def shorten_log(directory: Path, limit: int = 8 << 20) -> None:
+    """Empty a ``worker.log`` that has grown past ``limit``: AFL prints tens of MB a day.
+
+    The process goes on with it: its descriptor appends. Raises OSError.
+    """
+    path = directory / "worker.log"
+    if not path.exists() or path.lstat().st_size <= limit or not _BEGUN.search(_printed(directory)):
+        return
+    fd = open_regular(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.ftruncate(fd, 0)
+        os.write(fd, f"\n{_START}(its first words were too many)\nFuzzing test case #\n".encode())
+    finally:
+        os.close(fd)
+
+
+def reason_of(printed: str) -> str:
+    """AFL's own last reason in what one process printed; "" without one."""
+    all_found = list(_ABORT.finditer(printed))
+    if not all_found:
+        return ""
+    found = all_found[-1]
+    words = found["why"] or found["what"] or found["usage"]
+    if found["os"]:
+        words += f": {found['os']}"
+    words = " ".join(words.split())[:500].rstrip(".!")
+    hint = next((hint for pattern, hint in _HINTS if re.search(pattern, words)), "")
+    return f"afl-fuzz: {words}: {hint}" if hint else f"afl-fuzz: {words}"
+
+
+def refusal_of(directory: Path, status: int | None) -> str:
+    """Why it will not start however often it is tried; "" for all other ends."""
+    if status != 1:
+        return ""
+    printed = _printed(directory)
+    if _BEGUN.search(printed) or _FAST_RESUME.search(printed):
+        return ""
+    reason = reason_of(printed)
+    return "" if _PASSING.search(reason) else reason
+
+
+def finished_by_itself(directory: Path, status: int | None) -> bool:
+    """Whether a limit of its own ended it; of one that was adopted its last words tell.
+
+    A signal ends it with the same status, 0, and 4.04c has the same words for its -E, but for
+    the limit's.
+    """
+    if status not in (0, None):
+        return False
+    last = _ENDED.findall(_printed(directory))
+    return bool(last) and ("programmatically" in last[-1] or "limit was reached" in last[-1])
+
+
+def shortage_of(directory: Path) -> str:
+    """What its last process said was in its way; "" for nothing."""
+    printed = _printed(directory)
+    reason = reason_of(printed)
+    if reason and _FAST_RESUME.search(printed) and not _BEGUN.search(printed):
+        return "afl-fuzz could not resume fast from its fastresume.bin: it does without"
+    return reason
+
+
+def _printed(directory: Path) -> str:
+    """What the last process that was started here has printed."""
+    text = read_tail(directory / "worker.log", _TAIL)
+    return _NOISE.sub("", text.rpartition(f"\n{_START}")[2])

@@ -1,0 +1,307 @@
+"""Figures of a supervised afl-fuzz: about a second old, where its files are up to a minute.
+
+afl-fuzz sends its gauges by StatsD (UDP) about once a second; the packets of 4.04c do not
+say which instance they are of, so each instance has a port of its own on the loopback
+interface. What StatsD lacks (stability, the size of the map) comes from ``fuzzer_stats``,
+with its own age. Any local process may send packets: they are figures, and never more.
+
+An afl-fuzz that outlives its supervisor goes on sending to its port, and another program may
+have taken that meanwhile: then the files are all there is, until one of the two has gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import time
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+from fuzztui.base import bounds
+from fuzztui.base.files import read_json, replace_text
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.model.state import Instance
+from fuzztui.observe.fuzzer_stats import own_rate, to_stats, whole
+from fuzztui.observe.pace import FILES_S, UNKNOWN, Pace
+from fuzztui.observe.stats_reader import StatsFile
+from fuzztui.process.identity import ProcessId
+from fuzztui.wire.events import Message, Stats
+
+__all__ = ["Gauges", "parse_gauges", "statsd_port"]
+
+MAX_PACKET = 4096
+PACKETS_AT_ONCE = 64
+EVERY_S = 0.9
+AGAIN_S = 5.0
+"""So often a port is tried again that somebody else has."""
+
+FASTEST = 10_000_000
+"""Executions a second that no afl-fuzz reaches."""
+
+MOST = 2**53
+WINDOW_S = 5.0
+"""A rate is that of the last so many seconds."""
+
+_GAUGE = re.compile(rb"fuzzing\.([a-z_]{1,40}):([0-9]{1,20}(?:\.[0-9]{1,20})?)\|g(?:\|#.*)?")
+
+_NAMES = {"cycle_done": "cycles_done"}
+"""Gauges that fuzzer_stats has by another name."""
+
+_LIVE = (
+    "execs", "corpus", "favored", "pending", "crashes", "hangs", "edges", "cycles", "cur_item",
+    "max_depth",
+)  # fmt: skip
+"""The fields of Stats that gauges are newer for."""
+
+_NEVER_LESS = ("edges", "max_depth")
+"""Fields that never decrease while the program is the same."""
+
+
+def parse_gauges(packet: bytes) -> dict[str, str]:
+    """The gauges of one packet under fuzzer_stats' names; what is no gauge is left out."""
+    found = (_GAUGE.fullmatch(line) for line in packet.splitlines())
+    gauges = {match[1].decode(): match[2].decode() for match in found if match}
+    return {_NAMES.get(name, name): value for name, value in gauges.items()}
+
+
+def statsd_port(home: RunDir, name: str) -> int:
+    """The port that the instance sends its gauges to, 0 for none (:class:`Gauges` chose it)."""
+    port = (read_json(_memory(home, name)) or {}).get("port")
+    return port if type(port) is int and 0 < port < 65536 else 0
+
+
+def _memory(home: RunDir, name: str) -> Path:
+    return home.supervisor / f"statsd-{name}.json"
+
+
+class Gauges:
+    """The figures of one instance; a :class:`~fuzztui.observe.stats_reader.FiguresSource`.
+
+    The port is kept in ``supervisor/``: an engine that outlives its supervisor goes on
+    sending there, and the next supervisor listens again.
+    """
+
+    def __init__(self, home: RunDir, name: str, known: Instance | None = None) -> None:
+        """``known``: what the log has of the instance."""
+        self._name = name
+        self._memory = _memory(home, name)
+        self._file = StatsFile(home.instance(name) / "fuzzer_stats", name)
+        self._slow: Stats | None = None
+        self._slow_at = 0.0
+        self._live: Stats | None = None
+        self._live_at = time.monotonic()
+        self._told: Stats | None = None
+        self._due = 0.0
+        self._rate = UNKNOWN
+        self._pace = Pace(FILES_S)
+        """By the file alone: for where no packet comes."""
+        self._samples: deque[tuple[float, int]] = deque()
+        self._cut = True
+        """It did not run for a while: set by another thread."""
+        self._anew = True
+        """It may have been started anew, and so count from an older figure."""
+        known = known or Instance(name)
+        self._execs, self._cycles = known.execs, known.cycles
+        self._highest = {field: getattr(known, field) for field in _NEVER_LESS}
+        self._edges_total = known.edges_total
+        memory = read_json(self._memory) or {}
+        self._lost = min(bounds.whole(memory.get("lost"), 0), MOST)
+        """Executions that afl-fuzz has forgotten: one that is killed and resumed counts on
+        from its last fuzzer_stats, which may be a minute old."""
+        self._lost_cycles = min(bounds.whole(memory.get("lost_cycles"), 0), MOST)
+        """The same of its cycles."""
+        self._notes: list[Message] = []
+        self._port = statsd_port(home, name)
+        self._socket = _listen(self._port)
+        self._again_at = self._live_at + AGAIN_S
+        sender = ProcessId.from_json(read_json(home.instance(name) / "process.json"))
+        if self._socket is None and self._port and sender and sender.alive():
+            self._notes.append(self._deaf())
+        else:
+            self._renew()
+
+    def look(self, *, last: bool = False) -> Stats | None:
+        """The newest figures, at most about once a second."""
+        now = time.monotonic()
+        if self._cut:
+            self._cut, self._anew = False, True
+            self._samples.clear()
+            self._pace.interrupted()
+        if (slow := self._file.read(always=last)) is not None:
+            self._slow, self._slow_at = slow, now - slow.age
+            at = whole(self._file.values, "last_update")
+            self._pace.add(at, slow.execs, self._file.mtime)
+        if self._socket is None:
+            self._try_again(now, last=last)
+        self._drain(now)
+        if not last and now < self._due:
+            return None
+        stats = self._together(now)
+        if stats is None or self._same(stats := self._never_less(stats)):
+            return None
+        self._due = now + EVERY_S
+        self._told = stats
+        self._execs = max(self._execs, stats.execs)
+        self._cycles = max(self._cycles, stats.cycles)
+        return stats
+
+    def notes(self) -> list[Message]:
+        """That figures are older than they should be, and that they are no longer."""
+        notes, self._notes = self._notes, []
+        return notes
+
+    def interrupted(self) -> None:
+        """No rate spans a pause or a restart."""
+        self._cut = True
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _deaf(self) -> Message:
+        words = (
+            f"figures of {self._name} are only as fresh as its files until it is restarted: "
+            f"port {self._port} is taken by another process"
+        )
+        return Message("warning", words, self._name)
+
+    def _try_again(self, now: float, *, last: bool) -> None:
+        """Listen on the port that it sends to, once that is free; on another for its next start."""
+        if last:  # nobody sends to the old one any more
+            self._renew()
+        elif now >= self._again_at:
+            self._again_at = now + AGAIN_S
+            self._socket = _listen(self._port) if self._port else None
+            if self._socket is not None:
+                words = f"port {self._port} is free again: figures of {self._name} are fresh again"
+                self._notes.append(Message("info", words, self._name))
+
+    def _renew(self) -> None:
+        """Listen, where that can be; what is started from now on sends there."""
+        self._socket = self._socket or _listen(0)
+        self._port = self._socket.getsockname()[1] if self._socket else 0
+        self._save()
+
+    def _drain(self, now: float) -> None:
+        for _ in range(PACKETS_AT_ONCE if self._socket else 0):
+            assert self._socket is not None
+            try:
+                gauges = parse_gauges(self._socket.recv(MAX_PACKET))
+            except OSError:  # nothing there
+                return
+            live = to_stats(self._name, gauges, 0.0)
+            if "execs_done" in gauges and self._credible(live, now):
+                self._live = live = self._with_lost(live)
+                self._live_at = now
+                self._execs = max(self._execs, live.execs)
+                self._measure(now, live)
+
+    def _with_lost(self, stats: Stats) -> Stats:
+        """With what afl-fuzz has forgotten; -1 stays unknown."""
+        cycles = stats.cycles + self._lost_cycles if stats.cycles >= 0 else -1
+        return replace(stats, execs=stats.execs + self._lost, cycles=cycles)
+
+    def _never_less(self, stats: Stats) -> Stats:
+        """Keep the highest counts: a resumed afl-fuzz has still to run its queue."""
+        if stats.edges_total != self._edges_total and stats.edges_total >= 0:
+            if self._edges_total >= 0:  # another program: its edges are others
+                self._highest = dict.fromkeys(_NEVER_LESS, -1)
+            self._edges_total = stats.edges_total
+        for field in _NEVER_LESS:
+            self._highest[field] = max(self._highest[field], getattr(stats, field))
+        return replace(stats, **self._highest)
+
+    def _credible(self, live: Stats, now: float) -> bool:
+        """Whether counts can be afl-fuzz's: anybody on this machine may send some.
+
+        Below what is known, executions are only after a new start, which has forgotten the rest.
+        """
+        execs = live.execs
+        known = max(self._execs, self._slow.execs + self._lost if self._slow else 0)
+        most = known + FASTEST * (now - self._live_at + 1)
+        if not execs + self._lost <= most:
+            return False
+        if execs + self._lost < known:
+            if not self._anew:
+                return False
+            self._lost = known - execs
+            self._save()
+        if self._anew and 0 <= live.cycles + self._lost_cycles < self._cycles:
+            self._lost_cycles = self._cycles - live.cycles
+            self._save()
+        self._cycles = max(self._cycles, live.cycles + self._lost_cycles)
+        self._anew = False
+        return True
+
+    def _measure(self, now: float, live: Stats) -> None:
+        samples = self._samples
+        if samples and now - samples[-1][0] < EVERY_S / 2:
+            samples.pop()  # several packets at once: the supervisor was busy
+        samples.append((now, live.execs))
+        while len(samples) > 2 and now - samples[0][0] > WINDOW_S:
+            samples.popleft()
+        (since, before), (until, after) = samples[0], samples[-1]
+        if until > since:
+            self._rate = (after - before) / (until - since)
+
+    def _together(self, now: float) -> Stats | None:
+        live, slow = self._live, self._slow
+        if slow is not None:
+            slow = self._with_lost(slow)
+        # At the end of its process the file is written once more, after the last packet.
+        if live is None or (slow is not None and self._slow_at > self._live_at):
+            if slow is None or (live is None and slow.execs < self._execs):
+                return None  # the log has newer ones, with their age
+            known = (self._rate, self._pace.rate, own_rate(self._file.values))
+            rate = next((rate for rate in known if rate >= 0), UNKNOWN)
+            # A resumed afl-fuzz writes the file before its first packet: older counts again.
+            execs, cycles = max(slow.execs, self._execs), max(slow.cycles, self._cycles)
+            rate, age = round(rate, 2), _age(now, self._slow_at)
+            return replace(slow, execs=execs, cycles=cycles, execs_per_sec=rate, age=age)
+        # The first second has none.
+        merged = replace(live, execs_per_sec=round(self._rate, 2), age=_age(now, self._live_at))
+        if slow is not None:
+            fresh = {name: value for name in _LIVE if (value := getattr(live, name)) >= 0}
+            merged = replace(
+                slow,
+                **fresh,
+                execs_per_sec=merged.execs_per_sec,
+                age=merged.age,
+                slow_age=_age(now, self._slow_at),
+            )
+        return merged
+
+    def _same(self, stats: Stats) -> bool:
+        told = self._told
+        if told is None:
+            return False
+        ageless = replace(stats, age=told.age, slow_age=told.slow_age)
+        return ageless == told and self._live_at <= self._due - EVERY_S
+
+    def _save(self) -> None:
+        memory = {"port": self._port, "lost": self._lost, "lost_cycles": self._lost_cycles}
+        with contextlib.suppress(OSError):  # disk full: only what outlives us is worse off
+            replace_text(self._memory, json.dumps(memory))
+
+
+def _age(now: float, at: float) -> float:
+    return round(max(0.0, now - at), 2)
+
+
+def _listen(port: int) -> socket.socket | None:
+    """A socket on that port, 0 for any that is free; None where somebody else has it."""
+    try:
+        listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError:
+        listening.close()
+        return None
+    return listening

@@ -1,0 +1,1 @@
+"""Helpers without any knowledge of campaigns: files, text, bounds. Standard library only."""

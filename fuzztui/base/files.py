@@ -1,0 +1,90 @@
+"""Reading files that a target or a stranger could have tampered with.
+
+Whatever runs in an instance's directory runs as the same user: a FIFO in a file's
+place must not block, a symlink not lead elsewhere, an endless file not fill memory.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fuzztui.base.atomic import replace_text
+from fuzztui.base.bounds import loads
+
+__all__ = [
+    "check_writable",
+    "open_regular",
+    "read_json",
+    "read_regular",
+    "read_tail",
+    "remove",
+    "replace_text",
+    "status",
+]
+
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_MAX_JSON = 16 << 20
+
+
+def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
+    """A file descriptor, if ``path`` is a regular file. Raises OSError."""
+    # O_CREAT makes 0600: what a campaign finds is its owner's business.
+    fd = os.open(path, flags | _FLAGS, 0o600)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise OSError(f"{path} is not a regular file")
+
+
+def read_regular(path: Path | str, limit: int, offset: int = 0) -> bytes:
+    """At most ``limit`` bytes from ``offset`` on. Raises OSError."""
+    fd = open_regular(path)
+    try:
+        return os.pread(fd, limit, offset)
+    finally:
+        os.close(fd)
+
+
+def read_tail(path: Path, limit: int) -> str:
+    """The last ``limit`` bytes as text; "" for what cannot be read."""
+    try:
+        size = path.lstat().st_size
+        return read_regular(path, limit, max(0, size - limit)).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A small file of ours that holds one JSON object; None when it does not."""
+    try:
+        data = loads(read_regular(path, _MAX_JSON))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def remove(path: Path) -> None:
+    """Delete a file, or a directory with all in it; of a symlink only itself. Raises OSError."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def check_writable(directory: Path) -> None:
+    """Raise OSError if nothing can be written there. A full disk often has room for names."""
+    with tempfile.TemporaryFile(dir=directory) as probe:
+        probe.write(b"?" * 4096)
+
+
+def status(path: Path) -> os.stat_result | None:
+    """``lstat``, None when there is nothing."""
+    try:
+        return path.lstat()
+    except OSError:
+        return None

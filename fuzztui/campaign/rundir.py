@@ -1,0 +1,192 @@
+"""A run on disk: where things are, and making the directory ready (docs/house.md)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import fuzztui
+from fuzztui.base.files import check_writable
+
+__all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "Unfit", "prepare_run"]
+
+
+LATEST = 200
+"""Turns among which those under way are: thousands may be over."""
+
+
+class SupervisorError(Exception):
+    """The campaign cannot be supervised; says why and what to do, for the user."""
+
+
+class Unfit(SupervisorError):
+    """No engine could start with what the campaign file says; ``key`` is the one that is to blame.
+
+    The words name it.
+    """
+
+    def __init__(self, words: str, key: str) -> None:
+        super().__init__(words)
+        self.key = key
+
+
+class AlreadyRunning(SupervisorError):
+    """Another supervisor, process ``pid``, holds the run."""
+
+    def __init__(self, run: Path, pid: int) -> None:
+        super().__init__(
+            f"{run} is supervised already, by process {pid}: "
+            f"'fuzztui attach {run}' shows it, 'fuzztui ctl {run} stop' ends it"
+        )
+        self.pid = pid
+
+
+@dataclass(frozen=True, slots=True)
+class RunDir:
+    """The paths of a run that is made (:func:`prepare_run`).
+
+    With a ``slot`` (:meth:`in_slot`) those of one mutant's turn in it, whose instances are in
+    a sync directory of their own: what fuzzes another program must not import from them.
+    """
+
+    path: Path
+    slot: str = ""
+
+    def in_slot(self, name: str) -> RunDir:
+        """The same run, for the turn of one mutant."""
+        return RunDir(self.path, name)
+
+    @property
+    def campaign(self) -> Path:
+        """The frozen campaign file."""
+        return self.path / "campaign.toml"
+
+    @property
+    def log(self) -> Path:
+        """The directory of the campaign log."""
+        return self.path / "log"
+
+    @property
+    def out(self) -> Path:
+        """The sync directory: one AFL-shaped directory an instance."""
+        return (self.turn if self.slot else self.path) / "out"
+
+    @property
+    def seeds(self) -> Path:
+        """What AFL++ starts from."""
+        return (self.turn if self.slot else self.path) / "seeds"
+
+    @property
+    def pool(self) -> Path:
+        """What is spliced into inputs: fragments of all queues (``engines/text/poolfile.py``).
+
+        One for the run: mutants are fuzzed with much the same inputs as the target.
+        """
+        return self.path / "out" / ".pool"
+
+    @property
+    def targets(self) -> Path:
+        """The code targets and constants that an analysis has found (spoton)."""
+        return self.path / "targets.json"
+
+    @property
+    def mutants(self) -> Path:
+        """What there is of the mutants of a campaign that fuzzes them first."""
+        return self.path / "mutants"
+
+    @property
+    def turn(self) -> Path:
+        """The directory of one mutant's turn."""
+        return self.mutants / "slots" / self.slot
+
+    @property
+    def cwd(self) -> Path:
+        """Where the mutant of a turn runs. It is there for as long as the turn is under way."""
+        return self.turn / "cwd"
+
+    def turns(self) -> list[RunDir]:
+        """The same run, for each turn that is under way; those begun last are looked at."""
+        slots = self.mutants / "slots"
+        try:
+            names = os.listdir(slots)  # noqa: PTH208 - names only
+        except OSError:  # there are none yet
+            return []
+        names.sort(key=lambda name: (len(name), name))  # they are numbered
+        # Once a second: a Path for each of them takes ten times as long.
+        there = (n for n in names[-LATEST:] if os.path.isdir(f"{slots}/{n}/cwd"))  # noqa: PTH112
+        return [self.in_slot(name) for name in there]
+
+    @property
+    def supervisor(self) -> Path:
+        """What the supervisor keeps for itself."""
+        return self.path / "supervisor"
+
+    @property
+    def stderr(self) -> Path:
+        """The supervisor's own log."""
+        return self.supervisor / "stderr"
+
+    @property
+    def offsets(self) -> Path:
+        """How far each ``events.jsonl`` was relayed."""
+        return self.supervisor / "offsets.json"
+
+    @property
+    def clock(self) -> Path:
+        """Campaign time against the machine's clock."""
+        return self.supervisor / "clock.json"
+
+    def instance(self, name: str) -> Path:
+        """One instance's directory."""
+        return self.out / name
+
+    def expose_package(self) -> Path:
+        """Make the directory that puts ``fuzztui``, and nothing else, on a target's path."""
+        directory = self.supervisor / "pkg"
+        directory.mkdir(mode=0o700, exist_ok=True)
+        link, package = directory / "fuzztui", Path(fuzztui.__file__).parent
+        # Made anew when the run or the installation has moved.
+        if not link.is_symlink() or link.readlink() != package:
+            fresh = directory / "fuzztui.new"
+            fresh.unlink(missing_ok=True)
+            fresh.symlink_to(package, target_is_directory=True)
+            fresh.replace(link)
+        return directory
+
+
+def prepare_run(run: Path) -> None:
+    """Make the run directory, private to its user; an existing run is left as it is.
+
+    Raises :class:`SupervisorError` where that cannot or must not be done.
+    """
+    advice = "choose another campaign.output"
+    try:
+        if os.path.lexists(run) and not run.is_dir():
+            raise SupervisorError(f"{run}: is in the way, it is not a directory: {advice}")
+        run.parent.mkdir(parents=True, exist_ok=True)
+        run.mkdir(mode=0o700, exist_ok=True)
+        status = run.stat()
+        if status.st_uid != os.geteuid():
+            raise SupervisorError(f"{run}: belongs to another user: {advice}")
+        # In this order: somebody else may be preparing it, and "supervisor" is made first.
+        if (found := _first_entry(run)) and not (run / "supervisor").is_dir():
+            raise SupervisorError(
+                f"{run}: is not a run of fuzztui, it holds {found!r} and more could be "
+                f"overwritten: {advice}, or empty it"
+            )
+        if status.st_mode & 0o077:
+            run.chmod(0o700)
+        for part in ("supervisor", "log", "out"):
+            (run / part).mkdir(mode=0o700, exist_ok=True)
+        check_writable(run / "supervisor")
+    except OSError as e:
+        what = e.strerror or str(e)
+        raise SupervisorError(
+            f"{e.filename or run}: the run directory cannot be made or written: {what}: {advice}"
+        ) from None
+
+
+def _first_entry(directory: Path) -> str | None:
+    with os.scandir(directory) as entries:
+        return next((entry.name for entry in entries), None)

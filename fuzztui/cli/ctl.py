@@ -1,0 +1,349 @@
+"""``fuzztui ctl``: steering from a script."""
+
+from __future__ import annotations
+
+import argparse
+import os.path
+import re
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import fsum
+from pathlib import Path
+from threading import Timer
+
+from fuzztui.base.text import several, visible
+from fuzztui.cli import ctl_targeting
+from fuzztui.cli.mutants import nobody, selection
+from fuzztui.cli.output import (
+    DONE,
+    FAILED,
+    NOT_RUNNING,
+    USAGE,
+    Failure,
+    probability,
+    say,
+    still_run,
+)
+from fuzztui.cli.runs import find_run, standing, unsupervised
+from fuzztui.model.mutators import Setting, changed, settings
+from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, Result
+from fuzztui.wire.commands import (
+    AddSeed,
+    CancelMinimise,
+    Command,
+    DemoteEntry,
+    ExactPass,
+    MarkEquivalent,
+    Minimise,
+    MoveMutants,
+    Pause,
+    PromoteEntry,
+    PromoteMutants,
+    RequeueMutants,
+    ResetEntry,
+    Resume,
+    SetMixture,
+    SkipCurrent,
+    SkipEntry,
+    SkipMutants,
+    Stop,
+)
+from fuzztui.wire.mixture import CLASSES, Mixture, completed
+from fuzztui.wire.selection import KEYS
+
+_ENTRY = re.compile(r"(?:(?P<instance>[^/]+)/)?(?:queue/)?(?:id:)?(?P<id>\d{1,9})(?:,.*)?")
+_FINDING = re.compile(r"(?:(?:.*/)?(?P<instance>[^/]+)/)?(?P<file>(?:crashes|hangs)[^/]*/[^/]+)")
+
+
+_MUTANT = re.compile(r"[^:]+:[^:]*:[^:]*:\d+:.*|.+#[0-9a-f]{10}")
+_CONDITION = re.compile(rf"\s*(?:{'|'.join(KEYS)})\s*=.*")
+_BRANCH = re.compile(r".+\.py:\d+(?::[^:]+)?")
+
+_INSTEAD = {
+    ("skip", "a mutant's"): "skip-mutants",
+    ("promote", "a mutant's"): "promote-mutants",
+    ("demote", "a mutant's"): "move-mutants --to last",
+    ("reset", "a mutant's"): "requeue-mutants",
+    ("skip-mutants", "a queue entry's"): "skip",
+    ("promote-mutants", "a queue entry's"): "promote",
+    ("requeue-mutants", "a queue entry's"): "reset",
+    ("skip", "a branch's"): "ignore",
+    ("promote", "a branch's"): "pin",
+}
+"""Which action does the same to another kind of thing; of findings all that do is ``minimise``."""
+
+
+def _owner(id_: str) -> str:
+    """What kind of thing has an ID of that form; "" if that is not known."""
+    if _CONDITION.fullmatch(id_) or _MUTANT.fullmatch(id_):
+        return "a mutant's"
+    if _FINDING.fullmatch(id_):
+        return "a finding's"
+    if _ENTRY.fullmatch(id_):
+        return "a queue entry's"
+    return "a branch's" if _BRANCH.fullmatch(id_) else ""
+
+
+def _wrong(options: argparse.Namespace, needs: str, example: str) -> Failure:
+    """The error for an ID that ``options.action`` does not take, and the action that does."""
+    if not options.id:
+        return Failure(f"{options.action} needs {needs}: {example}", USAGE)
+    owner = _owner(options.id)
+    instead = "minimise" if owner == "a finding's" else _INSTEAD.get((options.action, owner), "")
+    what = f"{options.id!r}, {owner}" if owner else repr(options.id)
+    words = f"{options.action} needs {needs}, not {what}: {example}"
+    if instead:
+        action, *more = instead.split()
+        command = shlex.join(["fuzztui", "ctl", str(options.run), action, options.id, *more])
+        words = f"{options.action} needs {needs}; {options.id!r} is {owner}: {command}"
+    return Failure(words, USAGE)
+
+
+def _whole(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
+    def build(options: argparse.Namespace) -> Command:
+        if options.id:
+            raise Failure(f"{options.action} takes no ID: {options.id!r}", USAGE)
+        return command(instance=options.instance)
+
+    return build
+
+
+def _entry(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
+    def build(options: argparse.Namespace) -> Command:
+        match = _ENTRY.fullmatch(options.id)
+        if not match:
+            raise _wrong(options, "a queue entry's ID", "12, id:000012 or main/12")
+        return command(entry=int(match["id"]), instance=match["instance"] or options.instance)
+
+    return build
+
+
+def _seed(options: argparse.Namespace) -> Command:
+    if not options.id:
+        raise Failure("add-seed needs a file, or a directory of them", USAGE)
+    if options.instance:
+        raise Failure("add-seed is for all instances: leave --instance out", USAGE)
+    return AddSeed(os.path.abspath(options.id))  # noqa: PTH100 - symlinks stay the user's own
+
+
+def _finding(options: argparse.Namespace) -> Command:
+    match = _FINDING.fullmatch(options.id)
+    if not match:
+        raise _wrong(options, "a finding's file", "crashes/NAME or main/crashes/NAME")
+    made = Minimise if options.action == Minimise.name else CancelMinimise
+    return made(match["file"], match["instance"] or options.instance)
+
+
+def _mutants(
+    command: Callable[..., Command], option: str = ""
+) -> Callable[[argparse.Namespace], Command]:
+    """``option`` names the field of the command that has an option of the command line."""
+
+    def build(options: argparse.Namespace) -> Command:
+        if _owner(options.id) in ("", "a mutant's") and options.id:
+            selection(options.id)
+        else:
+            raise _wrong(
+                options,
+                "a mutant's ID or a selection",
+                "operator=math, file=_parser.py or function=parse_*,state=alive",
+            )
+        more = {option: getattr(options, option)} if getattr(options, option, None) else {}
+        return command(select=options.id.strip(), instance=options.instance, **more)
+
+    return build
+
+
+def _mixture(options: argparse.Namespace) -> list[SetMixture]:
+    """Parts that are given, the others by what is so now; or only how they are kept.
+
+    What is so may be another thing for each instance: then each is told its own.
+    """
+    given: dict[str, float] = {}
+    for text in (part for word in (options.id, *options.more) for part in word.split(",") if part):
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if name not in CLASSES or not equals:
+            raise Failure(f"{text!r} is no part of a mixture: {_PARTS}", USAGE)
+        if name in given:
+            raise Failure(f"{name} is given twice", USAGE)
+        given[name] = probability(name, value)
+    if options.adaptive and options.fixed:
+        raise Failure("--adaptive and --fixed are one or the other", USAGE)
+    if not given and not options.adaptive and not options.fixed:
+        raise Failure(f"what mixture? {_PARTS}; or --adaptive, or --fixed", USAGE)
+    if (whole := fsum(given.values())) > 1 + 1e-6:
+        raise Failure(f"{' and '.join(given)} add to {whole:g}: there is no more than 1", USAGE)
+    if len(given) < len(CLASSES):
+        commands = changed(
+            _settings(options), lambda now: completed(given, now), adaptive=options.adaptive
+        )
+    else:
+        mixture = Mixture(**given)
+        if wrong := mixture.problem:
+            raise Failure(wrong, USAGE)
+        commands = [SetMixture(*mixture, adaptive=options.adaptive)]
+    if options.instance:
+        commands = [replace(command, instance=options.instance) for command in commands]
+    return commands
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Setting]:
+    """What the instances that are meant mix now. Raises :class:`Failure` if none has told."""
+    run = options.run = find_run(options.run)  # once: it may tell which
+    state = standing(run).state
+    if each := settings(state, options.instance):
+        return each
+    if options.instance and options.instance not in state.instances:
+        those = f"but: {', '.join(state.instances)}" if state.instances else "and no other yet"
+        raise Failure(f"{run}: there is no instance {options.instance!r}, {those}")
+    nobody = f"{options.instance} has not" if options.instance else "no instance has"
+    raise Failure(f"{run}: {nobody} told of a mixture of operators")
+
+
+_PARTS = "write havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), which add to 1"
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], Command | Sequence[Command]]] = {
+    "pause": _whole(Pause),
+    "resume": _whole(Resume),
+    "stop": _whole(Stop),
+    "skip": _entry(SkipEntry),
+    "promote": _entry(PromoteEntry),
+    "demote": _entry(DemoteEntry),
+    "reset": _entry(ResetEntry),
+    "skip-current": _whole(SkipCurrent),
+    "add-seed": _seed,
+    "minimise": _finding,
+    "cancel-minimise": _finding,
+    "skip-mutants": _mutants(SkipMutants),
+    "promote-mutants": _mutants(PromoteMutants),
+    "move-mutants": _mutants(MoveMutants, "to"),
+    "mark-equivalent": _mutants(MarkEquivalent, "because"),
+    "requeue-mutants": _mutants(RequeueMutants),
+    "exact-pass": _whole(ExactPass),
+    "mixture": _mixture,
+    "weigh": ctl_targeting.weigh,
+    "ban": ctl_targeting.ban,
+    "unban": ctl_targeting.unban,
+    "pin": ctl_targeting.pin,
+    "unpin": ctl_targeting.unpin,
+    "ignore": ctl_targeting.ignore,
+    "unignore": ctl_targeting.unignore,
+    "targeted": ctl_targeting.targeted,
+}
+_OPTIONS = {
+    "to": "move-mutants",
+    "because": "mark-equivalent",
+    "adaptive": "mixture",
+    "fixed": "mixture",
+}
+"""Options that belong to one action only."""
+
+_OF_ENTRIES = ("skip", "promote", "demote", "reset")
+
+_ANSWER_S = 10.0
+_PATIENCE_S = {**dict.fromkeys(_OF_ENTRIES, 40.0), "minimise": 900.0}
+"""How long to wait for the answer: afl-fuzz looks between two entries only, and gives a
+promoted one 30 seconds to come."""
+
+_MUTE_S = 3.0
+"""After so long without an answer a person is told what is awaited."""
+
+_SILENT_S, _AGAIN_S = 1.0, 0.05
+"""While nobody listens yet: after how long that is told, and how often it is tried."""
+
+_AT_ENTRY = (
+    "no answer yet: engines look between two queue entries; skip-current ends the one it is at"
+)
+_WAITING = {
+    **dict.fromkeys(_OF_ENTRIES, _AT_ENTRY),
+    "minimise": "minimising: 'fuzztui status' and the screen go on meanwhile",
+}
+_NOT_YET = "waiting for the answer"
+
+
+def ctl(options: argparse.Namespace) -> int:
+    """Send a command, or one an instance, wait for the answer, print it."""
+    for option, action in _OPTIONS.items():
+        if getattr(options, option) and options.action != action:
+            raise Failure(f"--{option} goes with {action}, not with {options.action}", USAGE)
+    if options.more and options.action not in ("mixture", "weigh"):
+        raise Failure(f"{options.action} takes one ID, not also {options.more[0]!r}", USAGE)
+    asked = ACTIONS[options.action](options)
+    commands = [asked] if isinstance(asked, Command) else asked
+    run = find_run(options.run)
+    patience = _PATIENCE_S.get(options.action, _ANSWER_S)
+    patience = patience if options.timeout is None else options.timeout
+    try:
+        client = _connect(run, min(patience, _ANSWER_S))
+    except NotRunning:
+        raise Failure(f"{run}: {_nobody(run)}", NOT_RUNNING) from None
+    except RemoteError as e:
+        raise Failure(str(e), NOT_RUNNING) from None
+    if isinstance(asked, ExactPass) and (engine := standing(run).state.engine) != "mu2":
+        client.close()
+        raise Failure(f"only mu2 makes an exact pass; the campaign is for {engine}", USAGE)
+    if select := getattr(asked, "select", ""):
+        _say_which(run, select)
+    mute = Timer(_MUTE_S, say, [_WAITING.get(options.action, _NOT_YET)])
+    mute.daemon = True
+    mute.start()
+    try:
+        done = True
+        for command in commands:
+            result = client.send(command, patience)
+            print(_answer(result))
+            done = done and result.ok
+    except RemoteError as e:
+        raise Failure(str(e)) from None
+    finally:
+        mute.cancel()
+        client.close()
+    return DONE if done else FAILED
+
+
+def _connect(run: Path, patience: float) -> ControlClient:
+    """Wait up to ``patience`` seconds for a supervisor that lives to listen. Raises RemoteError."""
+    began, told = time.monotonic(), False
+    while True:
+        try:
+            return ControlClient(run, "ctl")
+        except NotYet as e:
+            waited = time.monotonic() - began
+            if waited >= patience:
+                raise NotYet(f"{e}; while it prepares a campaign it takes no commands") from None
+            if waited >= _SILENT_S and not told:
+                say("the supervisor has only begun: waiting until it takes commands")
+                told = True
+            time.sleep(_AGAIN_S)
+
+
+def _answer(result: Result) -> str:
+    if result.pending:
+        return "pending: nobody has answered yet; the log will tell"
+    where = f" by {result.instance}" if result.instance else ""
+    where += f" at trial {result.trial}" if result.trial >= 0 else ""
+    detail = f": {visible(result.detail)}" if result.detail else ""
+    return f"{'applied' if result.ok else 'rejected'}{where}{detail}"
+
+
+def _nobody(run: Path) -> str:
+    """Why there is nobody to steer, and what to do about engines that outlived their supervisor."""
+    living = unsupervised(run)
+    if not living:
+        return "no campaign runs there"
+    return (
+        f"the supervisor is gone, but {still_run(living)}: "
+        f"fuzztui {run / 'campaign.toml'} takes over"
+    )
+
+
+def _say_which(run: Path, select: str) -> None:
+    """How many mutants are meant; none is a mistake, which the run need not hear of."""
+    state = standing(run).state
+    meant = selection(select).of(state.mutants.values())
+    if not meant:
+        raise nobody(select, state)
+    say(f"{select} names {len(meant):,} of {several(len(state.mutants), 'mutant')}")

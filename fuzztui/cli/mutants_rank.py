@@ -1,0 +1,197 @@
+"""``fuzztui mutants rank FILE...``: the mutants of source files, the most different ones first."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from fuzztui.base.text import several, visible
+from fuzztui.campaign.units import parse_ranges
+from fuzztui.cli.output import DONE, FAILED, USAGE, Failure, at_terminal, say
+from fuzztui.cli.progress import Counter
+
+if TYPE_CHECKING:
+    from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+
+ORDERS = ("fpf", "universalmutator", "random")
+
+_AROUND = 12
+"""Characters shown before and after what a mutant changes."""
+
+
+def rank_mutants(options: argparse.Namespace) -> int:
+    """Rank and print; the exit code."""
+    # Here, because other commands have no use for what ranking needs.
+    from fuzztui.fuzzfirst.source_mutants.check import Check
+    from fuzztui.fuzzfirst.source_mutants.generate import (
+        LANGUAGES,
+        Generated,
+        MutantError,
+        generate,
+        language_of,
+    )
+
+    files = [options.path, *map(Path, options.selections)]
+    if options.language and options.language not in LANGUAGES.values():
+        known = ", ".join(sorted(set(LANGUAGES.values())))
+        raise Failure(f"--language {options.language}: there are {known}", USAGE)
+    lines = parse_lines(options.lines)
+    counter = Counter()
+    found = Generated()
+    check = Check(options.check_with) if options.check or options.check_with else None
+    for file in files:
+        counter.show(f"making mutants of {file}", len(found.mutants))
+        if not options.language and language_of(file) == "none":
+            counter.clear()
+            say(f"{file}: its name tells no language: only universal rules (see --language)")
+        try:
+            generate(file, language=options.language, lines=lines, into=found)
+            if check is not None:
+                check.prepare(file, options.language)
+        except MutantError as e:
+            counter.clear()
+            raise Failure(str(e), USAGE) from None
+    counter.clear()
+    if not found.mutants:
+        where = f" in lines {options.lines}" if options.lines else ""
+        say(f"there is nothing to mutate{where}")
+        return FAILED
+    total = len(found.mutants) if options.limit is None else min(options.limit, len(found.mutants))
+    rows: list[tuple[TextMutant, float]] = []
+
+    def accept(index: int) -> bool:
+        if check is None:
+            return True
+        mutant = found.mutants[index]
+        counter.show(f"ranking ({check.rejected:,} do not compile)", len(rows), total)
+        return check.compiles(mutant, Path(mutant.file), options.language)
+
+    begun = time.monotonic()
+    try:
+        for index, distance in _order(found.mutants, options, counter, accept):
+            rows.append((found.mutants[index], distance))
+            counter.show(f"ranking {several(len(found.mutants), 'mutant')}", len(rows), total)
+    except MutantError as e:
+        counter.clear()
+        raise Failure(str(e)) from None
+    except KeyboardInterrupt:
+        counter.clear()
+        say(f"interrupted: the {len(rows):,} that are ranked")
+    counter.clear()
+    if options.json:
+        objects = (mutant_dict(n, m, d, check is not None) for n, (m, d) in enumerate(rows, 1))
+        print("[" + ",\n ".join(json.dumps(o) for o in objects) + "]")
+        return DONE
+    width = shutil.get_terminal_size().columns if at_terminal() else 0
+    for line in table(rows, width):
+        print(line)
+    took = time.monotonic() - begun
+    notes = [f"{len(rows):,} of {several(len(found.mutants), 'mutant')} ranked in {took:.1f} s"]
+    if found.blank:
+        notes.append(f"{found.blank:,} that differ in blanks only are left out")
+    if check is None:
+        notes.append("whether they compile was not looked at (--check)")
+    else:
+        notes.append(f"{check.rejected:,} that would have come among them do not compile")
+    say("; ".join(notes))
+    return DONE
+
+
+def _order(
+    mutants: Sequence[TextMutant],
+    options: argparse.Namespace,
+    counter: Counter,
+    accept: Callable[[int], bool],
+) -> Iterator[tuple[int, float]]:
+    """Indexes and distances, as they are found."""
+    from fuzztui.fuzzfirst.source_mutants.rank import rank, rank_as_universalmutator, shuffled
+
+    if options.order == "random":
+        wanted = (i for i in shuffled(len(mutants), options.seed) if accept(i))
+        yield from ((i, -1.0) for i in islice(wanted, options.limit))
+    elif options.order == "universalmutator":
+        for pick in rank_as_universalmutator(mutants, limit=options.limit, accept=accept):
+            yield pick.index, pick.distance
+    else:
+        for pick in rank(
+            mutants,
+            first=shuffled(len(mutants), options.seed)[0],
+            limit=options.limit,
+            accept=accept,
+            progress=lambda done, of: counter.show("comparing lines", done, of),
+        ):
+            yield pick.index, pick.distance
+
+
+def parse_lines(text: str) -> set[int]:
+    """``12,40-60`` as a set of line numbers; "" is an empty one. Raises :class:`Failure`."""
+    try:
+        return set(chain(*parse_ranges(text)))
+    except ValueError as e:
+        raise Failure(f"--lines {text}: {e}", USAGE) from None
+
+
+def mutant_dict(place: int, m: TextMutant, distance: float, checked: bool) -> dict[str, object]:
+    """A ranked mutant for ``--json``; the first one, and any in random order, has no distance.
+
+    What does not compile is not ranked: ``compiles`` is null where nobody looked.
+    """
+    return {
+        "rank": place,
+        "id": m.id,
+        "file": m.file,
+        "line": m.line,
+        "operator": m.operator,
+        "before": m.before,
+        "after": m.after,
+        "distance": None if distance < 0 else round(distance, 6),
+        "compiles": True if checked else None,
+    }
+
+
+def table(rows: Sequence[tuple[TextMutant, float]], width: int = 0) -> Iterator[str]:
+    """A mutant a line, cut to ``width`` columns (0: as long as it is)."""
+    of_rank = len(str(len(rows)))
+    places = [visible(f"{m.file}:{m.line}") for m, _ in rows]
+    of_place = min(max(map(len, places), default=0), 40)
+    for n, ((m, distance), place) in enumerate(zip(rows, places, strict=True), 1):
+        far = "    -" if distance < 0 else f"{distance:5.2f}"
+        line = f"{n:>{of_rank}} {far}  {_end(place, of_place):<{of_place}}  {shown_change(m)}"
+        yield line if not width or len(line) <= width else line[: width - 1] + "…"
+
+
+class _Changed(Protocol):
+    @property
+    def before(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+
+
+def shown_change(m: _Changed) -> str:
+    """What it changes, on one line: where the two lines differ, with a little around."""
+    before, after = " ".join(m.before.split()), " ".join(m.after.split())
+    head = _shared(before, after)
+    tail = _shared(before[head:][::-1], after[head:][::-1])
+    begin, end = max(0, head - _AROUND), max(0, tail - _AROUND)
+
+    def part(text: str) -> str:
+        lead, trail = "…" if begin else "", "…" if end else ""
+        return f"{lead}{text[begin : len(text) - end]}{trail}"
+
+    return visible(f"{part(before)}  ->  {part(after)}")
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _end(text: str, width: int) -> str:
+    return text if len(text) <= width else "…" + text[len(text) - width + 1 :]

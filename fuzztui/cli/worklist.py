@@ -1,0 +1,273 @@
+"""Mutants that are fuzzed one by one, as text: their queue, one of them, who kills whom."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fuzztui.base.text import brief, several
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.cli.mutant_lines import LEAST_CHANGE, cut, percent
+from fuzztui.cli.mutants_rank import shown_change
+from fuzztui.cli.output import DONE, Failure, at_terminal, duration
+from fuzztui.cli.runs import none_left, standing
+from fuzztui.fuzzfirst.kill_matrix import Matrix
+from fuzztui.model.fuzzfirst import (
+    AT_WORK,
+    PHASES,
+    file_of,
+    fuzzed_for,
+    order,
+    outlook,
+    phase,
+    queue,
+    share_of,
+    tally,
+    trials_of,
+    twin,
+    verdict,
+)
+from fuzztui.model.fuzzfirst import brought as brought_by
+from fuzztui.model.mutation_score import score_of
+from fuzztui.model.selectors import ENDED
+from fuzztui.model.state import Instance, Mutant, State
+from fuzztui.tui.labels.worklist_text import brought_words, earlier_words
+
+__all__ = [
+    "diff_of",
+    "folded_slots",
+    "kill_matrix",
+    "queue_rows",
+    "queue_table",
+    "stage_rows",
+    "turn_details",
+    "turn_dict",
+]
+
+_LIVE = PHASES.index("done") + 1
+"""So many phases are those that a mutant goes through when all goes well."""
+
+_KILLERS = 3
+"""Of one mutant, named on its line."""
+
+
+# ------------------------------------------------------------------ the queue
+
+
+def queue_rows(rows: Iterable[Mutant]) -> list[Mutant]:
+    """In the order in which they are fuzzed: at work, waiting, then what is over."""
+    return sorted(rows, key=order)
+
+
+def queue_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterator[str]:
+    """A mutant a line that fits ``width`` columns (0: as long as it is); ids are never cut."""
+    waiting = queue(state)
+    numbers = {m.id: n for n, m in enumerate(waiting, 1)}
+    left = outlook(state, waiting=waiting).left
+    ids = [brief(m.id) for m in rows]
+    of_id = max(map(len, ids), default=0)
+    of_line = max((len(str(m.line)) for m in rows), default=0)
+    ended = False
+    for m, name in zip(rows, ids, strict=True):
+        number = numbers.get(m.id, 0)
+        if number > left and not ended and state.stage == "mutants":
+            ended = True
+            yield "   -  here the mutants' budget ends"
+        line = str(m.line) if m.line >= 0 else "?"
+        head = f"{number or '':>4}  {brief(m.listed_stage):<10} {verdict(m):<6}"
+        text = f"{head} {line:>{of_line}} {name:<{of_id}}"
+        left_over = (width or 1 << 30) - len(text) - 2
+        if left_over >= LEAST_CHANGE:
+            text = f"{text}  {cut(shown_change(m), left_over)}"
+        yield text.rstrip()
+
+
+def turn_dict(state: State, m: Mutant, number: int = 0) -> dict[str, Any]:
+    """What ``--json`` says of a mutant's turn; ``queue``: its place, from 1, while it waits."""
+    same = twin(m, state.mutants)
+    return {
+        "queue": number or None,
+        "stage": m.listed_stage,
+        "verdict": verdict(m) or None,
+        "slot": m.slot or None,
+        "fuzzed_s": round(fuzzed_for(state, m), 3),
+        "trials": trials_of(state, m),
+        "share": share_of(state, m),
+        "costs": dict(m.costs),
+        "brought": dict(m.brought),
+        "earlier": dict(m.earlier),
+        "same_as": same.id if same is not None else None,
+    }
+
+
+def turn_details(state: State, m: Mutant) -> Iterator[str]:
+    """The turn of one mutant, a line a thing."""
+    numbers = {one.id: n for n, one in enumerate(queue(state), 1)}
+    words = m.listed_stage
+    if number := numbers.get(m.id):
+        words += f", number {number:,} of {len(numbers):,} that wait"
+    if m.slot:
+        words += f" in {m.slot}"
+    yield f"stage     {brief(words)}"
+    if (same := twin(m, state.mutants)) is not None:
+        yield f"same as   {brief(same.id)}"
+    if m.slot:
+        spent = f"{duration(fuzzed_for(state, m))}, {several(int(trials_of(state, m)), 'exec')}"
+        yield f"fuzzed    {spent}"
+    if words := brought_words(m.brought):
+        yield f"brought   {words} to the target"
+    if "kept" in m.brought:
+        aside = m.brought.get("aside", 0)
+        yield f"pruned    {several(m.brought['kept'], 'input')} kept, {aside:,} put aside"
+    if kills := m.brought.get("kills", 0):
+        yield f"kills     {several(kills, 'input')} kill it ('fuzztui mutants matrix' names them)"
+    if words := earlier_words(m):
+        yield f"earlier   {words}"
+    if file := file_of(m.killer):
+        yield f"killer    {brief(file)},*"
+    if m.costs:
+        costs = ", ".join(f"{brief(name)} {s:.2f} s" for name, s in m.costs.items())
+        yield f"costs     {costs}"
+
+
+def diff_of(m: Mutant) -> str:
+    """Its change as a unified diff of one line; "" if the log does not tell."""
+    if not m.before and not m.after:
+        return ""
+    head = f"--- {m.file}\n+++ {m.file}\n@@ -{m.line} +{m.line} @@\n"
+    return f"{head}-{m.before}\n+{m.after}\n"
+
+
+# ------------------------------------------------------------------- status
+
+
+def stage_rows(state: State) -> Iterator[tuple[str, str]]:
+    """The rows of ``status`` about the stage and the queue."""
+    view = outlook(state)
+    unit = " execs" if view.trials else ""
+
+    def amount(n: float) -> str:
+        return f"{n:,.0f}{unit}" if view.trials else duration(n)
+
+    def of(n: float) -> str:  # budgets are rounded, and small ones told exactly
+        return amount(n) if view.trials else duration(round(n)) if n >= 9.5 else f"{n:.1f}s"
+
+    if state.stage == "mutants":
+        eta = f"; the target's turn in {duration(view.eta_s)}" if view.eta_s >= 0 else ""
+        yield "stage", f"1 of 2, mutants: {amount(view.used)} of {of(view.of)} used{eta}"
+    else:
+        yield "stage", f"2 of 2, the target, after {of(view.used)} of mutants"
+    counts = Counter(phase(m) for m in state.mutants.values())
+    live, apart = (
+        ", ".join(f"{counts[name]:,} {name}" for name in names if counts[name])
+        for names in (PHASES[:_LIVE], PHASES[_LIVE:])
+    )
+    yield "mutants", f"{len(state.mutants):,}" + (f": {live}" if live else "")
+    if apart:
+        yield "apart", apart
+    if view.waiting and state.stage == "mutants":
+        yield "queue", f"the budget allows {view.left:,} of {view.waiting:,} that wait"
+    for m in state.mutants.values():
+        if m.stage in AT_WORK:
+            used = trials_of(state, m) if view.trials else fuzzed_for(state, m)
+            spent = f"{amount(used)} of {of(share_of(state, m))}"
+            yield "now", f"{m.slot} {m.stage} {m.file}:{m.line}, {spent}"
+    mutants = state.mutants.values()
+    killed, judged = tally(mutants)
+    if judged:
+        yield "score", f"{percent(score_of(killed, judged))} ({killed:,} of {judged:,} killed)"
+    yield "brought", (brought_words(brought_by(mutants)) or "nothing yet") + " to the target"
+
+
+def folded_slots(state: State) -> tuple[list[Instance], str]:
+    """The instances that are worth a line, and a line for those that fuzzed mutants."""
+    shown = [i for i in state.instances.values() if not (i.mutant and i.state in ENDED)]
+    over = len(state.instances) - len(shown)
+    words = f"  {several(over, 'instance')} that fuzzed mutants ended" if over else ""
+    return shown, words
+
+
+# --------------------------------------------------------------- kill matrix
+
+
+def kill_matrix(run: Path, *, as_json: bool, as_csv: bool) -> int:
+    """Print which inputs tell which mutants from the program. Raises :class:`Failure`."""
+    now = standing(run)
+    state = now.state
+    if not state.stage and now.is_lower_bound:
+        if as_json:
+            print(json.dumps({"problems": [*now.problems]}, indent=1))
+        raise none_left(run, now, "mutants that are fuzzed first")
+    if not state.stage:
+        raise Failure(f"{run}: its campaign fuzzes no mutants first: it has no kill matrix")
+    try:
+        matrix = Matrix(run / "mutants" / "kills.jsonl")
+    except SupervisorError as e:
+        raise Failure(str(e)) from None
+    if as_json:
+        whole = {**_matrix_dict(state, matrix), "problems": [*now.problems]}
+        print(json.dumps(whole, indent=1))
+    elif as_csv:
+        print(_matrix_csv(state, matrix), end="")
+    else:
+        width = shutil.get_terminal_size().columns if at_terminal() else 0
+        for line in matrix_lines(state, matrix, width):
+            print(line)
+    return DONE
+
+
+def _rows(state: State, matrix: Matrix) -> Iterator[tuple[Mutant | None, str, dict[str, str]]]:
+    for id in matrix.mutants():
+        yield state.mutants.get(id), id, dict(matrix.killers(id))
+
+
+def _matrix_dict(state: State, matrix: Matrix) -> dict[str, Any]:
+    rows = [
+        {
+            "id": id,
+            "file": m.file if m else None,
+            "line": m.line if m and m.line >= 0 else None,
+            "killers": killers,
+        }
+        for m, id, killers in _rows(state, matrix)
+    ]
+    alive = [m.id for m in state.mutants.values() if verdict(m) == "alive"]
+    return {"killed": rows, "alive": alive}
+
+
+def _matrix_csv(state: State, matrix: Matrix) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["mutant", "file", "line", "input", "oracle"])
+    for m, id, killers in _rows(state, matrix):
+        place = (m.file, m.line) if m else ("", "")
+        writer.writerows([id, *place, killer, oracle] for killer, oracle in killers.items())
+    return out.getvalue()
+
+
+def matrix_lines(state: State, matrix: Matrix, width: int = 0) -> Iterator[str]:
+    """A line for each mutant that is killed, the easiest to kill first; then the best inputs."""
+    rows = sorted(_rows(state, matrix), key=lambda row: -len(row[2]))
+    if not rows:
+        yield "no mutant is killed yet"
+        return
+    of_id = max(len(brief(id)) for _, id, _ in rows)
+    yield f"{'inputs':>6}  {'mutant':<{of_id}}  killed by"
+    inputs: Counter[str] = Counter()
+    for _, id, killers in rows:
+        inputs.update(killers.keys())
+        named = [f"{killer} ({oracle})" for killer, oracle in list(killers.items())[:_KILLERS]]
+        more = f" and {len(killers) - _KILLERS:,} more" if len(killers) > _KILLERS else ""
+        line = f"{len(killers):>6,}  {brief(id):<{of_id}}  {brief(', '.join(named))}{more}"
+        yield cut(line, width) if width else line
+    best = ", ".join(f"{brief(name)} ({n:,})" for name, n in inputs.most_common(_KILLERS))
+    alive = sum(verdict(m) == "alive" for m in state.mutants.values())
+    killed = f"{several(len(rows), 'mutant')} killed by {several(len(inputs), 'input')}"
+    yield f"{killed}; {alive:,} alive"
+    yield f"the inputs that kill most: {best}"

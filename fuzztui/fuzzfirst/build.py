@@ -1,0 +1,162 @@
+"""Building mutants of an AFL++ target that is given as source (``target.build``).
+
+A mutant is compiled without AFL++'s passes first, which is several times cheaper: that tells
+whether it compiles, and whether its program is the original's or another mutant's. Only what is
+left is built to be fuzzed: on the fast path (:mod:`.fast`), or by the user's own command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.baseline import FAST, WHOLE, Baseline
+from fuzztui.fuzzfirst.build_environment import Room
+from fuzztui.fuzzfirst.build_tree import TreeError, mutated
+from fuzztui.fuzzfirst.duplicates import Twins, digest_of
+from fuzztui.fuzzfirst.failed_builds import made
+from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.threads import in_thread
+from fuzztui.process.execute import Outcome
+
+__all__ = ["Build", "MutantBuilder", "directory_name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What became of a mutant.
+
+    ``command`` is target.command with the mutant's program, () if there is none to be fuzzed;
+    ``error`` tells why in the compiler's words, printable, "" where ``twin`` does: "original",
+    or the id of an earlier mutant with the same linked binary. ``how``: "fast" or "whole".
+    """
+
+    command: tuple[str, ...]
+    error: str
+    seconds: float
+    how: str
+    twin: str
+
+
+class _Failed(Exception):
+    """A mutant that cannot be built; says why."""
+
+
+class MutantBuilder:
+    """Builds mutants of a campaign's target, one at a time, in ``RUN/mutants/work``."""
+
+    def __init__(self, campaign: Campaign, home: RunDir) -> None:
+        self.baseline = Baseline(campaign, home)
+        self._campaign = campaign
+        self._lock = asyncio.Lock()
+        self._twins = Twins()
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """By mutant that was compiled, that of its linked binary: to be kept over restarts."""
+        return self._twins.digests
+
+    def known(self, twins: Mapping[str, str]) -> None:
+        """Take the digests of an earlier start."""
+        self._twins.known(twins)
+
+    async def prepare(self, progress: Callable[[str], None]) -> None:
+        """See :meth:`Baseline.prepare`."""
+        async with self._lock:
+            await self.baseline.prepare(progress)
+
+    async def build(self, mutant: TextMutant, into: Path) -> Build:
+        """Build a mutant; its program and what that needs are in ``into`` then.
+
+        May be cancelled at any moment: the next build is not disturbed. Raises OSError for
+        what is no fault of the mutant: a full disk.
+        """
+        async with self._lock:
+            began = time.monotonic()
+            how = "whole"
+            built: list[str] = []
+            twin = error = ""
+            try:
+                name, text = await in_thread(lambda: self._text(mutant))
+                if steps := self.baseline.steps_of(name):
+                    how = "fast"
+                    twin = await self._fast_build(mutant, name, text, steps, into)
+                else:
+                    twin = await self._whole_build(mutant, name, text, into)
+                if not twin:
+                    program = into / self.baseline.product.name
+                    built = [str(program), *self._campaign.target["command"][1:]]
+            except (TreeError, _Failed, SupervisorError) as e:
+                error = str(e)
+            finally:
+                if not built:
+                    shutil.rmtree(into, ignore_errors=True)
+            return Build(tuple(built), error, time.monotonic() - began, how, twin)
+
+    def _text(self, mutant: TextMutant) -> tuple[str, bytes]:
+        """The file that the mutant changes, and what is in it then."""
+        origin = self.baseline.origin
+        name = origin.name_of(mutant.file)
+        return name, mutated(origin.text(name), mutant)
+
+    async def _fast_build(
+        self, mutant: TextMutant, name: str, text: bytes, steps: list[int], into: Path
+    ) -> str:
+        """Returns the twin. Raises :class:`_Failed`, OSError."""
+        digest = ""
+        for path, room in self.baseline.fast:
+            with room.tree.holding(name, text):
+                outcome = await path.mutant(steps, self.baseline.limit)
+            await self._check(mutant, outcome, path.program, room)
+            if not digest:
+                digest = await in_thread(functools.partial(digest_of, [path.program]))
+                if twin := self._twin(mutant, digest, FAST):
+                    return twin
+        await self._settle(path.program, room, into)
+        self._twins.add(mutant.id, digest)
+        return ""
+
+    async def _whole_build(self, mutant: TextMutant, name: str, text: bytes, into: Path) -> str:
+        """Returns the twin. Raises :class:`_Failed`, OSError, :class:`SupervisorError`."""
+        baseline, digest = self.baseline, ""
+        plain, room = await baseline.whole_rooms()
+        if plain:
+            outcome = await plain.mutant(name, text, baseline.limit)
+            await self._check(mutant, outcome, plain.program, plain)
+            digest = await in_thread(lambda: baseline.product.digest(plain.tree))
+            if twin := self._twin(mutant, digest, WHOLE):
+                return twin
+        outcome = await room.mutant(name, text, baseline.limit)
+        await self._check(mutant, outcome, room.program, room)
+        await self._settle(room.program, room, into)
+        if digest:
+            self._twins.add(mutant.id, digest)
+        return ""
+
+    def _twin(self, mutant: TextMutant, digest: str, way: str) -> str:
+        """Whom it is the twin of, which is noted then; "" for nobody."""
+        twin = self._twins.of(mutant.id, digest, self.baseline.originals[way])
+        if twin:
+            self._twins.add(mutant.id, digest)
+        return twin
+
+    async def _check(self, mutant: TextMutant, outcome: Outcome, program: Path, room: Room) -> None:
+        """Raise :class:`_Failed` where a build made no program."""
+        if not made(outcome, program):
+            raise _Failed(await self.baseline.failure(directory_name(mutant.id), outcome, room))
+
+    async def _settle(self, program: Path, room: Room, into: Path) -> None:
+        await in_thread(lambda: self.baseline.product.settle(program, room.tree, into))
+
+
+def directory_name(mutant: str) -> str:
+    """What the files of a mutant are called: its id may hold anything."""
+    return hashlib.sha256(mutant.encode(errors="backslashreplace")).hexdigest()[:24]

@@ -1,0 +1,132 @@
+"""Where the user's own build command runs for mutants: a tree, compilers that note their calls.
+
+It is built incrementally, if the command is one that does: make, ninja and the like find one
+file changed. What they would miss (a header that a Makefile does not tell of) looks changed too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from pathlib import Path
+
+from fuzztui.base.files import read_json, replace_text
+from fuzztui.fuzzfirst.build_tree import Tree
+from fuzztui.fuzzfirst.recorded_build import Call, Unclear, read_calls, sources_of
+from fuzztui.fuzzfirst.threads import in_thread
+from fuzztui.fuzzfirst.wrappers import Tools
+from fuzztui.process.execute import Mark, Outcome, execute
+
+__all__ = ["Room"]
+
+_HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inc", ".inl", ".tcc", ".ipp"})
+
+
+class Room:
+    """``tree`` with the compilers of ``tools``; ``plain``: without AFL++'s passes.
+
+    ``program``: what ``command`` makes in the tree.
+    """
+
+    def __init__(
+        self, tree: Tree, program: Path, tools: Tools, command: str, mark: Mark, *, plain: bool
+    ) -> None:
+        self.tree = tree
+        self.program = program
+        self.calls: list[Call] = []
+        """Of the last build."""
+        self._tools = tools
+        self._command = command
+        self._mark = mark
+        self._plain = plain
+        self._bin = tree.home / "bin"
+        self.records = tree.home / "records"
+        self._sources: set[str] = set()
+        self._stale = True
+
+    async def make(self) -> None:
+        """Make it anew: nothing is built. Raises :class:`SupervisorError`, OSError."""
+        stopped = threading.Event()
+        try:
+            await in_thread(lambda: self.tree.make(lambda: not stopped.is_set()), stopped.set)
+        finally:
+            self._sources = set()
+        self.dress()
+        self._stale = False
+
+    def dress(self) -> None:
+        """Put the compilers in their place. Raises OSError."""
+        self._tools.wrap(self._bin, self.records, plain=self._plain)
+
+    def resume(self) -> bool:
+        """Whether what an earlier start left can be gone on with. Raises OSError."""
+        left = read_json(self.tree.home / "sources.json")
+        if left is None or not self.tree.usable():
+            return False
+        self._sources = set(left["sources"])
+        self._stale = left["stale"]
+        self.dress()
+        return True
+
+    async def build(self, limit: float) -> Outcome:
+        """Run the command. The program is made anew, if only by linking. Raises OSError."""
+        self.tree.begin()  # objects may be left half written
+        self.program.unlink(missing_ok=True)
+        shutil.rmtree(self.records)
+        self.records.mkdir(mode=0o700)
+        outcome = await execute(
+            ["sh", "-eu", "-c", self._command],
+            self._mark,
+            cwd=self.tree.build,
+            limit=limit,
+            env=self._tools.environment(self._bin, self.tree.source),
+            stdout=True,
+        )
+        await in_thread(self._read)
+        if outcome.status is not None and outcome.status >= 0:
+            self.tree.end()
+        return outcome
+
+    def seen(self, name: str) -> bool:
+        """Whether a compiler was seen to read that file of the source."""
+        return name in self._sources
+
+    async def mutant(self, name: str, text: bytes, limit: float) -> Outcome:
+        """Build with ``text`` in the file ``name``. Raises OSError, :class:`SupervisorError`."""
+        direct = name in self._sources
+        # A source that no compiler was seen to read was copied first, who knows how.
+        hidden = not direct and Path(name).suffix not in _HEADERS
+        if hidden or not self._sources or not await in_thread(self.tree.usable):
+            await self.make()
+        fresh = not self._sources
+        if self._stale or not direct:
+            await in_thread(lambda: self.tree.touch(self._sources))
+        self._stale = not direct
+        with self.tree.holding(name, text):
+            outcome = await self.build(limit)
+            if outcome.status == 0 and not fresh and not self._compiled(name if direct else ""):
+                # The command did not see that something has changed: from the beginning, then.
+                await self.make()
+                with self.tree.holding(name, text):
+                    outcome = await self.build(limit)
+        return outcome
+
+    def _read(self) -> None:
+        try:
+            self.calls = read_calls(self.records)
+        except Unclear:
+            self.calls = []
+        self._sources |= self._names(self.calls)
+        told = {"sources": sorted(self._sources), "stale": self._stale}
+        replace_text(self.tree.home / "sources.json", json.dumps(told))
+
+    def _compiled(self, name: str) -> bool:
+        names = self._names(self.calls)
+        return name in names if name else bool(names)
+
+    def _names(self, calls: list[Call]) -> set[str]:
+        base = os.path.realpath(self.tree.source)
+        real = (os.path.realpath(path) for path in sources_of(calls))
+        return {os.path.relpath(path, base) for path in real if path.startswith(base + os.sep)}

@@ -1,0 +1,219 @@
+"""The inputs of a fuzz-first campaign: what each mutant starts from, and what becomes of its finds.
+
+(Paper: "Using the Mutants".) Inputs are never lost: what one mutant does not survive is put
+aside under its name, and what any mutant found is run on the target at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.fuzzfirst.backend import Ground
+from fuzztui.fuzzfirst.batch import Batch, Unrunnable
+from fuzztui.fuzzfirst.kill_matrix import Matrix, killed_by
+from fuzztui.fuzzfirst.prune import (
+    Input,
+    Pruned,
+    gather,
+    gather_aside,
+    gather_seeds,
+    lay_out,
+    prune,
+    put_aside,
+)
+from fuzztui.fuzzfirst.transfer import Handed, Handover, handed_by
+from fuzztui.model.fuzzfirst import AT_WORK
+from fuzztui.model.state import State
+from fuzztui.observe.afl_names import ADDED
+
+__all__ = ["Corpora", "Harvest", "slot_number", "slots_of"]
+
+_SLOT = re.compile(r"m([0-9]+)")
+
+_FROM_SEEDS = re.compile(",orig:(?!id:)")
+"""In the names of entries that are copies of what a turn began with."""
+
+
+def slot_number(name: str) -> int:
+    """``m7`` is 7; 0 for what is no mutant's turn."""
+    match = _SLOT.fullmatch(name)
+    return int(match[1]) if match else 0
+
+
+def slots_of(home: RunDir, slot: str) -> list[str]:
+    """The instances that there are in the sync directory of a mutant's turn."""
+    out = home.in_slot(slot).out
+    names = [p.name for p in out.iterdir() if p.is_dir()] if out.is_dir() else []
+    return sorted(names, key=lambda name: (len(name), name))
+
+
+@dataclass(frozen=True, slots=True)
+class Harvest:
+    """What a mutant's turn has brought."""
+
+    brought: dict[str, int]
+    """Of all its hand-overs: entries, crashes and hangs of the target, and kills."""
+    edges: int
+    """New edges of the target, of this hand-over."""
+    trouble: str
+    """Why something could not be run, in words; "" where all was."""
+    by_slot: Mapping[str, dict[str, int]]
+    """Entries, crashes and hangs of the target by what other turns have found.
+
+    They may be more than at their ends: an engine makes seeds that one found smaller, and
+    what comes of that is still a find of that one.
+    """
+
+
+class Corpora:
+    """All inputs of a run. :meth:`start` it first. Raises :class:`SupervisorError`."""
+
+    def __init__(self, campaign: Campaign, home: RunDir, ground: Ground) -> None:
+        self._sequential = campaign.mutants["use"] == "sequential"
+        self._returns: bool = campaign.mutants["returns"]
+        self._home = home
+        self._handover = Handover(home.out, ground.batch((), "target"))
+        self.matrix = Matrix(home.mutants / "kills.jsonl")
+        strict = campaign.mutants["oracle"] == "output"
+        self._outputs = ground.outputs() if strict else None
+        self._comparing = asyncio.Lock()
+        self._seeds: list[Input] = []
+        self._last: list[Input] | None = None
+        """The corpus of the mutant that was fuzzed last."""
+        self._aside: dict[str, Input] = {}
+
+    @property
+    def seeds(self) -> list[Path]:
+        """The files that the campaign starts from."""
+        return [one.path for one in self._seeds]
+
+    async def start(self, state: State) -> None:
+        """Run the seeds on the target; find what an earlier supervisor has left."""
+        self._seeds = await asyncio.to_thread(gather_seeds, self._home.seeds)
+        await self._handover.start(self._seeds)
+        for place in sorted((self._home.mutants / "aside").glob("m*")):
+            aside = await asyncio.to_thread(gather_aside, place)
+            self._aside |= {one.digest: one for one in aside}
+        busy = {m.slot for m in state.mutants.values() if m.stage in AT_WORK}
+        there = (path.name for path in (self._home.mutants / "slots").glob("m*"))
+        done = sorted((slot for slot in there if slot not in busy), key=slot_number)
+        if self._sequential:
+            while done and not self._last:  # one that never began has left nothing
+                self._last = await asyncio.to_thread(self._left_by, done.pop()) or None
+
+    async def next_for(self, mutant: str, slot: str, batch: Batch) -> Pruned:
+        """Lay the seeds of a mutant's turn out: what it survives. What kills it is noted.
+
+        ``batch`` runs the mutant. Raises :class:`Unrunnable` where that cannot be run.
+        """
+        corpus = await asyncio.to_thread(self._corpus)
+        pruned = await prune(batch, corpus)
+        place = self._home.mutants / "aside" / slot
+        await asyncio.to_thread(put_aside, pruned, place)
+        if pruned.kept or not pruned.aside:
+            await asyncio.to_thread(lay_out, pruned.kept, self._home.in_slot(slot).seeds)
+        on_mutant = {one.digest: outcome for one, outcome in pruned.aside}
+        # Only what has a verdict already can kill: all of it was run on the target once.
+        on_target = self._handover.verdicts
+        kills = _by_origin(killed_by(on_mutant, on_target), (one for one, _ in pruned.aside))
+        await asyncio.to_thread(self.matrix.add, mutant, kills)
+        if pruned.aside:  # the copies: slots are tidied up
+            copies = await asyncio.to_thread(gather_aside, place)
+            self._aside |= {one.digest: one for one in copies}
+        return pruned
+
+    async def harvest(
+        self, mutant: str, slot: str, batch: Batch | None, command: Sequence[str]
+    ) -> Harvest:
+        """Run what a mutant's turn has found on the target, and see what kills the mutant.
+
+        ``batch`` and ``command`` run the mutant, None and () where it is there no more: then
+        nobody can tell whether what afl-fuzz took for a crash or hang is one.
+        """
+        queue = await asyncio.to_thread(self._queue_of, slot)
+        failing = await asyncio.to_thread(self._failing_of, slot)
+        handed, trouble = Handed(), ""
+        try:
+            handed = await self._handover.take([*queue, *failing])
+        except Unrunnable as e:
+            trouble = f"not all of what it found could be run on the target: {e}"
+        on_target = self._handover.verdicts
+        on_mutant: dict[str, str] = {}
+        kills: dict[str, str] = {}
+        if batch is not None:
+            # Run again: on a busy machine afl-fuzz takes slow inputs for hangs.
+            suspects = [one for one in failing if on_target.get(one.digest) == "ok"]
+            try:
+                verdicts = await batch.run([one.path for one in suspects])
+                pairs = zip(suspects, verdicts, strict=True)
+                on_mutant = {one.digest: verdict.outcome for one, verdict in pairs}
+                kills = await self._telling(command, queue)
+            except Unrunnable as e:
+                trouble = trouble or f"it cannot be run any more: {e}"
+        kills |= _by_origin(killed_by(on_mutant, on_target), failing)
+        await asyncio.to_thread(self.matrix.add, mutant, kills)
+        if self._sequential:
+            before, self._last = self._last, await asyncio.to_thread(self._left_by, slot)
+            await asyncio.to_thread(self._tidy, before or [], slot)
+        by_slot = await asyncio.to_thread(handed_by, self._home.out)
+        brought = by_slot[slot] | {"kills": len(self.matrix.killers(mutant))}
+        return Harvest(brought, handed.edges, trouble, by_slot)
+
+    async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
+        """Kills by another output, where the campaign counts those."""
+        if self._outputs is None or not command:
+            return {}
+        fit = [one for one in queue if self._handover.verdicts.get(one.digest) == "ok"]
+        async with self._comparing:
+            return _by_origin(await self._outputs.differing(command, fit), fit)
+
+    def _corpus(self) -> list[Input]:
+        """What the next mutant starts from, each content once."""
+        own = self._seeds if self._last is None else self._last
+        added = gather(self._home.out, [ADDED])
+        back = list(self._aside.values()) if self._returns and self._sequential else []
+        return list(
+            {one.digest: one for one in [*own, *added, *back] if one.path.exists()}.values()
+        )
+
+    def _queue_of(self, slot: str) -> list[Input]:
+        return gather(self._home.in_slot(slot).out, slots_of(self._home, slot))
+
+    def _left_by(self, slot: str) -> list[Input]:
+        """What the next mutant starts from: what this one began with, and what it has found.
+
+        Not the seeds as its queue has them: engines make them smaller as long as the mutant does
+        the same, and one that returns early would leave nothing of them.
+        """
+        seeds = gather_seeds(self._home.in_slot(slot).seeds)
+        origins = {one.origin for one in seeds}
+        found = [one for one in self._queue_of(slot) if one.origin not in origins]
+        return list({one.digest: one for one in [*seeds, *found]}.values())
+
+    def _tidy(self, before: list[Input], slot: str) -> None:
+        """Of an earlier turn remove what it began with: all of that is in ``slot`` too.
+
+        Not what it found and afl-fuzz gave a new number when it was resumed (``orig:id:...``).
+        """
+        kept = self._home.in_slot(slot).turn
+        slots = self._home.mutants / "slots"
+        for one in before:
+            inside = one.path.is_relative_to(slots) and not one.path.is_relative_to(kept)
+            start = one.path.parent.name == "seeds" or _FROM_SEEDS.search(one.path.name)
+            if inside and start:
+                one.path.unlink(missing_ok=True)
+
+    def _failing_of(self, slot: str) -> list[Input]:
+        names = slots_of(self._home, slot)
+        return gather(self._home.in_slot(slot).out, names, ("crashes", "hangs"))
+
+
+def _by_origin(kills: dict[str, str], inputs: Iterable[Input]) -> dict[str, str]:
+    names = {one.digest: one.origin for one in inputs}
+    return {names[digest]: oracle for digest, oracle in kills.items() if digest in names}

@@ -1,0 +1,187 @@
+"""Steering the queue of mutants: what the supervisor does for a person's commands.
+
+The queue is in the log (:mod:`fuzztui.model.worklist`): each deed is a few events, so it is
+kept over restarts and seen in a replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fuzztui.base.text import several
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.instances.launcher import Deed, Progress
+from fuzztui.model.fuzzfirst import AT_WORK, WAITING, can_go_on, queue
+from fuzztui.model.state import Mutant, State
+from fuzztui.wire.commands import (
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    SkipMutants,
+)
+from fuzztui.wire.events import Event, MutantPlaces, MutantStage, MutantState
+from fuzztui.wire.selection import SelectionError, parse_selection
+
+__all__ = ["queue_deeds"]
+
+
+def queue_deeds(state: State, record: Callable[..., None]) -> Mapping[str, Deed]:
+    """What can be done to the mutants of a fuzz-first campaign, by the command's name."""
+    hand = _Hand(state, record)
+    return {
+        name: hand.telling(deed)
+        for name, deed in (
+            (MoveMutants.name, hand.move),
+            (SkipMutants.name, hand.skip),
+            (PromoteMutants.name, hand.promote),
+            (RequeueMutants.name, hand.requeue),
+            (MarkEquivalent.name, hand.equivalent),
+        )
+    }
+
+
+class _Hand:
+    def __init__(self, state: State, record: Callable[..., None]) -> None:
+        self._state = state
+        self._record = record
+
+    def telling(self, deed: Deed) -> Deed:
+        """The same, with a word on what a person might wait for in vain."""
+
+        async def told(command: Any, progress: Progress) -> str:
+            words = await deed(command, progress)
+            if self._state.stage != "mutants" and queue(self._state):
+                words += "; stop the campaign and start it again: then mutants have their turns"
+            if self._growing and parse_selection(command.select).conditions:
+                words += "; the list still grows: those that come later are not meant"
+            return words
+
+        return told
+
+    async def move(self, command: MoveMutants, progress: Progress) -> str:
+        """Give mutants other places in the queue."""
+        moved = self._waiting(command.select)
+        order = queue(self._state)
+        keys = {m.id for m in moved}
+        rest = [m for m in order if m.id not in keys]
+        at = order.index(moved[0])
+        match command.to:
+            case "first":
+                places = self._before(rest, 0, moved)
+            case "last":
+                places = self._before(rest, len(rest), moved)
+            case "up":
+                places = self._before(rest, max(0, at - 1), moved)
+            case "down":
+                places = self._before(rest, min(len(rest), at + 1), moved)
+            case _:
+                raise SupervisorError(f"to {command.to!r}: there are first, last, up and down")
+        self._record(MutantPlaces(places))
+        return f"{_count(moved)} moved {command.to}"
+
+    async def promote(self, command: PromoteMutants, progress: Progress) -> str:
+        """Next, and with a longer budget; whoever is fuzzed already gets the longer budget."""
+        chosen = self._chosen(command.select, (*WAITING, "fuzzing"))
+        waiting = [m for m in chosen if m.stage in WAITING]
+        keys = {m.id for m in waiting}
+        rest = [m for m in queue(self._state) if m.id not in keys]
+        events: list[Event] = [
+            MutantState("", m.id, m.state, m.killer, m.oracle, detail=m.detail, steer="promoted")
+            for m in chosen
+        ]
+        if waiting:
+            events.append(MutantPlaces(self._before(rest, 0, waiting)))
+        self._record(*events)
+        return f"{_count(chosen)} promoted: next, and with three times the budget"
+
+    async def skip(self, command: SkipMutants, progress: Progress) -> str:
+        """Never fuzz them; one that is fuzzed is left at once, and its corpus collected."""
+        chosen = self._chosen(command.select, (*WAITING, "pruning", "fuzzing"))
+        self._record(*(MutantState("", m.id, "skipped", reason="by hand") for m in chosen))
+        return f"{_count(chosen)} skipped"
+
+    async def equivalent(self, command: MarkEquivalent, progress: Progress) -> str:
+        """A person's verdict: no input can kill them."""
+        chosen = [m for m in self._selected(command.select) if m.state != "killed"]
+        if not chosen:
+            raise SupervisorError("killed: an input tells it from the program, so it is not equal")
+        reason = command.because
+        self._record(*(MutantState("", m.id, "equivalent", reason=reason) for m in chosen))
+        return f"{_count(chosen)} marked equivalent"
+
+    async def requeue(self, command: RequeueMutants, progress: Progress) -> str:
+        """Forget what is known of them and try them again, at their place by rank."""
+        chosen = [m for m in self._selected(command.select) if m.stage not in AT_WORK]
+        if not chosen:
+            raise SupervisorError("it is being fuzzed: skip it first")
+        events: list[Event] = []
+        for mutant in chosen:
+            events += [MutantState("", mutant.id, "pending"), MutantStage(mutant.id, "queued")]
+        self._record(*events)
+        return f"{_count(chosen)} queued again"
+
+    # ---------------------------------------------------------------- selecting
+
+    def _selected(self, select: str) -> list[Mutant]:
+        if self._state.stage != "mutants" and not can_go_on(self._state):
+            raise SupervisorError(
+                "the mutants' stage is over and their budget used up: stop the campaign and start "
+                "it again with a larger campaign.budget, of which they get their share"
+            )
+        try:
+            found = parse_selection(select).of(self._state.mutants.values())
+        except SelectionError as e:
+            raise SupervisorError(str(e)) from None
+        if not found:
+            so_far = ", so far: the list still grows" if self._growing else ""
+            raise SupervisorError(f"no mutant is {select}{so_far}")
+        return found
+
+    @property
+    def _growing(self) -> bool:
+        """Whether mutants are still being listed."""
+        return self._state.stage == "mutants" and "listed" not in self._state.plan
+
+    def _chosen(self, select: str, stages: tuple[str, ...]) -> list[Mutant]:
+        """The selected ones whose turn is not over, in the order of the queue."""
+        found = self._selected(select)
+        chosen = [m for m in found if m.stage in stages and m.state in ("pending", "killed")]
+        if not chosen:
+            said = found[0].state if found[0].state != "pending" else found[0].stage
+            raise SupervisorError(f"{found[0].id} does not wait ({said}): requeue it first")
+        return sorted(chosen, key=lambda m: (m.place, m.seq))
+
+    def _waiting(self, select: str) -> list[Mutant]:
+        found = self._selected(select)
+        order = queue(self._state)
+        keys = {m.id for m in found}
+        waiting = [m for m in order if m.id in keys]
+        if not waiting:
+            raise SupervisorError(f"{found[0].id} does not wait for its turn ({found[0].stage})")
+        return waiting
+
+    @staticmethod
+    def _before(rest: list[Mutant], at: int, moved: list[Mutant]) -> dict[str, float]:
+        """Places for ``moved``, in their order, before the mutant at ``at`` of the others."""
+        low = rest[at - 1].place if at > 0 else None
+        high = rest[at].place if at < len(rest) else None
+        if low is None:
+            low = (high if high is not None else 0.0) - len(moved) - 1.0
+        if high is None:
+            high = low + len(moved) + 1.0
+        step = (high - low) / (len(moved) + 1)
+        places = {m.id: low + step * n for n, m in enumerate(moved, 1)}
+        if step < _NARROW:  # after some fifty moves into one gap: number all anew
+            whole = [*rest[:at], *moved, *rest[at:]]
+            first = min(m.place for m in whole)
+            return {m.id: first + n for n, m in enumerate(whole)}
+        return places
+
+
+_NARROW = 1e-9
+
+
+def _count(mutants: list[Mutant]) -> str:
+    return several(len(mutants), "mutant")

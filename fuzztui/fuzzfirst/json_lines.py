@@ -1,0 +1,70 @@
+"""An append-only file of ours with one JSON object a line, which may have been cut off."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fuzztui.base.bounds import loads
+from fuzztui.base.files import open_regular
+from fuzztui.campaign.rundir import SupervisorError
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """Rows that are there, and more of them. Raises :class:`SupervisorError` if it cannot be."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._whole = 0
+        self.rows = self._read()
+        """What was there: whole rows; not a last line that was torn, nor what is no row."""
+
+    def _read(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        try:
+            with os.fdopen(open_regular(self._file), "rb") as file:
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        break
+                    self._whole += len(line)
+                    if (row := _row(line)) is not None:
+                        rows.append(row)
+        except FileNotFoundError:
+            pass
+        except OSError as e:
+            raise SupervisorError(f"{self._file}: {e.strerror or e}") from None
+        return rows
+
+    def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add rows after the whole ones that there are."""
+        data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+        if not data:
+            return
+        with self._lock:  # mutants that are fuzzed at a time end at a time
+            self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with os.fdopen(open_regular(self._file, os.O_WRONLY | os.O_CREAT), "wb") as file:
+                file.truncate(self._whole)
+                file.seek(self._whole)
+                file.write(data)
+        except OSError as e:  # what was written of it is cut off by the next one
+            raise SupervisorError(f"{self._file}: {e.strerror or e}") from None
+        self._whole += len(data)
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None

@@ -1,0 +1,61 @@
+"""The kill matrix: which inputs tell which mutants from the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from fuzztui.fuzzfirst.json_lines import Ledger
+
+__all__ = ["Matrix", "killed_by"]
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class Matrix:
+    """Kills of a run, in an append-only file. Raises :class:`SupervisorError` with the reason.
+
+    A killer is an input's digest or origin; with it goes the oracle that tells: "crash",
+    "hang" or "output". The first one told stays.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._ledger = Ledger(file)
+        self._kills: dict[str, dict[str, str]] = {}
+        for row in self._ledger.rows:
+            mutant, killers = row.get("mutant"), row.get("killers")
+            if isinstance(mutant, str) and isinstance(killers, dict):
+                known = self._kills.setdefault(mutant, {})
+                for killer, oracle in killers.items():
+                    known.setdefault(killer, str(oracle))
+
+    def add(self, mutant: str, killers: Mapping[str, str]) -> int:
+        """Note who kills a mutant, and by which oracle; returns how many are new."""
+        known = self._kills.get(mutant, {})
+        fresh = {killer: oracle for killer, oracle in killers.items() if killer not in known}
+        if fresh:
+            self._ledger.append([{"mutant": mutant, "killers": fresh}])
+            self._kills.setdefault(mutant, {}).update(fresh)
+        return len(fresh)
+
+    def killers(self, mutant: str) -> Mapping[str, str]:
+        """Who kills a mutant, in the order told, and by which oracle; empty if it lives."""
+        return MappingProxyType(self._kills[mutant]) if mutant in self._kills else _NONE
+
+    def mutants(self) -> tuple[str, ...]:
+        """All that were killed, in the order of their first kill."""
+        return tuple(self._kills)
+
+
+def killed_by(on_mutant: Mapping[str, str], on_target: Mapping[str, str]) -> dict[str, str]:
+    """Of inputs' outcomes on both (by digest), those that kill, with the oracle.
+
+    They crash or hang the mutant and are "ok" on the target: what the target does not
+    survive either, or was not run on, tells nothing.
+    """
+    return {
+        digest: outcome
+        for digest, outcome in on_mutant.items()
+        if outcome in ("crash", "hang") and on_target.get(digest) == "ok"
+    }

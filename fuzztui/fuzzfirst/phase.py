@@ -1,0 +1,184 @@
+"""The mutants' stage: a queue of mutants, each given its turn, while their budget lasts.
+
+Decisions are taken on the folded state, so that a person who steers, a restart and a replay
+all see the same queue. (Paper: "Fuzzing: Two Key Decisions".)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import shutil
+from collections.abc import Coroutine
+
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.backend import ground_for
+from fuzztui.fuzzfirst.budget_plan import abreast, plan_of
+from fuzztui.fuzzfirst.context import Desk, Halted
+from fuzztui.fuzzfirst.corpora import Corpora
+from fuzztui.fuzzfirst.supply import Supply
+from fuzztui.fuzzfirst.turn import Means, Turn, dwelling
+from fuzztui.fuzzfirst.turn_budget import Allowance
+from fuzztui.instances.launcher import Launcher
+from fuzztui.instances.life import Ending
+from fuzztui.instances.process import EngineProcess
+from fuzztui.model.fuzzfirst import AT_WORK, budget, fuzzed_for, head, outlook
+from fuzztui.model.state import Mutant
+from fuzztui.wire.events import (
+    CampaignState,
+    Event,
+    Message,
+    MutantPlaces,
+    MutantsFound,
+    MutantStage,
+    MutantState,
+    StageStarted,
+)
+
+__all__ = ["MutantsStage"]
+
+_NEWS = (CampaignState, MutantStage, MutantState, MutantPlaces, MutantsFound)
+"""Events after which the queue may be another one."""
+
+
+class MutantsStage:
+    """Fuzzes mutants of the target for their part of the budget. :meth:`run` it once."""
+
+    def __init__(self, campaign: Campaign, home: RunDir, launcher: Launcher, desk: Desk) -> None:
+        self._campaign = campaign
+        self._home = home
+        self._desk = desk
+        self._ground = ground_for(campaign, home)
+        self._corpora = Corpora(campaign, home, self._ground)
+        self._supply = Supply(campaign, home, self._ground, desk)
+        self._means = Means(campaign, home, launcher, desk, self._ground, self._corpora)
+        self._left_over: list[str] = []
+        """Mutants whose turn was interrupted."""
+
+    def heard(self, event: Event) -> None:
+        """Something was logged."""
+        if isinstance(event, _NEWS):
+            self._supply.wake()
+
+    def living(self) -> list[str]:
+        """The instances whose engines an earlier supervisor has left running."""
+        return [
+            name
+            for mutant in self._desk.state.mutants.values()
+            if mutant.stage == "fuzzing"
+            for name, directory in dwelling(self._home, mutant.slot)
+            if EngineProcess.adopt(directory)
+        ]
+
+    def unwatched(self) -> float:
+        """Seconds that those at work were still paid for when an earlier supervisor died."""
+        if self._campaign.budget_trials:
+            return math.inf
+        state, longest = self._desk.state, 0.0
+        for mutant in state.mutants.values():
+            if mutant.stage == "fuzzing":
+                allowance = Allowance(self._campaign, self._desk, mutant.id, ())
+                longest = max(longest, allowance.share() - fuzzed_for(state, mutant))
+        used, of = budget(state)
+        return max(0.0, min(longest, of - used))
+
+    async def run(self) -> None:
+        """To the end of the stage, or until the campaign is ended.
+
+        Raises :class:`SupervisorError` where no mutant can be made or run, and
+        :class:`~fuzztui.fuzzfirst.context.Halted`.
+        """
+        desk, state = self._desk, self._desk.state
+        desk.record(StageStarted("mutants", plan_of(self._campaign, state)))
+        self._left_over = [m.id for m in state.mutants.values() if m.stage in AT_WORK]
+        try:
+            self._home.mutants.mkdir(mode=0o700, exist_ok=True)
+            with contextlib.nullcontext() if self.living() else desk.unpaid():
+                await desk.abide(self._prepare())
+            await self._all([self._runner() for _ in range(abreast(self._campaign))])
+            self._ran_out()
+            await asyncio.to_thread(shutil.rmtree, self._home.mutants / "built", True)
+        except OSError as e:
+            raise SupervisorError(f"{e.filename}: {e.strerror or e}") from None
+        finally:
+            await self._supply.close()
+
+    async def _prepare(self) -> None:
+        self._told("making the target's source ready for mutants")
+        await self._ground.prepare(self._told)
+        self._told("running the seeds on the target")
+        await self._corpora.start(self._desk.state)
+        self._told("making mutants")
+        await self._supply.start(self._corpora.seeds)
+
+    def _told(self, words: str) -> None:
+        if self._desk.state.state == "starting":  # else its fuzzers run already
+            self._desk.record(CampaignState("starting", words))
+
+    async def _all(self, runners: list[Coroutine[None, None, None]]) -> None:
+        """Run them; an error of one ends the others, and all of them are seen to their end."""
+        tasks = [asyncio.ensure_future(runner) for runner in runners]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            failed = [e for task in tasks if task.done() and (e := task.exception())]
+            if failed and not self._desk.leaving:
+                self._desk.end(Ending("failed", str(failed[0])))
+        finally:
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+        for error in ended:
+            if isinstance(error, BaseException):
+                raise error
+
+    def _ran_out(self) -> None:
+        """Say so when there was nothing more to fuzz before the budget was used up."""
+        view = outlook(self._desk.state, self._desk.now())
+        if view.of and view.used < view.of and not view.waiting:
+            self._desk.record(Message("info", "no mutant is left: on to the target"))
+
+    async def _runner(self) -> None:
+        """Give one mutant after the other its turn."""
+        while (mutant := await self._next()) is not None:
+            turn = Turn(self._means, mutant.id, self._supply.command(mutant))
+            await turn.run()
+            if not self._desk.leaving:  # else it is gone on with
+                await asyncio.to_thread(turn.tidy, self._supply.into(mutant))
+
+    async def _next(self) -> Mutant | None:
+        """The mutant whose turn it is; None when there is none, or nothing left to pay for it."""
+        state = self._desk.state
+        while self._left_over:
+            mutant = state.mutants[self._left_over.pop(0)]
+            if mutant.stage != "pruning":
+                return mutant
+            self._desk.record(MutantStage(mutant.id, "queued"))
+        found: list[Mutant] = []
+
+        async def find() -> None:
+            while not self._spent() and not self._desk.leaving:
+                news, waiting = self._supply.news, head(state, abreast(self._campaign))
+                if not waiting and self._supply.failure:
+                    raise self._supply.failure
+                if not waiting and self._supply.whole:
+                    return
+                ready = (m for m in waiting if self._supply.is_built(m))
+                if state.state == "paused":
+                    pass
+                elif (mutant := next(ready, None)) is not None:
+                    # At once: others look for theirs too.
+                    self._desk.record(MutantStage(mutant.id, "pruning"))
+                    found.append(mutant)
+                    return
+                with contextlib.suppress(TimeoutError):  # the budget runs out in silence
+                    async with asyncio.timeout(1.0):
+                        await news.wait()
+
+        await self._desk.abide(find())
+        if self._desk.leaving:
+            raise Halted
+        return found[0] if found else None
+
+    def _spent(self) -> bool:
+        used, of = budget(self._desk.state, self._desk.now())
+        return used >= of

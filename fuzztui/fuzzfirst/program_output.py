@@ -1,0 +1,109 @@
+"""The stricter oracle: a mutant is killed by another exit status or another output, too."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.batch import Progress, Unrunnable, silent
+from fuzztui.fuzzfirst.prune import Input
+from fuzztui.fuzzfirst.scratch import read_input
+from fuzztui.process.execute import Mark
+from fuzztui.triage.program import Subject
+from fuzztui.triage.sandbox import bench
+
+__all__ = ["MOST_OUTPUT", "Outputs"]
+
+MOST_OUTPUT = 1 << 20
+"""Bytes of a program's output that count."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a program makes of an input. ``status`` as of subprocess."""
+
+    status: int
+    digest: bytes
+
+
+class Outputs:
+    """Compares what mutants print with what the target prints, a process an input.
+
+    ``label`` marks the processes: no two may compare at the same time under one. Raises
+    :class:`SupervisorError` for a target that cannot be run without AFL++.
+    """
+
+    def __init__(self, campaign: Campaign, home: RunDir, label: str) -> None:
+        self._campaign = campaign
+        self._subject = Subject.of(campaign)
+        self._mark = Mark(home.path, f"output-{label}")
+        self._known: dict[str, _Answer | None] = {}
+        """Of the target; None where it had no end, or answered otherwise the second time."""
+
+    async def differing(
+        self, command: Sequence[str], inputs: Sequence[Input], progress: Progress = silent
+    ) -> dict[str, str]:
+        """Digests of inputs on which ``command``, a mutant, answers otherwise: "output".
+
+        An answer is exit status and stdout. Inputs that the target does not answer twice
+        in the same way tell nothing, nor does a run without end: that is another oracle's.
+        Raises :class:`SupervisorError` where one of the two cannot be run at all.
+        """
+        target = {**self._campaign.target, "command": list(command)}
+        mutant = Subject.of(replace(self._campaign, target=target))
+        for subject in (self._subject, mutant):
+            if why := subject.missing():
+                raise Unrunnable(why)
+        found: dict[str, str] = {}
+        for at, one in enumerate(inputs):
+            data = await asyncio.to_thread(read_input, one.path)
+            if data is not None and await self._differs(mutant, one.digest, data):
+                found[one.digest] = "output"
+            progress((at + 1) / len(inputs))
+        return found
+
+    async def _differs(self, mutant: Subject, digest: str, data: bytes) -> bool:
+        if digest not in self._known:
+            before = await self._answer(self._subject, data)
+            again = await self._answer(self._subject, data) if before else None
+            self._known[digest] = before if before == again else None
+        expected = self._known[digest]
+        if expected is None:
+            return False
+        # Twice: a machine that is short of memory for a moment kills no mutant.
+        for _ in range(2):
+            answer = await self._answer(mutant, data)
+            if answer is None or answer == expected:
+                return False
+        return True
+
+    async def _answer(self, subject: Subject, data: bytes) -> _Answer | None:
+        """None where it has no end in time."""
+        output = bytearray()
+
+        def take(more: bytes) -> None:
+            output.extend(more[: MOST_OUTPUT - len(output)])
+
+        try:
+            with bench(_silenced(subject), data, self._mark) as place:
+                outcome = await place.run(subject.hang_limit, stdout=True, told=take)
+        except OSError as e:
+            words = f"{e.filename or subject.command[0]}: {e.strerror or e}"
+            raise SupervisorError(words) from None
+        if outcome.status is None:
+            return None
+        # Neither the program's name nor the input's is the same twice.
+        program = subject.command[0].encode(errors="surrogateescape")
+        plain = output.replace(str(place.directory).encode(), b"/").replace(program, b"program")
+        return _Answer(outcome.status, hashlib.sha256(plain).digest())
+
+
+def _silenced(subject: Subject) -> Subject:
+    """The same without its stderr."""
+    words = (subject.command[0], "@@") if subject.driver else subject.command
+    command = ("/bin/sh", "-c", 'exec "$@" 2>/dev/null', "sh", *words)
+    return replace(subject, command=command, driver=False)

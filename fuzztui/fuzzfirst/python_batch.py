@@ -1,0 +1,351 @@
+"""Many inputs on a Python target, by its interpreter (:mod:`fuzztui.engines.process.batch`)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import os
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzztui.base.bounds import loads
+from fuzztui.base.text import visible
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.engines.execute.overseer import stopped_text
+from fuzztui.fuzzfirst.batch import MOST_STALLS, Progress, Unrunnable, Verdict, silent
+from fuzztui.fuzzfirst.scratch import read_input, scratch, sweep_scratch
+from fuzztui.inprocess.spec import write_spec
+from fuzztui.process.execute import Mark, Outcome, execute
+
+__all__ = ["Asked", "PythonBatch", "ask"]
+
+LOAD_S = 120.0
+"""Importing the target may take so long, as in a campaign."""
+
+_OUTCOMES = {
+    "success": "ok",
+    "invalid": "ok",
+    "failure": "crash",
+    "died": "crash",
+    "timeout": "hang",
+    "hung": "hang",
+    "unfit": "unfit",
+}
+_MOST_CELLS = 16 << 20
+_LONGEST_LINE = 32 << 20
+_VALID = 7
+"""The bucket that tells that an input is valid: zest looks at what those cover apart."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What an engine has answered."""
+
+    outcome: Outcome
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def reason(self) -> str:
+        """The engine's last words to the user, or the last line that there is."""
+        lines = self.outcome.output.decode(errors="replace").splitlines()
+        words = [line for line in lines if line.startswith("fuzztui: ")]
+        if words:
+            return visible(words[-1].removeprefix("fuzztui: "))
+        if self.outcome.stopped:
+            return stopped_text(self.outcome.stopped)
+        if self.outcome.status is None:
+            return f"it took more than {self.outcome.seconds:.0f} s"
+        told = [line for line in lines if line.strip() and not line.startswith("{")]
+        last = visible(told[-1])[:300] if told else "it said nothing"
+        return f"it ended with exit status {self.outcome.status}: {last}"
+
+
+async def ask(
+    campaign: Campaign,
+    home: RunDir,
+    question: Callable[[Path], Sequence[str]],
+    mark: Mark,
+    *,
+    limit: float = LOAD_S,
+    hear: Callable[[dict[str, Any]], None] | None = None,
+) -> Asked:
+    """Run the campaign's engine with the arguments that ``question`` gives.
+
+    That gets a directory, in which it is run, and which is removed then. ``hear`` gets the
+    answers, JSON objects, as they come; else they are in what is returned. Raises
+    :class:`SupervisorError` where it cannot be started.
+    """
+    answers: list[dict[str, Any]] = []
+    lines = _Lines(hear or answers.append)
+    with scratch(home.path) as directory:
+        try:
+            spec = directory / "spec.json"
+            write_spec(spec, campaign, directory)
+            arguments = await asyncio.to_thread(question, directory)
+            (directory / "cwd").mkdir()
+            outcome = await execute(
+                [campaign.target["python"], "-P", "-m", "fuzztui.engines", str(spec), *arguments],
+                mark,
+                cwd=directory / "cwd",
+                limit=limit,
+                env={
+                    "PYTHONHASHSEED": "0",  # as in a campaign
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                    **campaign.target["env"],
+                    "PYTHONPATH": str(home.expose_package()),
+                },
+                stdout=True,
+                told=lines.take,
+            )
+        except OSError as e:
+            raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
+    return Asked(outcome, answers)
+
+
+class PythonBatch:
+    """Runs the target that ``campaign`` names, with its limits.
+
+    ``label`` tells programs apart that are run at the same time ("m7"). One object runs one
+    batch at a time. Cells have the same numbers in all batches that share the file ``edges``.
+    """
+
+    def __init__(
+        self, campaign: Campaign, home: RunDir, label: str, edges: Path | None = None
+    ) -> None:
+        self._campaign = campaign
+        self._home = home
+        self._edges = edges
+        self._mark = Mark(home.path, f"batch-{label}")
+        self._turn = asyncio.Lock()
+        self._swept = False
+
+    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[Verdict]:
+        """See :class:`~fuzztui.fuzzfirst.batch.Batch`. Cancelling ends it at once."""
+        async with self._turn:
+            if not self._swept:  # what an earlier supervisor was killed at
+                await asyncio.to_thread(self._mark.sweep)
+                await asyncio.to_thread(sweep_scratch, self._home.path)
+                self._swept = True
+            return await self._run(inputs, progress)
+
+    async def _run(self, inputs: Sequence[Path], progress: Progress) -> list[Verdict]:
+        found: dict[int, Verdict] = {}
+        done = stalls = 0
+        alone = False
+        while done < len(inputs):
+            part = inputs[done : done + 1] if alone else inputs[done:]
+            run = await self._pass(part, done, found, lambda n: progress(n / len(inputs)))
+            if not run.loaded:
+                raise Unrunnable(f"{self._campaign.subject}: {run.asked.reason}")
+            before, done = done, max(found, default=-1) + 1
+            if not alone or done > before:
+                # What ended the process of all, not only its own, may not be the next one.
+                alone = not alone and done < len(inputs)
+                continue
+            stalls += 1
+            if stalls > MOST_STALLS:
+                reason = run.asked.reason
+                raise Unrunnable(f"{self._campaign.subject}: inputs end fuzztui: {reason}")
+            found[done] = Verdict("crash")
+            done, alone = done + 1, False
+        return [found.get(at, Verdict("unfit")) for at in range(len(inputs))]
+
+    async def _pass(
+        self,
+        inputs: Sequence[Path],
+        first: int,
+        found: dict[int, Verdict],
+        progress: Callable[[int], None],
+    ) -> _Pass:
+        def hear(answer: dict[str, Any]) -> None:
+            if "loaded" in answer:
+                heard.loaded = True
+            elif (verdict := _verdict(answer)) and verdict[0] < len(inputs):
+                found[first + verdict[0]] = verdict[1]
+                progress(first + verdict[0] + 1)
+
+        heard = _Pass()
+        heard.asked = await ask(
+            self._campaign,
+            self._home,
+            lambda directory: _request(directory, inputs, edges=self._edges),
+            self._mark,
+            limit=self._limit(len(inputs)),
+            hear=hear,
+        )
+        return heard
+
+    async def load(self, modules: Sequence[str], limit: float) -> Mapping[str, str]:
+        """Import the target; returns the files of its modules. Raises :class:`SupervisorError`."""
+        async with self._turn:
+            asked = await ask(
+                self._campaign,
+                self._home,
+                lambda directory: _request(directory, [], modules=modules),
+                self._mark,
+                limit=limit,
+            )
+        for answer in asked.answers:
+            match answer:
+                case {"loaded": dict(files)} if asked.outcome.status == 0:
+                    return {str(name): str(file) for name, file in files.items()}
+        raise SupervisorError(asked.reason)
+
+    async def words(self, file: Path) -> dict[str, str]:
+        """What becomes of one input, if it fails: as FindingDescribed has it; {} if it does not.
+
+        Raises :class:`SupervisorError`.
+        """
+        for answer in await self._told([file], words=True):
+            match answer:
+                case {"words": [int(), dict(words)]}:
+                    return {str(key): str(value) for key, value in words.items()}
+        return {}
+
+    async def answers(self, inputs: Sequence[Path]) -> dict[int, str]:
+        """Digests of what the target answers, by the input's number, of those that do not fail.
+
+        Raises :class:`SupervisorError`.
+        """
+        found: dict[int, str] = {}
+        for answer in await self._told(inputs, answers=True):
+            match answer:
+                case {"answer": [int(at), str(digest)]}:
+                    found[at] = digest
+        return found
+
+    async def lines(self, inputs: Sequence[Path], below: Path) -> dict[str, set[int]]:
+        """By file below a directory, the lines that are executed: at import, or by any input.
+
+        Raises :class:`SupervisorError`.
+        """
+        found: dict[str, set[int]] = {}
+        for answer in await self._told(inputs, lines=below):
+            match answer:
+                case {"lines": dict(files)}:
+                    for file, numbers in files.items():
+                        inside = os.path.relpath(file, below)
+                        found.setdefault(inside, set()).update(map(int, numbers))
+        return found
+
+    async def _told(
+        self,
+        inputs: Sequence[Path],
+        *,
+        words: bool = False,
+        answers: bool = False,
+        lines: Path | None = None,
+    ) -> list[dict[str, Any]]:
+        """What one process tells of inputs. Raises :class:`SupervisorError` if it runs none."""
+        async with self._turn:
+            asked = await ask(
+                self._campaign,
+                self._home,
+                lambda directory: _request(
+                    directory, inputs, words=words, answers=answers, lines=lines
+                ),
+                self._mark,
+                limit=self._limit(len(inputs)),
+            )
+        if not any("loaded" in answer for answer in asked.answers):
+            raise Unrunnable(f"{self._campaign.subject}: {asked.reason}")
+        return asked.answers
+
+    def _limit(self, inputs: int) -> float:
+        """More seconds than a batch can take that goes on."""
+        timeout: float = self._campaign.target["timeout_s"]
+        return LOAD_S + inputs * 2 * (5 + 3 * timeout)
+
+
+@dataclass(slots=True)
+class _Pass:
+    """One process."""
+
+    loaded: bool = False
+    asked: Asked = field(default_factory=lambda: Asked(Outcome(None, 0.0, b"")))
+
+
+class _Lines:
+    """JSON objects in a stream; what else the target prints is passed over."""
+
+    def __init__(self, hear: Callable[[dict[str, Any]], None]) -> None:
+        self._hear = hear
+        self._rest = bytearray()
+
+    def take(self, data: bytes) -> None:
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._rest += line
+            try:
+                answer = loads(self._rest)
+            except (ValueError, RecursionError):
+                answer = None
+            self._rest.clear()
+            if isinstance(answer, dict):
+                self._hear(answer)
+        self._rest += rest
+        if len(self._rest) > _LONGEST_LINE:
+            self._rest.clear()
+
+
+def _request(
+    directory: Path,
+    inputs: Sequence[Path],
+    *,
+    edges: Path | None = None,
+    modules: Sequence[str] = (),
+    words: bool = False,
+    answers: bool = False,
+    lines: Path | None = None,
+) -> list[str]:
+    """Raises OSError."""
+    copies = directory / "in"
+    copies.mkdir()
+    names = []
+    for at, path in enumerate(inputs):
+        copy = copies / f"{at:06}"
+        # Copies: the files may be gone or others the next moment.
+        if (data := read_input(path)) is not None:
+            copy.write_bytes(data)
+        names.append(str(copy))
+    asked = {
+        "inputs": names,
+        "edges": str(edges or ""),
+        "modules": list(modules),
+        "words": words,
+        "answers": answers,
+        "lines": str(lines or ""),
+    }
+    request = directory / "request.json"
+    request.write_text(json.dumps(asked))
+    return ["--batch", str(request)]
+
+
+def _verdict(answer: Mapping[str, Any]) -> tuple[int, Verdict] | None:
+    match answer:
+        case {"verdict": [int(at), str(word), str(cells), int(sig)]} if (
+            word in _OUTCOMES and at >= 0
+        ):
+            return at, Verdict(_OUTCOMES[word], _trace(cells, valid=word == "success"), sig)
+    return None
+
+
+def _trace(text: str, *, valid: bool) -> frozenset[int]:
+    """``cell * 8 + bucket``; 7 is an input's that is valid, more than 31 hits are one bucket."""
+    try:
+        cells = zlib.decompressobj().decompress(base64.b64decode(text), _MOST_CELLS)
+    except (ValueError, binascii.Error, zlib.error):
+        return frozenset()
+    trace = set()
+    for cell, bits in enumerate(cells):
+        if bits:
+            trace.add(cell * 8 + min(bits.bit_length() - 1, _VALID - 1))
+            if valid:
+                trace.add(cell * 8 + _VALID)
+    return frozenset(trace)

@@ -1,0 +1,91 @@
+"""What mutants' inputs do to a Python target: nobody else describes that.
+
+An engine describes what it finds itself; what was handed over was found by a batch, so it is
+run once more, by the same code, for its words and its signature.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from fuzztui.base.text import visible
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.python_batch import PythonBatch
+from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.state import State
+from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
+
+__all__ = ["HandedTriage"]
+
+
+class HandedTriage:
+    """See :class:`~fuzztui.instances.launcher.Triage`: for what is in ``out/handed``."""
+
+    def __init__(
+        self, campaign: Campaign, home: RunDir, record: Callable[[Event], None], state: State
+    ) -> None:
+        self._home = home
+        self._record, self._state = record, state
+        self._batch = PythonBatch(campaign, home, "triage")
+        self._waiting: deque[FindingSaved] = deque()
+        self._known: set[str] = set()
+        self._more = asyncio.Event()
+        self._one = asyncio.Lock()
+
+    @property
+    def left(self) -> int:
+        """With the one that is being run."""
+        return len(self._waiting) + self._one.locked()
+
+    def saw(self, event: FindingSaved) -> None:
+        """A finding was saved."""
+        if event.instance == HANDED and event.file not in self._known:
+            self._known.add(event.file)
+            self._waiting.append(event)
+            self._more.set()
+
+    async def run(self) -> None:
+        """Describe what there is and what comes, for ever. To be cancelled."""
+        for row in list(self._state.findings.values()):
+            if row.saved and not row.signature:
+                self.saw(FindingSaved(row.instance, row.category, row.file))
+        while True:
+            await self.finish()
+            self._more.clear()
+            await self._more.wait()
+
+    async def finish(self) -> None:
+        """Describe what is left. May be cancelled."""
+        while self._waiting:
+            async with self._one:
+                if not self._waiting:
+                    return
+                finding = self._waiting[0]
+                words = await self._words(finding)
+                self._waiting.popleft()
+                self._record(
+                    FindingDescribed(
+                        finding.instance,
+                        finding.category,
+                        finding.file,
+                        words.get("signature", ""),
+                        words.get("title", ""),
+                        words.get("place", ""),
+                        words.get("detail", ""),
+                        words.get("input", ""),
+                    )
+                )
+
+    async def _words(self, finding: FindingSaved) -> dict[str, str]:
+        try:
+            words = await self._batch.words(self._home.instance(HANDED) / finding.file)
+        except SupervisorError as e:
+            # No signature: the next supervisor tries again.
+            return {"title": "could not be run again", "detail": visible(str(e), lines=True)}
+        if not words:
+            again = f"did not {finding.category} again"
+            return {"signature": again.replace(" ", "-"), "title": again}
+        return words

@@ -1,0 +1,96 @@
+"""The ranking of a campaign's mutants as the supervisor sees it: they come while it works."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fuzztui.base.bounds import loads
+from fuzztui.base.files import replace_text
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.reach import Reach
+from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.process.execute import Mark, execute
+
+__all__ = ["Ranking"]
+
+_LIMIT_S = 7 * 86400.0
+_LONGEST_LINE = 1 << 20
+_FIELDS = ("id", "file", "line", "operator", "before", "after")
+
+
+class Ranking:
+    """The process of :mod:`fuzztui.fuzzfirst.ranking_process`, for the sources in ``tree``.
+
+    :param sources: names below ``tree``, and which of their lines, "" for all.
+    :param found: called with each mutant, in the order of their rank.
+    """
+
+    def __init__(
+        self,
+        home: RunDir,
+        tree: Path,
+        sources: Sequence[tuple[str, str]],
+        reach: Reach,
+        found: Callable[[TextMutant], None],
+    ) -> None:
+        self._home = home
+        self._reach = reach
+        self._tree = tree
+        self._sources = sources
+        self._found = found
+        self._rest = b""
+        self._error = ""
+        self.ready = asyncio.Event()
+        """It has read the sources, or has come to its end."""
+        self.notes: list[str] = []
+        self.figures: Mapping[str, float] = {}
+
+    async def run(self) -> None:
+        """To its end. Raises :class:`SupervisorError` where there are no mutants."""
+        words = [sys.executable, "-P", "-m", "fuzztui.fuzzfirst.ranking_process"]
+        reach = self._home.mutants / "reach.json"
+        words += [str(self._home.campaign), str(self._tree), json.dumps(self._sources), str(reach)]
+        try:
+            await asyncio.to_thread(replace_text, reach, json.dumps(self._reach.to_json()))
+            outcome = await execute(
+                words,
+                Mark(self._home.path, "ranking"),
+                cwd=self._home.path,
+                limit=_LIMIT_S,
+                stdout=True,
+                told=self._take,
+            )
+        finally:
+            self.ready.set()
+        if self._error:
+            raise SupervisorError(self._error)
+        if outcome.status != 0:
+            last = outcome.output.decode(errors="replace").strip().splitlines()[-1:]
+            raise SupervisorError(f"mutants.sources: ranking failed: {' '.join(last)}")
+
+    def _take(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data)[-_LONGEST_LINE:].split(b"\n")
+        for line in lines:
+            try:
+                told = loads(line)
+            except ValueError:
+                continue
+            if isinstance(told, dict):
+                self._hear(told)
+
+    def _hear(self, told: Mapping[str, Any]) -> None:
+        match told:
+            case {"ready": list(notes)}:
+                self.notes = [str(note) for note in notes]
+                self.ready.set()
+            case {"mutant": dict(fields)}:
+                self._found(TextMutant(*(fields[name] for name in _FIELDS)))
+            case {"figures": dict(figures)}:
+                self.figures = figures
+            case {"error": str(words)}:
+                self._error = words

@@ -1,0 +1,175 @@
+"""Making and ranking the mutants of a campaign, in a process of its own.
+
+What compiles is asked of each mutant just before it would be next, so the first is known in
+a moment, and the order is that of those that compile (paper: "Choosing the Mutants"). That
+keeps a core busy for a while, and the supervisor has better things to do:
+``python -m fuzztui.fuzzfirst.ranking_process RUN/campaign.toml TREE SOURCES REACH`` prints
+them as JSON
+lines; the sources are ``[[FILE, LINES], ...]``, and the reach is as :class:`Reach` writes it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from fuzztui.base.text import visible
+from fuzztui.campaign import Campaign, load
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.campaign.units import parse_ranges
+from fuzztui.fuzzfirst.reach import Reach
+from fuzztui.fuzzfirst.source_mutants.check import Check
+from fuzztui.fuzzfirst.source_mutants.generate import Generated, MutantError, generate, language_of
+from fuzztui.fuzzfirst.source_mutants.rank import Metric, rank, rank_as_universalmutator, shuffled
+from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+
+__all__ = ["Picks"]
+
+_TOLD = 200
+
+
+@dataclass(slots=True)
+class Picks:
+    """The mutants of files below ``tree``, in the order of their rank.
+
+    :param sources: the files, and which of their lines, "" for all.
+    :param reach: where functions are, and what the seeds execute.
+    """
+
+    campaign: Campaign
+    tree: Path
+    sources: Sequence[tuple[str, str]]
+    reach: Reach = field(default_factory=Reach)
+    notes: list[str] = field(default_factory=list)
+    """What the person should know of it."""
+    made: int = 0
+    blank: int = 0
+    rejected: int = 0
+    """Mutants that do not compile, of those that were asked about."""
+    _mutants: list[TextMutant] = field(init=False)
+    _checker: Check | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the sources: later a mutant of one may be in its place while it is built.
+
+        Raises :class:`SupervisorError`.
+        """
+        self._mutants = self._generate()
+        self._checker = self._check()
+
+    def __iter__(self) -> Iterator[TextMutant]:
+        """One by one, as they are found. Raises :class:`SupervisorError`."""
+        mutants, check = self._mutants, self._checker
+
+        def accept(index: int) -> bool:
+            if check is None:
+                return True
+            mutant = mutants[index]
+            good = check.compiles(mutant, self.tree / mutant.file, self._language)
+            self.rejected = check.rejected
+            return good
+
+        try:
+            for index in itertools.islice(self._order(mutants, accept), self._most):
+                yield mutants[index]
+        except MutantError as e:
+            raise SupervisorError(f"mutants.sources: {e}") from None
+
+    @property
+    def _language(self) -> str:
+        return str(self.campaign.mutants["language"] or "")
+
+    @property
+    def _most(self) -> int:
+        return int(self.campaign.mutants["listed"])
+
+    def _generate(self) -> list[TextMutant]:
+        found = Generated()
+        try:
+            for name, lines in self.sources:
+                if not self._language and language_of(Path(name)) == "none":
+                    raise MutantError(f"{name}: its name tells no language: set mutants.language")
+                generate(
+                    self.tree / name,
+                    name=name,
+                    language=self._language,
+                    lines=set(itertools.chain(*parse_ranges(lines))),
+                    into=found,
+                )
+        except MutantError as e:
+            raise SupervisorError(f"mutants.sources: {e}") from None
+        self.made, self.blank = len(found.mutants), found.blank
+        mutants = [mutant for mutant in found.mutants if self._wants(mutant)]
+        if not mutants:
+            where = " in what mutants.functions and mutants.covered leave" if found.mutants else ""
+            known = ", ".join(f[0] for rows in self.reach.functions.values() for f in rows)
+            there = f"; the functions there are: {visible(known)[:_TOLD]}" if known else ""
+            if not found.mutants and any(lines for _, lines in self.sources):
+                where = " in the lines that it names"
+            elif found.mutants and not known:
+                there = "; no function was found in what the build compiles"
+            raise SupervisorError(f"mutants.sources: there is nothing to mutate{where}{there}")
+        return mutants
+
+    def _wants(self, mutant: TextMutant) -> bool:
+        """Whether it is where the campaign wants mutants."""
+        functions: list[str] = self.campaign.mutants["functions"]
+        covered: bool = self.campaign.mutants["covered"]
+        return self.reach.wants(mutant.file, mutant.line, functions, covered=covered)
+
+    def _check(self) -> Check | None:
+        """The cheap filter; None where a file cannot be compiled on its own."""
+        check = Check()
+        for name in dict.fromkeys(name for name, _ in self.sources):
+            try:
+                check.prepare(self.tree / name, self._language)
+            except MutantError as e:
+                self.notes.append(
+                    "mutants are ranked before it is known whether they compile, which is seen "
+                    f"when they are built: {visible(str(e))[:_TOLD]}"
+                )
+                return None
+        return check
+
+    def _order(self, mutants: Sequence[TextMutant], accept: Callable[[int], bool]) -> Iterator[int]:
+        order = self.campaign.mutants["order"]
+        by_chance = shuffled(len(mutants), self.campaign.seed)
+        if order == "random":
+            yield from (index for index in by_chance if accept(index))
+        elif order == "universalmutator":
+            yield from (pick.index for pick in rank_as_universalmutator(mutants, accept=accept))
+        else:
+            metric = Metric(**self.campaign.mutants["weights"])
+            picks = rank(mutants, metric=metric, first=by_chance[0], accept=accept)
+            yield from (pick.index for pick in picks)
+
+
+def main(arguments: list[str]) -> int:
+    """Print ``{"mutant"}`` lines, after ``{"ready"}`` and before ``{"figures"}``; or ``{"error"}``.
+
+    Once it is ready it reads no source any more: a mutant may take its place.
+    """
+
+    def say(**line: object) -> None:
+        print(json.dumps(line), flush=True)
+
+    try:
+        sources = [(name, lines) for name, lines in json.loads(arguments[2])]
+        reach = Reach.from_json(json.loads(Path(arguments[3]).read_bytes()))
+        picks = Picks(load(Path(arguments[0])).campaign, Path(arguments[1]), sources, reach)
+        say(ready=picks.notes)
+        for mutant in picks:
+            say(mutant=asdict(mutant))
+    except SupervisorError as e:
+        say(error=str(e))
+        return 1
+    say(figures={"made": picks.made, "blank": picks.blank, "rejected": picks.rejected})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,262 @@
+"""The supply of mutants: ranked as they come, and the next few of the queue built ahead."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Awaitable
+from pathlib import Path
+
+from fuzztui.base.files import read_json, replace_text
+from fuzztui.base.text import visible
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.backend import Ground
+from fuzztui.fuzzfirst.build import directory_name
+from fuzztui.fuzzfirst.context import Desk
+from fuzztui.fuzzfirst.ranking import Ranking
+from fuzztui.fuzzfirst.reach import Reach
+from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.model.fuzzfirst import head
+from fuzztui.model.state import Mutant
+from fuzztui.wire.events import Message, MutantsFound, MutantStage, MutantState, StageStarted
+
+__all__ = ["Supply"]
+
+LISTED_EVERY_S = 0.5
+"""Mutants are told in batches: those that were ranked in so many seconds."""
+
+AGAIN_S = 5.0
+"""Between two tries to build a mutant when the disk is full."""
+
+LEAST_ROOM = 32 << 20
+"""Bytes: with less a build that fails tells nothing of the mutant."""
+
+FAILED_IN_A_ROW = 25
+"""So many mutants that do not build are told: the fault may be elsewhere."""
+
+SAME_IN_A_ROW = 25
+"""And so many that are the same program as the original."""
+
+_TWINS = "digests.json"
+_BUILD = "build.json"
+_LISTING = "listing.json"
+_SHAPING = ("sources", "functions", "covered", "order", "weights", "language", "listed")
+"""Keys that the list of mutants depends on."""
+
+
+class Supply:
+    """Fills the queue, and builds what is at its head. :meth:`start` it once."""
+
+    def __init__(self, campaign: Campaign, home: RunDir, ground: Ground, desk: Desk) -> None:
+        self._campaign = campaign
+        self._home = home
+        self._ground = ground
+        self._desk = desk
+        self._news = asyncio.Event()
+        self._jobs: list[asyncio.Future[None]] = []
+        self._found: list[TextMutant] = []
+        """Ranked, and not yet in the log."""
+        self._reach = Reach()
+        self._failed = self._same = 0
+        self.whole = False
+        """All mutants that there will be are in the log."""
+        self.failure: SupervisorError | None = None
+        """Why there are no more."""
+
+    @property
+    def news(self) -> asyncio.Event:
+        """Set when the queue may be another one; a fresh one comes for who waits next."""
+        return self._news
+
+    def wake(self) -> None:
+        """The queue may be another one."""
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def start(self, seeds: list[Path]) -> None:
+        """Begin to rank, unless that was done; sources are read when it returns.
+
+        Raises :class:`SupervisorError`.
+        """
+        digests = read_json(self._home.mutants / _TWINS) or {}
+        self._ground.known({k: v for k, v in digests.items() if isinstance(v, str)})
+        before = read_json(self._home.mutants / _LISTING) or {}
+        self.whole = before == {"key": self._key(), "whole": True}
+        if not self.whole:
+            other = bool(before) and before.get("key") != self._key()
+            await self._begin_ranking(seeds, other=other)
+        self._jobs.append(asyncio.ensure_future(self._guarded(self._build_ahead())))
+
+    async def close(self) -> None:
+        """End what is under way."""
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+
+    async def _guarded(self, job: Awaitable[None]) -> None:
+        """What nobody foresaw must not leave those waiting who wait for mutants."""
+        try:
+            await job
+        except SupervisorError as e:
+            self.failure = e
+        except Exception as e:
+            self.failure = SupervisorError(f"internal error: {e!r}")
+        finally:
+            self.wake()
+
+    # ------------------------------------------------------------------ ranking
+
+    def _key(self) -> str:
+        mutants = self._campaign.mutants
+        told = [self._campaign.seed, *(mutants[name] for name in _SHAPING)]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+    async def _begin_ranking(self, seeds: list[Path], *, other: bool) -> None:
+        ground, mutants = self._ground, self._campaign.mutants
+        if mutants["functions"] or mutants["covered"]:
+            self._reach = await ground.reach(seeds)
+        ranking = Ranking(self._home, ground.tree, ground.sources, self._reach, self._take)
+        listing = self._home.mutants / _LISTING
+        replace_text(listing, json.dumps({"key": self._key(), "whole": False}))
+        self._jobs.append(asyncio.ensure_future(self._guarded(self._rank(ranking, other=other))))
+        await ranking.ready.wait()
+        self._desk.record(*(Message("info", note) for note in ranking.notes))
+
+    def _take(self, mutant: TextMutant) -> None:
+        self._found.append(mutant)
+
+    async def _rank(self, ranking: Ranking, *, other: bool) -> None:
+        """List the mutants in the order of their rank, as they come.
+
+        The order is the same again after a restart, so what is in the log is left as it is.
+        ``other``: the campaign wants other mutants than before; those of before make room.
+        """
+        state = self._desk.state
+        known = set() if other else set(state.mutants)
+        listed: set[str] = set()
+        work = asyncio.ensure_future(ranking.run())
+        try:
+            while not work.done() or self._found:
+                await asyncio.wait({work}, timeout=LISTED_EVERY_S)
+                found, self._found = self._found, []
+                places = enumerate(found, len(listed))
+                news = [(place, mutant) for place, mutant in places if mutant.id not in known]
+                listed |= {mutant.id for mutant in found}
+                self._desk.record(*_listing(news, self._ground.tree, self._reach))
+            await work
+        finally:
+            work.cancel()
+        if other:
+            words = "it is not among the campaign's mutants any more"
+            gone = [m for m in state.mutants.values() if m.id not in listed]
+            waiting = (m for m in gone if m.state == "pending")
+            self._desk.record(*(MutantState("", m.id, "skipped", reason=words) for m in waiting))
+        listing = self._home.mutants / _LISTING
+        replace_text(listing, json.dumps({"key": self._key(), "whole": True}))
+        self.whole = True
+        figures = {"listed": len(listed), **ranking.figures}
+        self._desk.record(StageStarted("mutants", {**state.plan, **figures}))
+
+    # ----------------------------------------------------------------- building
+
+    def command(self, mutant: Mutant) -> tuple[str, ...]:
+        """How the built mutant is run; () if it is not there (any more)."""
+        match read_json(self.into(mutant) / _BUILD):
+            case {"command": [str(program), *rest]} if Path(program).exists():
+                return (program, *map(str, rest))
+        return ()
+
+    def is_built(self, mutant: Mutant) -> bool:
+        """Whether its turn can come."""
+        return mutant.stage == "built" and bool(self.command(mutant))
+
+    def into(self, mutant: Mutant) -> Path:
+        """Where its program is."""
+        return self._home.mutants / "built" / directory_name(mutant.id)
+
+    async def _build_ahead(self) -> None:
+        """Keep the next few of the queue built, whatever order it is put into."""
+        while True:
+            news = self._news
+            ahead = head(self._desk.state, self._campaign.mutants["ahead"])
+            todo = next((m for m in ahead if not self.is_built(m)), None)
+            if todo is None:
+                await news.wait()
+                continue
+            try:
+                await self._build(todo)
+            except OSError as e:  # a full disk: what is fuzzed goes on meanwhile
+                words = f"{e.filename or self._home.mutants}: {e.strerror or e}"
+                self._desk.record(Message("error", f"a mutant cannot be built: {words}"))
+                await asyncio.sleep(AGAIN_S)
+
+    async def _build(self, mutant: Mutant) -> None:
+        """Raises OSError where that is no fault of the mutant."""
+        record, into = self._desk.record, self.into(mutant)
+        record(MutantStage(mutant.id, "building"))
+        built = await self._ground.build(_text(mutant), into)
+        if built.error and shutil.disk_usage(self._home.mutants).free < LEAST_ROOM:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._home.mutants))
+        costs = {"build": round(built.seconds, 3)}
+        replace_text(self._home.mutants / _TWINS, json.dumps(self._ground.digests))
+        self._failed = self._failed + 1 if built.error else 0
+        self._same = self._same + 1 if built.twin == "original" else 0
+        if built.error:
+            record(
+                MutantState("", mutant.id, "invalid", reason="it does not build"),
+                MutantStage(mutant.id, "failed", reason=built.error, costs=costs),
+            )
+            if self._failed == FAILED_IN_A_ROW:
+                words = f"{self._failed} mutants in a row do not build: is it their fault?"
+                record(Message("warning", f"{words} The last one: {built.error}"))
+        elif built.twin == "original":
+            words = "it is the same program once it is compiled"
+            record(
+                MutantState("", mutant.id, "equivalent", reason=words),
+                MutantStage(mutant.id, "dropped", reason=words, costs=costs),
+            )
+            if self._same == SAME_IN_A_ROW:
+                words = f"{self._same} mutants in a row are the same program once compiled"
+                record(Message("warning", f"{words}: is {mutant.file} compiled, and all of it?"))
+        elif built.twin:
+            words = f"the same program as {built.twin} once it is compiled"
+            record(
+                MutantState("", mutant.id, "invalid", reason=words),
+                MutantStage(mutant.id, "dropped", reason=words, costs=costs),
+            )
+        else:
+            replace_text(into / _BUILD, json.dumps({"command": built.command}))
+            # A person may have skipped it meanwhile, or begun something else with it.
+            record(MutantStage(mutant.id, "built", costs=costs))
+
+
+def _listing(mutants: list[tuple[int, TextMutant]], tree: Path, reach: Reach) -> list[MutantsFound]:
+    """Events that tell of mutants and their places, file by file."""
+    by_file: dict[str, list[dict[str, object]]] = {}
+    for place, mutant in mutants:
+        by_file.setdefault(mutant.file, []).append(
+            {
+                "id": mutant.id,
+                "line": mutant.line,
+                "function": reach.function_of(mutant.file, mutant.line),
+                "operator": mutant.operator,
+                "before": mutant.before,
+                "after": mutant.after,
+                "place": float(place),
+            }
+        )
+    return [
+        MutantsFound("", file=file, path=visible(str(tree / file)), mutants=rows)
+        for file, rows in by_file.items()
+    ]
+
+
+def _text(mutant: Mutant) -> TextMutant:
+    return TextMutant(
+        mutant.id, mutant.file, mutant.line, mutant.operator, mutant.before, mutant.after
+    )

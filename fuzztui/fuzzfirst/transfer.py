@@ -1,0 +1,239 @@
+"""What mutants' corpora bring to the target: run on it at once, and what is new is kept.
+
+``OUT/handed`` looks like an instance that never fuzzes. The target's instances take over
+from its ``queue`` what they lack, as from any sibling (its ids have no gaps); what is in its
+``crashes`` and ``hangs`` are findings of the target.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from fuzztui.fuzzfirst.batch import Batch, Progress, Verdict, silent
+from fuzztui.fuzzfirst.json_lines import Ledger
+from fuzztui.fuzzfirst.prune import Input, file_name, gather, run_all, write_whole
+from fuzztui.fuzzfirst.scratch import read_input
+from fuzztui.fuzzfirst.threads import in_thread
+from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.observe.afl_names import parse_name
+
+__all__ = ["Handed", "Handover", "handed_by"]
+
+
+TRACELESS = 20
+"""So many findings without a trace are kept of one hand-over: nothing tells them apart."""
+
+_PARTS = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
+_ID = re.compile(r"id:([0-9]{1,10})")
+_ORIGIN = re.compile(r"([^/]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
+
+
+@dataclass(slots=True)
+class Handed:
+    """What one hand-over has brought to the target."""
+
+    entries: int = 0
+    """Inputs that cover something new, an edge or another bucket of hits."""
+    edges: int = 0
+    """New edges."""
+    crashes: int = 0
+    hangs: int = 0
+    alike: int = 0
+    """Crashes and hangs that were not kept: they cover nothing that one before did not."""
+    verdicts: dict[str, str] = field(default_factory=dict)
+    """Digest -> outcome on the target ("ok", "crash", "hang"), of all that can be run."""
+
+
+def handed_by(out: Path) -> Mapping[str, dict[str, int]]:
+    """How many entries, crashes and hangs of the target there are by what each slot has found.
+
+    Its secondaries count, too (``m7-s1``). By the names of files: interrupted or not.
+    """
+    words = {"queue": "entries", "crashes": "crashes", "hangs": "hangs"}
+    found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(words.values(), 0))
+    for part, word in words.items():
+        try:
+            names = os.listdir(out / HANDED / part)  # noqa: PTH208 - names only
+        except OSError:
+            names = []
+        for name in names:
+            found[parse_name(name).sync.partition("-")[0]][word] += 1
+    return found
+
+
+@dataclass(slots=True)
+class _Part:
+    """A directory of the fake instance."""
+
+    directory: Path
+    next_id: int = 0
+    seen: set[int] = field(default_factory=set)
+    """What is covered by what is in it; of the queue, by the seeds too."""
+
+
+class Handover:
+    """Keeps ``out/handed``. Raises :class:`SupervisorError` where that cannot be.
+
+    What was run once is never run again for a verdict: they are in
+    ``RUN/mutants/verdicts.jsonl``. A file is written before its verdict is, so that an
+    interrupted :meth:`take` that is made again adds what was missed, and nothing twice.
+    """
+
+    def __init__(self, out: Path, batch: Batch) -> None:
+        self._out = out
+        self._batch = batch
+        self._turn = asyncio.Lock()
+        self._parts = {o: _Part(out / HANDED / part) for o, part in _PARTS.items()}
+        self._edges: set[int] = set()
+        self._ledger = Ledger(out.parent / "mutants" / "verdicts.jsonl")
+        self._verdicts: dict[str, str] = {}
+        for row in self._ledger.rows:
+            digest, outcome = row.get("digest"), row.get("outcome")
+            if isinstance(digest, str) and outcome in _PARTS:
+                self._verdicts[digest] = outcome
+
+    @property
+    def verdicts(self) -> Mapping[str, str]:
+        """Digest -> outcome on the target, of all that was ever run on it in this run."""
+        return self._verdicts
+
+    async def start(self, seeds: Sequence[Input], progress: Progress = silent) -> None:
+        """Learn what the target covers by its seeds, and by what was handed over before.
+
+        To be called once, before anything is taken.
+        """
+        async with self._turn:
+            inputs = [*seeds, *await asyncio.to_thread(self._look)]
+            async for some in run_all(self._batch, inputs, progress):
+                await in_thread(partial(self._learn, some))
+
+    async def take(
+        self, inputs: Sequence[Input], progress: Progress = silent, time_ms: int = 0
+    ) -> Handed:
+        """Run inputs on the target and keep what is new, in the order given.
+
+        ``time_ms``: when they were found, for their names. Cancelled, it keeps what it has
+        handed over so far.
+        """
+        handed = Handed()
+        room = {"crash": TRACELESS, "hang": TRACELESS}
+        async with self._turn:
+            fresh: dict[str, Input] = {}
+            for one in inputs:
+                if one.digest not in self._verdicts:
+                    fresh.setdefault(one.digest, one)
+            async for some in run_all(self._batch, list(fresh.values()), progress):
+                await in_thread(partial(self._keep, some, handed, room, time_ms))
+            for one in inputs:
+                if outcome := self._verdicts.get(one.digest):
+                    handed.verdicts[one.digest] = outcome
+        return handed
+
+    def _look(self) -> list[Input]:
+        """What is there of earlier hand-overs."""
+        for part in self._parts.values():
+            part.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            ids = (_ID.match(file.name) for file in part.directory.iterdir())
+            part.next_id = 1 + max((int(found[1]) for found in ids if found), default=-1)
+        return gather(self._out, [HANDED], list(_PARTS.values()))
+
+    def _learn(self, some: Sequence[tuple[Input, Verdict]]) -> None:
+        rows: list[dict[str, str]] = []
+        for one, verdict in some:
+            if verdict.outcome in _PARTS:
+                self._cover(verdict)
+                if one.digest not in self._verdicts:
+                    rows.append(self._remember(one, verdict))
+        self._ledger.append(rows)
+
+    def _keep(
+        self,
+        some: Sequence[tuple[Input, Verdict]],
+        handed: Handed,
+        room: dict[str, int],
+        time_ms: int,
+    ) -> None:
+        """Files first, then verdicts: an input whose verdict is known is not looked at again."""
+        rows: list[dict[str, str]] = []
+        try:
+            for one, verdict in some:
+                outcome = verdict.outcome
+                if outcome not in _PARTS:
+                    continue
+                blind = outcome != "ok" and not verdict.trace
+                if not blind and not self._news(verdict):
+                    handed.alike += outcome != "ok"
+                elif blind and not room[outcome]:
+                    handed.alike += 1
+                else:
+                    data = read_input(one.path)
+                    if data is None or hashlib.sha256(data).hexdigest() != one.digest:
+                        continue  # it is another input by now: that was not run
+                    self._write(one, verdict, data, handed, time_ms)
+                    if blind:
+                        room[outcome] -= 1
+                rows.append(self._remember(one, verdict))
+        finally:
+            self._ledger.append(rows)
+
+    def _write(
+        self, one: Input, verdict: Verdict, data: bytes, handed: Handed, time_ms: int
+    ) -> None:
+        part = self._parts[verdict.outcome]
+        edges = len({tuple_ >> 3 for tuple_ in verdict.trace} - self._edges)
+        name = _name(part.next_id, one, verdict.sig, time_ms)
+        if verdict.outcome == "ok":
+            name += ",+cov" if edges else ""
+            handed.entries += 1
+            handed.edges += edges
+        elif verdict.outcome == "crash":
+            handed.crashes += 1
+        else:
+            handed.hangs += 1
+        write_whole(part.directory / name, data)
+        part.next_id += 1
+        self._cover(verdict)
+
+    def _news(self, verdict: Verdict) -> set[int]:
+        return _coverage(verdict) - self._parts[verdict.outcome].seen
+
+    def _cover(self, verdict: Verdict) -> None:
+        self._parts[verdict.outcome].seen |= _coverage(verdict)
+        if verdict.outcome == "ok":
+            self._edges.update(tuple_ >> 3 for tuple_ in verdict.trace)
+
+    def _remember(self, one: Input, verdict: Verdict) -> dict[str, str]:
+        self._verdicts[one.digest] = verdict.outcome
+        return {"digest": one.digest, "outcome": verdict.outcome}
+
+
+def _coverage(verdict: Verdict) -> set[int]:
+    """By what an input is told from others, as afl-fuzz has it: findings by edges alone."""
+    if verdict.outcome == "ok":
+        return set(verdict.trace)
+    return {tuple_ >> 3 for tuple_ in verdict.trace}
+
+
+def _name(number: int, one: Input, sig: int, time_ms: int) -> str:
+    """As afl-fuzz names an import: ``id:000012,sync:m7,src:000045,time:0,execs:0,op:...``.
+
+    ``src`` is the entry of the mutant's queue that it is, or that its finding was made of;
+    what it is exactly stands behind ``op:``.
+    """
+    fields = [f"id:{number:06}"]
+    fields += [f"sig:{sig:02}"] if sig else []
+    times = [f"time:{time_ms}", "execs:0"]
+    of = _ORIGIN.fullmatch(one.origin)
+    if of is None:
+        return ",".join([*fields, *times, f"orig:{file_name(one.origin)}"])
+    entry = one.parent if of[2] else int(of[3])
+    source = [f"sync:{of[1]}", *([f"src:{entry:06}"] if entry >= 0 else [])]
+    return ",".join([*fields, *source, *times, f"op:{file_name(one.origin)}"])

@@ -1,0 +1,334 @@
+"""One mutant's turn: prune the corpus for it, fuzz it, hand over what that has found.
+
+Each step is in the log before it is begun, so that a turn that was interrupted anywhere is
+gone on with by whoever resumes the campaign.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst.backend import Ground
+from fuzztui.fuzzfirst.batch import Unrunnable
+from fuzztui.fuzzfirst.context import Desk
+from fuzztui.fuzzfirst.corpora import Corpora, slot_number, slots_of
+from fuzztui.fuzzfirst.turn_budget import UNWANTED, Allowance
+from fuzztui.instances.launcher import Launcher, instance_names
+from fuzztui.instances.life import TERM_GRACE_S, Ending, Life
+from fuzztui.instances.process import EngineProcess
+from fuzztui.model.state import Mutant
+from fuzztui.process.identity import marked
+from fuzztui.process.reaper import children
+from fuzztui.wire.events import Message, MutantStage, MutantState
+
+__all__ = ["Means", "Turn", "dwelling"]
+
+AGAIN_S = 5.0
+"""Between two tries of what something is in the way of."""
+
+LOOK_S = 0.1
+"""It is looked so often whether a mutant's time is up, or a person has skipped it."""
+
+MOST_LEFT_BEHIND = 300
+"""Processes that a mutant may leave behind before it is taken for one that forks for ever."""
+
+
+def dwelling(home: RunDir, slot: str) -> list[tuple[str, Path]]:
+    """The instances of a turn and their directories."""
+    out = home.in_slot(slot).out
+    return [(name, out / name) for name in slots_of(home, slot)]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What all turns of a campaign share."""
+
+    campaign: Campaign
+    home: RunDir
+    launcher: Launcher
+    desk: Desk
+    ground: Ground
+    corpora: Corpora
+
+
+class Turn:
+    """The turn of the mutant ``key``, which is run by ``command``, () if that is gone."""
+
+    def __init__(self, means: Means, key: str, command: Sequence[str]) -> None:
+        self._campaign = means.campaign
+        self._launcher = means.launcher
+        self._desk = means.desk
+        self._ground = means.ground
+        self._corpora = means.corpora
+        self._key = key
+        self._command = command
+        self._slots = means.home.mutants / "slots"
+        known = self._mutant.stage in ("fuzzing", "collecting") and self._mutant.slot
+        self._slot = self._mutant.slot if known else self._new_slot()
+        self._home = means.home.in_slot(self._slot)
+        sequential = self._campaign.mutants["use"] == "sequential"
+        self._part = replace(
+            self._campaign,
+            slot=self._slot,
+            instances=self._campaign.instances if sequential else 1,
+            seed=self._campaign.seed + 1009 * slot_number(self._slot),
+            budget_s=0.0,
+        )
+        self._names = instance_names(self._part)
+        self._allowance = Allowance(self._campaign, self._desk, key, self._names)
+        self._crowd = 0
+        """Processes that it left behind, and nobody waits for."""
+
+    @property
+    def _mutant(self) -> Mutant:
+        return self._desk.state.mutants[self._key]
+
+    async def run(self) -> None:
+        """To its end.
+
+        Raises :class:`~fuzztui.fuzzfirst.context.Halted`, or :class:`SupervisorError` where
+        the target itself cannot be run.
+        """
+        if self._mutant.stage not in ("fuzzing", "collecting"):
+            self._tell("pruning")
+            try:
+                await self._desk.abide(self._persistently(self._begin))
+            except Unrunnable as e:
+                self._tell("refused", str(e))
+        if self._mutant.stage == "fuzzing":
+            await self._fuzz()
+        if self._mutant.stage == "collecting":
+            await self._desk.abide(self._persistently(self._collect))
+
+    async def _persistently(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Do it, again and again while something is in the way that may pass: a full disk.
+
+        A person who skips the mutant ends that. Raises :class:`Unrunnable`.
+        """
+        told = ""
+        while True:
+            try:
+                return await step()
+            except Unrunnable:
+                raise
+            except (SupervisorError, OSError) as e:
+                words = str(e)
+            if self._mutant.state in UNWANTED:
+                self._tell("refused", f"given up: {words}")
+                return
+            if words != told:
+                told = words
+                self._desk.record(Message("error", f"{self._slot}: {words}; it is tried again"))
+            await asyncio.sleep(AGAIN_S)
+
+    def tidy(self, built: Path) -> None:
+        """Remove what the turn needs no more; blocking. What it found stays."""
+        for directory in (built, self._home.cwd):
+            shutil.rmtree(directory, ignore_errors=True)
+        for name in self._names:
+            with contextlib.suppress(OSError):
+                (self._home.supervisor / f"statsd-{name}.json").unlink(missing_ok=True)
+
+    def _new_slot(self) -> str:
+        """Turns are numbered in the order in which they begin."""
+        used = [slot_number(mutant.slot) for mutant in self._desk.state.mutants.values()]
+        used += [slot_number(name) for name in self._desk.state.instances]
+        used += [slot_number(path.name) for path in self._slots.glob("m*")]
+        return f"m{1 + max(used, default=0)}"
+
+    def _tell(
+        self,
+        stage: str,
+        reason: str = "",
+        costs: Mapping[str, float] | None = None,
+        brought: Mapping[str, int] | None = None,
+    ) -> None:
+        rounded = {name: round(seconds, 3) for name, seconds in (costs or {}).items()}
+        self._desk.record(
+            MutantStage(self._key, stage, self._slot, reason, rounded, dict(brought or {}))
+        )
+
+    # ------------------------------------------------------------------ pruning
+
+    async def _begin(self) -> None:
+        begun = time.monotonic()
+        await asyncio.to_thread(shutil.rmtree, self._home.turn, ignore_errors=True)
+        await asyncio.to_thread(self._home.out.mkdir, 0o700, parents=True)
+        batch = self._ground.batch(self._command, self._slot)
+        pruned = await self._corpora.next_for(self._key, self._slot, batch)
+        kills = len(self._corpora.matrix.killers(self._key))
+        brought = {"kept": len(pruned.kept), "aside": len(pruned.aside), "kills": kills}
+        costs = {"prune": time.monotonic() - begun}
+        if self._mutant.state in UNWANTED:
+            self._tell("done", self._mutant.state, costs, brought)
+            self._judge()
+        elif pruned.kept or not pruned.aside:  # an engine of ours starts from nothing, too
+            self._tell("fuzzing", "", costs, brought)
+        else:
+            n = len(pruned.aside)
+            those = f"all {n} inputs" if n > 1 else "the one input"
+            words = f"it fails on {those} that it could start from"
+            self._tell("refused", words, costs, brought)
+            self._judge()
+
+    def _judge(self) -> None:
+        """A kill is for good; and whoever was fuzzed without one is alive."""
+        mutant, kills = self._mutant, self._corpora.matrix.killers(self._key)
+        if kills:
+            killer, oracle = next(iter(kills.items()))
+            self._desk.record(
+                MutantState("", self._key, "killed", killer, oracle, steer=mutant.steer)
+            )
+        elif mutant.state == "pending" and mutant.stage == "done":
+            self._desk.record(MutantState("", self._key, "alive", steer=mutant.steer))
+
+    # ------------------------------------------------------------------ fuzzing
+
+    async def _fuzz(self) -> None:
+        """Until its budget is used up, a person skips it, or the campaign ends."""
+        self._allowance.begin()
+        await self._end_strangers()
+        enough = self._enough()
+        living = [name for name, place in self._dwelling() if EngineProcess.adopt(place)]
+        lived = False
+        while not enough or living:  # who lives is brought to its end, and seen to the last
+            lives = self._lives()
+            for life in lives if enough else ():
+                if life.name not in living:  # it is seen to the last, and not started again
+                    await life.end(Ending("finished", enough))
+            await self._live(lives)
+            lived = True
+            if self._desk.leaving:
+                return  # whoever resumes the campaign goes on with it
+            living, enough = [], self._enough() or self._ended(lives)
+        if self._allowance.executed() or self._mutant.state in UNWANTED:
+            self._tell("collecting", enough)
+        elif lived:
+            self._tell("refused", enough)
+            self._judge()
+        else:  # there was no budget left for it
+            self._tell("queued")
+
+    def _ended(self, lives: Sequence[Life]) -> str:
+        """Why engines came to an end before the turn did.
+
+        One of executions goes on: it was promoted when it had used its own up.
+        """
+        states = {life.state for life in lives}
+        if self._allowance.in_trials and states == {"finished"}:
+            return ""
+        reasons = (self._desk.state.instances[life.name].reason for life in lives)
+        return next(filter(None, reasons), "it ended")
+
+    async def _end_strangers(self) -> None:
+        """Engines of the turn that the campaign has no more: it had more instances."""
+        for name, place in self._dwelling():
+            if name not in self._names and (process := EngineProcess.adopt(place)):
+                await process.stop(TERM_GRACE_S)
+
+    def _dwelling(self) -> list[tuple[str, Path]]:
+        return dwelling(self._home, self._slot)
+
+    def _lives(self) -> list[Life]:
+        """The instances of the turn: the campaign's options, on the mutant."""
+        target = self._ground.target(self._command) if self._command else self._part.target
+        if self._campaign.mutants["cwd"] == "private":
+            target = {**target, "cwd": str(self._home.cwd)}
+        trials = int(self._allowance.share()) if self._allowance.in_trials else 0
+        part = replace(self._part, target=target, budget_trials=trials)
+        known = self._desk.state.instances
+        lives = [
+            Life(
+                part,
+                self._home,
+                index,
+                launcher=self._launcher,
+                desk=self._desk,
+                before=known.get(name),
+            )
+            for index, name in enumerate(self._names)
+        ]
+        for life in lives:
+            life.revive()
+        return lives
+
+    async def _live(self, lives: Sequence[Life]) -> None:
+        """Let them live until it is enough, whatever is in the way of that."""
+        told = False
+        while True:
+            ends = asyncio.ensure_future(self._end_in_time(lives))
+            try:
+                await asyncio.to_thread(self._home.cwd.mkdir, 0o700, parents=True, exist_ok=True)
+                await self._desk.live(lives, self._home, self._key)
+                return
+            except OSError as e:  # a full disk
+                if not told:
+                    told = True
+                    words = f"{self._slot}: {e.filename or self._home.turn}: {e.strerror or e}"
+                    self._desk.record(Message("error", f"{words}; it is tried again"))
+            finally:
+                ends.cancel()
+                await asyncio.gather(ends, return_exceptions=True)
+            if self._enough():
+                return
+            await self._desk.abide(asyncio.sleep(AGAIN_S))
+
+    async def _end_in_time(self, lives: Sequence[Life]) -> None:
+        started = time.monotonic()
+        before = children()
+        words = ""
+        while not words:
+            await asyncio.sleep(LOOK_S)
+            try:
+                await self._count(before)
+                if "start" not in self._mutant.costs and self._allowance.executed():
+                    self._tell("fuzzing", "", {"start": time.monotonic() - started})
+                words = self._enough()
+            except Exception as e:  # nobody else would end them
+                words = f"internal error: {e!r}"
+        for life in lives:
+            self._desk.end_one(life, Ending("finished", words))
+
+    async def _count(self, before: int) -> None:
+        """How many processes the mutant has left behind: all of ours are looked at first."""
+        if children() - before > MOST_LEFT_BEHIND:
+            ours = [await asyncio.to_thread(marked, self._home.path, n) for n in self._names]
+            self._crowd = sum(map(len, ours))
+
+    def _enough(self) -> str:
+        if not self._command:
+            return "what was built of it is gone"
+        if self._crowd > MOST_LEFT_BEHIND:
+            return f"it leaves processes behind: {self._crowd} by now, which are killed"
+        return self._allowance.enough()
+
+    # --------------------------------------------------------------- collecting
+
+    async def _collect(self) -> None:
+        begun = time.monotonic()
+        batch = self._ground.batch(self._command, self._slot) if self._command else None
+        harvest = await self._corpora.harvest(self._key, self._slot, batch, self._command)
+        if harvest.trouble:
+            self._desk.record(Message("warning", f"{self._slot}: {harvest.trouble}"))
+        before = self._mutant.brought.get("edges", 0)
+        brought = {**harvest.brought, "edges": max(before, harvest.edges)}
+        self._tell("done", "", {"handover": time.monotonic() - begun}, brought)
+        self._judge()
+        self._tell_of_others(harvest.by_slot)
+
+    def _tell_of_others(self, by_slot: Mapping[str, dict[str, int]]) -> None:
+        """Earlier turns have brought more by now."""
+        for mutant in list(self._desk.state.mutants.values()):
+            over = mutant.stage == "done" and mutant.slot in by_slot
+            if over and (more := by_slot[mutant.slot]).items() - mutant.brought.items():
+                self._desk.record(
+                    MutantStage(mutant.id, "done", mutant.slot, brought=mutant.brought | more)
+                )

@@ -1,0 +1,97 @@
+"""How long one mutant may be fuzzed: its budget, what is left for all, and whether it pays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from fuzztui.campaign import Campaign
+from fuzztui.fuzzfirst.budget_plan import LONGEST
+from fuzztui.fuzzfirst.context import Desk
+from fuzztui.model.fuzzfirst import budget, fuzzed_for, share_of
+from fuzztui.model.state import Mutant
+
+__all__ = ["UNWANTED", "Allowance"]
+
+UNWANTED = ("skipped", "equivalent")
+"""A person's words that end a turn."""
+
+IDLE_S = 300.0
+"""Of a budget in executions: a turn without one for so long is over."""
+
+
+class Allowance:
+    """Of the mutant ``key``, which the instances ``names`` fuzz. Looks at the state only."""
+
+    def __init__(self, campaign: Campaign, desk: Desk, key: str, names: Sequence[str]) -> None:
+        self._desk = desk
+        self._key = key
+        self._names = names
+        self._adaptive: bool = campaign.mutants["adaptive"]
+        self.in_trials = bool(campaign.budget_trials)
+        """The budget is one of executions, else of time."""
+        self._news_at = 0.0
+        self._last_find = -1.0
+        self._moved = (-1.0, 0.0)
+
+    @property
+    def _mutant(self) -> Mutant:
+        return self._desk.state.mutants[self._key]
+
+    def begin(self) -> None:
+        """Fuzzing begins, or goes on."""
+        self._news_at = self.used()
+        self._moved = (-1.0, 0.0)
+
+    def used(self) -> float:
+        """Of the mutant's budget, in its unit."""
+        if self.in_trials:
+            return float(self.executed())
+        return fuzzed_for(self._desk.state, self._mutant, self._desk.now())
+
+    def executed(self) -> int:
+        """How many executions the turn had."""
+        known = self._desk.state.instances
+        return sum(known[name].execs for name in self._names if name in known)
+
+    def share(self) -> float:
+        """The most that it may use: no more than there is for all mutants."""
+        most = share_of(self._desk.state, self._mutant)
+        if self._adaptive:
+            most *= LONGEST
+        if self.in_trials:
+            used, of = budget(self._desk.state)
+            most = min(most, self.used() + max(1.0, of - used))
+        return most
+
+    def enough(self) -> str:
+        """Why the turn is over, in words; "" while it is not."""
+        mutant, desk = self._mutant, self._desk
+        if mutant.state in UNWANTED:
+            return mutant.state
+        used, of = budget(desk.state, desk.now())
+        if used >= of:
+            return "the mutants' budget is used up"
+        used = self.used()
+        if used >= self.share():
+            return "its budget is used up"
+        return self._idle(used) or (self._no_longer_pays(used) if self._adaptive else "")
+
+    def _idle(self, used: float) -> str:
+        """A budget of executions has no clock of its own."""
+        now = time.monotonic()
+        if used != self._moved[0] or self._desk.state.state == "paused":
+            self._moved = (used, now)
+        elif self.in_trials and now - self._moved[1] >= IDLE_S:
+            return f"nothing was executed for {IDLE_S:.0f} s"
+        return ""
+
+    def _no_longer_pays(self, used: float) -> str:
+        """Adaptive: left early when a third of a budget has brought nothing."""
+        known = self._desk.state.instances
+        finds = [known[name].last_find_t for name in self._names if name in known]
+        if (last := max(finds, default=-1.0)) > self._last_find:
+            self._last_find, self._news_at = last, used
+        if used - self._news_at >= share_of(self._desk.state, self._mutant) / LONGEST:
+            return "it has found nothing for a third of its budget"
+        return ""

@@ -1,0 +1,1 @@
+"""In-process engines as the supervisor sees them: ``spec.json``, questions, checks."""

@@ -1,0 +1,109 @@
+"""Asking an engine something outside of a campaign: what mutants there are, what a corpus kills.
+
+It runs under the target's interpreter, as in a campaign, and answers in lines of JSON.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fuzztui.base.bounds import loads
+from fuzztui.base.files import read_tail
+from fuzztui.base.temporary import temporary_directory
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.engines.execute.overseer import Overseer
+from fuzztui.inprocess.spec import write_spec
+from fuzztui.process.identity import MARK_INSTANCE, MARK_RUN, kill_marked
+
+__all__ = ["NoAnswer", "ask"]
+
+_MAX_STDERR = 64 * 1024
+
+
+class NoAnswer(SupervisorError):
+    """The engine could not answer; says why."""
+
+
+def ask(
+    campaign: Campaign,
+    question: Sequence[str],
+    directory: Path | None = None,
+    *,
+    limit_s: float = 0.0,
+) -> Generator[dict[str, Any], None, None]:
+    """Run the campaign's engine with ``question`` as arguments; yields the objects it prints.
+
+    ``directory``: an instance's, if what it has learned counts. ``limit_s``: seconds until it is
+    ended (0: none). Raises
+    :class:`NoAnswer` in the engine's own words when it cannot answer. Closing
+    the iterator ends the engine and all that it started.
+    """
+    with temporary_directory() as temporary:
+        home = RunDir(Path(temporary))
+        home.supervisor.mkdir()
+        spec = home.path / "spec.json"
+        try:
+            write_spec(spec, campaign, directory or home.instance("main"))
+            process = _start(campaign, home, [str(spec), *question])
+        except OSError as e:
+            raise NoAnswer(f"{e.filename}: {e.strerror}") from None
+        overseer = Overseer(process.pid, lambda: kill_marked(home.path), limit_s)
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if answer := _answer(line):
+                    yield answer
+            if process.wait() and overseer.why:
+                raise NoAnswer(overseer.why)
+            if process.returncode:
+                raise NoAnswer(_reason(home.stderr, process.returncode))
+        finally:
+            overseer.close()
+            kill_marked(home.path)
+            process.wait()
+
+
+def _start(campaign: Campaign, home: RunDir, arguments: list[str]) -> subprocess.Popen[bytes]:
+    python: str = campaign.target["python"]
+    env = {
+        **os.environ,
+        "PYTHONHASHSEED": "0",  # as in a campaign
+        **campaign.target["env"],
+        "PYTHONPATH": str(home.expose_package()),
+        MARK_RUN: str(home.path),
+        MARK_INSTANCE: "main",
+    }
+    with home.stderr.open("wb") as stderr:
+        return subprocess.Popen(
+            [python, "-P", "-m", "fuzztui.engines", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=home.path,
+            env=env,
+            start_new_session=True,
+        )
+
+
+def _answer(line: bytes) -> dict[str, Any] | None:
+    """An object; None for what the target printed in between."""
+    try:
+        answer = loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _reason(stderr: Path, status: int) -> str:
+    """The engine's last words to the user, or the last line that there is."""
+    lines = read_tail(stderr, _MAX_STDERR).splitlines()
+    words = [line for line in lines if line.startswith("fuzztui: ")]
+    if words:
+        return words[-1].removeprefix("fuzztui: ")
+    last = next((line for line in reversed(lines) if line.strip()), "it said nothing")
+    return f"the engine ended with exit status {status}: {last}"

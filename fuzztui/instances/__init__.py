@@ -1,0 +1,1 @@
+"""One instance over its life: the interface of launchers, its process, restarts."""

@@ -1,0 +1,1 @@
+"""Minimising findings: by afl-tmin, by an in-process engine, by a program oracle."""

@@ -1,0 +1,229 @@
+"""Minimising: afl-tmin makes a smaller input of a finding, and tells how far it is."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fuzztui.base.files import read_regular
+from fuzztui.base.text import several, visible
+from fuzztui.campaign import Campaign
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.instances.launcher import Progress
+from fuzztui.minimise.program_oracle import smaller
+from fuzztui.minimise.turns import InTurn, instance_of, rewrite
+from fuzztui.model.oracle import ORACLE
+from fuzztui.oracle.judge import Judge
+from fuzztui.process.execute import Mark, Outcome, execute
+from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
+from fuzztui.triage.program import Subject
+from fuzztui.triage.sandbox import Bench, bench
+
+__all__ = ["judged_by_oracle", "minimise", "minimiser"]
+
+CHECK_S = 1.0
+"""afl-tmin waits so long for a run at least: by AFL++'s own limit, which is tight, a slow
+run would count as another outcome."""
+
+LONGEST_S = 900.0
+"""afl-tmin is told to stop after so long: it then writes the smallest input that it has."""
+
+_GRACE_S = 30.0
+"""For its last words."""
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])|[\x0e\x0f]")
+_LEFT = re.compile(r"Block length = (\d+), remaining size = (\d+)")
+_STAGE = re.compile(r"Stage #(\d): (.*?)\.*\s*\Z")
+_PASS = re.compile(r"--- Pass #(\d+) ---")
+_REASON = re.compile(r"\[-\] +(?:PROGRAM ABORT|SYSTEM ERROR) : (.*)")
+
+
+def minimiser(campaign: Campaign, home: RunDir) -> InTurn:
+    """What the supervisor does when it is told to minimise a finding."""
+
+    async def one(
+        file: Path, output: Path, progress: Progress, mark: Mark, stop: Callable[[], bool]
+    ) -> str:
+        return await minimise(campaign, home, file, output, progress, mark=mark, stop=stop)
+
+    return InTurn(home, one)
+
+
+async def minimise(
+    campaign: Campaign,
+    home: RunDir,
+    file: Path,
+    output: Path,
+    progress: Progress,
+    *,
+    mark: Mark | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> str:
+    """Write a smaller input with the outcome of ``file`` to ``output``; says how it went.
+
+    ``mark``: by which its processes are found, if its maker should die. ``stop``: called again and
+    again; once it returns True, the smallest input so far is written.
+    Raises :class:`SupervisorError` with the reason where that cannot be done.
+    """
+
+    async def shorten(data: bytes) -> tuple[bytes, str]:
+        if judged_by_oracle(campaign, home, file):
+            return await smaller(Judge.of(campaign, mark), data, progress, LONGEST_S, stop)
+        subject = Subject.of(campaign, instance_of(home, file))
+        return await _minimised(subject, category_of(file), data, progress, mark=mark, stop=stop)
+
+    return await rewrite(file, output, shorten)
+
+
+async def _minimised(
+    subject: Subject,
+    category: str,
+    data: bytes,
+    progress: Progress,
+    *,
+    mark: Mark | None,
+    stop: Callable[[], bool],
+) -> tuple[bytes, str]:
+    """By afl-tmin: the smaller input, and what is to be said about it."""
+    tool = subject.tool("afl-tmin")
+    if tool is None:
+        raise SupervisorError(
+            "afl-tmin is not found: install afl++, or name its directory in engine.afl_path"
+        )
+    before = ""
+    if category:
+        progress("running it again", -1.0)
+        verdict = await examine_file(subject, category, data, mark=mark)
+        if verdict.ended:
+            raise SupervisorError(f"there is nothing to keep: {verdict.title}")
+        before = verdict.signature
+    if stop():
+        raise SupervisorError("stopped before afl-tmin had begun")
+    with bench(subject, data, mark) as place:
+        shorter, note = await _shrink(place, tool, category, progress, stop)
+    if before:
+        progress("comparing the outcome", -1.0)
+        after = await examine_file(subject, category, shorter, mark=mark)
+        if after.signature != before:
+            note += f"; its outcome is another: {after.title}"
+    return shorter, note
+
+
+async def _shrink(
+    place: Bench, tool: str, category: str, progress: Progress, stop: Callable[[], bool]
+) -> tuple[bytes, str]:
+    """The smaller input, and what is to be said about it."""
+    subject = place.subject
+    result = place.directory / "smaller"
+    argv = ["nice", "-n", "10", tool, "-i", str(place.file), "-o", str(result)]
+    limit = max(CHECK_S, subject.timeout * (1 if category == "hang" else 2))
+    argv += ["-t", str(math.ceil(limit * 1000))]
+    argv += ["-m", str(max(1, subject.memory >> 20)) if subject.memory else "none"]
+    argv += ["-H"] if category == "hang" else []
+    if any("@@" in word for word in subject.command):
+        argv += ["-f", str(place.directory / f"trial-{subject.input_name}")]
+    argv += [*subject.modes, "--", *subject.command]
+    env = {**subject.env, "TMPDIR": str(place.directory)}
+    if subject.blind:
+        env |= {"AFL_NO_FORKSRV": "1"}
+    deadline = time.monotonic() + LONGEST_S
+    stopped = ""
+
+    def stop_in_time(pid: int) -> None:
+        nonlocal stopped
+        late = time.monotonic() >= deadline
+        if not stopped and (late or stop()):
+            stopped = f"stopped after {round(LONGEST_S / 60)} min" if late else "stopped"
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGINT)
+
+    outcome = await execute(
+        argv,
+        place.mark,
+        cwd=place.cwd,
+        limit=LONGEST_S + _GRACE_S,
+        env=env,
+        stdout=True,
+        terminal=True,
+        meanwhile=stop_in_time,
+        told=_Reader(place.file.stat().st_size, progress).take,
+    )
+    if stopped and outcome.status != 0:
+        if not result.is_file():
+            raise SupervisorError(f"afl-tmin: {stopped}, and it left nothing: are runs very slow?")
+        return read_regular(result, MAX_INPUT), f"; {stopped}: it could be made smaller still"
+    if outcome.status != 0:
+        raise SupervisorError(f"afl-tmin: {_reason(outcome)}")
+    return read_regular(result, MAX_INPUT), ""
+
+
+class _Reader:
+    """Makes words for people of what afl-tmin prints, and an estimate of how far it is.
+
+    It goes over the input in passes until one changes nothing; nobody knows their number.
+    Each is taken for half of what was left to do, so that the estimate never goes back. In
+    a pass the runs count: two thirds are for blocks, as many for a length as for all longer
+    ones together, the others for single bytes.
+    """
+
+    def __init__(self, size: int, progress: Progress) -> None:
+        self._size, self._progress = size, progress
+        self._rest = b""
+        self._stage, self._round = "", ""
+        self._pass, self._longest, self._part = 0, 0, 0.0
+
+    def take(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data)[-65536:].split(b"\n")
+        for line in lines:
+            self._line(_plain(line))
+
+    def _line(self, line: str) -> None:
+        if found := _PASS.search(line):
+            self._pass, self._longest = min(int(found[1]), 50), 0
+            self._round = f"pass {found[1]}, "
+        elif found := _STAGE.search(line):
+            self._stage = found[2][:1].lower() + found[2][1:60]
+            self._tell(self._round + self._stage, 2 / 3 if found[1] in "23" else 0.0)
+        elif found := _LEFT.search(line):
+            left = f"{found[2]} of {several(self._size, 'byte')} left"
+            length = max(1, int(found[1]))
+            self._longest = max(self._longest, length)
+            before, whole = 1 / length - 1 / self._longest, 2 - 1 / self._longest
+            self._tell(f"{self._round}{self._stage}: {left}", 2 / 3 * before / whole)
+
+    def _tell(self, words: str, of_pass: float) -> None:
+        """``of_pass``: the part of this pass that is done."""
+        if self._pass:
+            part = 1 - 0.5 ** (self._pass - 1) * (1 - of_pass / 2)
+            self._part = max(self._part, part)
+        self._progress(visible(words), self._part)
+
+
+def _plain(line: bytes) -> str:
+    return _ESCAPES.sub("", line.decode(errors="replace"))
+
+
+def _reason(outcome: Outcome) -> str:
+    """afl-tmin's own words."""
+    lines = [line.strip() for line in _plain(outcome.output).splitlines() if line.strip()]
+    for line in reversed(lines):
+        if found := _REASON.search(line):
+            return visible(found[1].strip())[:300]
+    last = visible(lines[-1])[:300] if lines else "it said nothing"
+    return f"it ended with status {outcome.status}: {last}"
+
+
+def judged_by_oracle(campaign: Campaign, home: RunDir, file: Path) -> bool:
+    """Whether the oracle found it. Raises :class:`SupervisorError` where there is none any more."""
+    where = instance_of(home, file)
+    if where is None or where.name != ORACLE:
+        return False
+    if not campaign.oracle:
+        raise SupervisorError(f"{file.name}: the campaign has no [oracle] any more that found it")
+    return True

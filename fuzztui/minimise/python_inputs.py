@@ -1,0 +1,169 @@
+"""Making an input smaller by an engine of ours: it runs the target, and knows what fails alike."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from fuzztui.base.bounds import loads
+from fuzztui.base.temporary import temporary_directory
+from fuzztui.base.text import several, visible
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.engines.base.spec import LOAD_LIMIT_S
+from fuzztui.engines.execute.forks import how_it_ended
+from fuzztui.inprocess.spec import python_of, spec_near
+from fuzztui.instances.launcher import Progress
+from fuzztui.minimise.turns import InTurn, rewrite
+from fuzztui.process.execute import Mark, Outcome, execute
+from fuzztui.triage.afl import MAX_INPUT
+
+__all__ = ["engine_minimiser", "minimise_by_engine"]
+
+LONGEST_S: Final = 600.0
+"""The engine is told to stop after so long."""
+
+TRIES: Final = 100_000
+"""And after so many runs: what is found by then does not depend on the machine."""
+
+_GRACE_S: Final = 60.0
+_REASON: Final = b"fuzztui: "
+
+
+def engine_minimiser(home: RunDir) -> InTurn:
+    """What the supervisor does when it is told to minimise a finding of an engine of ours."""
+
+    async def one(
+        file: Path, output: Path, progress: Progress, mark: Mark, stop: Callable[[], bool]
+    ) -> str:
+        return await minimise_by_engine(home, file, output, progress, mark=mark, stop=stop)
+
+    return InTurn(home, one)
+
+
+async def minimise_by_engine(
+    home: RunDir,
+    file: Path,
+    output: Path,
+    progress: Progress,
+    *,
+    mark: Mark | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> str:
+    """Write a smaller input that fails as ``file`` does to ``output``; says how it went.
+
+    ``mark``: by which its processes are found, if its maker should die. ``stop``: asked again and
+    again; when it says so, the smallest that is known by then is written.
+    Raises :class:`SupervisorError` with the reason where that cannot be done.
+    """
+
+    async def shorten(data: bytes) -> tuple[bytes, str]:
+        progress("loading the target, running it again", -1.0)
+        reader = _Reader(data, progress)
+        spec = spec_near(home, file)
+        if spec is None:
+            raise SupervisorError(f"{home.path}: no instance has been started here")
+        with temporary_directory() as place:
+            given = Path(place) / "input"
+            given.write_bytes(data)
+            outcome = await _ask(home, spec, given, reader.take, mark=mark, stop=stop)
+        return reader.result(outcome, stopped=stop())
+
+    return await rewrite(file, output, shorten)
+
+
+async def _ask(
+    home: RunDir,
+    spec: Path,
+    given: Path,
+    told: Callable[[bytes], None],
+    *,
+    mark: Mark | None,
+    stop: Callable[[], bool],
+) -> Outcome:
+    """Run the engine on the input in ``given``, which has a directory of its own."""
+    python, env = python_of(spec)
+    stopped = False
+
+    def meanwhile(pid: int) -> None:
+        nonlocal stopped
+        if not stopped and stop():
+            stopped = True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+
+    argv = ["nice", "-n", "10", python, "-P", "-m", "fuzztui.engines", str(spec.absolute())]
+    argv += ["--minimise", str(given), "--tries", str(TRIES), "--seconds", str(LONGEST_S)]
+    cwd = given.parent / "cwd"
+    cwd.mkdir()
+    return await execute(
+        argv,
+        mark or Mark(given.parent, "minimise"),
+        cwd=cwd,
+        limit=LOAD_LIMIT_S + LONGEST_S + _GRACE_S,
+        # As an engine is started (docs/house.md).
+        env={"PYTHONHASHSEED": "0", **env, "PYTHONPATH": str(home.expose_package())},
+        stdout=True,
+        told=told,
+        meanwhile=meanwhile,
+    )
+
+
+class _Reader:
+    """Hears what the engine says. It has run the target's code: believed is what makes sense."""
+
+    def __init__(self, data: bytes, progress: Progress) -> None:
+        self._data, self._progress = data, progress
+        self._best = data
+        self._rest = b""
+        self._reason = ""
+        self._tries = 0
+        self._end: str | None = None
+
+    def take(self, printed: bytes) -> None:
+        *lines, self._rest = (self._rest + printed).split(b"\n")
+        self._rest = self._rest[-2 * MAX_INPUT :]
+        for line in lines:
+            if line.startswith(_REASON):
+                self._reason = visible(line.removeprefix(_REASON).decode(errors="replace"))[:500]
+            with contextlib.suppress(ValueError, RecursionError):
+                self._note(loads(line))
+
+    def _note(self, said: Any) -> None:
+        match said:
+            # Perhaps more than the file has: choices that it lacks are drawn.
+            case {"size": int(size), "tries": int(tries)}:
+                if isinstance(best := said.get("best"), str):
+                    smaller = base64.b64decode(best, validate=True)
+                    if len(smaller) <= MAX_INPUT:
+                        self._best = smaller
+                if isinstance(end := said.get("end"), str):
+                    self._end = visible(end)[:200]
+                self._tries = tries
+                sizes = f"{len(self._data)} -> {several(size, 'byte')}"
+                self._progress(f"{several(tries, 'try', 'tries')}, {sizes}", -1.0)
+
+    def result(self, outcome: Outcome, *, stopped: bool) -> tuple[bytes, str]:
+        """The smallest input, and what is to be said about it. Raises :class:`SupervisorError`.
+
+        ``stopped``: the engine was told to stop.
+        """
+        end = self._end
+        if end is None:
+            end = self._reason or f"the engine {_how(outcome)}"
+            if self._best == self._data:
+                if stopped and outcome.signal == signal.SIGTERM:
+                    end = "stopped before it was known what to keep"
+                raise SupervisorError(end)
+        note = f" ({several(self._tries, 'try', 'tries')})"
+        return self._best, f"{note}; {end}: it could be made smaller still" if end else note
+
+
+def _how(outcome: Outcome) -> str:
+    if outcome.stopped:
+        return f"was stopped by its target ({outcome.stopped})"
+    return "took too long" if outcome.status is None else how_it_ended(outcome.status)

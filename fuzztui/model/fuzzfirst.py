@@ -1,0 +1,227 @@
+"""What screens and the supervisor want to know of a fuzz-first campaign: functions of its state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any
+
+from fuzztui.model.mutation_score import score_of
+from fuzztui.model.progress import AT_WORK, PHASES, WAITING, phase, tally, together, verdict
+from fuzztui.model.selectors import ENDED, lineage, running_time
+from fuzztui.model.state import Entry, Finding, Mutant, State
+
+__all__ = [
+    "AT_WORK",
+    "HANDED",
+    "LEAST_LEFT",
+    "PHASES",
+    "PROMOTED",
+    "WAITING",
+    "Outlook",
+    "brought",
+    "budget",
+    "can_go_on",
+    "file_of",
+    "first_dict",
+    "fuzzed_for",
+    "head",
+    "mutant_behind",
+    "order",
+    "outlook",
+    "phase",
+    "queue",
+    "share_of",
+    "tally",
+    "trials_of",
+    "twin",
+    "verdict",
+]
+
+HANDED = "handed"
+"""A sibling that never fuzzes: what mutants' corpora brought to the target."""
+
+PROMOTED = 3.0
+"""A promoted mutant gets so many times the budget of one."""
+
+
+def queue(state: State) -> list[Mutant]:
+    """The mutants whose turn is still to come, in the order in which they will be fuzzed."""
+    waiting = (m for m in state.mutants.values() if m.stage in WAITING and m.state == "pending")
+    return sorted(waiting, key=lambda m: (m.place, m.seq))
+
+
+def order(mutant: Mutant) -> tuple[int, float, int]:
+    """For sorting: at work, waiting by place, then what is over, the latest first."""
+    where = phase(mutant)
+    group = PHASES.index(where) if where in PHASES else len(PHASES)
+    return group, mutant.place if where in PHASES[:2] else -mutant.begun, mutant.seq
+
+
+def twin(mutant: Mutant, mutants: Mapping[str, Mutant]) -> Mutant | None:
+    """The other one that a dropped mutant is the same program as, if the log tells."""
+    name = mutant.reason.removeprefix(_SAME).removesuffix(_COMPILED)
+    return mutants.get(name) if mutant.stage == "dropped" else None
+
+
+_SAME, _COMPILED = "the same program as ", " once it is compiled"
+
+
+def head(state: State, count: int) -> list[Mutant]:
+    """The first few of the :func:`queue`, which may be long."""
+    waiting = (m for m in state.mutants.values() if m.stage in WAITING and m.state == "pending")
+    return nsmallest(count, waiting, key=lambda m: (m.place, m.seq))
+
+
+def share_of(state: State, mutant: Mutant) -> float:
+    """The budget of one mutant, in the plan's unit (seconds or trials)."""
+    each = state.plan.get("each_s") or state.plan.get("each_trials") or 0.0
+    return each * (PROMOTED if mutant.steer == "promoted" else 1.0)
+
+
+def fuzzed_for(state: State, mutant: Mutant, now: float | None = None) -> float:
+    """Seconds of running time for which a mutant was fuzzed so far (``now``: campaign time)."""
+    if mutant.stage != "fuzzing" or mutant.begun < 0:
+        return mutant.fuzzed_s
+    return mutant.fuzzed_s + max(0.0, running_time(state, now) - mutant.begun)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is left of the mutants' budget, in its unit, and what it will do."""
+
+    of: float
+    """The mutants' part of the budget; 0 where there is none."""
+    used: float
+    trials: bool
+    """The unit is trials, else seconds."""
+    left: int
+    """How many of the queue it still allows (those at work are not counted)."""
+    waiting: int
+    eta_s: float
+    """Seconds until the target's turn; -1 where nobody can tell."""
+
+
+def budget(state: State, now: float | None = None) -> tuple[float, float]:
+    """How much of the mutants' budget is used, and of how much, in its unit."""
+    if of := state.plan.get("mutants_trials", 0.0):
+        return float(sum(i.execs for i in state.instances.values() if i.mutant)), of
+    of, before = state.plan.get("mutants_s", 0.0), state.plan.get("before_s", 0.0)
+    if state.stage != "mutants":
+        return min(of, before), of
+    used = before + running_time(state, now) - state.plan.get("began_s", 0.0)
+    return min(of, max(0.0, used)), of
+
+
+LEAST_LEFT = 1.0
+"""Of a budget, in its unit: what is less is none."""
+
+
+def can_go_on(state: State) -> bool:
+    """Whether mutants that wait have their turns when the campaign is started again.
+
+    Of one that fuzzes its target by now: they have not used up their budget.
+    """
+    used, of = budget(state)
+    return of - used >= LEAST_LEFT
+
+
+def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None = None) -> Outlook:
+    """What the mutants' budget still allows, given the queue as it is now.
+
+    ``waiting``: the :func:`queue`, by whoever has it at hand.
+    """
+    plan = state.plan
+    trials = bool(plan.get("mutants_trials"))
+    used, of = budget(state, now)
+    waiting = queue(state) if waiting is None else waiting
+    if state.stage != "mutants":
+        return Outlook(of, min(used, of), trials, 0, len(waiting), -1.0)
+    abreast = max(1.0, plan.get("abreast", 1.0))
+    room = max(0.0, of - used) * (1.0 if trials else abreast)
+    for mutant in (m for m in state.mutants.values() if m.stage == "fuzzing"):
+        spent = trials_of(state, mutant) if trials else fuzzed_for(state, mutant, now)
+        room -= max(0.0, share_of(state, mutant) - spent)
+    left = 0
+    for mutant in waiting:
+        if room <= 0:
+            break
+        room -= share_of(state, mutant)
+        left += 1
+    seconds = -1.0 if trials else max(0.0, of - used)
+    # The queue ends before the budget does; it does not while mutants are still being made.
+    if not trials and room > 0 and "listed" in plan:
+        seconds = max(0.0, of - used - room / abreast)
+    return Outlook(of, used, trials, left, len(waiting), seconds)
+
+
+def trials_of(state: State, mutant: Mutant) -> float:
+    """How many trials a mutant had so far."""
+    return float(sum(i.execs for i in state.instances.values() if i.mutant == mutant.id))
+
+
+def mutant_behind(state: State, row: Entry | Finding) -> str:
+    """The mutant thanks to whose corpus there is this entry or finding; "" for none.
+
+    The nearest of its ancestors that fuzzing a mutant found. What was handed over from a
+    mutant's corpus has such an ancestor, and so has all that was made of it.
+    """
+    own = state.instances.get(row.instance)
+    if own is not None and own.mutant:
+        return own.mutant
+    for step in lineage(state, row):
+        instance = state.instances.get(step.key.partition("/")[0])
+        if instance is not None and instance.mutant:
+            return instance.mutant
+    return ""
+
+
+def brought(mutants: Iterable[Mutant]) -> dict[str, int]:
+    """What these mutants' fuzzing came to, in all their turns, by name, added up."""
+    sums: Counter[str] = Counter()
+    for mutant in mutants:
+        told = together(mutant.earlier, mutant.brought) if mutant.earlier else mutant.brought
+        sums.update({k: v for k, v in told.items() if v > 0})
+    return dict(sums)
+
+
+def file_of(killer: str) -> str:
+    """Where the file is that ``m7/crashes/3`` names: how its path in the run begins; or ""."""
+    slot, _, rest = killer.partition("/")
+    part, _, number = rest.partition("/")
+    if part not in ("crashes", "hangs") or not number.isdigit():
+        return ""
+    turn = slot.partition("-")[0]
+    return f"mutants/slots/{turn}/out/{slot}/{part}/id:{int(number):06}"
+
+
+def first_dict(state: State) -> dict[str, Any] | None:
+    """``first`` of ``fuzztui status --json``; None for campaigns that fuzz no mutants first."""
+    if not state.stage:
+        return None
+    view = outlook(state)
+    mutants = state.mutants.values()
+    killed, judged = tally(mutants)
+    phases = Counter(map(phase, mutants))
+    working = [] if state.state in ENDED else [m.id for m in mutants if m.stage in AT_WORK]
+    found = [f for f in state.findings.values() if mutant_behind(state, f)]
+    return {
+        "stage": state.stage,
+        "stage_s": state.stage_t,
+        "plan": dict(state.plan),
+        "unit": "trials" if view.trials else "s",
+        "mutants_budget": view.of,
+        "mutants_used": view.used,
+        "waiting": view.waiting,
+        "allowed": view.left,
+        "eta_s": view.eta_s if view.eta_s >= 0 and state.state not in ENDED else None,
+        "fuzzing": working,
+        "phases": {name: phases[name] for name in PHASES},
+        "killed": killed,
+        "judged": judged,
+        "score": score_of(killed, judged),
+        "brought": brought(mutants),
+        "findings_thanks_to_mutants": sorted(f.key for f in found),
+    }

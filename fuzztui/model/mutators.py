@@ -1,0 +1,481 @@
+"""Operators on text: folding their figures, and what they come to over all instances.
+
+A trial stacks several steps, and each step is of one arm (an operator, or all of havoc):
+a find counts for every arm that was among its steps. So arms can be compared, but
+what they found does not add up to the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Any
+
+from fuzztui.model.changes import Touched, instance
+from fuzztui.model.selectors import ENDED
+from fuzztui.model.state import CommandStatus, MixtureChange, State
+from fuzztui.model.stats import count, finite
+from fuzztui.wire.codec import CodecError, decode_command
+from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.events import OperatorFigures
+from fuzztui.wire.mixture import CLASSES, MOST_ARMS, MOST_NAME, STACK, Mixture, class_of
+
+__all__ = [
+    "FEW",
+    "MILLION",
+    "Arm",
+    "Blend",
+    "Setting",
+    "arms",
+    "best",
+    "blend",
+    "changed",
+    "mean_of",
+    "mixture_dict",
+    "mixture_set",
+    "operator_figures",
+    "operators_dict",
+    "pending_mixtures",
+    "settings",
+    "shares",
+    "turn_over",
+]
+
+MILLION = 1_000_000
+
+FEW = 3
+"""Finds below which a rate of finds says next to nothing."""
+
+FEW_USES = 200
+"""Applications below which it does: in its first minutes everything finds something."""
+
+MANY_STEPS = 1000
+"""Steps of which it can be told how many were havoc."""
+
+GRACE_S = 3.0
+"""So long after an answer figures may still be of before."""
+
+_COUNTS = ("tried", "applied", "found", "crashes")
+_LISTS = (*_COUNTS, "weights")
+
+
+# ------------------------------------------------------------------- folding
+
+
+def operator_figures(state: State, e: OperatorFigures, touched: Touched) -> None:
+    """An instance's figures, in place of its former ones; whatever is no figure is 0."""
+    instance(state, e.instance, touched)
+    names = list(_names(e.names))
+    figures: dict[str, Any] = {name: max(0.0, finite(getattr(e, name))) for name in CLASSES}
+    for name in _LISTS:
+        told = getattr(e, name)
+        figures[name] = [_figure(told[i]) if i < len(told) else 0 for i, _ in names]
+    state.operators[e.instance] = now = OperatorFigures(
+        e.instance,
+        adaptive=e.adaptive,
+        trials=max(count(e.trials), 0),
+        names=[name for _, name in names],
+        **figures,
+    )
+    touched.campaign = True
+    before = state.mixed.get(e.instance)
+    mixture = Mixture(now.havoc, now.text, now.splice)
+    fresh = before is not None and 0 <= state.t - before.t < GRACE_S
+    if before is None:
+        state.mixed[e.instance] = MixtureChange(e.instance, *mixture, now.adaptive)
+    elif fresh:  # what was counted may be of before
+        state.mixed[e.instance] = replace(before, trials=now.trials, havocs=_havocs(now))
+    elif not _goes_on(before, mixture, now.adaptive):
+        state.mixed[e.instance] = MixtureChange(
+            e.instance, *mixture, now.adaptive, state.t, "", now.trials, _havocs(now)
+        )
+
+
+def _names(names: Iterable[Any]) -> Iterator[tuple[int, str]]:
+    """The first of each name, with its place; what is no name is left out."""
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if i >= MOST_ARMS:
+            return
+        if isinstance(name, str) and 0 < len(name) <= MOST_NAME and name not in seen:
+            seen.add(name)
+            yield i, name
+
+
+def _figure(value: Any) -> int:
+    return max(count(value), 0) if type(value) is int else 0
+
+
+def _havocs(figures: OperatorFigures) -> int:
+    """Havoc steps: those that were drawn, and those in the place of steps that could do nothing."""
+    return figures.tried[figures.names.index("havoc")] if "havoc" in figures.names else 0
+
+
+def _goes_on(before: MixtureChange, now: Mixture, adaptive: bool) -> bool:
+    """Whether nothing was set anew: what is adaptive moves by itself."""
+    if before.adaptive != adaptive:
+        return False
+    return adaptive or now.is_like(Mixture(before.havoc, before.text, before.splice))
+
+
+def mixture_set(state: State, status: CommandStatus, name: str, touched: Touched) -> None:
+    """``name`` did what a command asked for: if that was another mixture, note when and who.
+
+    "": the supervisor saw to it while there was no instance.
+    """
+    if (command := _mixture_of(status)) is None:
+        return
+    mixture, wish = command.mixture, state.mixture
+    if not command.instance and (wish is None or status.t >= wish.t):
+        state.mixture = MixtureChange("", *mixture, command.adaptive, status.t, status.by)
+    settings = {**mixture._asdict(), "adaptive": command.adaptive}
+    touched.campaign = True
+    if name:
+        change = MixtureChange(name, *mixture, command.adaptive, state.t, status.by)
+        if figures := state.operators.get(name):
+            change = replace(change, trials=figures.trials, havocs=_havocs(figures))
+            # The next figures say so too.
+            state.operators[name] = replace(figures, **settings)
+        state.mixed[name] = change
+    elif state.turned:
+        state.turned = replace(state.turned, **settings)
+
+
+def turn_over(state: State, mutant: str) -> None:
+    """Nobody mutates inputs of that mutant any more: a campaign has thousands of turns."""
+    over = [
+        i.id for i in state.instances.values() if i.mutant == mutant and i.id in state.operators
+    ]
+    for name in over:
+        now, before = state.operators.pop(name), state.turned
+        state.mixed.pop(name, None)
+        both = [now, before] if before else [now]
+        sums = _sums(both)
+        columns = map(list, zip(*sums.values(), strict=True))  # none of no arms
+        counts: dict[str, Any] = dict(zip(_COUNTS, columns, strict=False))
+        weights = dict(zip(now.names, now.weights, strict=True))
+        state.turned = replace(
+            now,
+            instance="",
+            trials=sum(f.trials for f in both),
+            names=list(sums),
+            weights=[weights.get(arm, 0) for arm in sums],
+            **counts,
+        )
+
+
+def _mixture_of(status: CommandStatus) -> SetMixture | None:
+    if status.command.get("c") != SetMixture.name:
+        return None
+    try:
+        command = decode_command(status.command)
+    except CodecError:
+        return None
+    return command if isinstance(command, SetMixture) and not command.mixture.problem else None
+
+
+# ------------------------------------------------------------------- looking
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm over all instances."""
+
+    name: str
+    tried: int = 0
+    applied: int = 0
+    found: int = 0
+    crashes: int = 0
+    share: float = 0.0
+    """How probable it is within its class, 0 to 1; of several instances the mean."""
+    bar: float = 0.0
+    """The same against the most probable arm of its class."""
+
+    @property
+    def cls(self) -> str:
+        """Its class: havoc, text or splice."""
+        return class_of(self.name)
+
+    @property
+    def pays(self) -> float:
+        """Finds per million applications; -1 where there were none."""
+        return MILLION * self.found / self.applied if self.applied else -1.0
+
+    @property
+    def tells(self) -> bool:
+        """Whether that is no luck: what found once by chance is nobody's best."""
+        return self.found >= FEW and self.applied >= FEW_USES
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """By what it pays; who has done too little to tell comes after all others."""
+        return self.tells, self.pays
+
+
+def _every(state: State) -> list[OperatorFigures]:
+    """All that was ever told, what is over as one."""
+    return [*filter(None, (state.turned,)), *list(state.operators.values())]
+
+
+def _living(state: State, instance: str = "") -> list[OperatorFigures]:
+    """Figures of those that still mutate; of the last ones when none does."""
+    told = [f for f in list(state.operators.values()) if not instance or f.instance == instance]
+    first = state.stage == "mutants"  # and who fuzzed the target before waits
+    idle = (*ENDED, "waiting") if first else ENDED
+    living = [f for f in told if state.instances[f.instance].state not in idle]
+    if state.turned and not instance and not living and (first or not told):
+        return [state.turned]  # between two turns it is as it was
+    return living or told
+
+
+def _sums(every: Iterable[OperatorFigures]) -> dict[str, tuple[int, int, int, int]]:
+    """Tried, applied, found, crashes by arm."""
+    sums: dict[str, tuple[int, int, int, int]] = {}
+    for names, alike in _alike(every):
+        tried, applied, found, crashes = (
+            [sum(column) for column in zip(*(getattr(f, name) for f in alike), strict=True)]
+            for name in _COUNTS
+        )
+        for name, *row in zip(names, tried, applied, found, crashes, strict=True):
+            t, a, f, c = sums.get(name, (0, 0, 0, 0))
+            sums[name] = (t + row[0], a + row[1], f + row[2], c + row[3])
+    return sums
+
+
+def arms(state: State) -> dict[str, Arm]:
+    """All arms by name, in the order in which they were first told.
+
+    Operators that are never drawn (left out, or templates where there are none) are none.
+    """
+    sums, weights = _sums(_every(state)), shares(_living(state))
+    most = {cls: max((s for n, s in weights.items() if class_of(n) == cls), default=0.0)
+            for cls in CLASSES}  # fmt: skip
+    rows: dict[str, Arm] = {}
+    for name, four in sums.items():
+        share, top = weights.get(name, 0.0), most[class_of(name)]
+        if any(four) or share or not top or class_of(name) != "text":
+            rows[name] = Arm(name, *four, share, share / top if top else 0.0)
+    return rows
+
+
+def _alike(
+    every: Iterable[OperatorFigures],
+) -> Iterable[tuple[tuple[str, ...], list[OperatorFigures]]]:
+    """Instances by what arms they have: nearly always the same, and then summed in no time."""
+    groups: dict[tuple[str, ...], list[OperatorFigures]] = {}
+    for figures in every:
+        groups.setdefault(tuple(figures.names), []).append(figures)
+    return groups.items()
+
+
+def shares(every: Iterable[OperatorFigures]) -> dict[str, float]:
+    """How probable each arm is within its class: the mean over those who draw."""
+    weights: dict[str, int] = {}
+    for names, alike in _alike(every):
+        for name, *column in zip(names, *(f.weights for f in alike), strict=True):
+            weights[name] = weights.get(name, 0) + sum(column)
+    # Of a class they add to about a million, but to less where arms are left out.
+    whole = dict.fromkeys(CLASSES, 0)
+    for name, weight in weights.items():
+        whole[class_of(name)] += weight
+    return {name: weight / (whole[class_of(name)] or 1) for name, weight in weights.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One instance's mixture, and whether it moves by itself."""
+
+    mixture: Mixture
+    adaptive: bool
+
+    def is_like(self, other: Setting) -> bool:
+        """Whether nobody could tell one from the other."""
+        return self.adaptive == other.adaptive and self.mixture.is_like(other.mixture)
+
+    @property
+    def brief(self) -> str:
+        """In few words: ``adaptive``, ``fixed 25/75/0``."""
+        if self.adaptive:
+            return "adaptive"
+        return f"fixed {'/'.join(f'{round(100 * part, 1):g}' for part in self.mixture)}"
+
+
+def mean_of(each: Iterable[Setting]) -> Mixture:
+    """Their mean."""
+    mixtures = [setting.mixture for setting in each]
+    return Mixture(*(fsum(column) / len(mixtures) for column in zip(*mixtures, strict=True)))
+
+
+def settings(
+    state: State, instance: str = "", wanted: Iterable[SetMixture] = ()
+) -> dict[str, Setting]:
+    """What holds for each instance that mutates, once it has done what is ``wanted``."""
+    place = {name: n for n, name in enumerate(list(state.instances))}
+    each = {
+        f.instance: Setting(Mixture(f.havoc, f.text, f.splice), f.adaptive)
+        for f in sorted(_living(state, instance), key=lambda f: place.get(f.instance, -1))
+    }
+    for command in wanted:
+        for name in [command.instance] if command.instance else list(each):
+            if name in each:
+                each[name] = Setting(command.mixture, command.adaptive)
+    return each
+
+
+def changed(
+    each: dict[str, Setting], to: Callable[[Mixture], Mixture], *, adaptive: bool
+) -> list[SetMixture]:
+    """The commands that make ``to`` of each instance's own mixture: one, if that is the same."""
+    new = {name: to(setting.mixture) for name, setting in each.items()}
+    first = next(iter(new.values()), None)
+    if first is not None and all(mixture.is_like(first) for mixture in new.values()):
+        return [SetMixture(*first, adaptive=adaptive)]
+    return [SetMixture(*mixture, adaptive=adaptive, instance=n) for n, mixture in new.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """The mixture over all instances that have one."""
+
+    mixture: Mixture
+    """The mean; of those that live, as long as any does."""
+    adaptive: bool
+    """Whether any instance's is."""
+    differ: bool
+    """Whether instances have different ones."""
+    each: str
+    """Who has which, in words, where they differ in more than what adapts; else ""."""
+    instances: int
+    trials: int
+    t: float = -1.0
+    """Campaign time of the last change that somebody made, -1 if there was none."""
+    by: str = ""
+    havoc: float = -1.0
+    """How many of all steps since then were havoc: all that could do nothing else, too.
+    -1 before that can be told."""
+    best: tuple[Arm, ...] = ()
+    """The arms that pay best, the best first."""
+
+    def did(self, name: str) -> str:
+        """What is to be said beside a class's part: what havoc really was, if that is not it."""
+        if name != "havoc" or self.havoc < 0 or self.each:
+            return ""
+        if abs(self.havoc - self.mixture.havoc) < 0.02:
+            return ""
+        return f" (did {self.havoc:.0%})"
+
+
+BEST = 5
+
+
+def best(rows: Iterable[Arm]) -> list[Arm]:
+    """Arms of which it can be told what they pay, the best first: as in the tables."""
+    return sorted((a for a in rows if a.tells), key=lambda a: (-a.pays, a.name))
+
+
+def blend(state: State, instance: str = "") -> Blend | None:
+    """The mixture of the campaign, or of one instance; None if it has no operators on text."""
+    living = _living(state, instance)
+    if not living:
+        return None
+    each = settings(state, instance)
+    mean = mean_of(each.values())
+    adaptive = any(f.adaptive for f in living)
+    first = next(iter(each.values()))
+    differ = not all(setting.is_like(first) for setting in each.values())
+    changes = [state.mixed[f.instance] for f in living if f.instance in state.mixed]
+    last = max(changes, key=lambda c: c.t, default=state.mixture)
+    if last is not None and (wish := state.mixture) is not None and last.by != wish.by:
+        # Who begins later is told of it then.
+        mixture = Mixture(last.havoc, last.text, last.splice)
+        last = wish if last.t >= wish.t and _goes_on(wish, mixture, last.adaptive) else last
+    return Blend(
+        mean,
+        adaptive,
+        differ,
+        _by_setting(each) if differ and not all(s.adaptive for s in each.values()) else "",
+        len(living),
+        sum(f.trials for f in _every(state)),
+        -1.0 if last is None else last.t,
+        "" if last is None else last.by,
+        _havoc_share(state, living),
+        tuple(best(arms(state).values())[:BEST]),
+    )
+
+
+def _by_setting(each: dict[str, Setting]) -> str:
+    """``main adaptive; s1, s2 fixed 100/0/0``."""
+    groups: dict[str, list[str]] = {}
+    for name, setting in each.items():
+        groups.setdefault(setting.brief, []).append(name)
+    return "; ".join(f"{', '.join(names)} {words}" for words, names in groups.items())
+
+
+def _havoc_share(state: State, living: Iterable[OperatorFigures]) -> float:
+    """How many of the steps since the mixture is what it is were havoc; -1 of too few."""
+    trials = havocs = 0
+    for f in living:
+        before = state.mixed.get(f.instance)
+        trials += f.trials - (before.trials if before else 0)
+        havocs += _havocs(f) - (before.havocs if before else 0)
+    steps = trials * STACK
+    return min(1.0, max(0.0, havocs / steps)) if steps >= MANY_STEPS else -1.0
+
+
+def pending_mixtures(state: State) -> list[tuple[CommandStatus, SetMixture]]:
+    """Mixtures that were asked for and that somebody has still to answer for, oldest first."""
+    waiting = (c for c in list(state.commands.values()) if c.state == "pending")
+    return [(status, command) for status in waiting if (command := _mixture_of(status))]
+
+
+# ---------------------------------------------------------------------- JSON
+
+
+def _parts(mixture: Iterable[float]) -> dict[str, float]:
+    return {name: round(part, 6) for name, part in zip(CLASSES, mixture, strict=True)}
+
+
+def operators_dict(state: State) -> list[dict[str, Any]]:
+    """``fuzztui operators --json``: the arms, in the order in which they were told."""
+    return [
+        {
+            "name": arm.name,
+            "class": arm.cls,
+            "tried": arm.tried,
+            "applied": arm.applied,
+            "found": arm.found,
+            "crashes": arm.crashes,
+            "found_per_million": round(arm.pays, 3) if arm.applied else None,
+            "weight": round(arm.share, 6),
+        }
+        for arm in arms(state).values()
+    ]
+
+
+def mixture_dict(state: State) -> dict[str, Any] | None:
+    """``mixture`` of ``fuzztui status --json``; None where there are no operators on text."""
+    whole = blend(state)
+    if whole is None:
+        return None
+    return {
+        **_parts(whole.mixture),
+        "havoc_done": round(whole.havoc, 4) if whole.havoc >= 0 else None,
+        "adaptive": whole.adaptive,
+        "differ": whole.differ,
+        "since_s": whole.t if whole.t >= 0 else None,
+        "by": whole.by or None,
+        "trials": whole.trials,
+        "pending": [
+            {**_parts(c.mixture), "adaptive": c.adaptive} for _, c in pending_mixtures(state)
+        ],
+        "instances": {
+            f.instance: {
+                **_parts((f.havoc, f.text, f.splice)), "adaptive": f.adaptive, "trials": f.trials,
+            }
+            for f in state.operators.values()
+        },
+        "best": [
+            {"name": a.name, "found": a.found, "applied": a.applied} for a in whole.best
+        ],
+    }  # fmt: skip

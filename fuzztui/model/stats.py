@@ -1,0 +1,185 @@
+"""Folding figures: instances, their statistics, the campaign's totals over time.
+
+What the totals over instances mean:
+
+* ``execs``, ``rate``, ``crashes``, ``hangs``, ``corpus``, ``cpu``: the sum;
+* ``edges``, ``edges_valid``, ``edges_third_party``: the maximum, because instances exchange
+  their finds and so cover the same code;
+* an instance that is paused or stalled, or has no process, has rate 0, whatever its last
+  statistics said; one whose rate nobody knows (yet) adds nothing to the sum.
+"""
+
+from __future__ import annotations
+
+from fuzztui.model.changes import Touched, instance
+from fuzztui.model.series import Series
+from fuzztui.model.state import Instance, State
+from fuzztui.wire.events import InstanceHello, InstanceState, Resources, Stats, Synced
+
+__all__ = [
+    "count",
+    "finite",
+    "instance_hello",
+    "instance_state",
+    "resources",
+    "series",
+    "shift",
+    "stats",
+    "synced",
+]
+
+IDLE_STATES = frozenset({"paused", "stalled", "restarting", "stopped", "finished", "failed"})
+"""Instance states in which nothing is executed, so that the rate is 0."""
+
+GONE_STATES = frozenset({"restarting", "stopped", "finished", "failed"})
+"""Instance states without a process, so that it uses no CPU either."""
+
+_LARGE = 2**62
+
+
+def finite(value: float, default: float = 0.0) -> float:
+    """The value, or ``default`` if it is infinite, huge or no number."""
+    return value if -_LARGE < value < _LARGE else default
+
+
+def count(value: int) -> int:
+    """A figure of which -1 means unknown; nothing else may be negative or huge."""
+    return value if -1 <= value < _LARGE else -1
+
+
+def series(state: State, name: str) -> Series:
+    """The series of that name, made when it is first used."""
+    found = state.series.get(name)
+    if found is None:
+        found = state.series[name] = Series()
+    return found
+
+
+def shift(state: State, name: str, old: float, new: float) -> None:
+    """One instance's contribution to a sum went from ``old`` to ``new``.
+
+    The running total is the series' last value: exact for integers; rates are
+    kept to 3 decimals, so that rounding each step leaves no drift.
+    """
+    sums = series(state, name)
+    total = sums.last + new - old
+    sums.add(state.t, round(total, 3) if isinstance(total, float) else total)
+
+
+def shift_own(state: State, i: Instance, name: str, old: float, new: float) -> None:
+    """The same of what only counts on the target: a mutant's crashes are nobody's findings."""
+    if not i.mutant:
+        shift(state, name, old, new)
+
+
+def _maximum(state: State, i: Instance, name: str, old: int) -> None:
+    """An instance's figure, already set, was ``old``."""
+    new = getattr(i, name)
+    if i.mutant:
+        return
+    maxima = state.series.get(name)
+    highest = maxima.last if maxima else -1
+    if new >= highest:
+        highest = new
+    elif old >= highest:
+        highest = max(getattr(o, name) for o in state.instances.values() if not o.mutant)
+    if highest >= 0:
+        series(state, name).add(state.t, highest)
+
+
+def _set_rate(state: State, i: Instance, rate: float) -> None:
+    before, i.execs_per_sec = i.execs_per_sec, rate
+    if rate >= 0 or before > 0:  # else nothing to draw: 0 would be a figure
+        shift(state, "rate", max(0.0, before), max(0.0, rate))
+
+
+def _set_cpu(state: State, i: Instance, cpu: float) -> None:
+    if cpu != i.cpu:
+        shift(state, "cpu", i.cpu, cpu)
+        i.cpu = cpu
+
+
+def instance_state(state: State, e: InstanceState, touched: Touched) -> None:
+    """An instance's process changed state; what does not run has no rate."""
+    i = instance(state, e.instance, touched)
+    i.state, i.reason = e.state, e.reason
+    i.pid, i.restarts = count(e.pid), max(count(e.restarts), 0)
+    if e.state not in GONE_STATES:
+        i.ended_t = -1.0
+        i.began_t = state.t if i.began_t < 0 and e.state == "running" else i.began_t
+    elif i.ended_t < 0:
+        i.ended_t = state.t
+    if e.state in IDLE_STATES:
+        gone = e.state in GONE_STATES
+        _set_rate(state, i, 0.0)
+        if gone:
+            _set_cpu(state, i, 0.0)
+            i.rss = i.processes = 0
+    touched.campaign = True
+
+
+def instance_hello(state: State, e: InstanceHello, touched: Touched) -> None:
+    """An engine introduced itself."""
+    i = instance(state, e.instance, touched)
+    i.engine, i.version, i.python = e.engine, e.version, e.python
+    i.capabilities = [str(c) for c in e.capabilities]
+    i.unable = {str(k): str(v) for k, v in e.unable.items()}
+    i.directory = e.directory or i.directory
+    if e.mutant and not i.mutant:
+        for name in ("corpus", "crashes", "hangs"):
+            if figure := getattr(i, name):
+                shift(state, name, figure, 0)
+        i.mutant = e.mutant
+    if e.pid:
+        i.pid = e.pid
+
+
+def stats(state: State, e: Stats, touched: Touched) -> None:
+    """An instance's figures: they and the totals they change."""
+    i = instance(state, e.instance, touched)
+    touched.campaign = True
+    t = state.t
+    execs = max(count(e.execs), 0)
+    corpus = max(count(e.corpus), i.entry_files)
+    crashes = max(count(e.crashes), i.crash_files)
+    hangs = max(count(e.hangs), i.hang_files)
+    rate = 0.0 if i.state in IDLE_STATES else round(finite(e.execs_per_sec), 3)
+    shift(state, "execs", i.execs, execs)
+    _set_rate(state, i, rate if rate >= 0 else -1.0)
+    shift_own(state, i, "corpus", i.corpus, corpus)
+    shift_own(state, i, "crashes", i.crashes, crashes)
+    shift_own(state, i, "hangs", i.hangs, hangs)
+    i.execs = execs
+    i.corpus, i.crashes, i.hangs = corpus, crashes, hangs
+    for name in ("edges", "edges_valid", "edges_third_party"):
+        old = getattr(i, name)
+        setattr(i, name, count(getattr(e, name)))
+        _maximum(state, i, name, old)
+    i.edges_total = count(e.edges_total)
+    i.favored, i.pending = count(e.favored), count(e.pending)
+    i.valid, i.invalid = count(e.valid), count(e.invalid)
+    i.findings_not_saved = count(e.findings_not_saved)
+    i.cycles, i.cur_item = count(e.cycles), count(e.cur_item)
+    i.max_depth = count(e.max_depth)
+    i.stability = finite(e.stability, -1.0)
+    i.stats_t = max(0.0, t - finite(e.age))
+    if e.find_age >= 0:
+        i.last_find_t = max(0.0, t - finite(e.find_age))
+    i.slow_t = -1.0 if e.slow_age < 0 else max(0.0, t - finite(e.slow_age))
+
+
+def synced(state: State, e: Synced, touched: Touched) -> None:
+    """Whose queues it imports from."""
+    i = instance(state, e.instance, touched)
+    whole = {k: v for k, v in e.peers.items() if type(v) is int}
+    i.peers = {str(k): count(v) for k, v in whole.items()}
+
+
+def resources(state: State, e: Resources, touched: Touched) -> None:
+    """What an instance's processes use."""
+    i = instance(state, e.instance, touched)
+    cpu = max(0.0, round(finite(e.cpu), 3))
+    shift(state, "cpu", i.cpu, cpu)
+    i.cpu = cpu
+    i.rss, i.processes = max(count(e.rss), 0), max(count(e.processes), 0)
+    touched.campaign = True

@@ -1,0 +1,189 @@
+"""Folding what spoton instances tell of types, and of code targets that are left to cover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from fuzztui.model.changes import Touched, instance
+from fuzztui.model.state import CommandStatus, State, TargetLeft
+from fuzztui.model.stats import count, finite
+from fuzztui.wire.codec import CodecError, decode_command
+from fuzztui.wire.commands import (
+    MOST_WEIGHT,
+    TYPE_COMMANDS,
+    IgnoreTarget,
+    PinTarget,
+    SetTargeted,
+    WeighType,
+)
+from fuzztui.wire.events import TargetsLeft, TypeFigures
+
+__all__ = [
+    "MILLION",
+    "MOST_LEFT",
+    "MOST_LOCATION",
+    "MOST_NAME",
+    "MOST_NEAREST",
+    "MOST_TYPES",
+    "Steering",
+    "steered",
+    "steering_of",
+    "type_figures",
+    "uncovered",
+]
+
+MILLION = 1_000_000
+
+MOST_LEFT = 1000
+"""Targets of one instance that are kept."""
+
+MOST_TYPES = 1000
+"""Types of one instance that are kept."""
+
+MOST_NEAREST = 32
+"""Types of one target that are kept."""
+
+MOST_CHANGED = 100
+"""Files of one instance that have changed and are kept."""
+
+MOST_NAME = 200
+"""Characters of a type's name; what is longer is left out."""
+
+MOST_LOCATION = 500
+"""Characters of a target's location."""
+
+_LARGE = 2**62
+
+_FIGURES: dict[str, tuple[float, float, float]] = {
+    "distances": (0, _LARGE, -1),
+    "weights": (0, MOST_WEIGHT, 1),
+    "factors": (1, MILLION, 1),
+    "probabilities": (0, MILLION, 0),
+    "picks": (0, _LARGE, 0),
+    "matches": (0, _LARGE, 0),
+    "misses": (0, _LARGE, 0),
+    "new_arms": (0, _LARGE, 0),
+}
+"""Lists of :class:`TypeFigures`: from, to, and what stands for what is none of these."""
+
+_REALS = ("weights", "factors")
+
+Steering = WeighType | PinTarget | IgnoreTarget | SetTargeted
+
+_NAMES = tuple(command.name for command in TYPE_COMMANDS)
+
+
+def type_figures(state: State, e: TypeFigures, touched: Touched) -> None:
+    """An instance's figures, in place of its former ones; whatever is no figure is left out."""
+    instance(state, e.instance, touched)
+    named = {n: i for i, n in reversed([*enumerate(e.names[:MOST_TYPES])]) if _is_name(n)}
+    names = sorted(named, key=named.__getitem__)
+    lists: dict[str, Any] = {}
+    for field, bounds in _FIGURES.items():
+        told, kinds = getattr(e, field), (int, float) if field in _REALS else (int,)
+        lists[field] = [
+            _within(told[i] if (i := named[n]) < len(told) else None, bounds, kinds) for n in names
+        ]
+    state.types[e.instance] = TypeFigures(
+        e.instance,
+        targeted=min(1.0, max(0.0, finite(e.targeted))),
+        pinned=e.pinned if len(e.pinned) <= MOST_LOCATION else "",
+        targets=max(count(e.targets), 0),
+        uncovered=max(count(e.uncovered), 0),
+        frontier=max(count(e.frontier), 0),
+        names=names,
+        ignored=[at for at in e.ignored[:MOST_LEFT] if _is_name(at, MOST_LOCATION)],
+        changed=[at for at in e.changed[:MOST_CHANGED] if _is_name(at, MOST_LOCATION)],
+        analysis=e.analysis if len(e.analysis) <= MOST_NAME else "",
+        **lists,
+    )
+    touched.campaign = True
+
+
+def _is_name(name: Any, most: int = MOST_NAME) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= most
+
+
+def _within(value: Any, bounds: tuple[float, float, float], kinds: tuple[type, ...]) -> Any:
+    low, high, otherwise = bounds
+    return value if type(value) in kinds and low <= value <= high else otherwise
+
+
+def uncovered(state: State, e: TargetsLeft, touched: Touched) -> None:
+    """What an instance has still to cover: what is gone, new or different."""
+    instance(state, e.instance, touched)
+    left = {} if e.anew else dict(state.left.get(e.instance, {}))
+    gone = {location for location in e.gone if isinstance(location, str)}
+    for location in gone & left.keys():
+        del left[location]
+    asked = state.asked[e.instance] = max(count(e.asked), 0)
+    for location, told in e.left.items():
+        if location in gone or not _is_name(location, MOST_LOCATION) or not isinstance(told, dict):
+            continue
+        if location in left or len(left) < MOST_LEFT:
+            left[location] = _left(told, asked)
+    state.left[e.instance] = left
+    touched.campaign = True
+
+
+def _left(told: Mapping[str, Any], asked: int) -> TargetLeft:
+    reached = _within(told.get("reached"), (0, _LARGE, 0), (int,))
+    return TargetLeft(
+        told.get("frontier") is True, min(reached, asked), asked, tuple(_nearest(told.get("types")))
+    )
+
+
+def _nearest(told: Any) -> Iterable[tuple[str, int]]:
+    """Types and distances, the nearest first, each once."""
+    pairs = told[:MOST_NEAREST] if isinstance(told, list) else []
+    found: dict[str, int] = {}
+    for pair in pairs:
+        if isinstance(pair, list) and len(pair) == 2 and _is_name(pair[0]):
+            distance = _within(pair[1], _FIGURES["distances"], (int,))
+            if distance >= 0:
+                found[pair[0]] = min(distance, found.get(pair[0], distance))
+    return sorted(found.items(), key=lambda pair: pair[1])
+
+
+def steered(state: State, status: CommandStatus, name: str, touched: Touched) -> None:
+    """Instance ``name`` did what a command asked for: so it is before its next figures say it."""
+    figures, command = state.types.get(name), steering_of(status)
+    if figures is None or command is None:
+        return
+    match command:
+        case SetTargeted():
+            figures = replace(figures, targeted=command.share)
+        case PinTarget(location=location) if len(location) <= MOST_LOCATION:
+            ignored = [at for at in figures.ignored if at != location]
+            figures = replace(figures, pinned=location, ignored=ignored)
+        case IgnoreTarget(location=location) if len(location) <= MOST_LOCATION:
+            figures = _ignoring(figures, location, command.ignored)
+        case WeighType() if command.type in figures.names:
+            weights = list(figures.weights)
+            weights[figures.names.index(command.type)] = command.weight
+            figures = replace(figures, weights=weights)
+    state.types[name] = figures
+    touched.campaign = True
+
+
+def _ignoring(figures: TypeFigures, location: str, ignored: bool) -> TypeFigures:
+    others = [at for at in figures.ignored if at != location]
+    if not ignored:
+        return replace(figures, ignored=others)
+    pinned = "" if figures.pinned == location else figures.pinned
+    return replace(figures, pinned=pinned, ignored=[*others, location][:MOST_LEFT])
+
+
+def steering_of(status: CommandStatus) -> Steering | None:
+    """The command about types that it is; None for any other, and for one that means nothing."""
+    if status.command.get("c") not in _NAMES:
+        return None
+    try:
+        command = decode_command(status.command)
+    except CodecError:
+        return None
+    if isinstance(command, (WeighType, SetTargeted)):
+        return None if command.problem else command
+    return command if isinstance(command, (PinTarget, IgnoreTarget)) else None

@@ -1,0 +1,88 @@
+"""Folding the queue of mutants that are fuzzed one by one, and the stages of such a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fuzztui.model.changes import Touched
+from fuzztui.model.mutants import bare, changed, put
+from fuzztui.model.mutators import turn_over
+from fuzztui.model.progress import together
+from fuzztui.model.state import State
+from fuzztui.model.stats import count, finite
+from fuzztui.wire.events import MutantPlaces, MutantStage, StageStarted
+
+__all__ = ["mutant_places", "mutant_stage", "stage_started"]
+
+_FUZZING = "fuzzing"
+_OVER = ("done", "refused")
+
+_MOST_NAMES = 50
+"""Of figures that one mutant, or the plan, may have."""
+
+
+def stage_started(state: State, e: StageStarted, touched: Touched) -> None:
+    """The campaign fuzzes mutants from now on, or the target."""
+    if e.stage != state.stage:
+        state.stage, state.stage_t = e.stage, state.t
+    if e.plan:
+        state.plan = _reals(e.plan)
+    touched.campaign = True
+
+
+def mutant_stage(state: State, e: MutantStage, touched: Touched) -> None:
+    """A mutant came to another stage, or more is known of what it cost and brought."""
+    before = state.mutants.get(e.id)
+    row = before or bare(state, e.id)
+    now = _running(state)
+    changes: dict[str, Any] = {
+        "stage": e.stage,
+        "slot": e.slot or row.slot,
+        "reason": e.reason or ("" if e.stage == "queued" else row.reason),
+        "costs": {**row.costs, **_reals(e.costs)},
+        "brought": {**row.brought, **_wholes(e.brought)},
+    }
+    if e.stage == _FUZZING and row.stage != _FUZZING:
+        changes["begun"] = now
+    elif e.stage == "queued":  # as if it had never had its turn, but the target has what it brought
+        earlier = together(row.earlier, row.brought)
+        changes |= {"begun": -1.0, "fuzzed_s": 0.0, "slot": "", "brought": {}, "earlier": earlier}
+    elif row.stage == _FUZZING and e.stage != _FUZZING and row.begun >= 0:
+        changes["fuzzed_s"] = row.fuzzed_s + max(0.0, now - row.begun)
+    put(state, changed(row, changes), before, touched)
+    touched.campaign = True
+    if e.stage in _OVER:
+        _forget_seeds(state, e.id)
+        turn_over(state, e.id)
+
+
+def _forget_seeds(state: State, key: str) -> None:
+    """Of what a turn began with keep what something was made of: a campaign has thousands."""
+    for instance in [i for i in state.instances.values() if i.mutant == key and i.origins]:
+        rows = state.entries.values()
+        made_of = {str(n) for row in rows if row.instance == instance.id for n in row.src}
+        instance.origins = {k: v for k, v in instance.origins.items() if k in made_of}
+
+
+def mutant_places(state: State, e: MutantPlaces, touched: Touched) -> None:
+    """The queue was put into another order. Of mutants that nobody knows nothing is kept."""
+    for key, place in e.places.items():
+        before = state.mutants.get(key)
+        if before is not None and type(place) in (int, float):
+            put(state, changed(before, {"place": finite(place)}), before, touched)
+
+
+def _running(state: State) -> float:
+    """Campaign time less the pauses, as :func:`fuzztui.model.selectors.running_time` has it."""
+    return (state.t if state.paused_at < 0 else state.paused_at) - state.paused_s
+
+
+def _reals(figures: Mapping[str, Any]) -> dict[str, float]:
+    items = list(figures.items())[:_MOST_NAMES]
+    return {name: finite(value) for name, value in items if type(value) in (int, float)}
+
+
+def _wholes(figures: Mapping[str, Any]) -> dict[str, int]:
+    items = list(figures.items())[:_MOST_NAMES]
+    return {name: count(value) for name, value in items if type(value) is int}

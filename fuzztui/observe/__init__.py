@@ -1,0 +1,1 @@
+"""From files in AFL-shaped directories to events for the log."""

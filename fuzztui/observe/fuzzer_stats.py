@@ -1,0 +1,107 @@
+"""``fuzzer_stats``: from ``key : value`` lines to :class:`~fuzztui.wire.events.Stats`.
+
+Written by AFL 2.5x to 4.3x and by our engines. Untrusted text: read by key, last one
+counts, whatever is no number is as if it were absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from fuzztui.base import bounds
+from fuzztui.wire.events import Stats
+
+__all__ = ["MAX_SIZE", "own_rate", "parse_stats", "to_stats", "whole"]
+
+MAX_SIZE = 64 * 1024
+"""Bytes of the file that are looked at; AFL's has about 2,000."""
+
+MEASURED_S = 30
+"""A file of a younger process is AFL's first one: its rate is that of running the seeds once."""
+
+_NUMBER = re.compile(r"([0-9]{1,30})(?:\.[0-9]*)?%?")
+
+_OLD_NAMES = {
+    "paths_total": "corpus_count",
+    "paths_favored": "corpus_favored",
+    "cur_path": "cur_item",
+    "unique_crashes": "saved_crashes",
+    "unique_hangs": "saved_hangs",
+}
+"""AFL 2.5x's names of today's keys."""
+
+_COUNTS = {
+    "execs": ("execs_done", 0),
+    "corpus": ("corpus_count", 0),
+    "favored": ("corpus_favored", -1),
+    "pending": ("pending_total", -1),
+    "crashes": ("saved_crashes", 0),
+    "hangs": ("saved_hangs", 0),
+    "edges": ("edges_found", -1),
+    "edges_total": ("total_edges", -1),
+    "edges_valid": ("edges_valid", -1),
+    "edges_third_party": ("edges_third_party", -1),
+    "findings_not_saved": ("findings_not_saved", -1),
+    "valid": ("valid_inputs", -1),
+    "invalid": ("invalid_inputs", -1),
+    "cycles": ("cycles_done", -1),
+    "cur_item": ("cur_item", -1),
+    "max_depth": ("max_depth", -1),
+}
+"""Field of Stats -> key of the file, and the value of a missing one."""
+
+
+def parse_stats(raw: bytes) -> dict[str, str] | None:
+    """The file's keys; None for one that is not all there (AFL rewrites it in place)."""
+    # A file longer than we read is cut at its end, a torn one has no last newline:
+    # the figures of a line that may be cut would be wrong rather than old.
+    if not raw.endswith(b"\n") and len(raw) < MAX_SIZE:
+        return None
+    values: dict[str, str] = {}
+    for line in raw.decode("utf-8", "replace").split("\n")[:-1]:
+        key, colon, value = line.partition(":")
+        if colon:
+            name = key.strip()
+            values[_OLD_NAMES.get(name, name)] = value.strip()
+    return values if "execs_done" in values else None
+
+
+def to_stats(instance: str, values: Mapping[str, str], age: float) -> Stats:
+    """The event. ``age`` in seconds; ``stability`` in percent, as AFL writes it."""
+    counts = {field: _count(values.get(key), none) for field, (key, none) in _COUNTS.items()}
+    return Stats(
+        instance=instance,
+        **counts,
+        execs_per_sec=_real(values.get("execs_per_sec"), 0.0),
+        stability=_real(values.get("stability"), -1.0),
+        age=round(bounds.real(age, 0.0), 2),
+    )
+
+
+def own_rate(values: Mapping[str, str]) -> float:
+    """The rate that AFL itself gives, for who has one look only; -1 in its first file."""
+    if whole(values, "last_update") - whole(values, "start_time") < MEASURED_S:
+        return -1.0
+    last_minute = _real(values.get("execs_ps_last_min"), -1.0)
+    return last_minute if last_minute >= 0 else _real(values.get("execs_per_sec"), -1.0)
+
+
+def whole(values: Mapping[str, str], key: str) -> int:
+    """A number that has to be exact, such as a time; 0 for anything else."""
+    text = values.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
+
+
+def _count(text: str | None, missing: int) -> int:
+    match = _NUMBER.fullmatch(text or "")
+    return bounds.whole(int(match[1]), missing) if match else missing
+
+
+def _real(text: str | None, missing: float) -> float:
+    # AFL's first write may say inf; old versions say nan when no time has passed.
+    try:
+        value = float((text or "").rstrip("%"))
+    except ValueError:
+        return missing
+    return bounds.real(value, missing)

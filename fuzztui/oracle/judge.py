@@ -1,0 +1,209 @@
+"""What the answers of commands mean: whether they are a bug, its cause, and words for people.
+
+A cause is what findings that are so for the same reason have in common: numbers, names of files and
+what is quoted are the input's and are left out of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.text import visible
+from fuzztui.campaign import Campaign
+from fuzztui.engines.findings.contrast import cut, from_difference
+from fuzztui.engines.findings.differential import DIFFERS
+from fuzztui.engines.findings.message_oracle import without_numbers
+from fuzztui.oracle.command import PATIENCE, Answer, Asked, asked_by
+from fuzztui.process.execute import Mark
+
+__all__ = ["Judge", "Verdict", "differing", "suspicious"]
+
+_SHOWN: Final = 60
+_TITLE: Final = 150
+_REPORTED: Final = 2000
+_LONGEST_LINE: Final = 4096
+
+_COMPLAINT: Final = re.compile(r"error|fatal|assert|panic|fail|abort", re.IGNORECASE)
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`']*['`]|‘[^’]*’|“[^”]*”")
+_SIGN: Final = re.compile(r"(?<!\w)-(?=[0-9])")
+_Cause = Callable[[bool], str]
+"""Returns a cause: False: as it is named now; True: as older versions named it."""
+_FILE: Final = re.compile(r"[^\s:\"'()]*/[^\s:\"'()]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """That an input shows a bug. ``category`` and ``signature``: as of a finding."""
+
+    category: str
+    signature: str
+    title: str
+    same: object = None
+    """Equal for those that are the same difference, seen again."""
+    before: str = ""
+    """The signature in runs of older versions, "" if it is the same."""
+
+
+def suspicious(pattern: re.Pattern[str], answer: Answer) -> Verdict | None:
+    """Whether a command printed what only a bug makes it print."""
+    for stream in (answer.err, answer.out):
+        text = stream.decode(errors="replace")
+        if found := pattern.search(text):
+            start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
+            line = " ".join(text[start : end if end >= 0 else None][:_LONGEST_LINE].split())
+            signature, before = _signatures("message", partial(_without_numbers, found[0]))
+            return Verdict("crash", signature, cut(visible(line), _TITLE), before=before)
+    return None
+
+
+def differing(names: Sequence[str], ours: Answer, theirs: Answer) -> Verdict | None:
+    """Whether two commands do different things: one accepts, or both do and print other things."""
+    pair = ours, theirs
+    if ours.accepts != theirs.accepts:
+        parts = [f"{n} {cut(_words(a), _TITLE)}" for n, a in zip(names, pair, strict=True)]
+        return _difference(
+            lambda old: " / ".join(_cause(answer, old) for answer in pair),
+            ", ".join(parts),
+            (ours.how, theirs.how),
+        )
+    if not ours.accepts or ours.digest == theirs.digest:
+        return None
+    lines = _first_other_lines(ours.out, theirs.out)
+    a, b = from_difference(visible(lines[0]), visible(lines[1]), _SHOWN)
+    title = f"{names[0]} printed {a or 'nothing'}, {names[1]} {b or 'nothing'}"
+    if a == b:
+        title = f"{' and '.join(names)} printed what looks alike"
+    return _difference(
+        lambda old: "output " + " / ".join(_telling(line, old) or "nothing" for line in lines),
+        title,
+        (ours.digest, theirs.digest),
+    )
+
+
+def _words(answer: Answer) -> str:
+    """What an outcome is, in a line."""
+    if answer.accepts:
+        return "accepted it"
+    if answer.status is None:
+        return "did not come to an end"
+    if answer.status < 0:
+        how = answer.how
+    else:
+        how = f"refused it (exit status {answer.status})"
+    complaint = visible(_complaint(answer))
+    return f"{how}: {complaint}" if complaint else how
+
+
+def _report(name: str, line: str, answer: Answer) -> str:
+    """All that there is to say of one command; ``line``: what to type to have it run."""
+    lines = [f"{name} {cut(_words(answer), _TITLE)}", f"  {visible(line)}"]
+    for word, stream in (("stdout", answer.out), ("stderr", answer.err)):
+        if text := stream[: 2 * _REPORTED].decode(errors="replace").strip():
+            lines += [f"{word}:", cut(visible(text, lines=True), _REPORTED)]
+    return "\n".join(lines) + "\n"
+
+
+class Judge:
+    """The two commands and what is made of their answers."""
+
+    def __init__(self, asked: Sequence[Asked], message: str, mark: Mark | None = None) -> None:
+        """``message``: a regular expression, "" for none; ``mark``: as :func:`bench` has it."""
+        self.asked = asked
+        self.names = [command.name for command in asked]
+        self._message = re.compile(message) if message else None
+        self._mark = mark
+
+    @classmethod
+    def of(cls, campaign: Campaign, mark: Mark | None = None) -> Judge:
+        """That of a campaign. Raises :class:`SupervisorError`."""
+        return cls(asked_by(campaign), campaign.oracle["message"], mark)
+
+    @property
+    def question(self) -> str:
+        """What is asked: for another question all inputs are to be looked at again."""
+        message = self._message.pattern if self._message else ""
+        return json.dumps([message, *([*one.subject.command] for one in self.asked)])
+
+    async def ask(self, data: bytes, patience: float = 1) -> list[Answer]:
+        """The commands' answers. Raises :class:`SupervisorError`, OSError."""
+        return [await one.ask(data, self._mark, patience=patience) for one in self.asked]
+
+    def differing(self, answers: Sequence[Answer]) -> Verdict | None:
+        """Whether they do different things, if there are two."""
+        return differing(self.names, *answers) if len(answers) == 2 else None
+
+    async def verdicts(self, data: bytes) -> list[tuple[Verdict, list[Answer]]]:
+        """What bugs an input shows, with the answers that tell. A difference has held twice.
+
+        Raises :class:`SupervisorError`, OSError as :meth:`ask` does.
+        """
+        found: list[tuple[Verdict, list[Answer]]] = []
+        answers = await self.ask(data)
+        if self._message and (verdict := suspicious(self._message, answers[0])):
+            found.append((verdict, answers))
+        before = self.differing(answers)
+        for _ in range(2):  # with more time than before it may be another difference
+            if before is None:
+                break
+            answers = await self.ask(data, PATIENCE)
+            after = self.differing(answers)
+            if after and after.same == before.same:
+                found.append((after, answers))
+                break
+            before = after
+        return found
+
+    def report(self, answers: Sequence[Answer], file: Path) -> str:
+        """All that there is to say of answers for an input that is in ``file``."""
+        pairs = zip(self.asked, answers, strict=True)
+        return "\n".join(_report(one.name, one.line(file), answer) for one, answer in pairs)
+
+
+def _difference(cause: _Cause, title: str, same: object) -> Verdict:
+    signature, before = _signatures(DIFFERS, cause)
+    return Verdict(DIFFERS, signature, visible(title), same, before)
+
+
+def _signatures(word: str, cause: _Cause) -> tuple[str, str]:
+    """The signature of a cause, and what it was in older versions if that was another."""
+    now, before = (f"{word} @ {visible(cause(old))}" for old in (False, True))
+    return now, "" if before == now else before
+
+
+def _cause(answer: Answer, old: bool) -> str:
+    if answer.how != "refused":
+        return answer.how
+    return f"refused: {_telling(_complaint(answer), old)}"
+
+
+def _complaint(answer: Answer) -> str:
+    """The line that says what is wrong; a compiler may begin with where it is."""
+    for stream in (answer.err, answer.out):
+        lines = [line.strip() for line in stream.decode(errors="replace").splitlines()]
+        if said := [line[:_LONGEST_LINE] for line in lines if line]:
+            return next((line for line in said if _COMPLAINT.search(line)), said[0])
+    return ""
+
+
+def _telling(line: str, old: bool) -> str:
+    return _without_numbers(_SIGN.sub("", _FILE.sub("FILE", _QUOTED.sub("''", line))), old)
+
+
+def _without_numbers(text: str, old: bool) -> str:
+    return without_numbers(text, digits_only=old)
+
+
+def _first_other_lines(ours: bytes, theirs: bytes) -> tuple[str, str]:
+    """The first lines that are not the same; empty where only what was not kept is other."""
+    for pair in zip_longest(ours.split(b"\n"), theirs.split(b"\n")):
+        if pair[0] != pair[1]:
+            a, b = ((line or b"").decode(errors="backslashreplace") for line in pair)
+            return a[:_LONGEST_LINE], b[:_LONGEST_LINE]
+    return "", ""

@@ -1,0 +1,1 @@
+"""Running, identifying, reaping and restarting processes, trusted or not."""

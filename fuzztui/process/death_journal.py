@@ -1,0 +1,70 @@
+"""Who is being looked at, and what this has killed: inputs are hostile, and code that meets them
+may not survive that. They are known by 64-bit keys."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import re
+import signal
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from fuzztui.base.files import replace_text
+from fuzztui.engines.base.regular_files import read_regular
+
+__all__ = ["Journal"]
+
+_MOST_DEATHS: Final = 10_000
+_KEY: Final = struct.Struct("<Q")
+_DEATHS: Final = re.compile(rb"^([0-9a-f]{16}) ([1-9])$", re.MULTILINE)
+
+
+class Journal:
+    """Which entry is under way, and which ones this has not survived, by their keys.
+
+    One that was under way twice when the process died is refused; once may be chance, as when the
+    campaign is ended.
+    """
+
+    def __init__(self, directory: Path, name: str, cpu_s: float) -> None:
+        """``NAME.at`` and ``NAME.died`` in ``directory``. Raises OSError.
+
+        ``cpu_s``: so many seconds of the processor's time are one entry's.
+        """
+        self._cpu_s = cpu_s
+        self._file = directory / f"{name}.died"
+        text = read_regular(self._file, 19 * _MOST_DEATHS) or b""
+        self._deaths = {int(key, 16): int(n) for key, n in _DEATHS.findall(text)}
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(directory / f"{name}.at", flags, 0o600)
+        try:
+            os.ftruncate(fd, _KEY.size)
+            self._now = mmap.mmap(fd, _KEY.size)
+        finally:
+            os.close(fd)
+        if killer := _KEY.unpack_from(self._now)[0]:
+            self._deaths[killer] = min(9, self._deaths.get(killer, 0) + 1)
+            lines = [f"{key:016x} {n}\n" for key, n in self._deaths.items()]
+            with contextlib.suppress(OSError):
+                replace_text(self._file, "".join(lines[-_MOST_DEATHS:]))
+            _KEY.pack_into(self._now, 0, 0)
+
+    @property
+    def refused(self) -> set[int]:
+        """Not to be looked at any more."""
+        return {key for key, n in self._deaths.items() if n > 1}
+
+    @contextlib.contextmanager
+    def at(self, key: int) -> Iterator[None]:
+        """It is done in here, and SIGPROF kills us if that takes too long."""
+        _KEY.pack_into(self._now, 0, key)
+        signal.setitimer(signal.ITIMER_PROF, self._cpu_s)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            _KEY.pack_into(self._now, 0, 0)

@@ -1,0 +1,405 @@
+"""Carrying out commands: from a person's wish to whoever owns the thing, and back.
+
+Every command is in the log before anything is done about it, and so is its end. Skipping,
+promoting and the like are the engine's to do: a line in ``control.jsonl``, an answer
+in ``events.jsonl``. So are pause and resume where the engine can. Stopping is the
+supervisor's alone: a line that outlives its engine would stop the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.instances.launcher import Deed
+from fuzztui.instances.life import Ending, Life
+from fuzztui.model.state import State
+from fuzztui.remote.protocol import APPLIED, REJECTED, Answer
+from fuzztui.remote.server import Ticket
+from fuzztui.supervise.control_file import append, missed, was_handed
+from fuzztui.wire.codec import CodecError, decode_command, encode_command
+from fuzztui.wire.commands import (
+    MUTANT_COMMANDS,
+    TYPE_COMMANDS,
+    Command,
+    ExactPass,
+    Pause,
+    Resume,
+    SetMixture,
+    SetTargeted,
+    SkipCurrent,
+    Stop,
+    WeighType,
+)
+from fuzztui.wire.events import (
+    CommandApplied,
+    CommandIssued,
+    CommandProgress,
+    CommandRejected,
+    Event,
+)
+
+__all__ = ["Steering"]
+
+OURSELVES = "fuzztui"
+"""``by`` of what the supervisor itself asks of an engine."""
+
+_BY_ANY = (*MUTANT_COMMANDS, *TYPE_COMMANDS)
+"""Commands that were applied if any instance did it."""
+
+_WHOLE = (Pause, Resume, Stop, SkipCurrent, ExactPass, SetMixture, *_BY_ANY)
+"""Commands that mean all instances when they name none."""
+
+_DONE = {
+    Pause.name: "paused",
+    Resume.name: "resumed",
+    Stop.name: "stopped",
+    SetMixture.name: "for the instances that begin next",
+}
+
+
+class Helm(Protocol):
+    """What steering needs of the supervisor."""
+
+    @property
+    def state(self) -> State:
+        """The campaign, folded from its log."""
+
+    @property
+    def lives(self) -> Mapping[str, Life]:
+        """The instances by name."""
+
+    @property
+    def deeds(self) -> Mapping[str, Deed]:
+        """What is no engine's to do, by the command's name."""
+
+    def record(self, *events: Event) -> None:
+        """Log events."""
+
+    def flush(self) -> bool:
+        """Whether everything recorded is in the log now."""
+
+    def end(self, ending: Ending) -> None:
+        """End the campaign."""
+
+    def end_one(self, life: Life, ending: Ending) -> None:
+        """End one instance."""
+
+    def unfinished(self) -> str:
+        """What the campaign has to do before its end when all instances have ended."""
+
+    def pauses_changed(self) -> None:
+        """An instance was paused or resumed."""
+
+    def between(self, command: Command, by: str) -> bool:
+        """Do what is meant for all instances while none lives; False where that means nothing."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A command without its end: who has still to answer, and who has."""
+
+    command: Command
+    done: asyncio.Future[Answer]
+    waiting: set[str] = field(default_factory=set)
+    answers: list[Answer] = field(default_factory=list)
+
+
+class Steering:
+    """All commands of a campaign. Runs in the event loop."""
+
+    def __init__(self, helm: Helm) -> None:
+        self._helm = helm
+        self._open: dict[str, _Open] = {}
+        self._held: list[tuple[str, str]] = []
+        """Commands (id) that wait for an instance's first hello."""
+        self._jobs: set[asyncio.Future[None]] = set()
+        self._farewells: list[tuple[_Open, Answer]] = []
+        """What is answered when the campaign has come to its end."""
+
+    def submit(self, command: Command, by: str) -> Ticket:
+        """Log a command and set about it. The ticket's answer always comes in the end."""
+        helm = self._helm
+        command_id = f"c{helm.state.seq + 1}"  # as unique as the log's numbers
+        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        entry = self._open[command_id] = _Open(command, done)
+        helm.record(CommandIssued(command_id, encode_command(command), by))
+        if not helm.flush():
+            self._refuse(command_id, "", "the campaign log cannot be written (disk full?)")
+        else:
+            self._set_about(command_id, entry, by)
+        return Ticket(command_id, done)
+
+    def take_up(self) -> None:
+        """Go on with what an earlier supervisor had not seen the end of."""
+        for command_id, status in list(self._helm.state.commands.items()):
+            if status.state != "pending":
+                continue
+            try:
+                command = decode_command(status.command)
+            except CodecError as e:
+                self._helm.record(CommandRejected(command_id, "", str(e)))
+                continue
+            done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            entry = self._open[command_id] = _Open(command, done)
+            if isinstance(command, Stop):
+                self._refuse(command_id, "", "its supervisor died; the campaign was started again")
+            else:
+                self._set_about(command_id, entry, status.by, again=True)
+
+    def greeted(self, life: Life) -> None:
+        """An engine said hello: hand over what waited for that."""
+        held, self._held = self._held, []
+        for command_id, name in held:
+            entry = self._open.get(command_id)
+            if entry and name == life.name:
+                self._hand(life, command_id, entry.command)
+            elif entry:
+                self._held.append((command_id, name))
+        if life.paused:  # it started again in the middle of a pause
+            self.submit(Pause(life.name), OURSELVES)
+
+    def begins(self, life: Life) -> None:
+        """An engine is there: what was set for all while it was not is for it, too."""
+        self._mix(life)
+        able = self._helm.state.instances[life.name].capabilities
+        if not all(command.name in able for command in TYPE_COMMANDS):
+            return
+        controls = {other.name: self._control(other) for other in self._helm.lives.values()}
+        for _, command in missed(life.name, controls, self._refused):
+            self.submit(command, OURSELVES)
+
+    def _refused(self, command_id: str) -> bool:
+        status = self._helm.state.commands.get(command_id)
+        return status is not None and status.state == "rejected"
+
+    def _mix(self, life: Life) -> None:
+        state = self._helm.state
+        wish, had = state.mixture, state.mixed.get(life.name)
+        if wish is None or SetMixture.name not in state.instances[life.name].capabilities:
+            return
+        asked = any(
+            isinstance(entry.command, SetMixture) and life.name in entry.waiting
+            for entry in self._open.values()
+        )
+        if not asked and (had is None or had.t < wish.t):
+            mixture = (wish.havoc, wish.text, wish.splice)
+            self.submit(SetMixture(*mixture, wish.adaptive, life.name), OURSELVES)
+
+    def answered(self, event: CommandApplied | CommandRejected) -> None:
+        """An end of a command was logged (by an engine, or by :meth:`_refuse` and the like)."""
+        entry = self._open.get(event.id)
+        life = self._helm.lives.get(event.instance)
+        applied = isinstance(event, CommandApplied)
+        command = entry.command if entry else self._former(event.id)
+        if applied and life is not None and isinstance(command, (Pause, Resume)):
+            life.set_paused(isinstance(command, Pause))
+            self._helm.pauses_changed()
+        if entry is None:
+            return
+        if isinstance(event, CommandApplied):
+            answer = Answer(APPLIED, event.detail, event.instance, event.trial)
+        else:
+            answer = Answer(REJECTED, event.reason, event.instance)
+        entry.answers.append(answer)
+        entry.waiting.discard(event.instance)
+        if not entry.waiting:
+            del self._open[event.id]
+            self._helm.flush()  # who hears of it can find it in the log
+            self._tell(entry, _together(entry.answers, entry.command))
+
+    def _tell(self, entry: _Open, answer: Answer) -> None:
+        """Pass the answer on; who is told that a campaign is stopped must not find it stopping."""
+        if _stops_all(entry.command) and answer.result == APPLIED:
+            words = self._helm.unfinished()
+            if not words:
+                self._farewells.append((entry, answer))
+                return
+            # That takes longer than people wait.
+            answer = replace(answer, detail=f"{answer.detail}; {words} before the end")
+        if not entry.done.done():
+            entry.done.set_result(answer)
+
+    def farewell(self) -> None:
+        """The campaign's end is in the log."""
+        for entry, answer in self._farewells:
+            if not entry.done.done():
+                entry.done.set_result(answer)
+
+    def gone(self, life: Life) -> None:
+        """An instance came to its end: nothing more will be answered by it."""
+        for command_id, entry in list(self._open.items()):
+            if life.name not in entry.waiting:
+                continue
+            if isinstance(entry.command, Stop):
+                event = CommandApplied(command_id, life.name, life.execs, life.state)
+                self._helm.record(event)
+            else:
+                self._refuse(command_id, life.name, f"{life.name} has ended ({life.state})")
+
+    def close(self) -> None:
+        """The campaign ends: so does everything that is still open."""
+        for job in self._jobs:
+            job.cancel()
+        for command_id, entry in list(self._open.items()):
+            for name in sorted(entry.waiting):
+                self._refuse(command_id, name, "the campaign ended before it was answered")
+
+    def _set_about(self, command_id: str, entry: _Open, by: str, *, again: bool = False) -> None:
+        if deed := self._helm.deeds.get(entry.command.name):
+            entry.waiting = {""}
+            job = asyncio.ensure_future(self._do(command_id, entry.command, deed))
+            self._jobs.add(job)
+            job.add_done_callback(self._jobs.discard)
+            return
+        if wrong := _problem(entry.command):
+            self._refuse(command_id, "", wrong)
+            return
+        targets = self._targets(entry.command)
+        if isinstance(targets, str):
+            if not self._helm.between(entry.command, by):
+                self._refuse(command_id, "", targets)
+                return
+            entry.waiting = {""}
+            self._helm.record(CommandApplied(command_id, detail=_DONE[entry.command.name]))
+            return
+        entry.waiting = {life.name for life in targets}
+        if isinstance(entry.command, Stop):
+            ending = Ending("stopped", f"stopped by {by}" if by else "stopped")
+            if entry.command.instance:
+                self._helm.end_one(targets[0], ending)
+            else:
+                self._helm.end(ending)
+            return
+        for life in targets:
+            if not (again and was_handed(self._control(life), command_id)):
+                self._hand(life, command_id, entry.command)
+        if isinstance(entry.command, MUTANT_COMMANDS) and not entry.command.instance:
+            self._leave(command_id, entry.command)
+
+    async def _do(self, command_id: str, command: Command, deed: Deed) -> None:
+        def progress(words: str, part: float) -> None:
+            self._helm.record(CommandProgress(command_id, words, part))
+
+        try:
+            detail = await deed(command, progress)
+        except SupervisorError as e:
+            self._refuse(command_id, "", str(e))
+        except Exception as e:
+            self._refuse(command_id, "", f"internal error: {e!r}")
+            raise
+        else:
+            self._helm.record(CommandApplied(command_id, "", detail=detail))
+
+    def _leave(self, command_id: str, command: Command) -> None:
+        """To instances that have ended: they obey when they are resumed; nobody waits for it."""
+        for life in self._helm.lives.values():
+            instance = self._helm.state.instances.get(life.name)
+            if not life.over or instance is None or command.name not in instance.capabilities:
+                continue
+            control = self._control(life)
+            if not was_handed(control, command_id):
+                with contextlib.suppress(OSError):
+                    append(control, command_id, command)
+
+    def _targets(self, command: Command) -> list[Life] | str:
+        """The instances a command is for, or why there are none."""
+        lives = self._helm.lives
+        name: str = getattr(command, "instance", "")
+        if not name and isinstance(command, _WHOLE):
+            return [life for life in lives.values() if not life.over] or "no instance is running"
+        if not name and len(lives) != 1:
+            return f"say which instance, one of: {', '.join(lives)}"
+        life = lives.get(name or next(iter(lives)))
+        if life is None:
+            return f"there is no instance {name!r}, but: {', '.join(lives)}"
+        return [life] if not life.over else f"{life.name} has ended ({life.state})"
+
+    def _hand(self, life: Life, command_id: str, command: Command) -> None:
+        """Give a command to one instance: by signal, or by file if it can obey."""
+        instance = self._helm.state.instances.get(life.name)
+        able = instance.capabilities if instance else []
+        number = life.launcher.signals.get(command.name)
+        if isinstance(command, Resume):
+            life.signal(signal.SIGCONT)  # who was stopped from outside reads no command
+        if isinstance(command, SkipCurrent) and number is not None and life.state != "running":
+            # An afl-fuzz that still starts has no handler for it yet: it would die.
+            self._refuse(command_id, life.name, f"{life.name} is not fuzzing ({life.state})")
+        elif number is not None:
+            life.signal(number)
+            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
+        elif life.launcher.says_hello and not life.greeted:
+            self._held.append((command_id, life.name))
+        elif command.name in able:
+            try:
+                append(self._control(life), command_id, command)
+            except OSError as e:
+                reason = f"control.jsonl cannot be written: {e.strerror or e}"
+                self._refuse(command_id, life.name, reason)
+        elif isinstance(command, (Pause, Resume)):
+            life.signal(signal.SIGSTOP if isinstance(command, Pause) else signal.SIGCONT)
+            self._helm.record(CommandApplied(command_id, life.name, detail="with a signal"))
+        else:
+            engine = (instance.engine if instance else "") or "its engine"
+            why = instance.unable.get(command.name, "") if instance else ""
+            reason = f"{engine} cannot {command.name}" + (f": {why}" if why else "")
+            self._refuse(command_id, life.name, reason)
+
+    def _control(self, life: Life) -> Path:
+        return life.directory / "control.jsonl"
+
+    def _refuse(self, command_id: str, name: str, reason: str) -> None:
+        self._helm.record(CommandRejected(command_id, name, reason))
+
+    def _former(self, command_id: str) -> Command | None:
+        """A command whose end was given up, or seen already by an earlier supervisor."""
+        status = self._helm.state.commands.get(command_id)
+        try:
+            return decode_command(status.command) if status else None
+        except CodecError:
+            return None
+
+
+def _problem(command: Command) -> str:
+    """What is wrong with it, whoever were to do it; in words, "" for nothing."""
+    if isinstance(command, SetMixture):
+        return command.mixture.problem
+    return command.problem if isinstance(command, (WeighType, SetTargeted)) else ""
+
+
+def _stops_all(command: Command) -> bool:
+    return isinstance(command, Stop) and not command.instance
+
+
+def _together(answers: list[Answer], command: Command) -> Answer:
+    """One answer for all instances that a command was for.
+
+    Applied if all did it; of some, if any did.
+    """
+    if len(answers) == 1:
+        return answers[0]
+    applied = [a for a in answers if a.result == APPLIED]
+    if applied and (len(applied) == len(answers) or isinstance(command, _BY_ANY)):
+        return Answer(APPLIED, _in_words(answers))
+    return Answer(REJECTED, _in_words([a for a in answers if a.result != APPLIED]))
+
+
+def _in_words(answers: list[Answer]) -> str:
+    """Who said what; what several said alike is said once."""
+    who: dict[str, list[str]] = {}
+    for answer in answers:
+        who.setdefault(answer.detail, []).append(answer.instance)
+    if len(who) == 1 and len(answers) > 1:
+        (words,) = who
+        return f"{words} ({len(answers)} instances)" if words else f"{len(answers)} instances"
+    return "; ".join(f"{_names(names)}: {words or 'done'}" for words, names in who.items())
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} instances"

@@ -1,0 +1,92 @@
+"""The supervisor's looks at the directories: one at a time, in a thread, and into the log."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import Callable, Iterable, Sequence
+
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.instances.launcher import Launcher
+from fuzztui.instances.life import Life
+from fuzztui.model.state import Instance
+from fuzztui.observe.directory import Batch, Observer
+from fuzztui.observe.stats_reader import FiguresSource
+from fuzztui.supervise.campaign_log import Journal
+from fuzztui.supervise.tasks import Tasks
+from fuzztui.wire.events import Message
+
+__all__ = ["Looks"]
+
+
+class Looks:
+    """What is seen of the instances, recorded in the order in which it was seen.
+
+    ``woken`` is set when there is something to see at once.
+    """
+
+    def __init__(self, home: RunDir, launcher: Launcher, journal: Journal, tasks: Tasks) -> None:
+        self._launcher, self._journal, self._tasks = launcher, journal, tasks
+        self._one = asyncio.Lock()
+        self.woken = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: we are leaving
+                loop.call_soon_threadsafe(self.woken.set)
+
+        self._observer = Observer(home.out, journal.state, journal.offsets, journal.done, wake)
+        self.interrupted = self._observer.interrupted
+        self.close = self._observer.close
+
+    def at_names(self, names: Iterable[str]) -> list[Message]:
+        """Look at directories of instances that never fuzz, too. Raises OSError."""
+        return [note for name in names for note in self._observer.add(name)]
+
+    def at(self, lives: Iterable[Life], *, mutant: bool = False) -> list[Message]:
+        """Look at these instances from now on; what should be known. Raises OSError."""
+        notes: list[Message] = []
+        for life in lives:
+            life.directory.mkdir(mode=0o700, exist_ok=True)
+            figures = self._figures(life.home, life.name)
+            place = life.directory if mutant else None
+            notes += self._observer.add(life.name, figures, mutant=place)
+        return notes
+
+    def at_retired(self, home: RunDir, name: str) -> None:
+        """Look at an instance that the campaign has no more."""
+        self._observer.add(name, self._figures(home, name))
+
+    def _figures(self, home: RunDir, name: str) -> FiguresSource:
+        known = self._journal.state.instances.get(name) or Instance(name)
+        return self._launcher.figures(home, name, known)
+
+    async def join(self, lives: Sequence[Life], *, mutant: bool = False) -> None:
+        """Record what is seen of newcomers, between two looks."""
+        async with self._one:
+            self._journal.record(*self.at(lives, mutant=mutant))
+
+    async def look(self) -> None:
+        """See what there is of all of them."""
+        await self._do(self._observer.poll)
+
+    async def last(self, name: str) -> None:
+        """Record everything that is left to see of an instance without a process."""
+        await self._do(functools.partial(self._observer.last, name))
+
+    async def leave(self, name: str) -> None:
+        """See an instance for the last time, and look at it no more."""
+        await self._do(functools.partial(self._observer.drop, name))
+
+    async def _do(self, job: Callable[[], Batch]) -> None:
+        # Shielded: what the observer has told once it never tells again.
+        await asyncio.shield(self._tasks.spawn(self._alone(job)))
+
+    async def _alone(self, job: Callable[[], Batch]) -> None:
+        async with self._one:
+            batch = await asyncio.to_thread(job)
+            self._journal.record(*batch.events)
+            self._journal.carried(batch.offsets)
+            if batch.behind:
+                self.woken.set()

@@ -1,0 +1,1 @@
+"""Type targeting (SpotOn): which types influence which branches of a Python target."""

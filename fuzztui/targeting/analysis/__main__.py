@@ -1,0 +1,205 @@
+"""The child process: a request on stdin, lines of JSON on stdout.
+
+``{"progress": words}`` now and then; last ``{"document": file}`` or ``{"error": words}``.
+Arguments: the directory for caches; without one, nothing is kept but the document.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import hashlib
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+
+from fuzztui import __version__
+from fuzztui.base.atomic import replace_text
+from fuzztui.engines.instrument.target import search_path
+from fuzztui.targeting.analysis.application import Application, gather, spec_of
+from fuzztui.targeting.analysis.document import VERSION
+from fuzztui.targeting.analysis.named import unsure
+from fuzztui.targeting.analysis.observe import observe, unannotated
+from fuzztui.targeting.analysis.request import Request, TargetsError
+
+_DEEPEST = 5000
+
+_MOST_KEPT = 64
+"""Documents in the cache."""
+
+
+def main(arguments: list[str]) -> int:
+    """Answer one request."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is under way cleans up
+    gc.set_threshold(200_000, 30, 30)  # as mypy's own command: its trees are large and stay
+    sys.setrecursionlimit(_DEEPEST)  # long sums are deep trees
+    (directory,) = map(Path, arguments)
+    request = Request.loads(sys.stdin.read())
+    try:
+        application = gather(request, _progress)
+        application.unsure = tuple(unsure(request, application))
+        file = directory / "targets" / f"{_key(request, application)}.json"
+        if not file.is_file() or _others_have_changed(file):
+            with _alone(directory):
+                if not _observe(request, application):
+                    file = file.with_suffix(".again.json")  # the next time it is tried again
+                _write(file, request, application, directory)
+        _say(document=str(file))
+    except TargetsError as e:
+        _say(error=str(e))
+    except OSError as e:
+        _say(error=f"{e.filename or directory}: {e.strerror or e}")
+    return 0
+
+
+def _say(**words: str) -> None:
+    print(json.dumps(words), flush=True)
+
+
+def _progress(words: str) -> None:
+    _say(progress=words)
+
+
+def _key(request: Request, application: Application) -> str:
+    """What the document depends on: sources, request, what is installed, and ourselves."""
+    found = hashlib.sha256()
+    ours = sorted(Path(__file__).parent.glob("*.py"))
+    installed = sorted(
+        entry.name
+        for directory in application.interpreter.path
+        if Path(directory).is_dir()
+        for entry in Path(directory).glob("*.dist-info")
+    )
+    sources = [*application.sources.values(), *application.around.values()]
+    about = [
+        VERSION,
+        __version__,
+        version("mypy"),
+        request.dumps(),
+        application.interpreter.version,
+    ]
+    about += [
+        installed,
+        application.observed,
+        _seeds(request),
+        _nearby(request),
+        [(s.name, str(s.file), s.sha) for s in sources],
+    ]
+    found.update(json.dumps(about, sort_keys=True).encode())
+    for file in ours:
+        found.update(file.read_bytes())
+    return found.hexdigest()[:32]
+
+
+_READ = ".read"
+"""The suffix of the file beside a document that says what it depends on but its key does not."""
+
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""What lies there is known by its version, and mypy's stubs of the standard library are there."""
+
+
+def _others(application: Application) -> dict[str, list[int]]:
+    """Sizes and times of files that mypy has read of what is installed to be edited."""
+    own = {s.file for s in [*application.sources.values(), *application.around.values()]}
+    found = {}
+    for file in sorted(application.read - own):
+        if _INSTALLED.isdisjoint(file.parts):
+            found[str(file)] = _as_it_is(file)
+    return found
+
+
+def _others_have_changed(file: Path) -> bool:
+    """Since the document was made."""
+    try:
+        before = json.loads(file.with_suffix(_READ).read_bytes())
+    except (OSError, ValueError):
+        return True
+    return any(_as_it_is(Path(name)) != was for name, was in before.items())
+
+
+def _as_it_is(file: Path) -> list[int]:
+    """Size and time; nothing of one that is not there."""
+    try:
+        status = file.stat()
+    except OSError:
+        return []
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _seeds(request: Request) -> list[tuple[str, int, int]]:
+    """Names, sizes and times of the seeds that the target may be run with."""
+    found = []
+    for path in map(Path, request.run.get("engine", {}).get("seeds", ())):
+        for file in [path, *sorted(path.rglob("*"))]:
+            if file.is_file():
+                status = file.stat()
+                found.append((str(file), status.st_size, status.st_mtime_ns))
+    return found
+
+
+def _nearby(request: Request) -> list[tuple[str, int, int]]:
+    """Files that sources may import though they are no part of the application."""
+    found = []
+    for directory in sorted({Path(p) for p in search_path(spec_of(request))}):
+        for file in sorted([*directory.glob("*.py"), *directory.glob("*/*.py")]):
+            with suppress(OSError):
+                status = file.stat()
+                found.append((str(file), status.st_size, status.st_mtime_ns))
+    return found
+
+
+def _observe(request: Request, application: Application) -> bool:
+    """Learn types that the sources do not tell, if it is wanted; False if that fails."""
+    wanted = unannotated(application) if request.run else {}
+    if not wanted:
+        return True
+    application.observed, words = observe(request, wanted, _progress)
+    if words:
+        application.notes.append(f"observing the types of parameters: {words}")
+    return bool(application.observed) or not words
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """One analysis at a time: mypy's cache is not made for two, nor is memory."""
+    with (directory / "targets.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            _progress("waiting for another analysis to end")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _write(file: Path, request: Request, application: Application, directory: Path) -> None:
+    from fuzztui.targeting.analysis.analyse import analyse  # with mypy, which takes a second
+    from fuzztui.targeting.analysis.mypyapi import untested
+
+    try:
+        document = analyse(
+            application,
+            request.python,
+            cache=str(directory / "mypy"),
+            control=request.control,
+            progress=_progress,
+        )
+    except Exception as e:
+        if words := untested():
+            raise TargetsError(f"the analysis failed ({type(e).__name__}: {e}); {words}") from e
+        raise
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    read = file.with_suffix(_READ)
+    read.unlink(missing_ok=True)  # killed before it is there again, all of it is done again
+    replace_text(file, document.dumps())
+    replace_text(read, json.dumps(_others(application)))
+    for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MOST_KEPT:]:
+        old.unlink(missing_ok=True)
+        old.with_suffix(_READ).unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,344 @@
+"""The static phase as a whole: from an application's sources to its document."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import decode_source
+from typing import Final
+
+from fuzztui.base.text import several
+from fuzztui.engines import generators
+from fuzztui.targeting.analysis.application import Application
+from fuzztui.targeting.analysis.constants import constants
+from fuzztui.targeting.analysis.decisions import Decision, decisions
+from fuzztui.targeting.analysis.definitions import Condition, parameters
+from fuzztui.targeting.analysis.document import Constant, Document, Influence, Target, Text
+from fuzztui.targeting.analysis.flow import Flow
+from fuzztui.targeting.analysis.overlay import Overlay, annotate, annotated, returned_type
+from fuzztui.targeting.analysis.reach import reached
+from fuzztui.targeting.analysis.strategies import given_types, made_type
+from fuzztui.targeting.analysis.types import Module, Types, find_types, is_telling
+from fuzztui.targeting.analysis.unify import unify
+from fuzztui.targeting.analysis.untyped import untyped
+
+__all__ = ["FURTHEST", "MOST_TYPES", "analyse"]
+
+MOST_TYPES = 32
+"""Types that are kept of a target: the nearest."""
+
+FURTHEST = 32
+"""Steps of computation at which a type is too far away to matter: p is below 1 / 33."""
+
+_EVERY = 500
+
+Progress = Callable[[str], None]
+
+
+def analyse(
+    application: Application, python: str, *, cache: str, control: bool, progress: Progress
+) -> Document:
+    """All targets, types and constants. ``cache``: a directory of mypy's, or ``/dev/null``.
+
+    Sets ``application.read``.
+    """
+    known = _known(application)
+    trees = application.trees
+    overlays = {
+        name: annotate(
+            name, decode_source(application.source(name).data), tree, known.get(name, {}), trees
+        )
+        for name, tree in trees.items()
+    }
+    modules = [
+        Module(n, application.source(n).file, o.text, _doubtful(trees[n]))
+        for n, o in overlays.items()
+    ]
+    progress(f"asking mypy for the types in {several(len(modules), 'module')}")
+    types = find_types(
+        modules,
+        path=application.interpreter.more,
+        python=python,
+        version=application.interpreter.version,
+        cache=cache,
+        guessed=bool(application.observed),
+        progress=progress,
+    )
+    application.read = types.files
+    _put_back(types, trees, overlays)
+
+    def unread(name: str) -> bool:
+        return name.rpartition(".")[0] not in types.read  # else the places where it is used tell
+
+    progress("following values through the application")
+    given = {
+        (f"{module}.{function}", parameter): tuple(n for n in _telling(words) if unread(n))
+        for module, functions in known.items()
+        for function, words_of in functions.items()
+        for parameter, words in words_of.items()
+    }
+    given |= _unread(trees, types)
+    entry = application.entry.full
+    flow = Flow(trees, types, control=control, given=given, entry=entry)
+    _hold(flow)
+    reachable = reached(flow.of_node.values(), trees, entry)
+    notes = [*application.notes, *types.notes, *flow.notes, *_unannotated(application, known)]
+    notes += untyped(application, types)
+    targets = _Targets(application, flow, reachable, progress)
+    return Document(
+        application=application.packages,
+        python=".".join(map(str, application.interpreter.version)),
+        modules=tuple(Text(s.name, str(s.file), s.sha) for s in application.sources.values()),
+        targets=targets.all,
+        types=unify(t.types for t in targets.all),
+        constants=_constants(application, reachable),
+        observed=application.observed,
+        notes=(*notes, *targets.notes),
+        unsure=application.unsure,
+    )
+
+
+# ------------------------------------------------------------------ annotations
+
+
+def _known(application: Application) -> dict[str, dict[str, dict[str, str]]]:
+    """Types of parameters: by module, function and parameter, as annotations by full names."""
+    known: dict[str, dict[str, dict[str, str]]] = {}
+    for full, types_of in sorted(application.observed.items()):
+        module = _module_of(full, application)
+        for parameter, names in sorted(types_of.items()):
+            words = " | ".join(sorted(set(names)))
+            function = full[len(module) + 1 :]
+            known.setdefault(module, {}).setdefault(function, {})[parameter] = words
+    first, trees = _first_parameter(application), application.trees
+    entry, generator = application.entry, application.generator
+    made: dict[str, str] = {}
+    if first and generator.module in trees:
+        of = trees[generator.module], generator.module, generator.function
+        words = returned_type(*of) or made_type(*of)
+        made = {first.arg: words} if words else {}
+    elif entry.module in trees:
+        made = given_types(trees[entry.module], entry.module, entry.function)
+    if made:
+        functions = known.setdefault(entry.module, {})
+        functions[entry.function] = made | functions.get(entry.function, {})
+    return known
+
+
+def _doubtful(tree: ast.Module) -> frozenset[str]:
+    """Names of parameters without annotation, and of variables that inner functions change."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation is None:
+            names.add(node.arg)
+        elif isinstance(node, ast.Nonlocal):
+            names.update(node.names)
+    return frozenset(names)
+
+
+def _module_of(full: str, application: Application) -> str:
+    module = full
+    while module and module not in application.trees:
+        module = module.rpartition(".")[0]
+    return module
+
+
+def _first_parameter(application: Application) -> ast.arg | None:
+    """Of the function that is called with the input, if it has no annotation."""
+    entry = application.entry
+    tree = application.trees.get(entry.module)
+    for node in tree.body if tree else []:
+        if isinstance(node, ast.FunctionDef) and node.name == entry.function:
+            first = next(parameters(node.args), None)
+            return first if first is not None and first.annotation is None else None
+    return None
+
+
+def _unannotated(application: Application, known: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """A note where nothing tells what the input is."""
+    entry = application.entry
+    first = _first_parameter(application)
+    if first is None or entry.function in known.get(entry.module, {}):
+        return []
+    return [
+        f"nothing tells the type of the input: annotate {first.arg} of {entry.full}"
+        " or what the generator returns"
+    ]
+
+
+def _telling(words: str) -> Iterator[str]:
+    """Names of types in an annotation by full names."""
+    inside: set[ast.AST] = set()
+    for node in ast.walk(ast.parse(words)):
+        if isinstance(node, ast.Attribute) and node not in inside:
+            inside |= set(ast.walk(node))
+            name = _defined(ast.unparse(node))
+            if is_telling(name):
+                yield name
+
+
+_PUBLIC: Final = ("fuzztui.generators", "fuzztui.engines.generators", "fuzztui.aws")
+"""From where harnesses import what ready generators make."""
+
+
+def _defined(name: str) -> str:
+    """What is ours by where it is defined, as generators call it: else it would be two types."""
+    package, _, last = name.rpartition(".")
+    found = getattr(generators, last, None)
+    if package not in _PUBLIC or found is None:
+        return name
+    return f"{found.__module__}.{last}"
+
+
+def _unread(
+    trees: Mapping[str, ast.Module], types: Types
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Annotations that mypy can make nothing of: those with types of libraries without types."""
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    packages = {name.rpartition(".")[0] for name in trees}
+    for module, tree in trees.items():
+        is_package = module in packages
+        for function, parameter, words in annotated(tree, module, is_package=is_package):
+            names = [n for n in _telling(words) if n.partition(".")[0] not in types.read]
+            if names:
+                found[f"{module}.{function}", parameter] = tuple(names)
+    return found
+
+
+def _put_back(
+    types: Types, trees: Mapping[str, ast.Module], overlays: Mapping[str, Overlay]
+) -> None:
+    """Name places as they are in the sources, where annotations moved them."""
+    for name, overlay in overlays.items():
+        if overlay.moved:
+            for table in (types.names, types.referents, types.instances):
+                table[name] = overlay.back(table.get(name, {}))
+
+
+_WORLD: Final = f"{generators.World.__module__}.World"
+_HELD: Final = tuple(f"{_WORLD.removesuffix('World')}{name}" for name in ("Item", "S3Object"))
+
+
+def _hold(flow: Flow) -> None:
+    """What a world holds is a step behind it: a function reads that out of a store, where no value
+    of the program's leads to it.
+    """
+    held = flow.graph.add(_HELD)
+    for node, names in enumerate(flow.graph.types):
+        if _WORLD in names:
+            flow.graph.link(node, held)
+
+
+# ---------------------------------------------------------------------- targets
+
+
+class _Targets:
+    """The code targets of an application, in the order of files and lines."""
+
+    def __init__(
+        self,
+        application: Application,
+        flow: Flow,
+        reachable: frozenset[ast.AST],
+        progress: Progress,
+    ) -> None:
+        self.notes: list[str] = []
+        self._flow = flow
+        self._progress = progress
+        self._done = 0
+        self._reachable = reachable
+        found: list[Target] = []
+        self._reasons: Counter[str] = Counter()
+        self._never = 0
+        number = 0
+        for source in sorted(application.sources.values(), key=lambda s: s.shown):
+            if source.name not in application.trees:
+                continue
+            try:
+                branches = decisions(source.parse())
+            except RecursionError:
+                self.notes.append(f"{source.shown} is too deep to be instrumented: no targets")
+                continue
+            found += self._of_module(source.name, source.shown, branches, number)
+            number += len(branches)
+        self.all = tuple(found)
+        if self._never:
+            count, of = self._never, several(len(found), "target")
+            words = "is never taken" if count == 1 else "are never taken"
+            why = "as mypy proves by annotations: nothing aims there"
+            self.notes.append(f"{count:,} of {of} {words}, {why}")
+        if self._reasons:
+            reasons = ", ".join(f"{n:,} {words}" for words, n in self._reasons.most_common())
+            without, of = self._reasons.total(), several(len(found), "target")
+            have = "has" if without == 1 else "have"
+            self.notes.append(f"{without:,} of {of} {have} no influencing type: {reasons}")
+
+    def _of_module(
+        self, name: str, shown: str, branches: list[Decision], number: int
+    ) -> Iterator[Target]:
+        places = Counter((arm.line, arm.kind) for d in branches for arm in d.arms)
+        rows = []
+        for n, decision in enumerate(branches, number):
+            condition = self._flow.conditions.get(name, {}).get(decision.key, Condition([], None))
+            types = self._types(condition)
+            if not types:
+                self._reasons[_reason(condition)] += len(decision.arms)
+            function = condition.function
+            kind, (row, at, *_) = decision.key
+            for arm in decision.arms:
+                # The last of several cases is one by itself; else the branch's place tells.
+                place = (arm.line, arm.column) if arm.kind == "case" else (row, at)
+                never = (kind, *place, arm.kind) in self._flow.types.never.get(name, ())
+                self._never += never
+                column = f":{arm.column}" if places[arm.line, arm.kind] > 1 else ""
+                rows.append(
+                    Target(
+                        location=f"{shown}:{arm.line}{column}:{arm.kind}",
+                        module=name,
+                        function=decision.function,
+                        line=arm.line,
+                        column=arm.column,
+                        arm=arm.kind,
+                        decision=n,
+                        cells=tuple(arm.cells),
+                        within=tuple(arm.within),
+                        reachable=not never
+                        and (function is None or function.node in self._reachable),
+                        types=types,
+                        never=never,
+                    )
+                )
+        yield from sorted(rows, key=lambda t: (t.line, t.column))
+
+    def _types(self, condition: Condition) -> tuple[Influence, ...]:
+        found = self._flow.graph.nearest(condition.operands, MOST_TYPES, FURTHEST)
+        self._done += 1
+        if self._done % _EVERY == 0:
+            self._progress(f"looking for the types that influence {self._done:,} branches")
+        return tuple(Influence(*item) for item in found)
+
+
+def _reason(condition: Condition) -> str:
+    """Why nothing influences a branch, as far as can be told."""
+    if not any(condition.operands):
+        return "decide by constants only"
+    if condition.function is not None:
+        first, *others = [*parameters(condition.function.node.args), None]
+        plain = others if condition.function.bound else [first, *others]
+        if any(p is not None and p.annotation is None for p in plain):
+            return "are in functions with parameters that have no annotation"
+    return "depend on values of builtin types only"
+
+
+# -------------------------------------------------------------------- constants
+
+
+def _constants(application: Application, reachable: frozenset[ast.AST]) -> tuple[Constant, ...]:
+    """Each value once for each use, where it is met first."""
+    found: dict[tuple[type, object, str], Constant] = {}
+    for source in sorted(application.sources.values(), key=lambda s: s.shown):
+        tree = application.trees.get(source.name)
+        for constant in constants(tree, source.shown, reachable) if tree else ():
+            found.setdefault((type(constant.value), constant.value, constant.context), constant)
+    return tuple(found.values())

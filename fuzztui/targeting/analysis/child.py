@@ -1,0 +1,129 @@
+"""Asking a child process for the targets: mypy takes hundreds of MB, and the interpreter's lock."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from fuzztui.base.temporary import temporary_file, temporary_place
+from fuzztui.targeting.analysis.document import Document, DocumentError
+from fuzztui.targeting.analysis.request import Request, TargetsError
+
+__all__ = ["TargetsError", "find_targets"]
+
+_MOST_STDERR = 4096
+_PATIENCE_S = 3.0
+
+
+def find_targets(
+    request: Request,
+    progress: Callable[[str], None] = lambda words: None,
+    *,
+    cache: Path | None = None,
+) -> Document:
+    """The code targets of an application, with their influencing types.
+
+    ``progress`` is called with words, now and then. What was found is kept in ``cache`` (default:
+    ``~/.cache/fuzztui``) as long as no source changes. Raises :class:`TargetsError`.
+    """
+    directory = _usable(cache) if cache is not None else _cache()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MYPY")}
+    with temporary_file() as stderr:
+        try:
+            child = subprocess.Popen(
+                [sys.executable, "-P", "-m", "fuzztui.targeting.analysis", str(directory)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                encoding="utf-8",
+                env=environment,
+            )
+        except OSError as e:
+            raise TargetsError(f"{sys.executable}: {e.strerror or e}") from None
+        try:
+            answer = _converse(child, request, progress)
+        finally:
+            _end(child)
+        if not answer:
+            stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - _MOST_STDERR))
+            raise TargetsError(_last_words(stderr.read(), child.returncode))
+    if "error" in answer:
+        raise TargetsError(answer["error"])
+    file = Path(answer["document"])
+    try:
+        return Document.loads(file.read_bytes())
+    except OSError as e:
+        raise TargetsError(f"{file}: {e.strerror or e}") from None
+    except DocumentError as e:
+        raise TargetsError(f"{file}: {e}; remove it") from None
+
+
+def _converse(
+    child: subprocess.Popen[str], request: Request, progress: Callable[[str], None]
+) -> dict[str, str]:
+    """The child's last answer; {} where it ended without one."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        child.stdin.write(request.dumps())
+        child.stdin.close()
+    except BrokenPipeError:
+        return {}
+    for line in child.stdout:
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            continue  # something that mypy prints
+        if isinstance(answer, dict) and "progress" in answer:
+            progress(str(answer["progress"]))
+        elif isinstance(answer, dict):
+            child.wait()
+            return answer
+    child.wait()
+    return {}
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    """If we are told to leave: it has directories to remove, and runs of the target to end."""
+    child.terminate()
+    try:
+        child.wait(_PATIENCE_S)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        child.kill()
+        child.wait()
+
+
+def _last_words(stderr: bytes, status: int) -> str:
+    if status < 0:
+        return (
+            f"the analysis was killed by signal {-status}: is there enough memory for mypy?"
+            " target.include may name less"
+        )
+    last = stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return f"the analysis ended with exit status {status}: {last or 'it said nothing'}"
+
+
+def _cache() -> Path:
+    """The user's directory for what can be made again, or one for this process."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    caches = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
+    try:
+        return _usable(caches / "fuzztui")
+    except TargetsError:
+        return _usable(temporary_place() / f"fuzztui-{os.geteuid()}")
+
+
+def _usable(directory: Path) -> Path:
+    """The directory, made private to the user. Raises :class:`TargetsError`."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as e:
+        raise TargetsError(f"{directory}: {e.strerror or e}") from None
+    if not os.access(directory, os.W_OK) or directory.stat().st_uid != os.geteuid():
+        raise TargetsError(f"{directory}: it is not ours to write to; see XDG_CACHE_HOME")
+    return directory

@@ -1,0 +1,215 @@
+"""Code targets of a module: the arms that the engine's instrumenter probes, and their cells.
+
+The engine covers cells, the analysis knows branches. Which cell stands for which arm is not
+worked out a second time: a subclass of the instrumenter itself takes notes while it numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fuzztui.engines.instrument.instrument import Instrumenter
+from fuzztui.targeting.analysis.places import Key, key, span
+
+__all__ = ["Arm", "Decision", "decisions"]
+
+
+@dataclass(slots=True)
+class Arm:
+    """One arm of a branch: a code target."""
+
+    kind: str
+    line: int
+    column: int
+    """Where what decides stands, from 0."""
+    cells: list[int]
+    """Any of them covered: so is the arm. Several where the arm has no probe of its own."""
+    within: list[int]
+    """Any of them covered: the block was entered that the branch is in.
+
+    Behind an ``if`` one arm of which always leaves, that is its other arm.
+    """
+
+
+@dataclass(slots=True)
+class Decision:
+    """One branch. Each operand of an ``and`` or ``or`` after the first is one by itself."""
+
+    key: Key
+    function: str
+    arms: list[Arm] = field(default_factory=list)
+
+
+def decisions(tree: ast.Module) -> list[Decision]:
+    """The branches in functions of a module, in the order of its text; the tree is used up.
+
+    Raises :class:`RecursionError` where the engine would load the module as it is.
+    """
+    notes = _Notes()
+    notes.visit(tree)
+    return [d for d in notes.found if d.arms]
+
+
+def _leaves(block: list[ast.stmt]) -> bool:
+    """Is what follows the block never come to from it?"""
+    last = block[-1] if block else None
+    if isinstance(last, ast.If):
+        return _leaves(last.body) and _leaves(last.orelse)
+    return isinstance(last, ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
+class _Notes(Instrumenter):
+    """Instruments, and notes for which arm of which branch each probe is."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.found: list[Decision] = []
+        self._deciding: list[Decision] = []
+        self._of: dict[ast.AST, Decision] = {}
+        self._places: dict[int, ast.AST] = {}
+        """What decides about a block, by the identity of its list of statements."""
+        self._within: list[list[int]] = [[]]
+        self._behind: dict[int, list[int]] = {}
+        """Cells that tell that a block's end was come to, by the identity of its statements."""
+        self._unprobed: Arm | None = None
+
+    def _arm_at(self, kind: str, at: ast.AST, decision: Decision, cells: list[int]) -> Arm:
+        line, column, *_ = span(at)
+        decision.arms.append(Arm(kind, line, column, cells, self._within[-1]))
+        return decision.arms[-1]
+
+    def _note(self, name: Key) -> Decision:
+        self.found.append(Decision(name, ".".join(self._names)))
+        return self.found[-1]
+
+    @contextmanager
+    def _decides(self, node: ast.AST) -> Iterator[None]:
+        self._of[node] = self._note(key(node))
+        self._deciding.append(self._of[node])
+        yield
+        self._deciding.pop()
+
+    # ------------------------------------------------------------------ probes
+
+    def _probe(self, kind: str, at: ast.AST) -> ast.stmt:
+        cell = len(self.edges)
+        if kind == "entry":
+            self._within[-1].append(cell)
+        elif self._unprobed is not None:
+            self._unprobed.cells.append(cell)
+            self._unprobed = None
+        else:
+            self._arm_at(kind, at, self._deciding[-1], [cell])
+        return super()._probe(kind, at)
+
+    def _arm(self, kind: str, expr: ast.expr) -> ast.expr:
+        cell = len(self.edges)
+        if kind == "lambda":
+            self._within[-1].append(cell)
+        elif kind in ("and", "or"):
+            self._arm_at(kind, expr, self._note(("operand", span(expr))), [cell])
+        else:
+            decision = self._deciding[-1]
+            self._arm_at(kind, self._places.get(id(decision), expr), decision, [cell])
+        return super()._arm(kind, expr)
+
+    def _opened(self, kind: str, body: list[ast.stmt], extra: list[ast.stmt]) -> list[ast.stmt]:
+        at = self._places.get(id(body), body[0])
+        arm = self._arm_at(kind, at, self._deciding[-1], [])
+        # The probe of the block, if it has one, is the first that is made from here on.
+        self._unprobed = arm
+        self._within.append(arm.cells)
+        opened = super()._opened(kind, body, extra)
+        self._behind[id(body)] = self._within.pop()
+        if not arm.cells:
+            arm.cells += self._cells_of(body[0])
+        return opened
+
+    def _cells_of(self, node: ast.AST) -> list[int]:
+        return [cell for arm in self._of[node].arms for cell in arm.cells]
+
+    # ------------------------------------------------------------------ scopes
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        entry: list[int] = []
+        self._within.append(entry)
+        super()._function(node)
+        self._within.pop()
+        if not entry:  # it begins with an `if` that tells as much
+            entry += self._cells_of(next(s for s in node.body if isinstance(s, ast.If)))
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """Its body is a block of its own."""
+        self._within.append([])
+        super().visit_Lambda(node)
+        self._within.pop()
+        return node
+
+    # ---------------------------------------------------------------- branches
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """Decides by its test."""
+        body, other = node.body, node.orelse
+        self._places |= {id(body): node.test, id(other): node.test}
+        leaves = [_leaves(block) for block in (body, other)]
+        with self._decides(node):
+            super().visit_If(node)
+        arms = self._of[node].arms
+        if arms and leaves == [True, False]:
+            self._within[-1] = self._behind[id(other)] if other else arms[-1].cells
+        elif arms and leaves == [False, True]:
+            self._within[-1] = self._behind[id(body)]
+        return node
+
+    def _loop(
+        self, node: ast.While | ast.For | ast.AsyncFor, at: ast.AST, *, endless: bool, exits: bool
+    ) -> None:
+        self._places |= {id(node.body): at, id(node.orelse): at}
+        with self._decides(node):
+            super()._loop(node, at, endless=endless, exits=exits)
+
+    def _try(self, node: ast.Try | ast.TryStar) -> ast.AST:
+        self._places |= {id(handler.body): handler for handler in node.handlers}
+        around = self._within[-1]
+        with self._decides(node):
+            super()._try(node)
+        self._within[-1] = around  # a handler may go on with what was left
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        """What is raised in it may end there."""
+        return self._with(node)
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AST:
+        """As a plain ``with``."""
+        return self._with(node)
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> ast.AST:
+        around = self._within[-1]
+        self.generic_visit(node)
+        self._within[-1] = around
+        return node
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        """Decides by its subject."""
+        self._places |= {id(case.body): case.pattern for case in node.cases}
+        with self._decides(node):
+            return super().visit_Match(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Decides by its test."""
+        with self._decides(node):
+            self._places[id(self._of[node])] = node.test
+            return super().visit_IfExp(node)
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+    ) -> ast.AST:
+        with self._decides(node):
+            test = next((t for g in node.generators for t in g.ifs), node)
+            self._places[id(self._of[node])] = test
+            return super()._comprehension(node)

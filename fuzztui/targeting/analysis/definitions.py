@@ -1,0 +1,159 @@
+"""What an application defines: its functions and classes by full name, and their scopes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fuzztui.targeting.analysis.graph import Graph
+
+__all__ = ["Condition", "Function", "FunctionNode", "Scope", "define", "own_nodes", "parameters"]
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_PROPERTIES = frozenset({"property", "cached_property"})
+
+
+@dataclass(slots=True)
+class Function:
+    """A function: the nodes of what goes in and what comes out."""
+
+    number: int
+    name: str
+    """Its full name: ``package.module.Class.method``."""
+    node: FunctionNode
+    result: int
+    raised: int
+    """What decides whether it raises."""
+    positional: list[int]
+    named: dict[str, int]
+    """Parameters by name: all but the two with stars."""
+    rest: list[int]
+    """Those with stars."""
+    bound: bool = False
+    """Is its first parameter the object, or the class, that it is looked up in?"""
+    is_class_method: bool = False
+    is_property: bool = False
+    is_stub: bool = False
+    """Has it no body of its own: of a protocol, abstract?"""
+
+    @property
+    def formals(self) -> list[int]:
+        """All parameters but the object."""
+        return [*self.positional[self.bound :], *self._keywords(), *self.rest]
+
+    def _keywords(self) -> list[int]:
+        known = set(self.positional)
+        return [node for node in self.named.values() if node not in known]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The values by which a branch decides, and the function that it is in."""
+
+    operands: list[int]
+    function: Function | None
+
+
+@dataclass(slots=True)
+class Scope:
+    """Where names are bound. ``owner``: the number of the function, -1 for a module or class."""
+
+    prefix: str
+    owner: int
+    bound: frozenset[str]
+    outer: Scope | None = None
+    is_class: bool = False
+    elsewhere: dict[str, bool] = field(default_factory=dict)
+    """Names declared here as global (True) or nonlocal."""
+
+    def find(self, name: str) -> Scope | None:
+        """The scope that binds a name as seen from here; None: a builtin, or the module."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.elsewhere.get(name):
+                while scope.outer is not None:
+                    scope = scope.outer
+                return scope
+            visible = scope is self or not scope.is_class
+            if visible and name in scope.bound and name not in scope.elsewhere:
+                return scope
+            scope = scope.outer
+        return None
+
+
+def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Nodes below, not into functions and classes that begin there (they themselves count)."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, _SCOPES):
+            yield from own_nodes(child)
+
+
+def binds(body: Sequence[ast.AST]) -> tuple[frozenset[str], dict[str, bool]]:
+    """Names that statements bind in their scope; those they declare to be of another."""
+    bound: set[str] = set()
+    elsewhere: dict[str, bool] = {}
+    for node in body:
+        for item in [node, *(() if isinstance(node, _SCOPES) else own_nodes(node))]:
+            if isinstance(item, ast.Global | ast.Nonlocal):
+                elsewhere |= dict.fromkeys(item.names, isinstance(item, ast.Global))
+            elif isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load):
+                bound.add(item.id)
+            elif isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                bound.add(item.name)
+            elif isinstance(item, ast.alias):
+                bound.add(item.asname or item.name.partition(".")[0])
+            elif isinstance(item, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+                bound.add(item.name or "")
+            elif isinstance(item, ast.MatchMapping):
+                bound.add(item.rest or "")
+    return frozenset(bound), elsewhere
+
+
+def parameters(args: ast.arguments) -> Iterator[ast.arg]:
+    """All of them, in the order of the signature."""
+    yield from args.posonlyargs
+    yield from args.args
+    yield from filter(None, [args.vararg])
+    yield from args.kwonlyargs
+    yield from filter(None, [args.kwarg])
+
+
+def define(
+    graph: Graph, number: int, name: str, node: FunctionNode, prefix: str, *, in_class: bool
+) -> Function:
+    """A function's nodes. ``prefix`` is that of its own scope."""
+    args = node.args
+    nodes = {a.arg: graph.named(prefix + a.arg, owner=number) for a in parameters(args)}
+    stars = [a.arg for a in (args.vararg, args.kwarg) if a is not None]
+    decorators = {_last_name(d) for d in getattr(node, "decorator_list", [])}
+    return Function(
+        number=number,
+        name=name,
+        node=node,
+        result=graph.add(owner=number),
+        raised=graph.add(owner=number),
+        positional=[nodes[a.arg] for a in (*args.posonlyargs, *args.args)],
+        named={n: at for n, at in nodes.items() if n not in stars},
+        rest=[nodes[n] for n in stars],
+        bound=in_class and "staticmethod" not in decorators and bool(args.posonlyargs or args.args),
+        is_class_method="classmethod" in decorators or name.endswith(".__new__"),
+        is_property=bool(decorators & _PROPERTIES),
+        is_stub=isinstance(node.body, list) and all(map(_says_nothing, node.body)),
+    )
+
+
+def _says_nothing(node: ast.stmt) -> bool:
+    """``...``, a docstring, or ``raise NotImplementedError``."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Raise) and node.exc is not None:
+        return _last_name(node.exc) == "NotImplementedError"
+    return False
+
+
+def _last_name(node: ast.expr) -> str:
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -1,0 +1,238 @@
+"""The first pass: which values depend on which, over all functions of an application.
+
+III-B, "Variable Dependency Pass": definitions and uses, arguments to parameters, returned
+values to calls; of a library's function the result depends on receiver and arguments. What the
+paper lacks and helpers that return ``True`` or ``False`` need: what is returned also depends on
+the conditions under which it is returned.
+
+A variable is one node in its function, whatever it holds when (and those of comprehensions are
+variables of the function around); an attribute is one node for its class, whatever the object.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from fuzztui.targeting.analysis.definitions import (
+    Condition,
+    Function,
+    FunctionNode,
+    Scope,
+    binds,
+    define,
+    own_nodes,
+    parameters,
+)
+from fuzztui.targeting.analysis.follow import ModuleFlow
+from fuzztui.targeting.analysis.graph import Graph
+from fuzztui.targeting.analysis.overlay import RETURN
+from fuzztui.targeting.analysis.places import Key
+from fuzztui.targeting.analysis.types import Types
+
+__all__ = ["Flow"]
+
+_MOST_NAMESAKES = 8
+"""Methods, or attributes, that a name may mean where the object's type is unknown."""
+
+
+class Flow:
+    """The graph of an application, and the operands of its branches."""
+
+    def __init__(
+        self,
+        trees: dict[str, ast.Module],
+        types: Types,
+        *,
+        control: bool = True,
+        given: dict[tuple[str, str], tuple[str, ...]] | None = None,
+        entry: str = "",
+    ) -> None:
+        """``trees`` by module; ``given``: types of a function's parameter that are known.
+
+        ``entry`` is the full name of the function that is called with the input.
+        ``control=False`` leaves out what depends on conditions only, for comparison.
+        """
+        self.graph = Graph()
+        self.types = types
+        self.control = control
+        self.conditions: dict[str, dict[Key, Condition]] = {}
+        """By module and place of the branch."""
+        self.functions: dict[str, list[Function]] = {}
+        """By full name; several where a name is defined more than once."""
+        self.of_node: dict[ast.AST, Function] = {}
+        self.scopes: dict[ast.AST, Scope] = {}
+        self.fields: dict[str, list[str]] = {}
+        """Annotated names in the body of a class."""
+        self._methods: dict[str, list[Function]] = {}
+        self._own_methods: dict[str, dict[str, None]] = {}
+        self._attributes: dict[str, set[str]] = {}
+        self._overriding: dict[str, list[Function]] = {}
+        self._modules = frozenset(trees)
+        self.values: set[int] = set()
+        """Numbers of the functions that are used as values."""
+        self.dynamic = False
+        """Are methods looked up by names that are made at run time?"""
+        self.unknown = self.shared("?")
+        """What is given to functions nobody knows which."""
+        self.notes: list[str] = []
+        """Modules that are left out, and why."""
+        for name, tree in trees.items():
+            self._define(tree, Scope(f"{name}.", -1, binds(tree.body)[0]))
+        self._inherit()
+        for name, tree in trees.items():
+            flow = ModuleFlow(self, name, self.scopes[tree])
+            try:
+                flow.block(tree.body)
+            except RecursionError:
+                self.notes.append(f"{name} is too deep to be followed: little is known of it")
+            self.conditions[name] = flow.conditions
+        for (function, parameter), names in sorted((given or {}).items()):
+            for f in self.functions.get(function, []):
+                at = f.result if parameter == RETURN else f.named.get(parameter)
+                if at is not None:
+                    self.graph.types[at] = tuple(sorted({*self.graph.types[at], *names}))
+        for f in self.of_node.values():
+            by_value = f.number in self.values or (self.dynamic and f.bound)
+            if by_value and f.name != entry and not self.graph.is_called(f.result):
+                for formal in f.formals:
+                    self.graph.link(formal, self.unknown)
+        self.graph.summarise()
+
+    # ----------------------------------------------------------- what there is
+
+    def _define(self, node: ast.AST, scope: Scope) -> None:
+        """Find functions and classes below a node that has a scope."""
+        self.scopes[node] = scope
+        body = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
+        for item in body:
+            for child in [item, *(() if _is_scope(item) else own_nodes(item))]:
+                if isinstance(child, ast.ClassDef):
+                    self._define_class(child, scope)
+                elif isinstance(child, FunctionNode):
+                    self._define_function(child, scope)
+                if _is_scope(child):  # what it begins with belongs to this scope
+                    for part in _head(child):
+                        for inner in [part, *own_nodes(part)]:
+                            if isinstance(inner, ast.Lambda):
+                                self._define_function(inner, scope)
+
+    def _define_class(self, node: ast.ClassDef, scope: Scope) -> None:
+        name = scope.prefix + node.name
+        bound, elsewhere = binds(node.body)
+        self._define(node, Scope(f"{name}.", -1, bound, scope, True, elsewhere))
+        self.fields[name] = [
+            s.target.id
+            for s in node.body
+            if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
+        ]
+        for attribute in sorted(bound):
+            self._attributes.setdefault(attribute, set()).add(f"{name}.{attribute}")
+
+    def _define_function(self, node: FunctionNode, scope: Scope) -> None:
+        if node in self.of_node:
+            return
+        last = getattr(node, "name", f"<lambda {node.lineno}:{node.col_offset}>")
+        name = scope.prefix + last
+        number = len(self.of_node)
+        prefix = f"{name}@{node.lineno}:"
+        f = define(self.graph, number, name, node, prefix, in_class=scope.is_class)
+        self.of_node[node] = f
+        self.functions.setdefault(name, []).append(f)
+        if scope.is_class:
+            self._methods.setdefault(last, []).append(f)
+            self._own_methods.setdefault(scope.prefix[:-1], {})[last] = None
+        bound, elsewhere = binds(node.body if isinstance(node.body, list) else [])
+        bound |= {a.arg for a in parameters(node.args)}
+        self._define(node, Scope(prefix, number, bound, scope, False, elsewhere))
+
+    def _inherit(self) -> None:
+        for name, ancestors in sorted(self.types.ancestors.items()):
+            for last in self._own_methods.get(name, []):
+                own = self.functions[f"{name}.{last}"]
+                for ancestor in ancestors[1:]:
+                    self._overriding.setdefault(f"{ancestor}.{last}", []).extend(own)
+
+    # ----------------------------------------------------------------- look-ups
+
+    def shared(self, name: str) -> int:
+        """The node of a global, an attribute, or something else that any function may use."""
+        node = self.graph.named(name)
+        self.graph.shared.add(node)
+        return node
+
+    def is_ours(self, name: str) -> bool:
+        """Does a full name belong to a module of the application?"""
+        while name:
+            name = name.rpartition(".")[0]
+            if name in self._modules:
+                return True
+        return False
+
+    def meant(self, name: str) -> list[Function]:
+        """The functions of a full name, and those that override it."""
+        return [*self.functions.get(name, []), *self._overriding.get(name, [])]
+
+    def special(self, name: str, method: str) -> list[Function]:
+        """A method of a class, looked up as an operator does, and those that override it."""
+        for ancestor in self.types.ancestors.get(name, ()):
+            if found := self.meant(f"{ancestor}.{method}"):
+                return found
+        return []
+
+    def namesakes(self, name: str) -> list[Function]:
+        """The methods of a name, if they are few."""
+        methods = self._methods.get(name, [])
+        return methods if len(methods) <= _MOST_NAMESAKES else []
+
+    def constructors(self, name: str) -> list[Function]:
+        """What is called to make an object of a class: the nearest ``__init__``, ``__new__``."""
+        found: list[Function] = []
+        for method in ("__init__", "__new__"):
+            for ancestor in self.types.ancestors.get(name, (name,)):
+                if functions := self.functions.get(f"{ancestor}.{method}"):
+                    found += functions
+                    break
+        return found
+
+    def fields_of(self, name: str) -> list[str]:
+        """Full names of the annotated fields of a class, as a dataclass would take them."""
+        fields: dict[str, str] = {}
+        for ancestor in reversed(self.types.ancestors.get(name, (name,))):
+            for attribute in self.fields.get(ancestor, []):
+                fields[attribute] = f"{ancestor}.{attribute}"
+        return list(fields.values())
+
+    def stored(self, name: str) -> int:
+        """An attribute as it is written in an object of unknown type."""
+        return self.shared(f"?stored.{name}")
+
+    def attribute(self, full: str) -> int:
+        """An attribute of a class; what is written in objects of unknown type may be in it."""
+        node = self.shared(full)
+        last = full.rpartition(".")[2]
+        self.graph.link(node, self.stored(last))
+        self._attributes.setdefault(last, set()).add(full)
+        return node
+
+    def read(self, name: str) -> int:
+        """An attribute as it is read from an object of unknown type."""
+        node = self.shared(f"?read.{name}")
+        self.graph.link(node, self.stored(name), 0)
+        classes = self._attributes.get(name, set())
+        if len(classes) <= _MOST_NAMESAKES:
+            for full in sorted(classes):
+                self.graph.link(node, self.shared(full))
+        return node
+
+
+def _is_scope(node: ast.AST) -> bool:
+    return isinstance(node, FunctionNode | ast.ClassDef)
+
+
+def _head(node: ast.AST) -> list[ast.AST]:
+    """What of a function or class is evaluated where it is defined."""
+    if isinstance(node, ast.ClassDef):
+        return [*node.decorator_list, *node.bases, *node.keywords]
+    args: ast.arguments = node.args  # type: ignore[attr-defined]
+    defaults = [*args.defaults, *filter(None, args.kw_defaults)]
+    return [*getattr(node, "decorator_list", []), *defaults]

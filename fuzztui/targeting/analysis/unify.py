@@ -1,0 +1,20 @@
+"""The third pass: one distance for each type, over all code targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fuzztui.engines.spoton.distances import unify as distances_of
+from fuzztui.targeting.analysis.document import Influence
+
+__all__ = ["unify"]
+
+
+def unify(targets: Iterable[Sequence[Influence]]) -> tuple[Influence, ...]:
+    """The paper's D, nearest first: a type's distance is that in the target with the most types.
+
+    Of targets with as many, the nearest counts (III-B, "Type Unification Pass").
+    """
+    distances = distances_of({t.name: t.distance for t in types} for types in targets)
+    found = [Influence(name, distance) for name, distance in distances.items()]
+    return tuple(sorted(found, key=lambda t: (t.distance, t.name)))

@@ -1,0 +1,50 @@
+"""Libraries without types, at which what is known of an application's values ends."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from fuzztui.targeting.analysis.application import Application
+from fuzztui.targeting.analysis.mypyapi import stub_distribution_name
+from fuzztui.targeting.analysis.types import Types
+
+__all__ = ["untyped"]
+
+_STUBS: Final = {"boto3": "boto3-stubs", "botocore": "botocore-stubs"}
+"""Packages with types that mypy itself does not name."""
+_MOST: Final = 5
+
+
+def untyped(application: Application, types: Types) -> Iterator[str]:
+    """A note on those that the application imports, and what to do, if there are any."""
+    if not types.read:
+        return  # mypy has failed as a whole, and that is told
+    found = sorted({name for m in application.sources for name in _imported(application, m)})
+    # Of a package without a source there is nothing to be read, typed or not.
+    names = [n for n in found if n not in types.read and n not in sys.stdlib_module_names]
+    names = [n for n in names if n not in {p.partition(".")[0] for p in application.packages}]
+    if not names:
+        return
+    stubs = [_STUBS.get(name) or stub_distribution_name(name) for name in names]
+    known = " ".join(sorted({stub for stub in stubs if stub}))
+    install = f"; `pip install {known}` for target.python gives them types" if known else ""
+    shown = ", ".join(names[:_MOST]) + (", ..." if len(names) > _MOST else "")
+    yield (
+        f"without types: {shown}. What comes out of such a library is of no type, so branches are"
+        f" aimed at by what went into it{install}. Where a type of a library's stubs, or one that"
+        " the application annotates, stands for what a generator makes, engine.aliases joins them:"
+        ' {"app.Stored" = "fuzztui.generators.S3Object"}'
+    )
+
+
+def _imported(application: Application, module: str) -> Iterator[str]:
+    """Outermost packages that a module of the application imports."""
+    tree = application.trees.get(module)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]

@@ -1,0 +1,240 @@
+"""Running a finding again: what happens, where, and in one line for people."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fuzztui.base.files import read_regular
+from fuzztui.base.signals import signal_name
+from fuzztui.base.text import several, visible
+from fuzztui.engines.execute.overseer import stopped_text
+from fuzztui.process.execute import Outcome, execute
+from fuzztui.triage.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
+from fuzztui.triage.sandbox import Bench
+from fuzztui.triage.sanitizer import Report, parse_report
+from fuzztui.triage.signature import Frame, common, cycle, signature, telling
+
+__all__ = ["Verdict", "examine_crash", "examine_hang", "examine_other", "printable"]
+
+LEAST_HANG_S = 0.5
+"""Before that a program on a busy machine may not have begun."""
+
+MAX_DETAIL = 8000
+MAX_TITLE = 200
+MAX_WORDS = 1500
+SHOWN = 200
+MAX_MAP = 64 << 20
+MAX_LINES = 40
+_ASSERTION = re.compile(r"(?:Assertion [`'].*|assertion .* failed.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a run of a finding came to. ``ended``: the target did nothing wrong this time."""
+
+    signature: str
+    title: str
+    place: str
+    detail: str
+    ended: bool = False
+    stack: str = ""
+    """gdb's, which the target itself did not print."""
+
+
+async def examine_crash(
+    bench: Bench, sig: int = 0, told: Callable[[bytes], None] | None = None
+) -> Verdict:
+    """Run what crashed once; ``sig`` is the signal that AFL++ saw, 0 if it is not known."""
+    limit = bench.subject.crash_limit
+    outcome = await bench.run(limit, stdout=told is not None, told=told)
+    if verdict := await _crashed(bench, outcome):
+        return verdict
+    saw = f" (AFL++ saw {signal_name(sig)})" if sig else ""
+    return Verdict(
+        f"did-not-crash-{signal_name(sig) if sig else 'again'}",
+        f"did not crash again{saw}",
+        "",
+        _detail(f"Run again, it {_how(outcome, limit)}.", outcome),
+        ended=outcome.status is not None,
+    )
+
+
+async def examine_other(bench: Bench, told: Callable[[bytes], None] | None = None) -> Verdict:
+    """Run what is no finding, or not known to be one."""
+    limit = bench.subject.crash_limit
+    outcome = await bench.run(limit, stdout=told is not None, told=told)
+    if verdict := await _crashed(bench, outcome):
+        return verdict
+    ended = outcome.status is not None
+    return Verdict("", _how(outcome, limit), "", _detail("", outcome), ended=ended)
+
+
+async def examine_hang(bench: Bench, told: Callable[[bytes], None] | None = None) -> Verdict:
+    """Run what had no end in time once, for longer than AFL++ waited."""
+    limit = bench.subject.hang_limit
+    outcome = await bench.run(limit, stdout=told is not None, told=told)
+    if verdict := await _crashed(bench, outcome):
+        return verdict
+    if outcome.status is not None:
+        return Verdict(
+            "ended-in-time",
+            f"ended after {outcome.seconds:.1f} s when run again",
+            "",
+            _detail(f"Run again, it {_how(outcome, limit)}.", outcome),
+            ended=True,
+        )
+    if outcome.stopped:
+        title = stopped_text(outcome.stopped)
+        return Verdict(f"stopped by {outcome.stopped}", title, "", _detail("", outcome))
+    title = f"no end within {limit:g} s"
+    # It is known to have no end: where it is in half of that time will do, if it got so far.
+    stacks = await hang_stacks(bench, max(limit / 2, LEAST_HANG_S))
+    if not stacks:
+        edges, why = await _edges(bench, limit)
+        return Verdict(signature("hang", [], edges), title, "", _detail(why, outcome))
+    frames = telling(common([stack.frames for stack in stacks]))
+    return _verdict("hang", title, frames, _bounded(stacks[-1]), outcome)
+
+
+async def _crashed(bench: Bench, outcome: Outcome) -> Verdict | None:
+    """What to say of a run that ended badly; None for one that did not."""
+    report = parse_report(outcome.output)
+    if report and (outcome.status != 0):
+        return _reported(report)
+    if outcome.signal:
+        return await _signalled(bench, outcome)
+    code = bench.subject.env.get("AFL_CRASH_EXITCODE", "")
+    if outcome.status is not None and code == str(outcome.status):
+        edges, _ = await _edges(bench, bench.subject.crash_limit)
+        title = f"exit status {code} (AFL_CRASH_EXITCODE)"
+        return Verdict(signature(title, [], edges), title, "", _detail("", outcome))
+    return None
+
+
+def _reported(report: Report) -> Verdict:
+    frames = telling(report.frames)
+    access = report.access.partition(" ")[0]
+    # The function first: on a narrow screen the end of a title is cut.
+    title = report.kind + (f" in {frames[0].name}" if frames else "")
+    title += f" ({access})" if access else ""
+    return Verdict(
+        signature(report.kind, frames, access),
+        visible(title)[:MAX_TITLE],
+        visible(frames[0].place)[:MAX_TITLE] if frames else "",
+        _cut(visible(report.text, lines=True)),
+    )
+
+
+async def _signalled(bench: Bench, outcome: Outcome) -> Verdict:
+    name = signal_name(outcome.signal)
+    stack = await crash_stack(bench, outcome.signal, bench.subject.crash_limit)
+    frames = telling(stack.frames) if stack else []
+    if stack and frames:
+        return _verdict(name, name, frames, _bounded(stack), outcome)
+    edges, why = await _edges(bench, bench.subject.crash_limit)
+    return Verdict(signature(name, [], edges), name, "", _detail(why, outcome))
+
+
+def _verdict(
+    kind: str, title: str, frames: Sequence[Frame], text: str, outcome: Outcome
+) -> Verdict:
+    """Of a stack: recursion without end is named as such, a failed assertion quoted."""
+    more: list[str] = []
+    place = frames[0].place if frames else ""
+    endless = cycle(frames) if kind == "SIGSEGV" else []
+    said = _words(outcome)
+    if endless:
+        title += f" in {endless[0].name}: endless recursion"
+        place = f"in {endless[0].name}"
+    elif frames:
+        title += f" in {frames[0].name}"
+    if found := _ASSERTION.search(said) if kind == "SIGABRT" else None:
+        # Its text is the program's, not the input's: two of one function are two causes.
+        title += f": {found[0].strip()}"
+        more = [found[0].strip()]
+    return Verdict(
+        signature(kind, frames, *more),
+        visible(title)[:MAX_TITLE],
+        visible(place)[:MAX_TITLE],
+        _detail(text, outcome),
+        stack=visible(text, lines=True),
+    )
+
+
+async def _edges(bench: Bench, limit: float) -> tuple[str, str]:
+    """A hash of the edges that the run covers, and why it is that and no stack."""
+    missing = "gdb tells no stack" if gdb_path() else "gdb is not installed, so there is no stack"
+    subject = bench.subject
+    tool = subject.tool("afl-showmap")
+    if tool is None or subject.blind:
+        reason = "the target is not instrumented" if subject.blind else "afl-showmap is missing"
+        return "", f"({missing}, {reason}: findings with this signal are one group.)"
+    memory = str(subject.memory >> 20) if subject.memory else "none"
+    map_file = bench.directory / "edges"
+    await execute(
+        [
+            "nice", "-n", "10", tool, "-q", "-e", "-t", str(int(limit * 1000)), "-m", memory,
+            *subject.modes, "-o", str(map_file), "--", *bench.argv,
+        ],
+        bench.mark,
+        cwd=bench.cwd,
+        limit=limit + 5,
+        stdin=bench.stdin,
+        env=subject.env,
+    )  # fmt: skip
+    try:
+        edges = sorted(read_regular(map_file, MAX_MAP).split())
+    except OSError:
+        edges = []
+    if not edges:
+        return "", f"({missing}, afl-showmap no edges: findings with this signal are one group.)"
+    digest = hashlib.sha256(b"\n".join(edges)).hexdigest()
+    by = several(len(edges), "edge")
+    return digest, f"({missing}: findings are grouped by the {by} that they cover.)"
+
+
+def printable(data: bytes) -> str:
+    """A short form of an input on one line: control and foreign bytes escaped."""
+    text = visible(data[: SHOWN * 4].decode(errors="backslashreplace"))
+    return text if len(text) <= SHOWN and len(data) <= SHOWN * 4 else text[:SHOWN] + "..."
+
+
+def _how(outcome: Outcome, limit: float) -> str:
+    if outcome.stopped:
+        return f"stopped its own process ({outcome.stopped})"
+    if outcome.status is None:
+        return f"had no end within {limit:g} s"
+    if outcome.signal:
+        return f"died of {signal_name(outcome.signal)} after {outcome.seconds:.1f} s"
+    return f"ended with exit status {outcome.status} after {outcome.seconds:.1f} s"
+
+
+def _words(outcome: Outcome) -> str:
+    """The last that the target said."""
+    text = outcome.output[-2 * MAX_WORDS :].decode(errors="replace").strip()
+    return visible(text, lines=True)[-MAX_WORDS:]
+
+
+def _detail(text: str, outcome: Outcome) -> str:
+    words = _words(outcome)
+    said = f"\n\nThe target said:\n{words}" if words else ""
+    return (_cut(visible(text, lines=True), MAX_DETAIL - len(said)) + said).strip()
+
+
+def _bounded(stack: Backtrace) -> str:
+    """gdb's stack; of a deep one both ends."""
+    lines = [line[:300] for line in stack.text.splitlines()]
+    half = MAX_LINES // 2
+    if len(lines) > MAX_LINES:
+        lines[half:-half] = [f"... {len(lines) - 2 * half} more ..."]
+    return "\n".join(lines)
+
+
+def _cut(text: str, limit: int = MAX_DETAIL) -> str:
+    half = limit // 2 - 20
+    if len(text) <= limit:
+        return text
+    return f"{text[:half]}\n... {len(text) - 2 * half} left out ...\n{text[-half:]}"

@@ -1,0 +1,233 @@
+"""Asking gdb for the stack: where a target gets a signal, or where it is when it does not end.
+
+gdb reads the target's symbols, so what it prints is the target's word. It is kept from
+executing anything that lies about: no init files, no auto-loading, no debuginfod.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import signal
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fuzztui.process.execute import execute
+from fuzztui.process.identity import ProcessId, descendants
+from fuzztui.triage.sandbox import Bench
+from fuzztui.triage.signature import Frame
+
+__all__ = ["Backtrace", "crash_stack", "gdb_path", "hang_stacks", "parse_backtraces"]
+
+START_S = 20.0
+"""What gdb itself may take, to read large symbol tables for example."""
+
+FRAMES = 256
+LOOKS = 5
+"""How often a program without end is stopped to see where it is."""
+
+LOOK_EVERY_S = 0.1
+_HELD = "t"
+"""What a process is in (proc(5)) while its debugger does something with it."""
+
+MAX_LINE = 2000
+MAX_NAME = 200
+
+_SAFE = (
+    "set auto-load off",
+    "set debuginfod enabled off",
+    "set style enabled off",
+    "set confirm off",
+    "set pagination off",
+    "set width 0",
+)
+_STYLE = (
+    "set print frame-arguments none",
+    "set print entry-values no",
+    "set print thread-events off",
+    "set print inferior-events off",
+    "set backtrace past-main off",
+    "handle all nostop noprint pass",
+)
+_STACK, _MAPPINGS, _END = "@@ fuzztui stack", "@@ fuzztui mappings", "@@ fuzztui end"
+_LOOK = (
+    f"echo \\n{_STACK}\\n",
+    f"bt {FRAMES}",
+    "x/i $pc",
+    f"echo \\n{_MAPPINGS}\\n",
+    "info proc mappings",
+    f"echo \\n{_END}\\n",
+)
+_ENV = {"SHELL": "/bin/sh", "LC_ALL": "C", "DEBUGINFOD_URLS": ""}
+_FRAME = re.compile(r"#(\d{1,5}) +(?:0x(?P<pc>[0-9a-f]{1,16}) in )?(?P<rest>.*)")
+_POSITION = re.compile(r":(\d{1,9})\Z")
+_MAPPING = re.compile(
+    r"\s*0x([0-9a-f]{1,16})\s+0x([0-9a-f]{1,16})\s+0x[0-9a-f]+\s+0x([0-9a-f]{1,16})\s+"
+    r"(?:[rwxps-]{4}\s+)?(\S.*)"
+)
+_COUNTER = re.compile(r"=> 0x([0-9a-f]{1,16})")
+
+
+@dataclass(frozen=True, slots=True)
+class Backtrace:
+    """A stack, innermost first, and gdb's own text of it."""
+
+    frames: tuple[Frame, ...]
+    text: str
+
+
+def gdb_path() -> str | None:
+    """Where gdb is, if it is installed."""
+    return shutil.which("gdb")
+
+
+async def crash_stack(bench: Bench, number: int, limit: float) -> Backtrace | None:
+    """The stack at which the target gets the signal ``number``; None where gdb cannot tell."""
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return None
+    stacks = await _ask(bench, [f"handle {name} stop print nopass", "run", *_LOOK], limit)
+    return stacks[0] if stacks else None
+
+
+async def hang_stacks(bench: Bench, limit: float) -> list[Backtrace]:
+    """Stacks of a target that has run for ``limit`` seconds, a few moments apart."""
+    script = ["handle SIGSTOP stop print nopass", "run", *_LOOK]
+    script += ["continue", *_LOOK] * (LOOKS - 1)
+    stopper = _Stopper(limit)
+    return await _ask(bench, script, limit + LOOKS * LOOK_EVERY_S, stopper.look)
+
+
+async def _ask(
+    bench: Bench,
+    script: Sequence[str],
+    limit: float,
+    meanwhile: Callable[[int], None] | None = None,
+) -> list[Backtrace]:
+    gdb = gdb_path()
+    if gdb is None:
+        return []
+    command = ["nice", "-n", "10", gdb, "-nx", "-batch", "-q"]
+    for line in _SAFE:
+        command += ["-iex", line]
+    wrapper = f"set exec-wrapper /bin/sh {shlex.quote(str(bench.quiet))}"
+    for line in (wrapper, *_STYLE, *script):
+        command += ["-ex", line]
+    outcome = await execute(
+        [*command, "--args", *bench.argv],
+        bench.mark,
+        cwd=bench.cwd,
+        limit=START_S + limit,
+        stdin=bench.stdin,
+        env=_ENV,
+        stdout=True,
+        meanwhile=meanwhile,
+    )
+    return [found for found in parse_backtraces(outcome.output) if found.frames]
+
+
+class _Stopper:
+    """Sends SIGSTOP to what gdb runs, once it has run for ``limit`` seconds and then again.
+
+    While gdb itself starts or reads symbols it holds the target, for seconds on a busy machine:
+    that is not counted, or every hang would be in the dynamic loader.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._due = self._look_at = 0.0
+        self._patience = time.monotonic() + START_S / 2
+        self._below: list[ProcessId] = []
+        self._stopping = False
+
+    def look(self, pid: int) -> None:
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + LOOK_EVERY_S
+        states = [process.state() for process in self._below]
+        if not all(states) or not states or self._stopping:
+            self._below = descendants(pid)
+            states = [process.state() for process in self._below]
+        held = not any(states) or (_HELD in states and now < self._patience)
+        if held and not self._stopping:
+            self._due = now + self._limit
+        elif now >= self._due:
+            self._stopping = True
+            # It may be stopped already, by us: then this one is pending, and it stops at once.
+            for process in self._below:
+                process.signal(signal.SIGSTOP)
+
+
+def parse_backtraces(output: bytes) -> list[Backtrace]:
+    """The stacks in gdb's output; never fails."""
+    lines = [line[:MAX_LINE] for line in output.decode(errors="replace").splitlines()]
+    found: list[Backtrace] = []
+    stack: list[str] | None = None
+    mappings: list[str] | None = None
+    for line in lines:
+        if line == _STACK:
+            stack, mappings = [], None
+        elif line == _MAPPINGS and stack is not None:
+            mappings = []
+        elif line == _END and stack is not None:
+            found.append(_backtrace(stack, mappings or []))
+            stack = mappings = None
+        elif mappings is not None:
+            mappings.append(line)
+        elif stack is not None:
+            stack.append(line)
+    return found
+
+
+def _backtrace(lines: Sequence[str], mappings: Sequence[str]) -> Backtrace:
+    modules = _Modules(mappings)
+    counter = next((int(m[1], 16) for line in lines if (m := _COUNTER.match(line))), -1)
+    frames: list[Frame] = []
+    text: list[str] = []
+    for line in lines:
+        if head := _FRAME.match(line):
+            # Of the innermost frame gdb tells no address at the beginning of a line of code.
+            pc = int(head["pc"], 16) if head["pc"] else (counter if not frames else -1)
+            frames.append(_frame(head["rest"], modules.at(pc)))
+            text.append(line)
+    return Backtrace(tuple(frames), "\n".join(text))
+
+
+def _frame(rest: str, where: tuple[str, int]) -> Frame:
+    """``func (x=...) at file.c:12`` or ``?? () from libfoo.so``."""
+    module, offset = where
+    if rest == "<signal handler called>":
+        return Frame(rest, module=module, offset=offset)
+    name, _, arguments = rest.partition(" (")
+    name = "" if name == "??" else name[:MAX_NAME]
+    _, _, library = arguments.rpartition(") from ")
+    _, _, file = arguments.rpartition(") at ")
+    if position := _POSITION.search(file):
+        return Frame(name, file[: position.start()], int(position[1]), module, offset)
+    library = library if library != arguments else ""
+    return Frame(name, module=module or library, offset=offset)
+
+
+class _Modules:
+    """Which file an address is in, and where in it: what address layouts do not change."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._rows: list[tuple[int, int, int, str]] = []
+        for line in lines:
+            if found := _MAPPING.fullmatch(line):
+                start, end, offset = (int(found[n], 16) for n in (1, 2, 3))
+                self._rows.append((start, end, offset, found[4].strip()))
+        self._rows.sort()
+
+    def at(self, pc: int) -> tuple[str, int]:
+        """The file's name and the offset in it; ``("", -1)`` where it is in none."""
+        at = bisect_right(self._rows, pc, key=lambda row: row[0]) - 1
+        if at >= 0 and self._rows[at][0] <= pc < self._rows[at][1]:
+            start, _, offset, name = self._rows[at]
+            return ("", -1) if name.startswith("[") else (name, pc - start + offset)
+        return "", -1

@@ -1,0 +1,132 @@
+"""Where a target is run again: a private directory, a copy of the input, the same limits."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from fuzztui.base.temporary import temporary_directory
+from fuzztui.process.execute import Mark, Outcome, execute
+from fuzztui.triage.program import Subject
+
+__all__ = ["Bench", "bench", "sweep_benches"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One input under one target, as often as wanted.
+
+    The input is a copy: a target may change or delete what it reads.
+    """
+
+    subject: Subject
+    directory: Path
+    mark: Mark
+
+    @property
+    def file(self) -> Path:
+        """The copy of the input."""
+        return self.directory / self.subject.input_name
+
+    @property
+    def argv(self) -> list[str]:
+        """The target's command on that input."""
+        return self.subject.argv(self.file)
+
+    @property
+    def stdin(self) -> Path | None:
+        """What it gets on stdin; None for nothing."""
+        return None if self.subject.reads_file else self.file
+
+    @property
+    def cwd(self) -> Path:
+        """Where it runs."""
+        return self.subject.cwd or self.directory / "cwd"
+
+    @property
+    def quiet(self) -> Path:
+        """A script that becomes the command in its arguments, which then prints nothing."""
+        return self.directory / "quiet"
+
+    async def run(
+        self,
+        limit: float,
+        *,
+        stdout: bool = False,
+        told: Callable[[bytes], None] | None = None,
+        errors: Callable[[bytes], None] | None = None,
+        nice: bool = True,
+    ) -> Outcome:
+        """Run the target once, plainly; ``nice``: after others."""
+        after = ("nice", "-n", "10") if nice else ()
+        return await execute(
+            [*after, "/bin/sh", str(self.directory / "launch"), *self.argv],
+            self.mark,
+            cwd=self.cwd,
+            limit=limit,
+            stdin=self.stdin,
+            stdout=stdout,
+            told=told,
+            errors=errors,
+        )
+
+
+@contextmanager
+def bench(subject: Subject, data: bytes, mark: Mark | None = None) -> Iterator[Bench]:
+    """A bench with that input; it is gone at the end, with all that the target wrote there.
+
+    With a ``mark`` it is in that run, where :func:`sweep_benches` finds it if its maker is
+    killed. Without one its processes are nobody's but the bench's. Raises OSError.
+    """
+    place = None
+    if mark:
+        place = _benches(mark.run)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with temporary_directory(f"fuzztui-{os.getpid()}-", place) as temporary:
+        directory = Path(temporary)
+        (directory / "cwd").mkdir()
+        (directory / subject.input_name).write_bytes(data)
+        launch = _launcher(subject)
+        (directory / "launch").write_text(f'{launch}exec "$@"\n', errors="surrogateescape")
+        (directory / "quiet").write_text(
+            f'{launch}exec "$@" >/dev/null 2>&1\n', errors="surrogateescape"
+        )
+        yield Bench(subject, directory, mark or Mark(directory, "bench"))
+
+
+def sweep_benches(run: Path) -> None:
+    """Remove the benches of a run whose makers were killed at them."""
+    for left in _benches(run).glob("fuzztui-*-*"):
+        maker = left.name.split("-")[1]
+        if not (maker.isdigit() and psutil.pid_exists(int(maker))):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _benches(run: Path) -> Path:
+    return run / "supervisor" / "bench"
+
+
+def _launcher(subject: Subject) -> str:
+    """Limits and environment, set in the process that becomes the target.
+
+    Not before: what is preloaded into the target has no business in a debugger.
+    """
+    lines = ["ulimit -c 0", "unset LINES COLUMNS"]
+    if subject.unaided:
+        lines += [f"unset {n}" for n in os.environ if n.startswith("AFL_") and _NAME.fullmatch(n)]
+    if subject.memory:
+        lines.append(f"ulimit -v {max(1, subject.memory // 1024)}")
+    for name, value in subject.environment().items():
+        if _NAME.fullmatch(name):
+            lines.append(f"export {name}={shlex.quote(value)}")
+    return "".join(f"{line}\n" for line in lines)

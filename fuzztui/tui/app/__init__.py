@@ -1,0 +1,1 @@
+"""The application: its screens, the feed of changes, replay, the command palette."""

@@ -1,0 +1,523 @@
+"""The application: one state, seven screens, one way for everything that is done.
+
+Changes come in through the :class:`~fuzztui.tui.app.feed.Feed`, actions go out through
+:meth:`FuzzApp.perform`. Nothing in here or below reads a file in the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.theme import Theme
+
+from fuzztui.base.text import several
+from fuzztui.log.reader import LogReader
+from fuzztui.model.fuzzfirst import can_go_on
+from fuzztui.model.selectors import ENDED, Tally, tallies
+from fuzztui.model.state import Changes, State
+from fuzztui.session import Session
+from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
+from fuzztui.tui.app.help import HelpScreen
+from fuzztui.tui.app.palette_commands import ActionProvider
+from fuzztui.tui.app.replay_actions import ReplayControls
+from fuzztui.tui.app.replay_clock import Outline, Player
+from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.base.themes import ThemeFile
+from fuzztui.tui.frame.actions import BY_ID, Situation, bindings, method_name
+from fuzztui.tui.frame.banner import Banner
+from fuzztui.tui.frame.command_sender import Steering
+from fuzztui.tui.frame.controls import REMEMBER, CampaignControls
+from fuzztui.tui.frame.footer import Footer
+from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.timeline import Mark, Timeline
+from fuzztui.tui.labels import instances
+from fuzztui.tui.labels.lineage import Kin
+from fuzztui.tui.labels.status import Status, status_of
+from fuzztui.tui.labels.worklist import Turns
+from fuzztui.tui.screens.corpus.screen import CorpusScreen
+from fuzztui.tui.screens.findings.screen import FindingsScreen
+from fuzztui.tui.screens.log.screen import LogScreen
+from fuzztui.tui.screens.mutants.screen import MutantsScreen
+from fuzztui.tui.screens.mutators.screen import OperatorsScreen
+from fuzztui.tui.screens.overview.screen import OverviewScreen
+from fuzztui.tui.screens.targeting.screen import TypesScreen
+
+EVERYTHING = Changes(campaign=True, reset=True)
+
+ALIVE_S = 2.0
+"""How often it is looked whether the supervisor lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How to get at a campaign. All callables may block: they are called in threads."""
+
+    session: Callable[[], Session]
+    reader: Callable[[], LogReader]
+    run: Path | None = None
+    mode: str = "live"
+    player: Player | None = None
+    """In a replay, what holds its clock."""
+    outline: Callable[[], Outline] = Outline
+    """Of the whole campaign, for a replay."""
+    running: Callable[[], int | None] = lambda: None
+    """The living supervisor's process id."""
+    unwritten: Callable[[], str] = lambda: ""
+    """What the living supervisor cannot write into its log, "" while it can."""
+    died: Callable[[], str] = lambda: ""
+    """How the watcher of somebody else's campaign came to its end, "" while it lives."""
+    steering: Steering | None = None
+    """None: nothing can be steered from here."""
+    come_back: str = ""
+    """The command line that shows the campaign again."""
+    go_on: str = ""
+    """The command line that starts a dead supervisor again."""
+    remember: Callable[[str], None] = lambda _: None
+    """Keeps the name of the theme that the user has chosen."""
+    hz: float = field(default_factory=default_hz)
+    monotonic: Callable[[], float] = time.monotonic
+
+
+class FuzzApp(ReplayControls, CampaignControls):
+    """The terminal monitor and controller."""
+
+    TITLE = "fuzztui"
+    CSS_PATH = "fuzztui.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS = App.COMMANDS | {ActionProvider}
+    MODES: ClassVar[dict[str, Any]] = {
+        "overview": OverviewScreen,
+        "corpus": CorpusScreen,
+        "findings": FindingsScreen,
+        "mutants": MutantsScreen,
+        "log": LogScreen,
+        "operators": OperatorsScreen,
+        "types": TypesScreen,
+    }
+    DEFAULT_MODE = "overview"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it
+        (0, "-narrow"),
+        (76, "-medium"),
+        (110, "-wide"),
+        (170, "-vast"),
+    ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-tiny"),
+        (20, "-short"),
+        (34, "-tall"),
+    ]
+
+    def __init__(
+        self,
+        opening: Opening,
+        themes: Mapping[str, ThemeFile],
+        theme: str,
+        problems: Iterable[str] = (),
+    ) -> None:
+        super().__init__(themes.values(), theme)
+        self._opening = opening
+        self._problems = list(problems)
+        self.mode = opening.mode
+        self.player = opening.player
+        self.run_dir = opening.run
+        self.steering = opening.steering
+        self._in_turn = asyncio.Lock()
+        self._remembering = asyncio.Lock()
+        self._kept_theme = self.theme
+        self.session: Session | None = None
+        self.status = Status(mode=opening.mode)
+        self._empty = State()
+        self.kin = Kin(lambda: self.campaign)
+        self.turns = Turns(lambda: self.campaign)
+        self._feed: Feed | None = None
+        self._missed = dict.fromkeys(self.MODES, EVERYTHING)
+        self._trouble = ""
+        self._moved = (0.0, opening.monotonic())
+        """The log's latest campaign time, and when it was first seen."""
+        self._sought: dict[str, str] = {}
+        self._last_kill_t = -1.0
+        self._found: Mapping[str, Tally] = {}
+        self._alive: bool | None = None
+        self._unwritten = ""
+        self._dead = ""
+        """Why the watcher of somebody else's campaign ended; an empty string while it runs."""
+        self._outline = Outline()
+
+    # --------------------------------------------------------------- start
+
+    def on_mount(self) -> None:
+        """Open the log, begin to poll and to tick."""
+        if self._problems:
+            more = len(self._problems) - 1
+            text = self._problems[0] + (f"\n(and {more} more: fuzztui themes)" if more else "")
+            self.notify(text, title="Theme not loaded", severity="warning", markup=False)
+        self.theme_changed_signal.subscribe(self, self._chosen)
+        self.run_worker(self._open(), group="open")
+        self.set_interval(1.0, self.tick)
+        if self.mode == "live" and self.run_dir is not None:
+            self.run_worker(self._watch(), group="watch")
+        elif self.watched:
+            self.run_worker(self._watch_the_watcher(), group="watch")
+
+    def _chosen(self, _theme: Theme) -> None:
+        """Another theme, by key or from the palette: kept for the next time."""
+        if self.theme != self._kept_theme:  # not the one to begin with: perhaps of --theme
+            self._kept_theme = self.theme
+            self.run_worker(self._remember(), group=REMEMBER)
+
+    async def _remember(self) -> None:
+        async with self._remembering:  # the latest last
+            await in_thread(partial(self._opening.remember, self.theme))
+
+    async def _open(self) -> None:
+        while self.session is None:
+            try:
+                self.session = await in_thread(self._opening.session)
+            except Exception as e:  # the log may not be there yet; whatever it is, say so
+                self.on_trouble(str(e) or type(e).__name__)
+                await asyncio.sleep(BACK_OFF_S / 4)
+        self.on_trouble("")
+        self._feed = Feed(self.session, self, self._opening.hz)
+        if self.mode == "replay":
+            self.run_worker(self._look_ahead(), group="outline")
+        self.run_worker(self._feed.run(), group="feed")
+
+    @property
+    def marks(self) -> Sequence[Mark]:
+        """The finds of the whole campaign that is replayed."""
+        return self._outline.marks
+
+    @property
+    def kills(self) -> Sequence[float]:
+        """When mutants were killed in the whole campaign that is replayed, in seconds."""
+        return self._outline.kills
+
+    async def _look_ahead(self) -> None:
+        try:
+            self._outline = await in_thread(self._opening.outline)
+        except Exception as e:  # a nicety: the replay works without
+            self.notify(plain(f"The timeline has no marks: {e}"), markup=False)
+        self.tick()
+
+    async def _watch(self) -> None:
+        while True:
+            alive, unwritten = await in_thread(self._look_for_supervisor)
+            if (alive, unwritten) != (self._alive, self._unwritten):
+                self._alive, self._unwritten = alive, unwritten
+                self.tick()
+            await asyncio.sleep(ALIVE_S)
+
+    def _look_for_supervisor(self) -> tuple[bool, str]:
+        try:
+            return self._opening.running() is not None, self._opening.unwritten()
+        except OSError:
+            return False, ""
+
+    async def _watch_the_watcher(self) -> None:
+        while not self._dead:
+            await asyncio.sleep(ALIVE_S)
+            self._dead = self._opening.died()
+        self.tick()
+
+    # ------------------------------------------------------------- changes
+
+    @property
+    def campaign(self) -> State:
+        """The state; an empty one until the log is open."""
+        return self._empty if self.session is None else self.session.state
+
+    def when_free(self, look: Callable[[], None]) -> None:
+        """Call ``look`` as soon as the state is not being changed."""
+        if self._feed is None:
+            look()
+        else:
+            self._feed.when_free(look)
+
+    def on_changes(self, changes: Changes) -> None:
+        """The feed: show it on the screen that is looked at, note it for the others."""
+        self._note_kills(changes)
+        self._note_findings(changes)
+        self.kin.take(changes)
+        self.turns.take(changes)
+        self.tell_answers(changes)
+        self._update_status()
+        for tab, missed in self._missed.items():
+            self._missed[tab] = missed | changes
+        screen = self._campaign_screen
+        if screen is not None and screen.is_mounted:
+            screen.show(self.missed(screen.TAB))
+            screen.tick(self.status)
+            self.draw_frame()
+
+    def _note_findings(self, changes: Changes) -> None:
+        if changes.reset or changes.findings or changes.instances:
+            self._found = tallies(self.campaign)
+
+    def _note_kills(self, changes: Changes) -> None:
+        mutants = self.campaign.mutants
+        if changes.reset:
+            self._last_kill_t = max((m.killed_t for m in mutants.values()), default=-1.0)
+        for key in changes.mutants:
+            self._last_kill_t = max(self._last_kill_t, mutants[key].killed_t)
+
+    def nudge(self) -> None:
+        """There may be something new in the log."""
+        if self._feed is not None:
+            self._feed.nudge()
+
+    def on_trouble(self, problem: str) -> None:
+        """The feed: the log cannot be read, or can again."""
+        self._trouble = problem
+        self.tick()
+
+    def missed(self, tab: str) -> Changes:
+        """What changed since the screen of ``tab`` was last shown."""
+        changes, self._missed[tab] = self._missed[tab], Changes()
+        return changes
+
+    def look_at(self, tab: str, key: str) -> None:
+        """Go to the screen ``tab``, to the row with ``key``."""
+        self._sought[tab] = key
+        self.switch_mode(tab)
+
+    def sought(self, tab: str) -> str:
+        """What :meth:`look_at` wants to see there."""
+        return self._sought.pop(tab, "")
+
+    def tick(self) -> None:
+        """Once a second: clocks and ages."""
+        self.when_free(self._tick)
+
+    def _tick(self) -> None:
+        self._update_status()
+        screen = self._campaign_screen
+        if screen is not None and screen.is_mounted:
+            screen.tick(self.status)
+            self.draw_frame()
+
+    def _update_status(self) -> None:
+        now, alive = self.now(), False if self._dead else self._alive
+        self.status = status_of(
+            self.campaign,
+            now,
+            self.mode,
+            alive,
+            self._last_kill_t,
+            watched=self.watched,
+            first=self.turns.glance(now),
+            ended=self._outline.ended,
+            found=self._found,
+        )
+
+    def draw_frame(self) -> None:
+        """Troubles, keys and timeline of the screen that is looked at."""
+        screen = self._campaign_screen
+        if screen is None or not screen.is_mounted:
+            return
+        screen.query_one(Banner).show(self._troubles())
+        self.refresh_footer()
+        if self.player is not None:
+            self.player.hold_at(self.end_t)
+            screen.query_one(Timeline).show(self.player.position(self.end_t), self.marks)
+
+    def _troubles(self) -> list[str]:
+        troubles = []
+        if self._trouble:
+            troubles.append(f"{self._trouble}  (trying again)")
+        if self._unwritten:
+            troubles.append(self._unwritten)
+        if self.session is not None and self.session.is_long:
+            done = f"{self.campaign.seq:,} of {several(self.session.end_seq, 'record')}"
+            troubles.append(f"Reading the log: {done} so far; until then figures are incomplete")
+        if self.session is not None and (problems := self.session.problems):
+            many = f"{several(len(problems), 'problem')}, listed on leaving"
+            what = "figures are lower bounds" if self.campaign.seq else "no record can be read"
+            troubles.append(f"The log is damaged: {what} ({many})")
+        elif lost := self.campaign.lost:
+            troubles.append(f"{several(lost, 'record')} were lost: figures are lower bounds")
+        if self._dead:
+            troubles.append(f"The watcher has ended: figures no longer change. {self._dead}")
+        elif self.status.orphaned:
+            how = f"Go on with: {self._opening.go_on}" if self._opening.go_on else ""
+            troubles.append(f"No supervisor is running; what was found is kept. {how}")
+        elif self.status.state == "failed":
+            # Tables and events cut it, and there is nothing more important to read now.
+            every = instances.present(self.campaign.instances.values())
+            troubles += instances.failure(self.status.reason, every)
+        elif not self.status.over:
+            bad = instances.trouble(instances.present(self.campaign.instances.values()))
+            troubles += [bad] if bad else []
+        return troubles
+
+    def now(self) -> float:
+        """Campaign time: the replay's, or the log's, going on since it last moved.
+
+        By the monotonic clock: a wall clock that is set, or a suspended machine, is not time
+        in which a campaign ran.
+        """
+        state = self.campaign
+        if self.player is not None:
+            return min(self.player.now(), self.end_t)
+        now = self._opening.monotonic()
+        if state.t != self._moved[0]:
+            self._moved = (state.t, now)
+        every = state.instances.values()
+        ended = state.state == "stopping" and all(i.state in ENDED for i in every)
+        if self.status.over or ended or self._alive is False or self._dead:
+            return state.t
+        return state.t + now - self._moved[1]
+
+    @property
+    def end_t(self) -> float:
+        """Campaign time of the last record."""
+        return 0.0 if self.session is None else self.session.end_t
+
+    def seek(self, t: float) -> None:
+        """In a replay: show the campaign as it was at ``t`` seconds."""
+        if self.player is not None and self._feed is not None:
+            self._feed.seek(self.player.jump(t, self.end_t))
+            self.tick()
+
+    @property
+    def _campaign_screen(self) -> CampaignScreen | None:
+        """The screen of the current mode, be it below a dialog; None while all is taken down."""
+        if not self.is_running:
+            return None  # a poll that was under way comes back to screens without widgets
+        stack: Sequence[Screen[Any]] = self.screen_stack
+        bottom = next(iter(stack), None)
+        return bottom if isinstance(bottom, CampaignScreen) else None
+
+    # ------------------------------------------------------------- actions
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody else's campaign is looked at, of which we have no run."""
+        opening = self._opening
+        return opening.mode == "live" and opening.run is None and opening.steering is None
+
+    def situation(self) -> Situation:
+        """What can be done now, with the row under the cursor."""
+        screen = self._campaign_screen
+        row = screen.describe_row() if screen is not None and screen.is_mounted else Situation()
+        return replace(
+            row,
+            mode=self.mode,
+            state=self.campaign.state,
+            engine=self.campaign.engine,
+            stage=self.campaign.stage,
+            operators=self.status.blend is not None or self.status.state == "empty",
+            aims=self.status.aims or self.status.state == "empty",
+            go_on=bool(self.campaign.stage) and can_go_on(self.campaign),
+            control=self._opening.steering is not None,
+            watched=self.watched,
+            alive=self._alive,
+            paused_replay=self.player is not None and not self.player.playing,
+        )
+
+    def refresh_footer(self) -> None:
+        """The situation changed."""
+        screen = self._campaign_screen
+        if screen is not None and screen.is_mounted:
+            screen.query_one(Footer).show(self.situation())
+
+    def action_perform(self, action_id: str) -> None:
+        """A key of the registry's bindings."""
+        self.perform(action_id)
+
+    def perform(self, action_id: str) -> None:
+        """Do an action of the registry, or tell why not."""
+        action = BY_ID[action_id]
+        now = self.situation()
+        reason = action.why_not(now)
+        if reason:
+            self.notify(
+                plain(f"{action.title(now)}: {reason}"), severity="warning", markup=False, timeout=4
+            )
+            return
+        name = method_name(action_id)
+        for node in self._handlers():
+            method = getattr(node, name, None)
+            if method is not None:
+                method()
+                return
+
+    def _handlers(self) -> Iterator[DOMNode]:
+        if self.focused is not None:
+            yield from self.focused.ancestors_with_self
+        # From the command palette neither has the focus.
+        screen = self._campaign_screen
+        if screen is not None:
+            yield screen
+            yield from screen.query(BigTable)
+        yield self
+
+    def say(self, text: str) -> None:
+        """A short notice; ``text`` may be anything."""
+        self.notify(plain(text), markup=False, timeout=2)
+
+    def copy(self, text: str, what: str) -> None:
+        """Through the terminal (OSC 52), which works over SSH too."""
+        self.copy_to_clipboard(text)
+        self.notify(plain(text), title=f"Copied the {what}", markup=False, timeout=6)
+
+    def open_reader(self) -> LogReader:
+        """Another reader on the log. Blocking."""
+        return self._opening.reader()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Only what the registry does not have."""
+        yield SystemCommand("Themes", "Choose among all themes", self.search_themes)
+        yield SystemCommand("Screenshot", "Save the screen as SVG", self.deliver_screenshot)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C leaves too: nothing is lost by it."""
+        self.perform("app.quit")
+
+    def do_app_help(self) -> None:  # noqa: D102
+        screen = self._campaign_screen
+        self.push_screen(HelpScreen(self.situation(), screen.scopes() if screen else ("app",)))
+
+    def do_app_palette(self) -> None:  # noqa: D102
+        self.action_command_palette()
+
+    def do_app_theme(self) -> None:
+        """The next of our themes."""
+        names = self.our_themes
+        if names:
+            at = names.index(self.theme) if self.theme in names else -1
+            self.theme = names[(at + 1) % len(names)]
+            self.say(f"Theme: {self.theme}")
+
+    def do_view_overview(self) -> None:  # noqa: D102
+        self.switch_mode("overview")
+
+    def do_view_corpus(self) -> None:  # noqa: D102
+        self.switch_mode("corpus")
+
+    def do_view_findings(self) -> None:  # noqa: D102
+        self.switch_mode("findings")
+
+    def do_view_mutants(self) -> None:  # noqa: D102
+        self.switch_mode("mutants")
+
+    def do_view_log(self) -> None:  # noqa: D102
+        self.switch_mode("log")
+
+    def do_view_operators(self) -> None:  # noqa: D102
+        self.switch_mode("operators")
+
+    def do_view_types(self) -> None:  # noqa: D102
+        self.switch_mode("types")

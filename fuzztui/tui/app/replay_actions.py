@@ -1,0 +1,87 @@
+"""The replay's actions: what ``do_replay_*`` of the registry mean. Mixed into the app."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fuzztui.tui.app.replay_clock import Player
+from fuzztui.tui.frame.timeline import Mark, Timeline
+
+STEP = 0.01
+"""Share of the campaign that one key press moves."""
+
+NEAR_S = 1e-3
+"""Finds nearer than this are the one that is being looked at."""
+
+
+class ReplayControls:
+    """Needs a player (None when live), the marks, and what the application offers."""
+
+    player: Player | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def marks(self) -> Sequence[Mark]: ...  # noqa: D102
+        @property
+        def kills(self) -> Sequence[float]: ...  # noqa: D102
+        @property
+        def end_t(self) -> float: ...  # noqa: D102
+        def now(self) -> float: ...  # noqa: D102
+        def seek(self, t: float) -> None: ...  # noqa: D102
+        def tick(self) -> None: ...  # noqa: D102
+        def say(self, text: str) -> None: ...  # noqa: D102
+
+    def on_timeline_sought(self, event: Timeline.Sought) -> None:
+        """A click on the timeline."""
+        self.seek(event.t)
+
+    def do_replay_play(self) -> None:
+        """Play or hold; at the end, from the start."""
+        if self.player is not None:
+            if not self.player.playing and self.player.now() >= self.end_t:
+                self.seek(0.0)
+            self.player.toggle()
+            self.tick()
+
+    def do_replay_back(self) -> None:  # noqa: D102
+        self.seek(self.now() - STEP * self.end_t)
+
+    def do_replay_forward(self) -> None:  # noqa: D102
+        self.seek(self.now() + STEP * self.end_t)
+
+    def do_replay_slower(self) -> None:  # noqa: D102
+        self._scale(0.5)
+
+    def do_replay_faster(self) -> None:  # noqa: D102
+        self._scale(2.0)
+
+    def _scale(self, factor: float) -> None:
+        if self.player is not None:
+            self.player.scale(factor)
+            self.tick()
+
+    def do_replay_start(self) -> None:  # noqa: D102
+        self.seek(0.0)
+
+    def do_replay_end(self) -> None:  # noqa: D102
+        self.seek(self.end_t)
+
+    def do_replay_next(self) -> None:
+        """To the first find after now; if there is none, to the first kill."""
+        after = self.now() + NEAR_S
+        kill = min((t for t in self.kills if t > after), default=None)
+        self._to_find(min((t for t, _ in self.marks if t > after), default=kill))
+
+    def do_replay_previous(self) -> None:
+        """To the last find before now; if there is none, to the last kill."""
+        before = self.now() - NEAR_S
+        kill = max((t for t in self.kills if t < before), default=None)
+        self._to_find(max((t for t, _ in self.marks if t < before), default=kill))
+
+    def _to_find(self, t: float | None) -> None:
+        if t is None:
+            self.say("No further find in that direction.")
+        else:
+            self.seek(t)

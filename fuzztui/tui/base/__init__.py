@@ -1,0 +1,1 @@
+"""Widgets and drawing that know no campaign: each repaints no more than what changed."""

@@ -1,0 +1,138 @@
+"""A small line chart over campaign time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fuzztui.tui.base import format
+from fuzztui.tui.base.braille import Point, nice_bounds, resample, resample_mean, rows
+from fuzztui.tui.base.canvas import Canvas, Line, Span, spread
+from fuzztui.tui.base.text import fit
+
+AXIS = 7
+"""Cells for the labels of the vertical axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line of a chart: its name, its colour's name, its points by time."""
+
+    label: str
+    style: str
+    points: Sequence[Point] = ()
+    value: str = ""
+    """The text next to the title; "": the value of the last point."""
+
+
+class Chart(Canvas):
+    """Up to three curves on one scale, title and current values above, time below.
+
+    All but the first are dotted: colour is never the only difference. Until there
+    are two moments to draw between, the chart says that it waits.
+    """
+
+    DEFAULT_CSS = "Chart { height: 1fr; width: 1fr; }"
+
+    def __init__(
+        self,
+        title: str,
+        show: Callable[[float], str] = format.rate,
+        *,
+        noisy: bool = False,
+        id: str | None = None,
+    ) -> None:
+        """``noisy``: a figure that goes up and down: means, on a scale from 0."""
+        super().__init__(id=id)
+        self.title = title
+        self._noisy = noisy
+        self._show = show
+        self._curves: Sequence[Curve] = ()
+        self._until = 0.0
+        self._mark = -1.0
+
+    def set_curves(self, curves: Sequence[Curve], until: float, mark: float = -1.0) -> None:
+        """Show ``curves`` from campaign time 0 to ``until`` (seconds).
+
+        ``mark``: a moment that a thin line shows; before 0: none.
+        """
+        self._curves, self._until, self._mark = curves, until, mark
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Title, plot, time axis."""
+        lines: list[Line] = [self._headline(width)]
+        plot = height - 2
+        columns = width - AXIS - 1
+        if plot < 1 or columns < 8:
+            return lines
+        known = [c for c in self._curves if c.points]
+        if not known or self._until <= 0:
+            gap: list[Line] = [[]] * ((height - 2) // 2)
+            return [
+                *lines,
+                *gap,
+                [Span(" " * AXIS), Span("waiting for the first figures…", "muted")],
+            ]
+        sample = resample_mean if self._noisy else resample
+        sampled = [(c, sample(c.points, 0.0, self._until, columns * 2)) for c in known]
+        values = [v for _, vs in sampled for v in vs if v is not None]
+        least = 0.0 if self._noisy else min(values, default=0.0)
+        low, high = nice_bounds(least, max(values, default=0.0))
+        drawn = [
+            (c.style, rows(vs, plot, low, high, dotted=c is not self._curves[0]))
+            for c, vs in sampled
+        ]
+        at = int(self._mark / self._until * columns) if 0 <= self._mark <= self._until else -1
+        for y in range(plot):
+            label = high if y == 0 else low if y == plot - 1 else None
+            text = "" if label is None else self._show(label)
+            edge = "┤" if label is not None else "│"
+            lines.append(
+                [
+                    Span(fit(text, AXIS - 1, "right"), "muted"),
+                    Span(" " if plot < 2 else edge, "rule"),
+                    *_overlay([(style, text[y]) for style, text in drawn], at),
+                ]
+            )
+        lines.append(
+            [
+                Span(" " * AXIS),
+                *spread(
+                    [Span("0:00", "muted")], [Span(format.clock(self._until), "muted")], columns
+                ),
+            ]
+        )
+        return lines
+
+    def _headline(self, width: int) -> Line:
+        left = [Span(self.title, "bold")]
+        for i, curve in enumerate(self._curves):
+            last = self._show(curve.points[-1][1]) if curve.points else format.NONE
+            value = curve.value or last
+            left.append(Span("  "))
+            if len(self._curves) > 1:
+                left.append(Span(("━ " if i == 0 else "┅ ") + curve.label + " ", curve.style))
+            left.append(Span(value, f"bold {curve.style}"))
+        return [Span(fit(left[0].text, width)) if width < 8 else left[0], *left[1:]]
+
+
+def _overlay(layers: Sequence[tuple[str, str]], mark: int = -1) -> list[Span]:
+    """Braille rows over each other; where two meet, dots join in the colour of the first.
+
+    Behind them, in the cell ``mark``, a thin line.
+    """
+    out: list[Span] = []
+    for x, chars in enumerate(zip(*(text for _, text in layers), strict=True)):
+        bits, style = 0, ""
+        for (name, _), ch in zip(layers, chars, strict=True):
+            if ch != " ":
+                bits |= ord(ch) - 0x2800
+                style = style or name
+        text = chr(0x2800 + bits) if bits else "┊" if x == mark else " "
+        style = style or ("rule" if x == mark else "")
+        if out and out[-1].style == style:
+            out[-1] = Span(out[-1].text + text, style)
+        else:
+            out.append(Span(text, style))
+    return out

@@ -1,0 +1,165 @@
+"""What a table shows of a row, and how many cells each column gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from fuzztui.tui.base.text import cell_len, plain
+
+T = TypeVar("T")
+
+Cell = tuple[str, str]
+"""Text (untrusted: the table makes it plain) and style words."""
+
+GAP = 2
+"""Blank cells between columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[T]):
+    """One column: its cells, its order, its room.
+
+    ``sort`` gives a value of one comparable type for every row; None: not sortable.
+    ``flex`` takes the room that is left (one column a table), once a column with ``more``
+    has taken up to so many cells beyond its ``max`` of it. ``needs``: the column
+    is left out in a table with fewer cells than that. ``spare``: it is left out while
+    nothing is in it in any row that was looked at. Where there is no room for all,
+    first a column with ``give`` gives up room, down to so many cells (one column a
+    table), then those with ``drop`` are left out, the last one first. ``cut`` makes a
+    text that is too long for its cells shorter, where not its end is what matters least.
+    """
+
+    id: str
+    title: str
+    cell: Callable[[T], Cell]
+    sort: Callable[[T], Any] | None = None
+    align: str = "left"
+    min: int = 3
+    max: int = 40
+    more: int = 0
+    flex: bool = False
+    needs: int = 0
+    descending: bool = False
+    """The first click sorts the largest to the top."""
+    spare: bool = False
+    give: int = 0
+    drop: bool = False
+    cut: Callable[[str, int], str] | None = None
+
+
+def shown(columns: Sequence[Column[T]], room: int) -> list[Column[T]]:
+    """The columns that a table of ``room`` cells shows."""
+    return [c for c in columns if c.needs <= room]
+
+
+def widths(
+    columns: Sequence[Column[T]],
+    wanted: Sequence[int],
+    room: int,
+    sorted_by: Column[T] | None = None,
+) -> list[int]:
+    """Cells for each column: what its content wants within its limits, the rest to ``flex``.
+
+    The sum with gaps may exceed ``room``: then the table scrolls sideways.
+    """
+    out = [
+        max(c.min, len(c.title) + 2 * (c is sorted_by), min(c.max, want))
+        for c, want in zip(columns, wanted, strict=True)
+    ]
+    left = room - sum(out) - GAP * (len(out) - 1)
+    for i, column in enumerate(columns):
+        if column.more and left > 0:
+            more = min(left, column.more, max(0, wanted[i] - out[i]))
+            out[i] += more
+            left -= more
+    for i, column in enumerate(columns):
+        if column.flex:
+            wide = out[i]
+            out[i] = max(column.min, wide + left)
+            left += wide - out[i]
+            break
+    for i, column in enumerate(columns):
+        if column.give and left < 0:
+            out[i] = max(min(column.give, out[i]), out[i] + left)
+            break
+    return out
+
+
+def _total(cells: Sequence[tuple[Any, int]]) -> int:
+    return 1 + sum(width for _, width in cells) + GAP * max(0, len(cells) - 1)
+
+
+class Layout(Generic[T]):
+    """The widths of a table's columns as its rows ask for them.
+
+    Only rows that are measured count, so that a table of 100,000 rows costs what its
+    visible ones cost; widths grow with what comes into view and never shrink by
+    themselves, so that nothing jumps.
+    """
+
+    def __init__(self, columns: Sequence[Column[T]]) -> None:
+        self._columns = columns
+        self._wanted: dict[str, int] = {}
+        self.cells: list[tuple[Column[T], int]] = []
+        """The columns that are shown, with their widths."""
+
+    def forget(self, column: str = "") -> None:
+        """Other rows: begin anew; or only with the column of that id."""
+        if column:
+            self._wanted.pop(column, None)
+        else:
+            self._wanted.clear()
+
+    @property
+    def measured(self) -> bool:
+        """Whether any row was measured yet."""
+        return bool(self._wanted)
+
+    @property
+    def total(self) -> int:
+        """Cells of a whole row: a blank on the left, then columns and gaps between them."""
+        return _total(self.cells)
+
+    def fit(self, rows: Iterable[T], room: int, sorted_by: Column[T] | None) -> bool:
+        """Measure ``rows`` for a table of ``room`` cells; True when a width changed."""
+        columns = shown(self._columns, room)
+        for row in rows:
+            for column in columns:
+                self._measure(column, row)
+        columns = [c for c in columns if not c.spare or self._wanted.get(c.id) or c is sorted_by]
+        cells = self._fitted(columns, room, sorted_by)
+        if cells == self.cells:
+            return False
+        self.cells = cells
+        return True
+
+    def _fitted(
+        self, columns: list[Column[T]], room: int, sorted_by: Column[T] | None
+    ) -> list[tuple[Column[T], int]]:
+        while True:
+            wanted = [self._wanted.get(c.id, 0) for c in columns]
+            cells = list(zip(columns, widths(columns, wanted, room - 1, sorted_by), strict=True))
+            spared = [c for c in columns if c.drop and c is not sorted_by]
+            if not spared or _total(cells) <= room:
+                return cells
+            columns.remove(spared[-1])
+
+    def _measure(self, column: Column[T], row: T) -> None:
+        want = self._wanted.setdefault(column.id, 0)
+        most = column.max + column.more
+        if want < most:
+            text = column.cell(row)[0]
+            if len(text) > want or not text.isascii():
+                need = min(most, cell_len(plain(text, most + 1)))
+                self._wanted[column.id] = max(want, need)
+
+    def at(self, x: int) -> Column[T] | None:
+        """The column that cell ``x`` of a row belongs to."""
+        edge = 1
+        for column, width in self.cells:
+            edge += width + GAP
+            if x < edge:
+                return column
+        return None

@@ -1,0 +1,65 @@
+"""A question before something that cannot be undone."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from fuzztui.tui.base.text import plain
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Dismissed with the answer. ``y`` is yes; ``n`` and escape are no; no has the focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", show=False),
+        Binding("n,escape,q", "answer(False)", show=False),
+        Binding("left,right,up,down", "app.focus_next", show=False),
+    ]
+    DEFAULT_CSS = """
+    ConfirmScreen {
+        align: center middle;
+        & > Vertical {
+            width: 60; max-width: 92%; height: auto;
+            background: $surface; border: round $warning; padding: 1 2;
+            border-title-color: $warning;
+        }
+        & Static { margin-bottom: 1; }
+        & Horizontal { height: auto; align-horizontal: right; }
+        & Button { margin-left: 2; }
+    }
+    """
+
+    def __init__(self, title: str, question: str, yes: str, no: str) -> None:
+        super().__init__()
+        self._title = title
+        self._question = question
+        self._yes = yes
+        self._no = no
+
+    def compose(self) -> ComposeResult:
+        """Question and two buttons."""
+        with Vertical() as box:
+            box.border_title = self._title
+            yield Static(plain(self._question), markup=False)
+            with Horizontal():
+                yield Button(f"y  {self._yes}", id="yes", variant="warning", compact=True)
+                yield Button(f"n  {self._no}", id="no", compact=True)
+
+    def on_mount(self) -> None:
+        """The harmless answer first."""
+        self.set_focus(self.query_one("#no"))
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, yes: bool) -> None:
+        """A key."""
+        self.dismiss(yes)

@@ -1,0 +1,97 @@
+"""The bytes of an input file as something to look at."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fuzztui.tui.base.text import plain_lines
+from fuzztui.tui.labels.run_files import Place, settled
+
+LIMIT = 16 * 1024
+"""Bytes of a file that are shown."""
+
+GONE = "the file is gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The start of a file, or why there is none. ``size`` in bytes, -1 when unknown."""
+
+    data: bytes = b""
+    size: int = -1
+    problem: str = ""
+    moved: str = ""
+    """Where the file was found, when it is not where it was."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether there is no such file."""
+        return self.problem == GONE
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it reads as text: UTF-8 with hardly a control byte."""
+        if not self.data:
+            return False
+        try:
+            # A cut inside a character at the end is no reason to call it binary.
+            text = self.data[:-3].decode() + self.data[-3:].decode(errors="ignore")
+        except UnicodeDecodeError:
+            return False
+        odd = sum(not ch.isprintable() and ch not in "\n\r\t" for ch in text)
+        return odd * 20 <= len(text)
+
+
+def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
+    """Read the start of ``root/relative``: regular files below ``root`` only. Blocking.
+
+    A log may name any file; symbolic links out of the run, FIFOs and devices are
+    refused before they are opened for good.
+    """
+    try:
+        root = root.resolve()
+        path = (root / relative).resolve()
+        if "\0" in relative or not path.is_relative_to(root):
+            return Preview(problem="the file is outside the run")
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode):
+                return Preview(problem="not a regular file")
+            return Preview(file.read(limit), info.st_size)
+    except FileNotFoundError:
+        return Preview(problem=GONE)
+    except (OSError, ValueError, RuntimeError) as e:
+        return Preview(problem=f"cannot be read: {getattr(e, 'strerror', None) or e}")
+
+
+def reading(place: Place | None) -> tuple[str, Callable[[], Preview]] | None:
+    """The file's name and how to :func:`load` it; None when there is no such thing."""
+    return None if place is None else (str(place.path), lambda: _load_settled(place))
+
+
+def _load_settled(place: Place) -> Preview:
+    preview = load(place.root, place.relative)
+    if not preview.gone:
+        return preview
+    now = settled(place)
+    return preview if now == place else replace(load(now.root, now.relative), moved=str(now.path))
+
+
+def text_lines(preview: Preview) -> list[str]:
+    """The file as lines of text, safe to draw."""
+    return plain_lines(preview.data.decode(errors="replace"))
+
+
+def hex_rows(data: bytes, per_row: int = 16) -> Iterator[tuple[str, str, str]]:
+    """Offset, hexadecimal bytes in groups of four, and ASCII; one row for ``per_row`` bytes."""
+    for offset in range(0, len(data), per_row):
+        chunk = data[offset : offset + per_row]
+        groups = [chunk[i : i + 4].hex(" ") for i in range(0, len(chunk), 4)]
+        width = per_row * 3 + per_row // 4 - 2
+        ascii_ = "".join(chr(b) if 0x20 <= b < 0x7F else "·" for b in chunk)
+        yield f"{offset:06x}", "  ".join(groups).ljust(width), ascii_

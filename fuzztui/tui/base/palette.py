@@ -1,0 +1,82 @@
+"""Colours by meaning: from a theme to the Rich styles that lines are drawn with.
+
+A style is asked for in words, ``"bold crash"`` or ``"muted"``: attributes and at
+most one name of :data:`~fuzztui.tui.base.themes.SEMANTIC` (or a base colour) for the
+text, one after ``on`` for the background.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.style import Style
+from textual.color import Color, ColorParseError
+from textual.theme import BUILTIN_THEMES, Theme
+
+from fuzztui.tui.base.themes import SEMANTIC, ThemeFile
+
+_ANSI_VARIABLES = BUILTIN_THEMES["ansi-dark"].variables
+"""What Textual's own style sheet asks of such a theme."""
+
+_ATTRIBUTES = ("bold", "italic", "underline", "reverse", "strike")
+
+
+class Palette:
+    """Resolves style words against a theme's variables; unknown words are ignored."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._cache: dict[str, Style] = {}
+
+    def __getitem__(self, words: str) -> Style:
+        style = self._cache.get(words)
+        if style is None:
+            style = self._cache[words] = self._resolve(words)
+        return style
+
+    def _resolve(self, words: str) -> Style:
+        style = Style.null()
+        ground = False
+        for word in words.split():
+            if word == "on":
+                ground = True
+            elif word in _ATTRIBUTES:
+                style += Style.parse(word)
+            else:
+                try:
+                    color = Color.parse(self._variables.get(word, "")).rich_color
+                except ColorParseError:
+                    continue
+                style += Style(bgcolor=color) if ground else Style(color=color)
+        return style
+
+
+def to_textual(theme: ThemeFile) -> Theme:
+    """Our theme as Textual's: the semantic colours become CSS variables."""
+    colors: dict[str, Any] = dict(theme.colors)
+    return Theme(
+        name=theme.name,
+        dark=theme.dark,
+        ansi=theme.ansi,
+        variables={**theme.semantic, **(_ANSI_VARIABLES if theme.ansi else {})},
+        **colors,
+    )
+
+
+def fallbacks(theme: Theme) -> dict[str, str]:
+    """The semantic colours for a theme that does not define them (Textual's own)."""
+    generated = theme.to_color_system().generate()
+    colors = {name: generated.get(base, "") for name, base in SEMANTIC.items()}
+    if not theme.ansi:
+        ink = Color.parse(generated["foreground"])
+        paper = Color.parse(generated["background"])
+        for name, share in (
+            ("muted", 0.55),
+            ("skipped", 0.55),
+            ("demoted", 0.55),
+            ("rule", 0.2),
+            ("gauge", 0.2),
+        ):
+            colors[name] = paper.blend(ink, share, alpha=1).hex
+    return colors

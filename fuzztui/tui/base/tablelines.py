@@ -1,0 +1,95 @@
+"""What the lines of the big table look like: a row in its cells, the titles above them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from fuzztui.tui.base.columns import GAP, Column, Layout
+from fuzztui.tui.base.palette import Palette
+from fuzztui.tui.base.rows import Rows
+from fuzztui.tui.base.text import cell_len, fit, plain
+
+__all__ = ["cut", "header_line", "row_line"]
+
+T = TypeVar("T")
+
+
+def cut(strip: Strip, x: int, width: int, base: Style) -> Strip:
+    """What is in view; a text that ends at the edge must not be taken for the whole of it."""
+    seen = strip.crop_extend(x, x + width, base)
+    edge = strip.crop(x + width - 1, x + width + 1).text
+    if len(edge) == 2 and not any(map(str.isspace, edge)):
+        return Strip([*seen.crop(0, width - 1), Segment("…", base)])
+    return seen
+
+
+def row_line(
+    row: T, cells: Sequence[tuple[Column[T], int]], palette: Palette, base: Style
+) -> Strip:
+    """A row in columns of so many cells each."""
+    segments = [Segment(" ", base)]
+    for column, width in cells:
+        text, words = column.cell(row)
+        # Reversed colours would be a patchwork: sixteen-colour terminals get a plain bar.
+        style = base + palette[words] if words and not base.reverse else base
+        shown = plain(text)
+        if column.cut is not None and cell_len(shown) > width:
+            shown = plain(column.cut(text, width))
+        segments.append(Segment(fit(shown, width, column.align), style))
+        segments.append(Segment(" " * GAP, base))
+    return Strip(segments)
+
+
+def header_line(
+    layout: Layout[Any],
+    rows: Rows[Any],
+    notes: Sequence[str],
+    x: int,
+    width: int,
+    *,
+    base: Style,
+    sign: Style,
+) -> Strip:
+    """Titles, from cell ``x`` on, ``width`` of them.
+
+    At the edges stand signs for columns out of view. The first of ``notes`` that fits stands beside
+    a title, never over one: the fullest comes first, and none is shown where none fits.
+    """
+    segments = [Segment(" ", base)]
+    note = notes[0] if notes else ""
+    for column, wide in layout.cells:
+        title, style, cells = column.title, base, wide
+        last = column is layout.cells[-1][0]
+        by = column is rows.sort_column
+        roomy = cell_len(f"{title}  {note}") <= cells
+        if note and column.flex and roomy and not (last or by):
+            # Beside its title, not over those of others.
+            segments.append(Segment(title, base))
+            title, style, cells = f"  {note}", sign, cells - cell_len(title)
+            notes = ()
+        if by:
+            title += " ▼" if rows.reverse else " ▲"
+            style = base + Style(bold=True)
+        segments.append(Segment(fit(title, cells, column.align) + " " * GAP, style))
+    header = Strip(segments).crop_extend(x, x + width, base)
+    if x > 0:
+        header = Strip([Segment("‹", sign), *header.crop(1)])
+    if x + width < layout.total:
+        header = Strip([*header.crop(0, width - 1), Segment("›", sign)])
+    gaps = [gap.span() for gap in re.finditer(" +", header.text)]
+    for note in filter(None, notes):
+        size = cell_len(note)
+        # With a blank on either side, two before a title; the last gap, where the eye ends.
+        fitting = [(start, end) for start, end in gaps if end - start >= size + 2]
+        if fitting:
+            start, end = fitting[-1]
+            at = max(start + 1, end - size - (1 if end == width else 2))
+            header = Strip([*header.crop(0, at), Segment(note, sign), *header.crop(at + size)])
+            break
+    return header.adjust_cell_length(width, base)

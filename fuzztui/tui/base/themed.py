@@ -1,0 +1,136 @@
+"""An application with our colours and our way to the terminal; nothing of campaigns in it.
+
+The widgets work in any such application: the tests and benchmarks have small ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from textual import events
+from textual.app import App
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
+from textual.filter import LineFilter, Monochrome, NoColor
+from textual.notifications import SeverityLevel
+from textual.screen import Screen
+from textual.widgets import Input
+
+from fuzztui.tui.base.lean import lean
+from fuzztui.tui.base.palette import Palette, fallbacks, to_textual
+from fuzztui.tui.base.terminal import TerminalDriver
+from fuzztui.tui.base.themes import ThemeFile
+
+
+class ThemedApp(App[None]):
+    """Knows our themes beside Textual's, and the semantic colours of both."""
+
+    def __init__(self, themes: Iterable[ThemeFile] = (), theme: str = "") -> None:
+        self._palette: Palette | None = None
+        super().__init__()
+        # no-color.org: an empty value counts as not set; Textual counts it as set.
+        self.no_color = bool(os.environ.get("NO_COLOR"))
+        self.animation_level = "none"  # every frame in between would travel over SSH
+        self.our_themes: list[str] = []
+        for ours in themes:
+            self.our_themes.append(ours.name)
+            self.register_theme(to_textual(ours))
+        if theme in self.available_themes:
+            self.theme = theme
+
+    def get_driver_class(self) -> type[Driver]:
+        """Ours on a terminal; TEXTUAL_DRIVER may name another."""
+        driver = super().get_driver_class()
+        return TerminalDriver if driver is LinuxDriver else driver
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Under NO_COLOR: Textual takes its filter for the theme that it begins with.
+
+        For a theme of the terminal's own colours that is the wrong one: it makes greys of
+        colours, and of "the terminal's default", which has no brightness, black on black.
+        """
+        bare = (NoColor, Monochrome)
+        filters = [f for f in super().get_line_filters() if not isinstance(f, bare)]
+        if self.no_color:
+            filters.append(NoColor() if self.native_ansi_color else Monochrome())
+        return filters
+
+    @property
+    def failure(self) -> Exception | None:
+        """The unexpected error that ended the application; None if there was none."""
+        return self._exception
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End the application; the caller of :meth:`run` reports the error.
+
+        Textual would print a traceback with all local variables over the user's shell.
+        """
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Textual's own themes know nothing of crashes."""
+        return fallbacks(self.current_theme)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme may have changed: so have the colours."""
+        self._palette = None
+        return super().get_css_variables()
+
+    @property
+    def palette(self) -> Palette:
+        """The colours of the theme."""
+        if self._palette is None:
+            self._palette = Palette(self.theme_variables)
+        return self._palette
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys are done with one by one; all else is Textual's."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._press(event)
+        else:
+            await super().on_event(event)
+
+    async def _press(self, event: events.Key) -> None:
+        """Do what a key means before the next one is looked at.
+
+        Textual sends a key through the queues of the focused widget and of all above it, and
+        looks for what is bound to it only when it arrives here again. Until then the keys that
+        were typed after it are on the same way: what was meant for an input that the first one
+        opens would be commands.
+        """
+        if self._exit or not self.screen_stack:
+            return  # on its way out: there is nobody left to obey
+        self.app_focus = True  # whatever the terminal says: somebody types in it
+        mounted: asyncio.Event = self.screen._mounted_event
+        await mounted.wait()  # a screen that has just been opened
+        box = self.focused
+        if isinstance(box, Input) and event.is_printable and event.character:
+            box.replace(event.character, *box.selection)
+        elif not await self._check_bindings(event.key, priority=True):
+            await self._check_bindings(event.key)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say something; what is said again takes the place of what was said before."""
+        for old in list(self._notifications):
+            if (old.message, old.title, old.severity) == (message, title, severity):
+                self._unnotify(old, refresh=False)
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        """Textual's way to the terminal, by the shorter road."""
+        super()._display(screen, lean(renderable))

@@ -1,0 +1,93 @@
+"""Styled lines broken, or cut, to a width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fuzztui.tui.base.canvas import Line, Span, width_of
+from fuzztui.tui.base.text import cell_len, fit
+
+
+def wrap(line: Line, width: int) -> Iterable[Line]:
+    """``line`` in pieces of at most ``width`` cells, order kept.
+
+    Broken after a blank; a word that is longer than a line after a dot or a slash (a name, a
+    path), else anywhere (bytes).
+    What follows labels (the first spans that end with a blank) hangs below its start.
+    """
+    if width <= 0:
+        return
+    label = _label(line, width)
+    indent = [Span(" " * label)] if label else []
+    hang = width - label
+    piece: list[Span] = []
+    room = width
+    for span in line:
+        text = span.text
+        while text:
+            head = _words(text, room, hang)
+            if not head and len(piece) <= len(indent) and room in (width, hang):
+                head = text[0]  # wider than the pane itself: better cut than lost
+            if head:
+                piece.append(Span(head, span.style, span.click))
+                room -= cell_len(head)
+                text = text[len(head) :]
+            if text:
+                yield piece
+                piece, room = [*indent], hang
+    yield piece
+
+
+def cut(line: Line, width: int) -> Line:
+    """``line`` in at most ``width`` cells, with an ellipsis where words are left out."""
+    *words, last = line or [Span("")]
+    if last.style == "rule":
+        line = [*words, last._replace(text=last.text[: max(0, width - width_of(words))])]
+    if width_of(line) <= width:
+        return line
+    out: list[Span] = []
+    room = width - 1
+    for span in line:
+        if cell_len(span.text) > room:
+            return [*out, span._replace(text=fit(f"{span.text} ", room + 1))]
+        out.append(span)
+        room -= cell_len(span.text)
+    return out
+
+
+def _label(line: Line, width: int) -> int:
+    """Cells of the labels; below them there must be room for a wide character."""
+    label = 0
+    for span in line[:-1]:
+        wide = label + cell_len(span.text)
+        if not span.text.endswith(" ") or wide > min(width // 2, width - 2):
+            break
+        label = wide
+    return label
+
+
+def _words(text: str, room: int, line: int) -> str:
+    """The whole words of ``text`` that fit into ``room``; ``line`` is what a new line has."""
+    head = _take(text, room)
+    rest = text[len(head) :]
+    if not rest or rest[0] == " ":
+        return head
+    begin = head.rfind(" ") + 1
+    fits = cell_len(head[begin:] + rest.split(" ", 1)[0]) <= line
+    if fits and (head[:begin].strip() or room < line):
+        return head[:begin]
+    joint = max(head.rfind("."), head.rfind("/")) + 1
+    return head[:joint] if joint > max(begin + 1, len(head) // 2) else head
+
+
+def _take(text: str, room: int) -> str:
+    if room <= 0:
+        return ""
+    if text.isascii():
+        return text[:room]
+    used = 0
+    for i, ch in enumerate(text):
+        used += cell_len(ch)
+        if used > room:
+            return text[:i]
+    return text

@@ -1,0 +1,162 @@
+"""Commands of a person: how they are sent, and how what became of them is told.
+
+Mixed into the app: what ``do_campaign_*`` and ``do_app_quit`` of the registry mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.notifications import SeverityLevel
+from textual.worker import WorkerError
+
+from fuzztui.model.state import Changes, State
+from fuzztui.tui.base import format
+from fuzztui.tui.base.ask import AskScreen
+from fuzztui.tui.base.confirm import ConfirmScreen
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.base.themed import ThemedApp
+from fuzztui.tui.frame.command_sender import Steering
+from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.labels.events import command_words
+from fuzztui.tui.labels.status import Status
+from fuzztui.tui.labels.targeting import said_of
+from fuzztui.wire.commands import AddSeed, Command, IgnoreTarget, Pause, PinTarget, Resume, Stop
+
+WAITED_S = 10.0
+"""How long whoever sent a command waits for what becomes of it."""
+
+LEAVE_S = 2.0
+"""How long at most the screen stays for a command to be sent, after somebody has left it."""
+
+STEER, REMEMBER = "steer", "remember"
+"""Groups of workers for which leaving waits: commands that are sent, a theme that is kept."""
+
+MOST_PATH = 4096
+"""Characters of a path."""
+
+
+class CampaignControls(ThemedApp):
+    """Needs a way to steer (None: nothing can be), and what the application offers."""
+
+    steering: Steering | None
+    status: Status
+    mode: str
+    _leaving = False
+    _present_t = -1.0
+    """Campaign time of the last record when the log was opened: what is older is no news."""
+    _in_turn: asyncio.Lock
+    """Held while a pin or an ignore is sent: each may undo the other, so their order counts."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def campaign(self) -> State: ...  # noqa: D102
+        @property
+        def end_t(self) -> float: ...  # noqa: D102
+        @property
+        def _campaign_screen(self) -> CampaignScreen | None: ...
+        def nudge(self) -> None: ...  # noqa: D102
+
+    def do_app_quit(self) -> None:
+        """Once what was asked for is sent; a second time, at once."""
+        screen = self._campaign_screen
+        if self._leaving or screen is None:
+            self.exit()
+            return
+        self._leaving = True
+        screen.leave()
+        self.run_worker(self._leave(), group="leave")
+
+    async def _leave(self) -> None:
+        ours = [w for w in self.workers if w.group in (STEER, REMEMBER) and not w.is_finished]
+        if ours:
+            with suppress(TimeoutError, WorkerError):
+                await asyncio.wait_for(self.workers.wait_for_complete(ours), LEAVE_S)
+        self.exit()
+
+    def steer(self, command: Command, words: str) -> None:
+        """Send a command; what becomes of it is told, and comes back through the log."""
+        self.run_worker(self._steer(command, words), group=STEER)
+
+    async def _steer(self, command: Command, words: str) -> None:
+        if self.steering is None:
+            return
+        ordered = isinstance(command, (PinTarget, IgnoreTarget))
+        async with self._in_turn if ordered else nullcontext():
+            outcome = await self.steering.send(command)
+        detail = f": {outcome.detail}" if outcome.detail else ""
+        if outcome.kind == "applied":
+            at = f" at trial {outcome.trial:,}" if outcome.trial >= 0 else ""
+            said = f" ({said_of(command, outcome.detail)})" if outcome.detail else ""
+            self.notify(plain(f"{words}: done{at}{said}"), markup=False, timeout=3)
+        elif outcome.kind == "pending":
+            self.notify(plain(f"{words}: sent{detail}"), markup=False, timeout=5)
+        elif outcome.kind == "rejected":
+            text = plain(f"{words}: refused{detail}")
+            self.notify(text, severity="warning", markup=False, timeout=8)
+        else:
+            text = plain(f"{words}: not sent{detail}")
+            self.notify(text, severity="error", markup=False, timeout=8)
+        self.nudge()
+
+    def tell_answers(self, changes: Changes) -> None:
+        """Notify the user of commands that were answered after :data:`WAITED_S`."""
+        if changes.reset:
+            self._present_t = self.end_t
+        for id in () if self.mode != "live" else changes.commands:
+            status = self.campaign.commands.get(id)
+            if status is None or status.done_t - status.t < WAITED_S:
+                continue
+            if status.done_t <= self._present_t:  # a long log is read in several polls
+                continue
+            done = status.state == "applied"
+            text = f"{command_words(status.command)}: {'done' if done else 'refused'}"
+            text += f": {status.text}" if status.text else ""
+            severity: SeverityLevel = "information" if done else "warning"
+            self.notify(plain(text), severity=severity, markup=False, timeout=10)
+
+    def do_campaign_add_seed(self) -> None:
+        """After asking for its path."""
+
+        def answered(text: str | None) -> None:
+            if not text:
+                return
+            try:
+                file = os.path.abspath(Path(text).expanduser())  # noqa: PTH100 - links stay
+            except (RuntimeError, ValueError) as e:  # no such user's home, a NUL
+                self.notify(plain(f"Add seed: {e}"), severity="warning", markup=False)
+                return
+            self.steer(AddSeed(file), f"add seed {file}")
+
+        question = (
+            "Path of a file that the instances are to start from too. They take it over like "
+            "a find of a sibling: if it covers something new."
+        )
+        self.push_screen(AskScreen("Add seed", question, "~/seeds/one.bin", MOST_PATH), answered)
+
+    def do_campaign_pause(self) -> None:
+        """Pause all, or resume all."""
+        if self.campaign.state == "paused":
+            self.steer(Resume(), "resume the campaign")
+        else:
+            self.steer(Pause(), "pause the campaign")
+
+    def do_campaign_stop(self) -> None:
+        """After asking."""
+        s = self.status
+        question = (
+            f"End the campaign {s.name!r} after {format.clock(s.now)}? Its engines write their "
+            "last figures and stop. Everything that was found is kept. "
+            "To leave it running and only close this screen, press q instead."
+        )
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                self.steer(Stop(), "stop the campaign")
+
+        self.push_screen(ConfirmScreen("Stop the campaign", question, "Stop", "Go on"), answer)

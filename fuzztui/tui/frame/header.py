@@ -1,0 +1,169 @@
+"""The two lines on top of every screen: which campaign, how it is, how far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fuzztui.model.selectors import ENDED
+from fuzztui.tui.base import format
+from fuzztui.tui.base.braille import gauge
+from fuzztui.tui.base.canvas import Line, Span, spread, width_of
+from fuzztui.tui.base.text import fit, plain
+from fuzztui.tui.frame.host import painter
+from fuzztui.tui.frame.strip import StatusCanvas
+from fuzztui.tui.labels.events import state_sign, state_style
+from fuzztui.wire.events import ALL_GONE
+
+FINDINGS = "findings"
+TABS = (
+    ("overview", "1", "Overview"),
+    ("corpus", "2", "Corpus"),
+    (FINDINGS, "3", "Findings"),
+    ("mutants", "4", "Mutants"),
+    ("log", "5", "Log"),
+)
+OPERATORS = ("operators", "6", "Operators")
+TYPES = ("types", "7", "Types")
+"""These only where there are any."""
+
+
+FUNCTION = re.compile(r"(.*\.py|[\w.]+):")
+"""Before the name of a function, its file or module; what else there is is a command."""
+
+
+def brief_target(target: str, room: int) -> str:
+    """``dir/file.py:function``, or a command, in about ``room`` characters.
+
+    Folders go first, the outermost before all. Then of a function the start goes, since its end
+    tells which of a file's tests it is; a command is left to be cut at its end.
+    """
+    if len(target) <= room:
+        return target
+    path = target if FUNCTION.match(target) else target.partition(" ")[0]
+    folders = [i for i, char in enumerate(path) if char == "/"]
+    for i in folders:
+        if len(target) - i < room:
+            return "…" + target[i:]
+    if path is target and room > 1:
+        return "…" + target[1 - room :]
+    return target[folders[-1] + 1 :] if folders else target
+
+
+class Header(StatusCanvas):
+    """Name, engine and state; then the screens and the budget."""
+
+    DEFAULT_CSS = "Header { height: 2; background: $panel; }"
+
+    def __init__(self, tab: str) -> None:
+        super().__init__()
+        self._tab = tab
+
+    def clicked(self, click: str, at: int) -> None:
+        """A tab."""
+        painter(self).perform(f"view.{click}")
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Two lines."""
+        return [self._who(width), self._where(width)]
+
+    def _who(self, width: int) -> Line:
+        s = self._status
+        badge = self._replay(width) if s.mode == "replay" else self._badge()
+        room = width - width_of(badge) - 2
+        name = plain(s.name) or "…"
+        left = [
+            Span(" fuzztui ", "bold primary"),
+            Span(fit(name, min(len(name), room - 10)), "bold"),
+        ]
+        left_room = room - width_of(left) - 2
+        engine = plain(s.engine)
+        target = brief_target(plain(s.target), left_room - len(engine) - 2)
+        about = "  ".join(x for x in (engine, target) if x)
+        if about and left_room > 6:
+            left.append(Span("  " + fit(about, min(len(about), left_room)), "muted"))
+        return spread(left, badge, width)
+
+    def _replay(self, width: int) -> list[Span]:
+        """How the run ended, and how it was then: paused was the campaign, not the replay."""
+        s = self._status
+        ended = s.ended if s.ended in ENDED else ""
+        spans = [Span("▷ REPLAY ", "bold primary")]
+        if ended:
+            spans += [Span("of a ", "muted"), Span(f"{ended} run ", state_style(ended))]
+        if s.state != ended and not (ended and width < 76):
+            spans += [Span("· ", "muted"), Span(f"then {s.state} ", state_style(s.state))]
+        return spans
+
+    def _badge(self) -> list[Span]:
+        s = self._status
+        if s.orphaned:
+            return [Span(f"✗ NO {'WATCHER' if s.watched else 'SUPERVISOR'} ", "bold failed")]
+        word = "deleted" if s.reason == ALL_GONE else s.state
+        spans = [Span(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
+        if s.watched:
+            spans.insert(0, Span("only watched ", "muted"))
+        if s.pending:
+            spans.insert(0, Span(f"{s.pending} pending ", "pending"))
+        if s.figures_age > s.fresh_s or (s.watched and s.figures_age >= 0):
+            style = "hang" if s.figures_age > s.stale_s else "muted"
+            age = format.age_from(s.fresh_s, s.figures_age)
+            spans.append(Span(f"figures {age} old ", style))
+        return spans
+
+    def _where(self, width: int) -> Line:
+        tabs: list[Span] = [Span(" ")]
+        short, tight = width < 76, width < 100
+        there = ((OPERATORS, self._status.blend is not None), (TYPES, self._status.aims))
+        more = [tab for tab, known in there if known or self._tab == tab[0]]
+        for tab, key, title in (*TABS, *more):
+            text = title[:4] if short else title
+            here = tab == self._tab
+            tabs.append(Span(f"{key} ", "muted", tab))
+            tabs.append(Span(text, "bold underline" if here else "muted", tab))
+            if tab == FINDINGS and self._status.groups and not tight:  # there the budget needs it
+                tabs.append(Span(f"·{format.count(self._status.groups)}", "bold crash", tab))
+            tabs.append(Span(" " if tight else "  "))
+        return spread(tabs, self._budget(width - width_of(tabs)), width)
+
+    def _budget(self, room: int) -> list[Span]:
+        """Campaign time, as all else on the screen, and how much of the budget is used."""
+        s = self._status
+        clock = [Span(format.clock(s.now), "bold")]
+        share = s.progress
+        if share < 0:
+            words = "elapsed in total " if s.campaigns > 1 else "elapsed "
+            fits = room > len(words) + 12
+            return [Span(words, "muted"), *clock, Span(" ")] if fits else clock
+        # Of a replay the timeline below is the one bar: two would be taken for one another.
+        for ends, least in () if s.mode == "replay" else self._ends(share):
+            bar_room = min(40, room - width_of(clock) - width_of(ends) - 2)
+            if bar_room >= least:
+                full, rest = gauge(share, bar_room)
+                return [*clock, Span(" "), Span(full, "primary"), Span(rest, "gauge"), *ends]
+        if s.paused_s and s.by_time:
+            return [*clock, Span(f" {format.percent(share, 1)} ", "muted")]
+        whole = [*clock, Span(f" / {self._limit()} ", "muted")]
+        return whole if width_of(whole) < room else clock
+
+    def _ends(self, share: float) -> Iterator[tuple[list[Span], int]]:
+        """What stands behind the gauge, the fullest first, and the cells that leaves it at least.
+
+        A time budget is spent by running time: that is told where pauses make it another one.
+        """
+        s = self._status
+        limit, percent = self._limit(), format.percent(share, 1)
+        used = Span(f"{percent:>5} ", "bold")
+        if not (s.paused_s and s.by_time):
+            yield [Span(f" {limit} ", "muted"), used], 4
+            return
+        ran = f" {format.clock(s.running_s)} of {limit} run"
+        yield [Span(f"{ran}, paused {format.span(s.paused_s)} ", "muted"), used], 8
+        yield [Span(f"{ran} ", "muted"), used], 4
+        yield [Span(f" {percent}", "bold"), Span(f" of {limit} run ", "muted")], 1
+
+    def _limit(self) -> str:
+        s = self._status
+        if s.by_time:
+            return format.clock(s.budget_s)
+        return f"{format.count(s.execs)}/{format.count(s.budget_trials)}"

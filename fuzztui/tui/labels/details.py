@@ -1,0 +1,313 @@
+"""The details of one row as lines of spans: entries, findings, log records. Pure."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from fuzztui.base.signals import is_by_signal, signal_name
+from fuzztui.base.text import several
+from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.oracle import ORACLE
+from fuzztui.model.state import CommandStatus, Entry, Finding, State
+from fuzztui.tui.base import format, shell
+from fuzztui.tui.base.braille import gauge
+from fuzztui.tui.base.canvas import Line, OneLine, Span
+from fuzztui.tui.base.hexview import Preview, hex_rows, text_lines
+from fuzztui.tui.base.text import plain, plain_lines
+from fuzztui.tui.labels.lineage import Kin, Parent, from_whom, made_of
+from fuzztui.tui.labels.mutants import brief_change, place
+from fuzztui.tui.labels.run_files import place_of, shown
+from fuzztui.wire.codec import encode_record
+from fuzztui.wire.events import Record
+
+LABEL = 10
+"""Cells for the names of properties."""
+
+LINEAGE = 12
+"""Ancestors that are listed."""
+
+MEMBERS = 20
+"""Files of one cause, or mutants of one killer, that are listed."""
+
+
+FIRST_ROWS = 6
+"""Rows of a minimised input, with its heading, that come before all else of its finding."""
+
+
+def repro_command(run: Path, file: Path) -> str:
+    """The command line that runs the target on a finding's input again."""
+    return shell.command(["fuzztui", "repro", str(run), str(file)])
+
+
+def finding_title(finding: Finding) -> str:
+    """One line for people; until it is described: the signal and how it was made.
+
+    What AFL's naming does not fit is called by its name.
+    """
+    if finding.title:
+        return finding.title
+    op = finding.op.split(",", 1)[0]
+    if finding.id < 0 or not (finding.sig or op):
+        return finding.file
+    what = signal_name(finding.sig) if finding.sig > 0 else finding.category
+    return f"{what}, found by {op}" if op else what
+
+
+def entry_lines(
+    entry: Entry, state: State, kin: Kin, run: Path | None, pending: Sequence[str] = ()
+) -> list[Line]:
+    """What is known about a queue entry, its ancestors last."""
+    lines: list[Line] = [[Span(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
+    at = f", at {entry.execs:,} execs" if entry.execs else ""  # an import's name has none
+    lines.append(pair("found", format.clock(entry.t) + at))
+    if entry.reasons:
+        lines.append(pair("kept for", " ".join(entry.reasons), "valid"))
+    if entry.kills:
+        lines.append(pair("kills", f"{several(entry.kills, 'mutant')} first", "killed"))
+    if entry.outcome:
+        lines.append(pair("outcome", entry.outcome))
+    if entry.edges >= 0:
+        lines.append(pair("edges", f"{entry.edges:,}", "edge"))
+    lines.append(pair("made by", _origin(entry, kin.parent(entry))))
+    lines += _thanks(entry, kin)
+    if entry.file:
+        file = f"{shown(entry, state, run)}  ({format.size(entry.size)})"
+        lines.append(pair("file", file, "muted"))
+    return lines + _killed(entry, state) + _lineage(entry, kin)
+
+
+def _killed(entry: Entry, state: State) -> list[Line]:
+    """The mutants that the entry was the first to kill."""
+    victims = [m for m in list(state.mutants.values()) if m.killer == entry.key]
+    if not victims:
+        return []
+    lines: list[Line] = [[], title("killed")]
+    for mutant in victims[:MEMBERS]:
+        lines.append(
+            [
+                Span("✓ ", "killed"),
+                Span(plain(place(mutant)) + "  ", "muted"),
+                Span(plain(brief_change(mutant.before, mutant.after))),
+            ]
+        )
+    if len(victims) > MEMBERS:
+        lines.append([Span(f"  … {len(victims) - MEMBERS:,} more", "muted")])
+    return lines
+
+
+def _thanks(row: Entry | Finding, kin: Kin) -> list[Line]:
+    """The mutant thanks to whose corpus there is a row of the target."""
+    mutant = kin.mutant_behind(row)
+    if mutant is None:
+        return []
+    words = f"{place(mutant)}  {brief_change(mutant.before, mutant.after)}"
+    if not kin.of_target(row):
+        return [pair("of mutant", words, "killed")]
+    slot = f"  ({plain(mutant.slot)})" if mutant.slot else ""
+    return [[*pair("thanks to", f"mutant {words}", "killed"), Span(slot, "muted")]]
+
+
+_SEED = "seed:"
+"""Before the name of a seed that mutants began with, where its key would be."""
+
+
+def _lineage(row: Entry | Finding, kin: Kin) -> list[Line]:
+    steps = kin.line(row, LINEAGE)
+    if not steps:
+        return []
+    lines: list[Line] = [[], title("lineage")]
+    for depth, step in enumerate(steps):
+        entry = step.entry
+        seed = step.key.startswith(_SEED)
+        origin = "of the campaign" if seed else "not in the log"
+        if entry is not None:
+            origin = _origin(entry, kin.parent(entry))
+        lines.append(
+            [
+                Span(" " + "  " * min(depth, 4) + "└ ", "rule"),
+                Span(plain(step.key.replace(_SEED, "seed ", 1) if seed else step.key), "corpus"),
+                Span("  " + plain(origin), "muted"),
+            ]
+        )
+    return lines
+
+
+def _origin(entry: Entry, parent: Parent | None) -> str:
+    once = f", found as #{entry.first}" if entry.first not in (-1, entry.id) else ""
+    if entry.sync:
+        if entry.instance == HANDED:
+            return _handed(entry)
+        return f"imported from {from_whom(entry)}{once}"
+    if parent is None:
+        return (entry.op.replace("orig:", "seed ", 1) or "seed") + once
+    return f"{entry.op or '?'} of {made_of(entry, parent)}{once}"
+
+
+def _handed(row: Entry | Finding) -> str:
+    """Of what a mutant's corpus brought to the target."""
+    number = f", its #{row.src[0]}" if row.src else ""
+    return f"handed over from a {from_whom(row)}{number}"
+
+
+def _marks(entry: Entry, pending: Sequence[str]) -> list[Span]:
+    spans = []
+    if entry.favored:
+        spans.append(Span("  ★ favoured", "rate"))
+    if entry.steer:
+        spans.append(Span(f"  {plain(entry.steer)}", entry.steer))
+    spans += [Span(f"  {plain(name)}…", "pending") for name in pending]
+    return spans
+
+
+def finding_lines(
+    finding: Finding,
+    state: State,
+    kin: Kin,
+    run: Path | None,
+    *,
+    minimising: CommandStatus | None = None,
+    moved: str = "",
+    smaller: Sequence[Line] = (),
+) -> list[Line]:
+    """What is known about a crash or a hang, and how far it is with making it smaller.
+
+    ``smaller``: the minimised input as :func:`preview_lines` has it. Its first rows come at once
+    below the title: what somebody has just asked for must be in view in a low pane, too.
+
+    ``moved``: where its file is now, if it is known to be elsewhere than when it was found.
+    """
+    style = finding.category
+    name = finding_title(finding)
+    lines: list[Line] = [[Span(part, f"bold {style}")] for part in plain_lines(name, 3)]
+    if finding.place:
+        lines.append([Span("at ", "muted"), Span(plain(finding.place), "bold")])
+    if minimising is not None and minimising.state == "pending":
+        lines.append(minimising_line(minimising))
+    whole = len(smaller) <= FIRST_ROWS + 1
+    lines += smaller if whole else smaller[:FIRST_ROWS]
+    lines.append([] if whole else [Span("… all of it below", "muted")])
+    by = f"by {finding.instance}"
+    if finding.instance == HANDED:
+        by = "when a mutant's corpus was run on the target"
+    if finding.instance == ORACLE:
+        by = "by the commands of [oracle]"
+    lines.append(pair("found", f"{format.clock(finding.t)} {by}"))
+    if finding.execs:
+        lines.append(pair("execs", f"{finding.execs:,}"))
+    if finding.sig:
+        lines.append(pair("signal", f"{finding.sig} {signal_name(finding.sig)}"))
+    if finding.instance == ORACLE:
+        lines += [pair("entry", f"#{i} of {finding.sync}") for i in finding.src]
+    elif finding.sync:
+        lines.append(pair("made by", _handed(finding)))
+    elif finding.op or finding.src:
+        parent = kin.parent(finding)
+        of = "" if parent is None else f" of {made_of(finding, parent)}"
+        lines.append(pair("made by", f"{finding.op or '?'}{of}"))
+    lines += _thanks(finding, kin)
+    where = place_of(finding, state, run)
+    file = _from_run(moved, run) if moved else shown(finding, state, run)
+    lines.append(pair("file", f"{file}  ({format.size(finding.size)})", "muted"))
+    if run is not None and where is not None:
+        now = Path(moved) if moved else where.path
+        lines.append(pair("reproduce", repro_command(run, now), "valid"))
+    if minimising is not None and minimising.state != "pending":
+        lines.append(minimising_line(minimising))
+    lines += [] if whole else [*smaller, []]
+    if finding.input:
+        lines += [pair("input", finding.input)]
+    if finding.detail:
+        lines += [[], title("report")]
+        lines += [[Span(text)] for text in plain_lines(finding.detail)]
+    elif is_by_signal(finding.signature):
+        words = "not run again, only watched: findings of one signal may have many causes"
+        lines += [[], [Span(words, "muted")]]
+    elif not finding.signature:
+        words = "not described yet" if run is not None else "not run again: only watched"
+        lines += [[], [Span(words, "muted")]]
+    return lines + _members(finding, state) + _lineage(finding, kin)
+
+
+def _from_run(path: str, run: Path | None) -> str:
+    """As :func:`~fuzztui.tui.labels.run_files.shown` has it."""
+    return path if run is None else path.removeprefix(f"{run}{os.sep}")
+
+
+def _members(finding: Finding, state: State) -> list[Line]:
+    keys = state.groups.get(finding.signature, []) if finding.signature else []
+    if len(keys) < 2:
+        return []
+    of = "with this signal" if is_by_signal(finding.signature) else "of this cause"
+    lines: list[Line] = [[], title(f"{len(keys):,} files {of}")]
+    for key in keys[:MEMBERS]:
+        member = state.findings.get(key)
+        at = format.clock(member.t) if member is not None else ""
+        sign = "▸ " if key == finding.key else "  "
+        lines.append([Span(sign, style="bold"), Span(f"{at:>8}  ", "muted"), Span(plain(key))])
+    if len(keys) > MEMBERS:
+        lines.append([Span(f"  … {len(keys) - MEMBERS:,} more", "muted")])
+    return lines
+
+
+def minimising_line(command: CommandStatus) -> Line:
+    """How far it is, or what became of it."""
+    if command.state != "pending":
+        done = command.state == "applied"
+        words = command.text or ("done" if done else "refused")
+        return pair("minimised", words if done else f"no: {words}", "valid" if done else "hang")
+    line = [*pair("minimising", "")]
+    if command.part >= 0:
+        full, rest = gauge(command.part, 16)
+        percent = format.percent(min(command.part, 1.0), 1.0)
+        line += [Span(full, "primary"), Span(rest, "gauge"), Span(f" {percent}", "bold")]
+    words = command.text or ("" if command.part >= 0 else "begins…")
+    return [*line, Span(f" {plain(words)}" if words else "", "pending")]
+
+
+def preview_lines(preview: Preview, width: int, name: str = "input") -> list[Line]:
+    """An input file: as text when it reads as text, and always as bytes."""
+    lines: list[Line] = [[], title(f"{name}, {format.size(preview.size)}")]
+    if preview.problem:
+        return [*lines, [Span(plain(preview.problem), "hang")]]
+    if not preview.data:
+        return [*lines, [Span("empty file", "muted")]]
+    if preview.is_text:
+        lines += [[Span(text)] for text in text_lines(preview)]
+        lines += [[], title("bytes")]
+    per_row = 16 if width >= 76 else 8 if width >= 44 else 4
+    for offset, data, chars in hex_rows(preview.data, per_row):
+        lines.append([Span(f"{offset}  ", "muted"), Span(f"{data}  "), Span(chars, "valid")])
+    if preview.size > len(preview.data):
+        rest = format.size(preview.size - len(preview.data))
+        lines.append([Span(f"… {rest} more", "muted")])
+    return lines
+
+
+def record_lines(record: Record) -> list[Line]:
+    """A log record with every field."""
+    try:
+        data = json.loads(encode_record(record))
+    except ValueError:  # not a number, from a log of another hand
+        return [[Span("this record cannot be shown", "hang")]]
+    lines: list[Line] = []
+    for key, value in data.items():
+        if isinstance(value, str) and "\n" in value:
+            lines.append(pair(key, ""))
+            lines += [[Span("  "), Span(text)] for text in plain_lines(value)]
+        else:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            lines.append(pair(key, text))
+    return lines
+
+
+def pair(name: str, value: str, style: str = "") -> Line:
+    """A property; neither part need be plain yet."""
+    return [Span(plain(name).ljust(LABEL) + " ", "muted"), Span(plain(value), style)]
+
+
+def title(text: str) -> Line:
+    """A heading."""
+    return OneLine([Span(f"── {plain(text)} ", "muted"), Span("─" * 12, "rule")])

@@ -1,0 +1,326 @@
+"""One line of words for every kind of event: the event list and the log screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fuzztui.base.text import several
+from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.stats import finite
+from fuzztui.tui.base import format
+from fuzztui.tui.base.themes import SEMANTIC
+from fuzztui.tui.labels.targeting import share_words, steering_words
+from fuzztui.tui.labels.worklist_text import brought_words
+from fuzztui.wire import events as ev
+from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.mixture import CLASSES, Mixture
+
+FINDS = "finds"
+STEERING = "steering"
+INSTANCES = "instances"
+MUTANTS = "mutants"
+MESSAGES = "messages"
+FIGURES = "figures"
+KINDS = (FINDS, MUTANTS, STEERING, INSTANCES, MESSAGES, FIGURES)
+"""The classes of events that the log screen can be narrowed to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An event in words. Nothing in it is safe to draw yet: see ``tui.text.plain``.
+
+    ``label`` is a short word for the kind, ``style`` its colour's name, ``group`` one
+    of :data:`KINDS`.
+    """
+
+    label: str
+    text: str
+    style: str = ""
+    instance: str = ""
+    group: str = MESSAGES
+
+
+def command_words(command: dict[str, Any]) -> str:
+    """An encoded command as a phrase: ``promote main/12``."""
+    name = str(command.get("c", "?"))
+    instance = str(command.get("instance", ""))
+    if name == SetMixture.name:
+        return _mixture(command) + (f" on {instance}" if instance else "")
+    if words := steering_words(command):
+        return words + (f" on {instance}" if instance else "")
+    if "select" in command:
+        words = f"{name} {command['select']}"
+        words += f" to {command['to']}" if "to" in command else ""
+        words += f", because {command['because']}" if command.get("because") else ""
+        return words + (f" on {instance}" if instance else "")
+    if "file" in command:
+        return f"{name} {instance}/{command['file']}" if instance else f"{name} {command['file']}"
+    if "entry" in command:
+        return f"{name} {instance or '?'}/{command['entry']}"
+    return f"{name} {instance}" if instance else name
+
+
+def _mixture(command: dict[str, Any]) -> str:
+    if command.get("adaptive") is True:
+        return "mixture adaptive"
+    parts = [part for name in CLASSES if isinstance(part := command.get(name), (int, float))]
+    known = len(parts) == len(CLASSES) and all(0 <= part <= 1 for part in parts)
+    return f"mixture {Mixture(*parts)}" if known else "mixture"
+
+
+def engine_words(engine: str, version: str) -> str:
+    """An engine's name and version; AFL++ says ``++4.04c`` in some places and 4.04c in others."""
+    return f"{engine} {version.removeprefix('++')}".strip()
+
+
+def describe(event: ev.Event) -> Described:
+    """What happened, in words."""
+    match event:
+        case ev.EntrySaved():
+            sync = "mutants" if event.sync == HANDED else event.sync
+            origin = f"from {sync}" if sync else event.op or "seed"
+            parents = f" of {'+'.join(map(str, event.src))}" if event.src else ""
+            new = "  +cov" if event.cov else ""
+            text = f"#{event.id}  {origin}{parents}{new}  {format.size(event.size)}"
+            style = "imported" if event.sync else "corpus"
+            return Described("entry", text, style, event.instance, FINDS)
+        case ev.EntryDescribed():
+            words = [*event.reasons, event.outcome, event.steer]
+            text = f"#{event.id}  {' '.join(w for w in words if w)}"
+            return Described("entry", text, "muted", event.instance, FINDS)
+        case ev.FindingSaved():
+            return Described(event.category, event.file, event.category, event.instance, FINDS)
+        case ev.FindingDescribed():
+            place = f"  at {event.place}" if event.place else ""
+            text = f"{event.title or event.signature or event.file}{place}"
+            return Described(event.category, text, event.category, event.instance, FINDS)
+        case ev.CommandIssued():
+            by = f"  by {event.by}" if event.by else ""
+            return Described(
+                "asked", f"{command_words(event.command)}{by}", "pending", "", STEERING
+            )
+        case ev.CommandApplied():
+            at = f"  at trial {event.trial:,}" if event.trial >= 0 else ""
+            text = f"{event.id}  {event.detail}{at}"
+            return Described("done", text, "running", event.instance, STEERING)
+        case ev.CommandRejected():
+            text = f"{event.id}  {event.reason}"
+            return Described("refused", text, "failed", event.instance, STEERING)
+        case ev.CommandProgress():
+            part = f"  {format.percent(event.part, 1.0)}" if event.part >= 0 else ""
+            return Described("at work", f"{event.id}  {event.text}{part}", "pending", "", STEERING)
+        case ev.InstanceState():
+            text = _because(event.state, event.reason)
+            if event.restarts:
+                text += f"  (restart {event.restarts})"
+            return Described("instance", text, state_style(event.state), event.instance, INSTANCES)
+        case ev.InstanceHello():
+            words = [engine_words(event.engine, event.version)]
+            words += [f"python {event.python}"] if event.python else []
+            words += [f"pid {event.pid}"] if event.pid else []
+            text = "  ".join(w for w in words if w)
+            return Described("hello", text, "muted", event.instance, INSTANCES)
+        case ev.Message():
+            style = {"error": "failed", "warning": "hang"}.get(event.level, "")
+            return Described(event.level, event.text, style, event.instance)
+        case ev.Stats():
+            text = (
+                f"{several(event.execs, 'exec')}  {format.rate(event.execs_per_sec)}/s  "
+                f"corpus {event.corpus:,}  edges {format.count(event.edges)}"
+            )
+            return Described("stats", text, "muted", event.instance, FIGURES)
+        case ev.Synced():
+            # The next id that it will look at: ids count from 0.
+            words = [f"{next_id} of {peer}" for peer, next_id in event.peers.items()]
+            text = f"{', '.join(words)} looked at"
+            return Described("imports", text, "muted", event.instance, FIGURES)
+        case ev.Resources():
+            memory = format.size(event.rss)
+            processes = several(event.processes, "process", "processes")
+            text = f"cpu {event.cpu:.2f}  memory {memory}  {processes}"
+            return Described("usage", text, "muted", event.instance, FIGURES)
+        case ev.EntriesSeeded():
+            text = f"begins with {several(len(event.origins), 'input')} of others"
+            return Described("seeds", text, "muted", event.instance, FIGURES)
+        case ev.MutantsFound() | ev.MutantState() | ev.MutantRuns() | ev.MutationStats():
+            return _mutants(event)
+        case ev.OperatorFigures():
+            mode = "adaptive" if event.adaptive else "fixed"
+            parts = (finite(getattr(event, name)) for name in CLASSES)
+            trials = f"{format.count(event.trials)} trial{'s' * (event.trials != 1)}"
+            text = f"{trials}  {Mixture(*parts)}  {mode}"
+            return Described("mixture", text, "muted", event.instance, FIGURES)
+        case ev.TypeFigures():
+            text = f"{event.uncovered:,} of {several(event.targets, 'target')} left"
+            text += f", {event.frontier:,} on the frontier"
+            text += f"  {several(len(event.names), 'type')}"
+            text += f"  {share_words(min(1.0, finite(event.targeted)))} aim"
+            text += f"  pinned {event.pinned}" if event.pinned else ""
+            text += f"  {len(event.ignored):,} ignored" if event.ignored else ""
+            return Described("types", text, "muted", event.instance, FIGURES)
+        case ev.TargetsLeft():
+            text = f"{len(event.left):,} told" + (
+                f"  {len(event.gone):,} covered" * bool(event.gone)
+            )
+            return Described("targets", text, "muted", event.instance, FIGURES)
+        case ev.MutantStage():
+            return _turn(event)
+        case ev.MutantPlaces():
+            text = f"{several(len(event.places), 'mutant')} got other places"
+            return Described("queue", text, "muted", "", MUTANTS)
+        case _:
+            return _campaign(event)
+
+
+def _mutants(
+    event: ev.MutantsFound | ev.MutantState | ev.MutantRuns | ev.MutationStats,
+) -> Described:
+    match event:
+        case ev.MutantsFound():
+            text = f"{len(event.mutants):,} in {event.file or event.module}"
+            return Described("mutants", text, "muted", event.instance, MUTANTS)
+        case ev.MutantState():
+            return _mutant(event)
+        case ev.MutantRuns():
+            text = f"runs of {several(len(event.runs), 'mutant')}"
+            return Described("mutants", text, "muted", event.instance, FIGURES)
+        case ev.MutationStats():
+            text = (
+                f"{several(event.runs, 'run')}  program {event.original_s:.1f}s  mutants "
+                f"{event.mutants_s:.1f}s  compiling {event.compile_s:.1f}s  "
+                f"rest {event.rest_s:.1f}s"
+            )
+            return Described("analysis", text, "muted", event.instance, FIGURES)
+
+
+def _mutant(event: ev.MutantState) -> Described:
+    text = event.id
+    if event.state == "killed":
+        text += f"  by {event.killer}" if event.killer else ""
+        text += f"  ({event.oracle})" if event.oracle else ""
+        text += f"  {event.detail}" if event.detail else ""
+    else:
+        text += f"  {event.state}" + (f": {event.reason}" if event.reason else "")
+        text += f"  {event.steer}" if event.steer else ""
+    style = event.state if event.state in SEMANTIC else "muted"
+    label = "kill" if event.state == "killed" else "mutant"
+    return Described(label, text, style, event.instance, MUTANTS)
+
+
+TURNS = {
+    "queued": "waits for its turn",
+    "building": "is being built",
+    "built": "is built, and waits for its turn",
+    "pruning": "has its turn: what it fails on is taken out of the corpus",
+    "fuzzing": "is fuzzed",
+    "collecting": "was fuzzed: its corpus is run on the target",
+    "done": "is done",
+    "failed": "does not build",
+    "dropped": "is dropped",
+    "refused": "cannot be fuzzed",
+}
+"""What a mutant's stage says of it."""
+
+_TURN_STYLES = {
+    "fuzzing": "running", "done": "finished", "failed": "failed", "refused": "hang",
+}  # fmt: skip
+
+
+def _turn(event: ev.MutantStage) -> Described:
+    return Described(
+        "mutant", f"{event.id}  {turn_of(event)}", _TURN_STYLES.get(event.stage, "muted"),
+        event.slot, MUTANTS,
+    )  # fmt: skip
+
+
+def turn_of(event: ev.MutantStage) -> str:
+    """What became of a mutant, in words that follow its name."""
+    text = TURNS.get(event.stage, event.stage)
+    if event.stage == "done":
+        told = {k: v for k, v in event.brought.items() if type(v) is int}
+        text += f": {brought_words(told) or 'nothing new'} for the target"
+        text += f", {several(told['kills'], 'kill')}" if told.get("kills", 0) > 0 else ""
+    elif event.reason:
+        text += f": {event.reason.strip().partition(chr(10))[0]}"
+    return text
+
+
+def _plan(plan: dict[str, Any]) -> str:
+    """What the budget allows, as far as it is told."""
+    known = {name: finite(n) for name, n in plan.items() if type(n) in (int, float)}
+    words = []
+    if "count" in known:
+        words.append(f"the budget allows about {several(int(known['count']), 'mutant')}")
+    if "listed" in known and "made" in known:
+        words.append(f"{int(known['listed']):,} of {int(known['made']):,} are listed")
+    return "; ".join(words)
+
+
+def _campaign(event: ev.Event) -> Described:
+    match event:
+        case ev.StageStarted():
+            text, why = "the target is fuzzed", event.reason
+            if event.stage == "mutants":
+                text, why = "mutants are fuzzed", event.reason or _plan(event.plan)
+            text += f": {why}" if why else ""
+            return Described("stage", text, "running")
+        case ev.CampaignStarted():
+            text = f"{event.name}  {event.engine}  {event.target}  seed {event.seed}"
+            return Described("campaign", text, "running")
+        case ev.CampaignState() | ev.CampaignEnded():
+            text = _because(event.state, event.reason)
+            return Described("campaign", text, state_style(event.state))
+        case ev.BudgetSet():
+            parts = [format.span(event.budget_s)] if event.budget_s else []
+            parts += [several(event.budget_trials, "trial")] if event.budget_trials else []
+            return Described("budget", " or ".join(parts) or "none", "muted")
+        case ev.SupervisorStarted():
+            text = f"process {event.pid} on {event.host or 'this host'}"
+            for word, ids in (("adopted", event.adopted), ("resumed", event.resumed)):
+                if ids:
+                    text += f"  {word} {', '.join(ids)}"
+            return Described("started", text, "muted")
+        case ev.RecordsLost():
+            text = f"since record {event.first}: {event.reason}"
+            return Described("lost", text, "failed")
+        case ev.Unknown():
+            return Described(event.name, "(an event of a newer version)", "muted")
+        case _:
+            return Described(event.kind, "", "muted")
+
+
+def _because(state: str, reason: str) -> str:
+    return f"{state}: {reason}" if reason else state
+
+
+_STATE_STYLES = {
+    "starting": "pending",
+    "restarting": "stalled",
+    "stopping": "pending",
+    "stopped": "finished",
+    "waiting": "muted",
+    "empty": "muted",
+}
+
+_STATE_SIGNS = {
+    "running": "●",
+    "paused": "‖",
+    "stalled": "▲",
+    "starting": "◌",
+    "restarting": "↻",
+    "stopping": "◍",
+    "stopped": "■",
+    "finished": "✓",
+    "failed": "✗",
+}
+
+
+def state_style(state: str) -> str:
+    """The colour of a campaign's or an instance's state."""
+    return _STATE_STYLES.get(state) or (state if state in SEMANTIC else "muted")
+
+
+def state_sign(state: str) -> str:
+    """A sign for a state that can be told apart without colour."""
+    return _STATE_SIGNS.get(state, "○")

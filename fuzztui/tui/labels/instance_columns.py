@@ -1,0 +1,231 @@
+"""What the table of instances shows of each: the figures, and how old they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fuzztui.model.fuzzfirst import HANDED
+from fuzztui.model.oracle import ORACLE, to_look_at
+from fuzztui.model.selectors import ENDED, crashes_of, instance_throughput, own_time
+from fuzztui.model.state import Instance
+from fuzztui.tui.base import format
+from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.labels.events import state_sign, state_style
+from fuzztui.tui.labels.glyphs import DIFFERS, FINDING_SIGNS
+from fuzztui.tui.labels.status import Status
+from fuzztui.wire.events import DIRECTORY_GONE
+
+REPORTING = frozenset({"running", "stalled"})
+"""States in which new figures are due: in the others their age says nothing."""
+
+STATE = 13
+"""Cells of the longest state: commands and ordinary changes of state move no other column."""
+
+_URGENCY = {state: n for n, state in enumerate(("failed", "stalled", "restarting", "paused"))}
+"""The order of states by how soon somebody should look; the rest comes after."""
+
+
+def columns(
+    status: Callable[[], Status],
+    pending: Callable[[str], Sequence[str]],
+    fuzzed: Callable[[Instance], str] = lambda _: "",
+) -> Sequence[Column[Instance]]:
+    """The columns, the dispensable ones last.
+
+    ``status`` is asked for the time, ``pending`` for the unanswered commands of an
+    instance, ``fuzzed`` for the mutant that it fuzzes. What no instance reports has no column.
+    """
+
+    def state(instance: Instance) -> Cell:
+        return state_cell(instance, pending(instance.id), lost=status().orphaned)
+
+    def age(instance: Instance) -> Cell:
+        return age_cell(instance, status())
+
+    def rate(instance: Instance) -> Cell:
+        return rate_cell(instance, status())
+
+    def cpu(instance: Instance) -> Cell:
+        return ("", "") if status().orphaned else _cpu(instance)
+
+    def memory(instance: Instance) -> Cell:
+        return ("", "") if status().orphaned else _memory(instance)
+
+    def crashes(instance: Instance) -> int:
+        return crashes_of(instance, status().found)
+
+    def differs(instance: Instance) -> int:
+        return status().tally(DIFFERS).by.get(instance.id, 0)
+
+    def last_find(instance: Instance) -> Cell:
+        return find_cell(instance, status())
+
+    def ran(instance: Instance) -> Cell:
+        if status().campaigns == 1:
+            return "", ""
+        seconds = own_time(instance, status().now)
+        return (format.clock(seconds) if seconds >= 0 else format.NONE), ""
+
+    return (
+        Column("id", "instance", lambda i: (i.id, "bold"), lambda i: i.id, max=24),
+        Column(
+            "state", "state", state, lambda i: _URGENCY.get(i.state, len(_URGENCY)),
+            min=STATE, max=24, give=14,
+        ),
+        Column(
+            "mutant", "mutant", lambda i: (fuzzed(i), "killed"), lambda i: i.mutant,
+            max=20, drop=True, spare=True,
+        ),
+        Column("age", "age", age, lambda i: -i.stats_t, "right", spare=True, descending=True),
+        Column(
+            "ran", "ran", ran, lambda i: own_time(i, status().now), "right",
+            spare=True, descending=True,
+        ),
+        _figure("execs", "execs", lambda i: i.execs, format.count),
+        Column(
+            "rate", "exec/s", rate, lambda i: per_second(i, status()), "right", descending=True,
+        ),
+        _figure("corpus", "corpus", lambda i: i.corpus, format.count, "corpus"),
+        _figure("edges", "edges", lambda i: i.edges, format.count, "edge"),
+        Column(
+            "libraries", "libs", _libraries, lambda i: i.edges_third_party,
+            "right", drop=True, spare=True, descending=True,
+        ),
+        _figure("crashes", "crashes", crashes, format.count, "crash"),
+        _figure("hangs", "hangs", lambda i: i.hangs, format.count, "hang"),
+        Column(
+            "differs", "differs", lambda i: _differs(differs(i)), differs,
+            "right", spare=True, descending=True,
+        ),
+        _figure("pending", "pending", lambda i: i.pending, format.count, "", drop=True),
+        _figure("cycles", "cycles", lambda i: i.cycles, format.count, "", drop=True),
+        Column(
+            "stability", "stable", _stability, lambda i: i.stability,
+            "right", drop=True, spare=True, descending=True,
+        ),
+        Column(
+            "found", "last find", last_find, lambda i: i.last_find_t,
+            "right", drop=True, spare=True, descending=True,
+        ),
+        Column(
+            "restarts", "restarts", _restarts, lambda i: i.restarts,
+            "right", drop=True, spare=True, descending=True,
+        ),
+        Column(
+            "cpu", "cpu", cpu, lambda i: i.cpu,
+            "right", min=4, drop=True, spare=True, descending=True,
+        ),
+        Column(
+            "rss", "memory", memory, lambda i: i.rss,
+            "right", drop=True, spare=True, descending=True,
+        ),
+    )  # fmt: skip
+
+
+def state_cell(instance: Instance, pending: Sequence[str] = (), *, lost: bool = False) -> Cell:
+    """State, and why it is no good one. ``lost``: nobody tells any more what becomes of it."""
+    if instance.id == HANDED and not instance.pid:
+        return "⇄ from mutants", "imported"
+    if instance.id == ORACLE:
+        words = to_look_at(instance.pending) or "up to date"
+        return f"{FINDING_SIGNS[DIFFERS]} {words}", DIFFERS
+    if lost and instance.state not in ENDED:
+        return f"? was {instance.state}", "muted"
+    sign = state_sign(instance.state)
+    if pending:
+        return f"{sign} {pending[0][: STATE - 3]}…", "pending"
+    text = f"{sign} {state_word(instance)}"
+    bad = instance.state in _URGENCY and instance.state != "paused"
+    if bad and instance.reason:
+        text += f": {instance.reason}"
+    return text, ("bold " if bad else "") + state_style(instance.state)
+
+
+def state_word(instance: Instance) -> str:
+    """Its state; ``deleted`` for one that is only watched and whose directory is gone."""
+    return "deleted" if instance.reason == DIRECTORY_GONE else instance.state
+
+
+def rate_cell(instance: Instance, status: Status) -> Cell:
+    """Executions a second; of what nobody hears of any more there is none."""
+    if status.orphaned:
+        return format.NONE, "muted"
+    return format.rate(per_second(instance, status)), "rate"
+
+
+def per_second(instance: Instance, status: Status) -> float:
+    """Executions a second: now, or on average once the campaign has ended."""
+    return instance_throughput(instance, status.running_s, over=status.over, lost=status.lost)
+
+
+def age_cell(instance: Instance, status: Status) -> Cell:
+    """How old the figures are; "" where they are current, or nobody waits for newer ones."""
+    if instance.state not in REPORTING:
+        return "", ""
+    if instance.stats_t < 0:
+        return "none", "muted"
+    age = status.now - instance.stats_t
+    if age < status.fresh_s:  # under the bound the age would only flicker
+        return (format.age_from(status.fresh_s, age), "muted") if status.watched else ("", "")
+    return format.age(age), "bold hang" if age > status.stale_s else "muted"
+
+
+def find_cell(instance: Instance, status: Status) -> Cell:
+    """How long ago it found something itself; when, once the campaign has ended."""
+    t = instance.last_find_t
+    if t < 0:
+        return "", ""
+    if status.still:
+        return f"at {format.clock(t)}", "muted"
+    return format.age(status.now - t), "muted"
+
+
+def ages(instance: Instance, status: Status) -> tuple[Cell, Cell, bool, bool]:
+    """All of a row that time alone changes, or that there is no supervisor or campaign any more."""
+    return age_cell(instance, status), find_cell(instance, status), status.orphaned, status.over
+
+
+def _stability(instance: Instance) -> Cell:
+    if instance.stability < 0:
+        return "", ""
+    return format.percent(instance.stability, 100.0), "hang" if instance.stability < 80 else ""
+
+
+def _libraries(instance: Instance) -> Cell:
+    """Lines outside the application that were executed, where that is measured."""
+    n = instance.edges_third_party
+    return (format.count(n), "imported") if n >= 0 else ("", "")
+
+
+def _restarts(instance: Instance) -> Cell:
+    return (str(instance.restarts), "hang") if instance.restarts > 0 else ("", "")
+
+
+def _differs(n: int) -> Cell:
+    return (format.count(n), DIFFERS) if n else ("", "")
+
+
+def _cpu(instance: Instance) -> Cell:
+    return (f"{100 * instance.cpu:.0f}%", "") if instance.processes else ("", "")
+
+
+def _memory(instance: Instance) -> Cell:
+    return (format.size(instance.rss), "") if instance.processes else ("", "")
+
+
+def _figure(
+    id: str,
+    title: str,
+    of: Callable[[Instance], int],
+    show: Callable[[int], str],
+    style: str = "",
+    *,
+    drop: bool = False,
+) -> Column[Instance]:
+    """A column of numbers; a figure of nothing is not worth a colour."""
+
+    def cell(instance: Instance) -> Cell:
+        value = of(instance)
+        return show(value), style if value > 0 else "muted"
+
+    return Column(id, title, cell, of, "right", drop=drop, descending=True)

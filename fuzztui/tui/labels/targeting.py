@@ -1,0 +1,180 @@
+"""Types, code targets and what is asked about them, in few words. Pure.
+
+Names come from the program under test: nothing in here is safe to draw yet, see ``tui.text``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from fuzztui.tui.base import format
+from fuzztui.wire.commands import Command, IgnoreTarget, PinTarget, SetTargeted, WeighType
+
+__all__ = [
+    "ARMS",
+    "brief_location",
+    "brief_type",
+    "fewer",
+    "named_by",
+    "place_of",
+    "said_of",
+    "share_words",
+    "short_names",
+    "steering_words",
+    "type_label",
+    "weight_words",
+    "wish_words",
+]
+
+_MOST_PARTS = 8
+"""Of a name that is shortened: hostile ones have a hundred."""
+
+ARMS = {
+    "then": "its condition holds",
+    "else": "its condition does not hold",
+    "loop": "its body is entered",
+    "exit": "the loop ends by itself",
+    "except": "this handler is entered",
+    "no-except": "nothing is raised",
+    "case": "this case matches",
+    "no-case": "no case matches",
+    "and": "its right operand is looked at",
+    "or": "its right operand is looked at",
+    "kept": "an element is kept",
+}
+"""When an arm of a branch is covered."""
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.<>]")
+_MOST_LABEL = 80
+
+
+def type_label(name: str) -> str:
+    """A type as names of queue entries have it (``engines/spoton/distances.py``)."""
+    return _NOT_IN_NAMES.sub("_", name)[-_MOST_LABEL:]
+
+
+def named_by(op: str) -> list[str]:
+    """The label of the type that an entry's ``op`` names: ``typed:datetime.date,rep:4``."""
+    kind, _, label = op.partition(",rep:")[0].partition(":")
+    return [label] if kind == "typed" and label else []
+
+
+def brief_type(name: str, room: int) -> str:
+    """``name`` in ``room`` characters: its last two parts say most, its end more than its start."""
+    if len(name) <= room:
+        return name
+    head, dot, last = name.rpartition(".")
+    two = f"…{head.rpartition('.')[2]}.{last}" if dot else name
+    for short in (two, last):
+        if len(short) <= room:
+            return short
+    start = room // 3
+    return f"{last[:start]}…{last[start + 1 - room :]}"
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """By name: as few of its last parts as no other one of ``names`` ends with; or all of them."""
+    left = {name: name.split(".") for name in dict.fromkeys(names)}
+    short: dict[str, str] = {}
+    parts = 1
+    while left:
+        ends = {name: ".".join(all_parts[-parts:]) for name, all_parts in left.items()}
+        often = Counter(ends.values())
+        for name, end in ends.items():
+            if often[end] == 1 or parts >= min(_MOST_PARTS, len(left[name])):
+                short[name] = end if often[end] == 1 and end.strip(".") else name
+                del left[name]
+        parts += 1
+    return short
+
+
+def brief_location(location: str, room: int) -> str:
+    """``package/module.py:12:then`` in ``room`` characters: folders are left out first."""
+    if len(location) <= room:
+        return location
+    tail = location.rpartition("/")[2]
+    return f"…/{tail}" if len(tail) + 2 <= room else "…" + location[1 - room :]
+
+
+def fewer(text: str, room: int) -> str:
+    """Of a list with commas the first ones that fit in ``room``, and how many more there are."""
+    listed = text.split(", ")
+    for n in range(len(listed) - 1, 0, -1):
+        short = f"{', '.join(listed[:n])} +{len(listed) - n}"
+        if len(short) <= room:
+            return short
+    return text
+
+
+def place_of(location: str) -> tuple[str, int]:
+    """File and line of a location, to sort by; 0 where it says none."""
+    parts = location.split(":")
+    line = parts[1] if len(parts) > 1 else ""
+    return parts[0], int(line) if line.isascii() and line.isdigit() and len(line) < 10 else 0
+
+
+def weight_words(weight: float) -> str:
+    """A person's weight: ``×4``, ``÷2``, ``⊘ banned``."""
+    if weight <= 0:
+        return "⊘ banned"
+    return f"×{_times(weight)}" if weight >= 1 else f"÷{_times(1 / weight)}"
+
+
+def _times(n: float) -> str:
+    return f"{n:,.0f}" if n >= 100 else f"{n:.3g}"
+
+
+def share_words(share: float) -> str:
+    """A part of all: ``55%``."""
+    return format.percent(share, 1.0) if share > 0 else "0%"
+
+
+def wish_words(command: Command) -> str:
+    """What a command asks for, briefly."""
+    match command:
+        case WeighType():
+            return f"{brief_type(command.type, 32)} {weight_words(command.weight)}"
+        case PinTarget():
+            return f"pin {brief_location(command.location, 40)}" if command.location else "unpin"
+        case IgnoreTarget():
+            verb = "ignore" if command.ignored else "unignore"
+            return f"{verb} {brief_location(command.location, 40)}"
+        case SetTargeted():
+            return f"{share_words(command.share)} aim"
+        case _:
+            return command.name
+
+
+def said_of(command: Command, said: str) -> str:
+    """An engine's answer without the name that the command has told already."""
+    match command:
+        case WeighType(type=name) | PinTarget(location=name) | IgnoreTarget(location=name) if name:
+            return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said)
+        case _:
+            return said
+
+
+def steering_words(command: dict[str, Any]) -> str:
+    """The same of an encoded command, which may be of anybody's making; "" of others."""
+    name = command.get("c")
+    if name == WeighType.name:
+        weight = _number(command.get("weight"))
+        return f"{name} {command.get('type', '?')} " + ("?" if weight < 0 else weight_words(weight))
+    if name == PinTarget.name:
+        return f"{name} {command.get('location') or 'none'}"
+    if name == IgnoreTarget.name:
+        return f"{name} {command.get('location', '?')}" + (
+            "" if command.get("ignored", True) is True else " off"
+        )
+    if name == SetTargeted.name:
+        share = _number(command.get("share"))
+        return f"{name} " + (share_words(share) if 0 <= share <= 1 else "?")
+    return ""
+
+
+def _number(value: Any) -> float:
+    """-1 if it is no finite one."""
+    return float(value) if type(value) in (int, float) and 0 <= value < 1e9 else -1.0

@@ -1,0 +1,1 @@
+"""The Corpus screen: every entry, its lineage and bytes."""

@@ -1,0 +1,221 @@
+"""Every queue entry: what it is, where it comes from, what its bytes are; steering it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from textual.geometry import Size
+
+from fuzztui.model.selectors import ENDED
+from fuzztui.model.state import Changes, Entry
+from fuzztui.tui.base import format, shell
+from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.hexview import Preview, reading
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.frame.action_context import over
+from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.command_sender import pending_for
+from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.labels import details
+from fuzztui.tui.labels.lineage import from_whom, made_of_briefly
+from fuzztui.tui.labels.mutants import brief_place
+from fuzztui.tui.labels.run_files import place_of
+from fuzztui.wire.commands import Command, DemoteEntry, PromoteEntry, ResetEntry, SkipEntry
+
+
+class CorpusScreen(ListingScreen[Entry, Preview]):
+    """A row for each entry of each instance's queue."""
+
+    TAB = "corpus"
+    SCOPES = ("listing", "fuzzing")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pending: dict[str, list[str]] = {}
+
+    def make_table(self) -> BigTable[Entry]:
+        """All entries, oldest first."""
+        return BigTable(self._columns())
+
+    def _columns(self) -> Sequence[Column[Entry]]:
+        return (
+            Column(
+                "entry", "entry", lambda e: (e.key, "bold"), lambda e: (e.instance, e.id), max=18
+            ),
+            Column("steer", "steer", self._steer, lambda e: (e.steer, e.favored), min=10, max=10),
+            Column("t", "found", _found, lambda e: e.t, "right", min=7, max=12),
+            Column("size", "size", _size, lambda e: e.size, "right", min=5),
+            Column(
+                "edges", "edges", _edges, lambda e: e.edges, "right", descending=True, spare=True
+            ),
+            Column(
+                "kills", "kills", _kills, lambda e: e.kills, "right", descending=True, spare=True
+            ),
+            Column("why", "kept for", _why, lambda e: " ".join(e.reasons), min=14, flex=True),
+            Column(
+                "outcome",
+                "outcome",
+                _outcome,
+                lambda e: e.outcome,
+                max=9,
+                needs=70,
+                spare=True,
+                drop=True,
+            ),
+            Column("thanks", "thanks to", self._thanks, None, max=16, spare=True),
+            Column("op", "made by", _op, lambda e: e.op, max=18, drop=True),
+            Column("src", "of", self._src, None, "right", max=11, drop=True, spare=True),
+        )
+
+    def _steer(self, entry: Entry) -> Cell:
+        waiting = self._pending.get(entry.key)
+        if waiting:
+            return f"{waiting[-1]}…", "pending"
+        if entry.steer == "promoted":
+            return "▲ promoted", "promoted"
+        if entry.steer == "demoted":
+            return "▽ demoted", "demoted"
+        if entry.steer == "skipped":
+            return "⊘ skipped", "skipped"
+        if entry.steer:
+            return entry.steer, "muted"
+        return ("★", "rate") if entry.favored else ("", "")
+
+    def _src(self, entry: Entry) -> Cell:
+        parent = self.host.kin.parent(entry)
+        return "" if parent is None else made_of_briefly(entry, parent), "muted"
+
+    def _thanks(self, entry: Entry) -> Cell:
+        """The mutant thanks to whose corpus the target has it."""
+        kin = self.host.kin
+        mutant = kin.mutant_behind(entry) if kin.of_target(entry) else None
+        return ("", "") if mutant is None else (brief_place(mutant), "killed")
+
+    def show(self, changes: Changes) -> None:
+        """Take in new and changed entries, and commands that came or went."""
+        state = self.campaign
+        before, self._pending = self._pending, pending_for(state)
+        self._say_why_empty()
+        if changes.reset:
+            self.table.load(state.entries)
+        else:
+            steered = before.keys() ^ self._pending.keys() if changes.commands else set()
+            changed = changes.entries | (steered & state.entries.keys())
+            self.table.touch(changed)
+            if any(state.entries[key].first >= 0 for key in changes.entries):
+                self.table.invalidate()  # children of what has another number now
+            if self.table.cursor not in changed and not changes.commands:
+                return
+        self.show_detail()
+        self.host.refresh_footer()
+
+    def narrow(self, text: str) -> None:
+        """As everywhere; an empty table says why it is."""
+        super().narrow(text)
+        self._say_why_empty()
+
+    def _say_why_empty(self) -> None:
+        if self.campaign.entries:
+            words = "no entry passes the filter"
+        elif self.campaign.state in ENDED:
+            words = "no queue entry"
+        else:
+            words = "waiting for the first queue entry…"
+        self.table.show_empty(words)
+
+    def details(self, row: Entry, preview: Preview | None, size: Size) -> Sequence[Line]:
+        """Properties, lineage, bytes."""
+        pending = self._pending.get(row.key, ())
+        lines = details.entry_lines(row, self.campaign, self.host.kin, self.host.run_dir, pending)
+        return lines + (details.preview_lines(preview, size.width) if preview is not None else [])
+
+    def preview_of(self, row: Entry) -> tuple[str, Callable[[], Preview]] | None:
+        """The queue file."""
+        return reading(place_of(row, self.campaign, self.host.run_dir))
+
+    def describe_row(self) -> Situation:
+        """The entry's instance and what its engine can do."""
+        entry = self.table.current
+        if entry is None:
+            return Situation()
+        instance = self.campaign.instances.get(entry.instance)
+        return replace(over(instance), row=True, instance=entry.instance)
+
+    # ------------------------------------------------------------- actions
+
+    def do_entry_promote(self) -> None:  # noqa: D102
+        self._send(PromoteEntry)
+
+    def do_entry_skip(self) -> None:  # noqa: D102
+        self._send(SkipEntry)
+
+    def do_entry_reset(self) -> None:  # noqa: D102
+        self._send(ResetEntry)
+
+    def do_entry_demote(self) -> None:  # noqa: D102
+        self._send(DemoteEntry)
+
+    def _send(self, make: type[PromoteEntry | SkipEntry | ResetEntry | DemoteEntry]) -> None:
+        entry = self.table.current
+        if entry is not None:
+            command: Command = make(entry.id, entry.instance)
+            self.host.steer(command, f"{command.name} {entry.key}")
+
+    def do_entry_copy(self) -> None:
+        """The path of the file."""
+        entry = self.table.current
+        place = None if entry is None else place_of(entry, self.campaign, self.host.run_dir)
+        if place is not None:
+            self.host.copy(shell.path(str(place.path)), "path")
+
+    def do_entry_parent(self) -> None:
+        """To the entry that this one was made from."""
+        entry = self.table.current
+        if entry is None:
+            return
+        parent = self.host.kin.parent(entry)
+        if parent is None or parent.entry is None:
+            self.notify("This entry has no parent here.", markup=False)
+        elif not self.table.go_to(parent.key):
+            self.notify("The parent is hidden by the filter.", markup=False)
+
+
+def _found(entry: Entry) -> Cell:
+    return format.clock(entry.t), "muted"
+
+
+def _size(entry: Entry) -> Cell:
+    return format.size(entry.size), ""
+
+
+def _edges(entry: Entry) -> Cell:
+    return format.count(entry.edges) if entry.edges >= 0 else "", "edge"
+
+
+def _kills(entry: Entry) -> Cell:
+    return format.count(entry.kills) if entry.kills else "", "bold killed"
+
+
+_WHY = {"kill": "killed", "valid-edge": "valid"}
+"""Reasons that are worth a colour, the best first."""
+
+
+def _why(entry: Entry) -> Cell:
+    if entry.reasons:
+        told = [style for reason, style in _WHY.items() if reason in entry.reasons]
+        return " ".join(entry.reasons), told[0] if told else ""
+    if entry.sync:
+        return f"⇄ {from_whom(entry)}", "imported"
+    return ("+cov", "edge") if entry.cov else (format.NONE, "muted")
+
+
+def _outcome(entry: Entry) -> Cell:
+    style = {"success": "valid", "failure": "crash", "timeout": "hang"}.get(entry.outcome, "muted")
+    return entry.outcome, style
+
+
+def _op(entry: Entry) -> Cell:
+    seed = entry.op.replace("orig:", "seed ", 1) if entry.op else "seed"
+    return seed if not entry.src else entry.op or format.NONE, "muted"

@@ -1,0 +1,1 @@
+"""The Findings screen: crashes, hangs and differences, by signature."""

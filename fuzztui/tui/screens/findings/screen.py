@@ -1,0 +1,297 @@
+"""Crashes and hangs, by what causes them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from textual.geometry import Size
+from textual.worker import WorkType
+
+from fuzztui.model.selectors import groups
+from fuzztui.model.state import Changes, CommandStatus, Finding
+from fuzztui.tui.app.local_minimise import LocalMinimiser
+from fuzztui.tui.base import format, shell
+from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.base.hexview import Preview, reading
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.frame.action_context import alone, over
+from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.command_sender import minimisings
+from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.labels import details
+from fuzztui.tui.labels.glyphs import FINDING_SIGNS
+from fuzztui.tui.labels.mutants import brief_place
+from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
+from fuzztui.wire.commands import CancelMinimise, Minimise
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The input of a finding, and the smaller one that was made of it, if there is one."""
+
+    input: Preview
+    minimised: Preview | None = None
+
+
+class FindingsScreen(ListingScreen[Finding, Inputs]):
+    """A row for each cause, standing for its first file; or a row for each file."""
+
+    TAB = "findings"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grouped = True
+        self._counts: dict[str, int] = {}
+        """How often each cause was met, by its signature."""
+        self._minimisings: dict[str, CommandStatus] = {}
+        self._minimisers: dict[str, LocalMinimiser] = {}
+        """What this screen minimises, by the finding's key."""
+        self._here: dict[str, CommandStatus] = {}
+        """The progress of those commands, or their results."""
+
+    def make_table(self) -> BigTable[Finding]:
+        """Oldest first: new ones come in at the end and move nothing."""
+        table = BigTable(self._columns(), empty="no crash and no hang so far")
+        table.rows.narrow("", self._passes)
+        return table
+
+    def _columns(self) -> Sequence[Column[Finding]]:
+        return (
+            Column("kind", "kind", _kind, lambda f: f.category, min=7, max=9),
+            Column("met", "met", self._met, self._count_of, "right", min=5, descending=True),
+            Column("title", "what", self._title, details.finding_title, min=20, max=200, flex=True),
+            Column("place", "where", _place, lambda f: f.place, min=8, max=34, needs=90),
+            Column("t", "first", _found, lambda f: f.t, "right", min=7, max=12),
+            Column("by", "by", _by, lambda f: f.instance, max=12, needs=100),
+            Column("thanks", "thanks to", self._thanks, None, max=16, needs=66, spare=True),
+            Column("size", "size", _size, lambda f: f.size, "right", min=5, needs=100, drop=True),
+        )
+
+    def _passes(self, finding: Finding) -> bool:
+        return finding.first or not self.grouped
+
+    def _count_of(self, finding: Finding) -> int:
+        return self._counts.get(finding.signature, 1) if self.grouped else finding.count
+
+    def _met(self, finding: Finding) -> Cell:
+        if not self.grouped:
+            return ("first", "bold") if finding.first else ("again", "muted")
+        n = self._count_of(finding)
+        return f"×{format.count(n)}", "bold" if n > 1 else "muted"
+
+    def _title(self, finding: Finding) -> Cell:
+        title = details.finding_title(finding)
+        command = self._minimising(finding.key)
+        if command is not None and command.state == "pending":
+            part = f" {format.percent(command.part, 1.0)}" if command.part >= 0 else ""
+            return f"minimising{part}…  {title}", "pending"
+        return title, "" if finding.title else "muted"
+
+    def _minimising(self, key: str) -> CommandStatus | None:
+        return self._here.get(key) or self._minimisings.get(key)
+
+    def _thanks(self, finding: Finding) -> Cell:
+        """The mutant thanks to whose corpus the target fails so."""
+        mutant = self.host.kin.mutant_behind(finding)
+        return ("", "") if mutant is None else (brief_place(mutant), "killed")
+
+    def show(self, changes: Changes) -> None:
+        """Take in findings; a description may change which one stands for its cause."""
+        state = self.campaign
+        if changes.reset or changes.findings:
+            self._counts = {g.signature: g.count for g in groups(state) if g.signature}
+        if changes.reset:
+            self.table.load(state.findings)
+        elif changes.findings:
+            touched = set(changes.findings)
+            for key in changes.findings:
+                finding = state.findings.get(key)
+                if finding is not None and finding.signature:
+                    touched.update(state.groups.get(finding.signature, ())[:1])
+            self.table.touch(touched)
+        elif not changes.commands:
+            return
+        if changes.reset or changes.commands:
+            before, self._minimisings = self._minimisings, minimisings(state)
+            self.table.touch((before.keys() | self._minimisings.keys()) & state.findings.keys())
+        self._count()
+        self.look_again()  # a file may have been minimised meanwhile
+
+    def narrow(self, text: str) -> None:
+        """By words, and by cause when grouped."""
+        self.table.rows.narrow(text, self._passes)
+        self.table.sync(reveal=True)
+        self._count()
+
+    def details(self, row: Finding, preview: Inputs | None, size: Size) -> Sequence[Line]:
+        """Title, place, report, the other files of the group, the minimised input, the input."""
+        command = self._minimising(row.key)
+        moved = preview.input.moved if preview is not None else ""
+        host = self.host
+        smaller: Sequence[Line] = ()
+        if preview is not None and preview.minimised is not None:
+            smaller = details.preview_lines(preview.minimised, size.width, "minimised input")
+        lines = details.finding_lines(
+            row, self.campaign, host.kin, host.run_dir,
+            minimising=command, moved=moved, smaller=smaller,
+        )  # fmt: skip
+        return lines + (details.preview_lines(preview.input, size.width) if preview else [])
+
+    def preview_of(self, row: Finding) -> tuple[str, Callable[[], Inputs]] | None:
+        """The crashing input, and what it was minimised to; read again when that has ended."""
+        state, run = self.campaign, self.host.run_dir
+        found = reading(place_of(row, state, run))
+        smaller = reading(minimised_place(row, state, run))
+        if found is None:
+            return None
+        name, read = found
+
+        def both() -> Inputs:
+            second = None if smaller is None else smaller[1]()
+            return Inputs(read(), None if second is None or second.gone else second)
+
+        command = self._minimising(row.key)
+        return f"{name} {command.state if command is not None else ''}", both
+
+    def describe_row(self) -> Situation:
+        """The finding's instance, and whether the finding is worked on."""
+        finding = self.table.current
+        if finding is None:
+            return Situation()
+        return replace(
+            over(self.campaign.instances.get(finding.instance)),
+            row=True,
+            instance=finding.instance,
+            minimising=self._under_way(finding),
+        )
+
+    # ------------------------------------------------------------- actions
+
+    def do_finding_group(self) -> None:
+        """One row a cause, or one a file."""
+        self.grouped = not self.grouped
+        self.table.invalidate()
+        text = self.query_one(FilterBar).text
+        self.host.when_free(lambda: self.narrow(text))
+        self.notify("One row a cause" if self.grouped else "One row a file", timeout=2)
+
+    def do_finding_copy(self) -> None:
+        """The command line; of a watched campaign, which is no run, the file's path."""
+        run = self.host.run_dir
+        if run is None:
+            self._copy(lambda file: shell.path(str(file)), "path: there is no run to reproduce in")
+        else:
+            self._copy(lambda file: details.repro_command(run, file), "command")
+
+    def do_finding_copy_path(self) -> None:
+        """The path of the file."""
+        self._copy(lambda file: shell.path(str(file)), "path")
+
+    def _copy(self, words: Callable[[Path], str], what: str) -> None:
+        finding = self.table.current
+        place = None if finding is None else place_of(finding, self.campaign, self.host.run_dir)
+        if place is None:
+            return
+
+        async def copy() -> None:
+            now = await in_thread(lambda: settled(place))
+            self.host.copy(words(now.path), what)
+
+        work: WorkType[None] = copy  # begun only when it is not cancelled before
+        self.run_worker(work, group="copy", exclusive=True)
+
+    def _under_way(self, finding: Finding) -> bool:
+        """Whether it is being minimised, by this screen or by the supervisor."""
+        command = self._minimising(finding.key)
+        pending = command is not None and command.state == "pending"
+        # The log of a supervisor that was killed never gets the answer.
+        heard = self.host.mode == "live" and not self.host.status.still
+        return finding.key in self._minimisers or (pending and heard)
+
+    def _cancel(self, finding: Finding) -> None:
+        if finding.key in self._minimisers:
+            self._minimisers[finding.key].cancel()
+        else:
+            command = CancelMinimise(finding.file, finding.instance)
+            self.host.steer(command, f"cancel minimising {_named(finding)}")
+
+    def do_finding_minimise(self) -> None:
+        """Minimise by the supervisor, or by a command if there is none; or cancel that."""
+        finding = self.table.current
+        if finding is None:
+            return
+        if self._under_way(finding):
+            self._cancel(finding)
+        elif alone(self.host.situation()):
+            self._minimise_here(finding)
+        else:
+            words = f"minimise {_named(finding)}"
+            self.host.steer(Minimise(finding.file, finding.instance), words)
+
+    def do_table_unfilter(self) -> None:
+        """Escape ends the minimising of the finding under the cursor before anything else."""
+        finding = self.table.current
+        if finding is not None and self._under_way(finding):
+            self._cancel(finding)
+        else:
+            super().do_table_unfilter()
+
+    def _minimise_here(self, finding: Finding) -> None:
+        run, key = self.host.run_dir, finding.key
+        place = place_of(finding, self.campaign, run)
+        if run is None or place is None:
+            return
+        status = CommandStatus("", self.host.status.now, {}, instance=finding.instance)
+
+        def tell(text: str, state: str = "pending") -> None:
+            self._here[key] = replace(status, text=text, state=state)
+            self.table.touch([key])
+            self.look_again()
+
+        minimiser = self._minimisers[key] = LocalMinimiser(run, lambda: settled(place).path)
+
+        async def minimise() -> None:
+            tell("begins…")
+            try:
+                done, words = await minimiser.run(tell)
+            except asyncio.CancelledError:  # the screen is left
+                minimiser.cancel()
+                raise
+            finally:
+                self._minimisers.pop(key, None)
+            tell(words, "applied" if done else "rejected")
+
+        work: WorkType[None] = minimise
+        self.run_worker(work, group="minimise")
+
+
+def _named(finding: Finding) -> str:
+    """A short name; not its title, which is often what the answer says."""
+    return f"{finding.instance}/" + finding.file.rpartition("/")[2].partition(",")[0]
+
+
+def _kind(finding: Finding) -> Cell:
+    sign = FINDING_SIGNS.get(finding.category, "")
+    return f"{sign} {finding.category}".lstrip(), finding.category
+
+
+def _by(finding: Finding) -> Cell:
+    return finding.instance, "muted"
+
+
+def _place(finding: Finding) -> Cell:
+    return finding.place or format.NONE, "muted"
+
+
+def _found(finding: Finding) -> Cell:
+    return format.clock(finding.t), "muted"
+
+
+def _size(finding: Finding) -> Cell:
+    return format.size(finding.size), "muted"

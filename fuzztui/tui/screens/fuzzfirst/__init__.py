@@ -1,0 +1,1 @@
+"""The Mutants screen of a fuzz-first campaign: the worklist of mutants."""

@@ -1,0 +1,121 @@
+"""The columns of the mutants table where mutants are fuzzed one by one, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from fuzztui.model.fuzzfirst import AT_WORK, order
+from fuzztui.model.state import Mutant
+from fuzztui.tui.base import format
+from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.labels.mutants import brief_place
+from fuzztui.tui.labels.worklist import stage_sign
+from fuzztui.tui.labels.worklist_text import verdict
+from fuzztui.tui.screens.mutants.columns import NEVER, PLACE, change_cell, cut_place
+
+__all__ = ["Looks", "queue_columns"]
+
+
+class Looks(Protocol):
+    """What the columns ask of who knows the time and the whole queue."""
+
+    def number(self, mutant: Mutant) -> int:
+        """Its place among those that wait, from 1; 0 if it does not wait."""
+
+    def within(self, mutant: Mutant) -> bool:
+        """Whether it has had its turn, or will."""
+
+    def turn(self, mutant: Mutant) -> str:
+        """When its turn comes, how far it is, or how long it was fuzzed."""
+
+    def asked(self, mutant: Mutant) -> str:
+        """What is asked for it and not answered yet."""
+
+
+def queue_columns(looks: Looks) -> Sequence[Column[Mutant]]:
+    """What the table shows of a mutant in a queue, by the room there is."""
+
+    def number(mutant: Mutant) -> Cell:
+        n = looks.number(mutant)
+        if n:
+            return f"{n:,}", "bold" if looks.within(mutant) else "muted"
+        return ("▶", "running") if mutant.stage in AT_WORK else ("", "")
+
+    def turn(mutant: Mutant) -> Cell:
+        if asked := looks.asked(mutant):
+            return asked, "pending"
+        words = looks.turn(mutant)
+        if mutant.steer == "promoted" and looks.number(mutant):
+            return f"▲ {words}", "promoted"
+        style = "bold running" if mutant.stage in AT_WORK else "muted"
+        return words, style if looks.within(mutant) else "pending"
+
+    def dimmed(cell: Callable[[Mutant], Cell]) -> Callable[[Mutant], Cell]:
+        """What has no turn is there, but recedes."""
+
+        def drawn(mutant: Mutant) -> Cell:
+            text, style = cell(mutant)
+            return text, style if looks.within(mutant) else "muted"
+
+        return drawn
+
+    return (
+        Column("number", "#", number, order, "right", min=3, max=7),
+        Column("stage", "stage", _stage, lambda m: (m.stage, m.state), min=10, max=12),
+        # As wide as what is asked for a mutant or ends the budget: steering moves no column.
+        Column("turn", "turn", turn, None, min=13, max=16),
+        Column("place", "where", dimmed(_place), lambda m: (m.file, m.line), max=PLACE),
+        Column("change", "change", dimmed(change_cell), None, min=18, max=120, flex=True),
+        Column("slot", "slot", _slot, lambda m: (len(m.slot), m.slot), max=8, needs=100,
+               spare=True),
+        Column("build", "build", _build, lambda m: m.costs.get("build", 0.0), "right",
+               needs=110, spare=True, descending=True),
+        _brought("entries", "+queue", "corpus", needs=100),
+        _brought("edges", "+edges", "edge", needs=90),
+        _brought("crashes", "+crash", "crash", needs=90),
+        _brought("kills", "kills", "killed", needs=130),
+        Column("verdict", "verdict", verdict, _by_verdict, max=12, spare=True, descending=True),
+        Column("text", "", _text, None, needs=NEVER),
+    )  # fmt: skip
+
+
+def _stage(mutant: Mutant) -> Cell:
+    sign = stage_sign(mutant)
+    return f"{sign.glyph} {sign.state}", sign.style
+
+
+def _place(mutant: Mutant) -> Cell:
+    """Without the folder: the details have it."""
+    return cut_place(brief_place(mutant), PLACE), ""
+
+
+def _slot(mutant: Mutant) -> Cell:
+    return mutant.slot, "muted"
+
+
+def _build(mutant: Mutant) -> Cell:
+    seconds = mutant.costs.get("build", -1.0)
+    if seconds < 0:
+        return "", ""
+    return f"{seconds:.1f}s" if seconds < 100 else format.span(seconds), "muted"
+
+
+def _brought(name: str, title: str, style: str, *, needs: int = 0) -> Column[Mutant]:
+    def cell(mutant: Mutant) -> Cell:
+        n = mutant.brought.get(name, 0)
+        return (format.count(n), f"bold {style}") if n > 0 else ("", "")
+
+    return Column(
+        name, title, cell, lambda m: m.brought.get(name, 0), "right",
+        needs=needs, spare=True, descending=True,
+    )  # fmt: skip
+
+
+def _by_verdict(mutant: Mutant) -> tuple[bool, int]:
+    return mutant.state == "killed", mutant.brought.get("kills", 0)
+
+
+def _text(mutant: Mutant) -> Cell:
+    parts = (mutant.id, mutant.file, mutant.operator, mutant.before, mutant.after, mutant.reason)
+    return " ".join(parts), ""

@@ -1,0 +1,263 @@
+"""The details of a mutant that has its turn in a queue: its change, its story, its costs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fuzztui.base.text import several
+from fuzztui.model.fuzzfirst import AT_WORK, HANDED, file_of, phase, twin
+from fuzztui.model.state import Finding, Mutant, State
+from fuzztui.tui.base import format
+from fuzztui.tui.base.canvas import Line, Span
+from fuzztui.tui.base.source_excerpt import AROUND, Source
+from fuzztui.tui.base.text import plain, plain_lines
+from fuzztui.tui.labels.details import MEMBERS, finding_title, pair, title
+from fuzztui.tui.labels.glyphs import FINDING_SIGNS
+from fuzztui.tui.labels.mutants import brief_change, place, sides
+from fuzztui.tui.labels.worklist import stage_sign
+from fuzztui.tui.labels.worklist_text import brought_words, earlier_words, verdict
+from fuzztui.tui.screens.mutants.detail import (
+    NUMBER,
+    commands_about,
+    head_line,
+    killed_words,
+    number_span,
+    side_style,
+)
+
+__all__ = ["Turn", "change_of_line", "queued_lines"]
+
+MOST_ADDED = 8
+"""Lines that stand instead of one."""
+
+REASONS = 12
+"""Lines of a compiler's words."""
+
+COSTS = (
+    ("build", "build"),
+    ("prune", "prune"),
+    ("start", "start"),
+    ("handover", "hand-over"),
+    ("kills", "kills"),
+)
+"""What seconds are spent on, in the order of its happening: name and words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the state alone does not say of it: the words of its turn, what is asked, its finds."""
+
+    words: str = ""
+    number: int = 0
+    """Its place among those that wait, from 1."""
+    within: bool = True
+    """Whether the budget allows its turn."""
+    pending: Sequence[str] = ()
+    findings: Sequence[Finding] = ()
+    """The target's, thanks to it."""
+
+
+def queued_lines(
+    mutant: Mutant, state: State, source: Source | None, turn: Turn, *, tight: bool = False
+) -> list[Line]:
+    """What is known about a mutant; ``tight``: there is room for some lines only."""
+    sign = stage_sign(mutant)
+    head = head_line(mutant, sign, sign.state, turn.pending)
+    gap: list[Line] = [] if tight else [[]]
+    lines = [head, *gap, *change_of_line(mutant, source, 1 if tight else AROUND), *gap]
+    lines += _turn(mutant, turn, state)
+    lines += _why(mutant, state)
+    lines += _slot(mutant, state)
+    lines += _gains(mutant)
+    lines += _costs(mutant)
+    lines += _names(mutant, state)
+    lines.append(pair("id", mutant.id, "muted"))
+    return lines + _findings(turn.findings) + commands_about(mutant, state)
+
+
+# -------------------------------------------------------------------- change
+
+
+def change_of_line(mutant: Mutant, source: Source | None, around: int = AROUND) -> list[Line]:
+    """A line and what stands there instead, among their neighbours when those are at hand."""
+    if not mutant.before and not mutant.after:
+        return [[Span("the log does not say what it changes", "muted")]]
+    before, after = mutant.before.expandtabs(4), mutant.after.expandtabs(4)
+    near = {mutant.line: before}
+    if source is not None:
+        near |= {
+            number: text.expandtabs(4)
+            for number, text in enumerate(source.lines, source.first)
+            if number != mutant.line and abs(number - mutant.line) <= around
+        }
+    indents = [len(t) - len(t.lstrip()) for t in (*near.values(), after) if t.strip()]
+    indent = min(indents, default=0)
+    left, old, new, right = sides(before[indent:], after[indent:])
+    lines: list[Line] = []
+    for number in sorted(near):
+        if number != mutant.line:
+            text = plain(near[number][indent:])
+            lines.append([number_span(" ", number, "muted"), Span(text, "muted")])
+            continue
+        lines += _side("-", number, (left, old, right), "removed")
+        lines += _side("+", number, (left, new, right), "added")
+    if source is not None and source.problem:
+        lines.append([Span(f"  (source not shown: {plain(source.problem)})", "muted")])
+    return lines
+
+
+def _side(mark: str, number: int, parts: tuple[str, str, str], style: str) -> list[Line]:
+    """One side of the change, which may be several lines; ``parts``: the middle one differs."""
+    styles = ("", side_style(style), "")
+    lines: list[Line] = [[number_span(mark, number, style)]]
+    for part, words in zip(parts, styles, strict=True):
+        first, *more = part.split("\n")
+        lines[-1] = [*lines[-1], Span(plain(first), words)]
+        for text in more[:MOST_ADDED]:
+            lines.append([Span(f"{mark}{' ' * (NUMBER + 1)} │ ", style), Span(plain(text), words)])
+    return lines
+
+
+# --------------------------------------------------------------------- story
+
+
+def _turn(mutant: Mutant, turn: Turn, state: State) -> list[Line]:
+    if mutant.stage in AT_WORK:
+        return [pair("fuzzed", turn.words, "running")]
+    if turn.number and turn.within:
+        return [pair("turn", f"{turn.words} (number {turn.number:,})")]
+    if turn.number and state.stage != "mutants":
+        return [pair("turn", "it had none: the mutants' budget was used up", "muted")]
+    if turn.number:
+        words = f"number {turn.number:,}: the mutants' budget ends before its turn"
+        return [pair("turn", words, "pending")]
+    if mutant.fuzzed_s > 0:
+        return [pair("fuzzed", format.span(mutant.fuzzed_s))]
+    return []
+
+
+_WHY = {
+    "failed": ("failed", "failed"),
+    "dropped": ("dropped", "equivalent"),
+}
+"""What a reason is called, and its colour; of others it is why their turn ended."""
+
+
+def _why(mutant: Mutant, state: State) -> list[Line]:
+    """The verdict, and why it has no turn."""
+    lines: list[Line] = []
+    words, style = verdict(mutant)
+    if style == "killed":
+        told = [killed_words(mutant)]
+        if (kills := mutant.brought.get("kills", 0)) > 1:
+            told.append(f"{kills:,} inputs kill it")
+        lines.append(pair("killed", "; ".join(w for w in told if w), "killed"))
+        if file := file_of(mutant.killer):
+            lines.append(pair("by file", f"{file},…", "muted"))
+        lines += [pair("", text) for text in plain_lines(mutant.detail, 3) if mutant.detail]
+    elif style == "alive":
+        lines.append(pair("alive", "no input that it was run on kills it", style))
+    if phase(mutant) == "equivalent" and mutant.stage == "dropped":
+        return [pair("same as", "the program itself, once it is compiled", "equivalent")]
+    if mutant.state in ("skipped", "equivalent") and mutant.stage != "dropped":
+        reason = mutant.reason if mutant.reason != mutant.state else "by hand, in its turn"
+        lines.append(pair(mutant.state, reason or "no reason was given", mutant.state))
+        return lines
+    if (other := twin(mutant, state.mutants)) is not None:
+        words = f"{place(other)}  {brief_change(other.before, other.after)}"
+        lines.append(pair("same as", words, "equivalent"))
+    elif mutant.stage == "refused":
+        aside = mutant.brought.get("aside", 0)
+        words = mutant.reason or f"it fails on all {several(aside, 'input')} that there were"
+        lines.append(pair("refused", words, "hang"))
+    elif mutant.reason:
+        label, style = _WHY.get(mutant.stage, ("ended", "muted"))
+        for n, text in enumerate(plain_lines(mutant.reason, REASONS)):
+            lines.append(pair("" if n else label, text, style))
+    return lines
+
+
+def _slot(mutant: Mutant, state: State) -> list[Line]:
+    """The instance that fuzzes it."""
+    if not mutant.slot:
+        return []
+    instance = state.instances.get(mutant.slot)
+    if instance is None:
+        return [pair("instance", mutant.slot)]
+    words = (
+        f"{mutant.slot} ({instance.state})  {format.count(instance.execs)} execs  "
+        f"corpus {format.count(instance.corpus)}  "
+        f"{several(instance.crashes, 'crash', 'crashes')} of the mutant"
+    )
+    return [pair("instance", words)]
+
+
+def _gains(mutant: Mutant) -> list[Line]:
+    """What its corpus came to, and what was pruned for it."""
+    lines: list[Line] = []
+    told = mutant.brought
+    if words := brought_words(told):
+        lines.append(pair("brought", f"{words} to the target", "valid"))
+    elif mutant.stage == "done":
+        lines.append(pair("brought", "nothing that is new to the target", "muted"))
+    if words := earlier_words(mutant):
+        lines.append(pair("earlier", words, "muted"))
+    kept, aside = told.get("kept", -1), told.get("aside", -1)
+    if kept >= 0 or aside >= 0:
+        words = f"{several(max(0, kept), 'input')} kept"
+        if aside > 0:
+            where = f" in mutants/aside/{mutant.slot}" if mutant.slot else ""
+            words += f", {aside:,} put aside{where}: they fail on it"
+        lines.append(pair("pruned", words))
+    return lines
+
+
+def _costs(mutant: Mutant) -> list[Line]:
+    named = {name for name, _ in COSTS}
+    spent = [(words, mutant.costs[name]) for name, words in COSTS if name in mutant.costs]
+    spent += [(name, s) for name, s in mutant.costs.items() if name not in named]
+    if not spent:
+        return []
+    words = "  ".join(f"{name} {seconds:.2f}s" for name, seconds in spent)
+    total = sum(seconds for _, seconds in spent)
+    if mutant.fuzzed_s > 0:
+        words += f"  ({format.percent(total, total + mutant.fuzzed_s)} of its time)"
+    return [pair("costs", words)]
+
+
+def _names(mutant: Mutant, state: State) -> list[Line]:
+    """Which others are the same program."""
+    if mutant.stage == "dropped":
+        return []
+    twins = [m for m in list(state.mutants.values()) if twin(m, state.mutants) is mutant]
+    lines: list[Line] = []
+    for other in twins[:MEMBERS]:
+        words = f"{place(other)}  {brief_change(other.before, other.after)}"
+        lines.append(pair("" if lines else "also", words, "muted"))
+    if len(twins) > MEMBERS:
+        lines.append([Span(f"  … {len(twins) - MEMBERS:,} more", "muted")])
+    return lines
+
+
+def _findings(found: Sequence[Finding]) -> list[Line]:
+    if not found:
+        return []
+    lines: list[Line] = [[], title("the target fails thanks to it")]
+    for finding in found[:MEMBERS]:
+        lines.append(
+            [
+                Span(f"{FINDING_SIGNS.get(finding.category, '▲')} ", finding.category),
+                Span(f"{format.clock(finding.t):>8}  ", "muted"),
+                Span(plain(finding_title(finding)), f"bold {finding.category}"),
+                Span(f"  {plain(_by(finding.instance))}", "muted"),
+            ]
+        )
+    if len(found) > MEMBERS:
+        lines.append([Span(f"  … {len(found) - MEMBERS:,} more", "muted")])
+    return lines
+
+
+def _by(instance: str) -> str:
+    """Who found it: an instance, or the hand-over itself."""
+    return "when its corpus was run on the target" if instance == HANDED else f"by {instance}"

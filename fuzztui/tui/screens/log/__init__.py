@@ -1,0 +1,1 @@
+"""The Log screen: every record of the campaign."""

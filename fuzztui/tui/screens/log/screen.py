@@ -1,0 +1,208 @@
+"""Every record of the campaign's log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from textual.geometry import Size
+
+from fuzztui.log.reader import LogReader
+from fuzztui.model.state import Changes
+from fuzztui.tui.base import format
+from fuzztui.tui.base.background import in_thread
+from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.labels import details
+from fuzztui.tui.labels.events import KINDS, MUTANTS, describe
+from fuzztui.tui.labels.log_rows import LogSource, Query
+from fuzztui.wire.events import Record
+
+GROUPS = ("events", *KINDS, "")
+"""What ``f`` goes through: all but figures, each class, everything; mutants where there are any."""
+
+BREATH_S = 0.01
+"""Pause between two chunks of a scan: the screen comes first."""
+
+
+class LogScreen(ListingScreen[Record, None]):
+    """A row for each record; at its end it follows the campaign."""
+
+    TAB = "log"
+    DEFAULT_CSS = "LogScreen BigTable { width: 2fr; } LogScreen Pane { width: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reader: LogReader | None = None
+        self._last = 0
+        self._problem = ""
+        self._turn = asyncio.Lock()
+        self.source = LogSource(self._request)
+
+    def make_table(self) -> BigTable[Record]:
+        """Oldest first, at the end."""
+        return BigTable(
+            _columns(), source=self.source, follow=True, empty="waiting for the first event…"
+        )
+
+    def show(self, changes: Changes) -> None:
+        """More records, or another moment of a replay."""
+        if not (changes.records or changes.reset):
+            return
+        self.source.bound = self.campaign.seq
+        self.table.sync()
+        self._scan()
+        self._title()
+
+    # -------------------------------------------------- reading in a thread
+
+    def _request(self) -> None:
+        self.run_worker(self._load_pages(), group="pages", exclusive=False)
+
+    async def _read(self, after: int, count: int) -> list[Record]:
+        """Records of the log; the reader is one thread's at a time."""
+
+        def work() -> list[Record]:
+            if self._reader is None:
+                self._reader = self.host.open_reader()
+            self._reader.refresh()
+            self._last = self._reader.last_seq
+            return list(self._reader.records(after, count)) if count else []
+
+        async with self._turn:
+            try:
+                records = await in_thread(work)
+                self._problem = ""
+            except Exception as e:  # LogError, OSError: the log stays readable elsewhere
+                self._problem = f"cannot read the log: {e}"
+                self._reader = None
+                records = []
+            return records
+
+    async def _load_pages(self) -> None:
+        await asyncio.sleep(0)  # one paint asks for several rows
+        for number in sorted(self.source.wanted):
+            after, count = self.source.after(number)
+            keys = self.source.put(number, await self._read(after, count))
+            self.table.touch(keys)
+        self.show_detail()
+        self._title()
+
+    def _scan(self) -> None:
+        if not any(w.group == "scan" and not w.is_finished for w in self.workers):
+            self.run_worker(self._scan_all(), group="scan", exclusive=True)
+
+    async def _scan_all(self) -> None:
+        """Bring the filter's matches up to date, a chunk at a time."""
+        await self._read(0, 0)
+        while (due := self.source.due(self._last)) is not None:
+            query = self.source.query
+            after, count = due
+            records = await self._read(after, count)
+            if self._problem:
+                break
+            # Where the log is damaged, what comes back may lie behind what was asked for.
+            part = [r for r in records if r.seq <= after + count]
+            found = await in_thread(partial(_matching, query, part))
+            self.source.scanned(query, after, count, found)
+            self.table.sync()
+            self._title()
+            await asyncio.sleep(BREATH_S)
+        self._title()
+
+    # -------------------------------------------------------------- filter
+
+    def narrow(self, text: str) -> None:
+        """Scan for words."""
+        self._ask(replace(self.source.query, text=text))
+
+    def _ask(self, query: Query) -> None:
+        self.source.ask(query)
+        self.table.sync(reveal=True)
+        self._scan()
+        self._title()
+
+    def do_log_kind(self) -> None:
+        """The next class of events."""
+        query = self.source.query
+        state = self.campaign
+        groups = [g for g in GROUPS if g != MUTANTS or state.mutants or state.stage]
+        at = groups.index(query.group) + 1 if query.group in groups else 0
+        group = groups[at % len(groups)]
+        self._ask(replace(query, group=group))
+
+    def do_log_instance(self) -> None:
+        """Only the instance under the cursor, or all."""
+        query = self.source.query
+        if query.instance:
+            self._ask(replace(query, instance=""))
+            return
+        record = self.table.current
+        instance = describe(record.event).instance if record is not None else ""
+        if instance:
+            self._ask(replace(query, instance=instance))
+        else:
+            self.notify("This event belongs to no instance.", markup=False)
+
+    def _title(self) -> None:
+        query = self.source.query
+        shown = query.group or "everything"
+        if query.instance:
+            shown += f" of {query.instance}"
+        share = self.source.progress(self._last)
+        if share < 1 and not self._problem:
+            shown += f", scanned {format.percent(share, 1)}"
+        self.table.empty = self._problem or f"no {shown} to show yet"
+        if self._problem:
+            self.table.set_caption(self._problem, "not all is read")
+        else:
+            self.table.set_caption(f"shown: {shown}", shown, query.group or query.instance)
+        self._count()
+
+    def _count(self) -> None:
+        self.query_one(FilterBar).count(len(self.source), self.source.bound)
+
+    # ------------------------------------------------------------- details
+
+    def details(self, row: Record, preview: None, size: Size) -> Sequence[Line]:
+        """Every field."""
+        return details.record_lines(row)
+
+    def describe_row(self) -> Situation:
+        """Whether there is a record under the cursor."""
+        return Situation(row=self.table.current is not None)
+
+
+def _matching(query: Query, records: Sequence[Record]) -> list[int]:
+    return [record.seq for record in records if query.matches(record)]
+
+
+def _columns() -> Sequence[Column[Record]]:
+    return (
+        # Not at the right: there the caption stands over it.
+        Column("seq", "#", lambda r: (f"{r.seq}", "muted"), None, "right", max=9, needs=70),
+        Column("t", "time", lambda r: (format.clock(r.t), "muted"), None, "right", min=8, max=12),
+        Column("kind", "event", _label, None, min=9, max=12),
+        Column("instance", "instance", _instance, None, max=24, needs=60),
+        Column("text", "what", _text, None, min=20, max=300, flex=True),
+    )
+
+
+def _label(record: Record) -> Cell:
+    described = describe(record.event)
+    return described.label, described.style
+
+
+def _instance(record: Record) -> Cell:
+    return describe(record.event).instance, "muted"
+
+
+def _text(record: Record) -> Cell:
+    described = describe(record.event)
+    return described.text, "muted" if described.style == "muted" else ""

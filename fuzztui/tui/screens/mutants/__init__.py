@@ -1,0 +1,1 @@
+"""The Mutants screen: mutation analysis, and the selection that a command is for."""

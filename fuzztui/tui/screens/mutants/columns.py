@@ -1,0 +1,101 @@
+"""The columns of the mutants table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from fuzztui.model.state import Mutant
+from fuzztui.tui.base import format
+from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.labels.mutants import brief_change, place, rank, sign
+
+PLACE = 24
+"""The most cells for file and line."""
+
+STEER = 10
+"""Cells for a command about a mutant: a sign and a word."""
+
+NEVER = sys.maxsize
+"""Cells that no terminal has: the column is only searched."""
+
+
+def columns(steer: Callable[[Mutant], Cell]) -> Sequence[Column[Mutant]]:
+    """What the table shows of a mutant, by the room there is; ``steer``: its place in the queue."""
+    return (
+        Column("state", "state", _state, lambda m: rank(m.state), min=9, max=12),
+        Column(
+            # Always there, always as wide: steering one mutant moves no column of others.
+            "steer", "steer", steer, lambda m: m.steer, min=STEER, max=STEER, descending=True
+        ),
+        Column("operator", "operator", _operator, lambda m: m.operator, max=12),
+        Column(
+            "place", "where", _place, lambda m: (m.file, m.line), max=PLACE, give=13, cut=cut_place
+        ),
+        Column("function", "function", _function, lambda m: m.function, max=26, needs=130),
+        Column("change", "change", change_cell, None, min=18, max=120, flex=True),
+        _figure("runs", "runs", lambda m: m.runs, needs=70),
+        _figure("infected", "infected", lambda m: m.infected, needs=150),
+        Column("killer", "killed by", _killer, lambda m: m.killer, max=12, needs=110),
+        Column("oracle", "how", _oracle, lambda m: m.oracle, max=9, needs=100),
+        Column("t", "killed", _killed, _kill_order, "right", min=7, max=12, needs=100),
+        Column("text", "", _text, None, needs=NEVER),
+    )  # fmt: skip
+
+
+def _state(mutant: Mutant) -> Cell:
+    sign_ = sign(mutant.state)
+    return f"{sign_.glyph} {mutant.state}", sign_.style
+
+
+def _operator(mutant: Mutant) -> Cell:
+    return mutant.operator, "muted" if mutant.static else ""
+
+
+def _place(mutant: Mutant) -> Cell:
+    return cut_place(place(mutant), PLACE), ""
+
+
+def cut_place(text: str, width: int) -> str:
+    """File and line in ``width`` cells: a name is recognised by its end, and the line is there."""
+    return text if len(text) <= width else "…" + text[1 - width :]
+
+
+def _function(mutant: Mutant) -> Cell:
+    return mutant.function, "muted"
+
+
+def change_cell(mutant: Mutant) -> Cell:
+    """What it changes."""
+    return brief_change(mutant.before, mutant.after), ""
+
+
+def _killer(mutant: Mutant) -> Cell:
+    return mutant.killer, "corpus"
+
+
+def _oracle(mutant: Mutant) -> Cell:
+    return mutant.oracle, "muted"
+
+
+def _killed(mutant: Mutant) -> Cell:
+    return (format.clock(mutant.killed_t), "muted") if mutant.killed_t >= 0 else ("", "")
+
+
+def _kill_order(mutant: Mutant) -> tuple[bool, float]:
+    """Who lives comes after all who were killed."""
+    return mutant.killed_t < 0, mutant.killed_t
+
+
+def _text(mutant: Mutant) -> Cell:
+    static = "static" if mutant.static else ""
+    parts = (mutant.id, mutant.file, mutant.before, mutant.after, mutant.reason, mutant.detail)
+    return " ".join((*parts, static)), ""
+
+
+def _figure(id: str, title: str, of: Callable[[Mutant], int], *, needs: int) -> Column[Mutant]:
+    def cell(mutant: Mutant) -> Cell:
+        n = of(mutant)
+        return format.count(n), "" if n else "muted"
+
+    return Column(id, title, cell, of, "right", needs=needs, descending=True)

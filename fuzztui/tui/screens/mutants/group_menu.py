@@ -1,0 +1,162 @@
+"""Which mutants, and what with them: a small menu over the mutants screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+
+from fuzztui.tui.base import format
+from fuzztui.tui.base.canvas import Canvas, Line, Span
+from fuzztui.tui.base.keynames import key_name
+from fuzztui.tui.base.text import cell_len, fit, plain
+from fuzztui.tui.frame.actions import Action
+from fuzztui.tui.labels.mutant_groups import Scope
+from fuzztui.tui.labels.mutants import SIGNS
+
+WhyNot = Callable[[Action, Scope], str]
+"""The reason against doing that with those, "" when there is none."""
+
+COUNT = 9
+"""Cells for how many mutants are meant."""
+
+
+def _middle_cut(text: str, room: int) -> str:
+    """A long title keeps its end, which tells it from the others."""
+    if cell_len(text) <= room or room < 3:
+        return text
+    return f"{text[: (room - 1) // 2]}…{text[len(text) - room // 2 :]}"
+
+
+class ScopeMenu(Canvas):
+    """The scopes, one of them chosen, and below what can be done with it."""
+
+    DEFAULT_CSS = "ScopeMenu { width: 1fr; height: auto; }"
+
+    class Verb(Message):
+        """An action was clicked."""
+
+        def __init__(self, action_id: str) -> None:
+            super().__init__()
+            self.action_id = action_id
+
+    def __init__(self, scopes: Sequence[Scope], verbs: Sequence[Action], why_not: WhyNot) -> None:
+        super().__init__()
+        self.scopes = scopes
+        self.chosen = 0
+        self._verbs = verbs
+        self._why_not = why_not
+
+    @property
+    def scope(self) -> Scope:
+        """The one that is chosen."""
+        return self.scopes[self.chosen]
+
+    def get_content_height(self, *_args: object, **_options: object) -> int:
+        """A line for each scope and each verb, one between, one for the selection's text."""
+        return len(self.scopes) + len(self._verbs) + 3
+
+    def clicked(self, click: str, at: int) -> None:
+        """A scope is chosen, a verb is done."""
+        if click.isdecimal():
+            self.move(int(click) - self.chosen)
+        else:
+            self.post_message(self.Verb(click))
+
+    def move(self, by: int) -> None:
+        """Choose another scope."""
+        self.chosen = (self.chosen + by) % len(self.scopes)
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Scopes, the selection, verbs."""
+        lines = [self._scope(i, width) for i in range(len(self.scopes))]
+        lines += [[], [Span(fit(plain(f"  {self.scope.select}"), width), "muted")], []]
+        lines += [self._verb(action, width) for action in self._verbs]
+        return lines
+
+    def _scope(self, index: int, width: int) -> Line:
+        scope = self.scopes[index]
+        here = index == self.chosen
+        states = [Span("  ")]
+        for sign in SIGNS.values():
+            if n := scope.states[sign.state]:
+                states.append(Span(f"{sign.glyph}{format.count(n)} ", sign.style))
+        room = width - COUNT - 3 - 24
+        title = _middle_cut(plain(scope.title), room)
+        return [
+            Span("▸ " if here else "  ", "bold primary", str(index)),
+            Span(fit(title, room), "bold" if here else "", str(index)),
+            Span(fit(format.count(scope.count), COUNT, "right"), "bold", str(index)),
+            *states,
+        ]
+
+    def _verb(self, action: Action, width: int) -> Line:
+        reason = self._why_not(action, self.scope)
+        key = fit(key_name(action.keys[0]), 3, "right")
+        if reason:
+            return [Span(fit(plain(f"{key}  ({action.label}: {reason})"), width), "muted")]
+        head = f"  {action.label}"
+        return [
+            Span(key, "bold primary", action.id),
+            Span(fit(head, 14), "", action.id),
+            Span(fit(action.help, max(0, width - 14 - cell_len(key))), "muted", action.id),
+        ]
+
+
+class ScopeScreen(ModalScreen[tuple[str, Scope] | None]):
+    """Dismissed with the id of an action and the scope that it is meant for."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,m", "dismiss", show=False),
+        Binding("down,j,tab", "move(1)", show=False),
+        Binding("up,k,shift+tab", "move(-1)", show=False),
+    ]
+    DEFAULT_CSS = """
+    ScopeScreen {
+        align: center middle;
+        & > Vertical {
+            width: 92; max-width: 96%; height: auto; max-height: 96%;
+            background: $surface; border: round $primary; padding: 1 2;
+            border-title-color: $primary; border-subtitle-color: $muted;
+        }
+    }
+    """
+
+    def __init__(self, scopes: Sequence[Scope], verbs: Sequence[Action], why_not: WhyNot) -> None:
+        super().__init__()
+        self._menu = ScopeMenu(scopes, verbs, why_not)
+        self._why_not = why_not
+        self._verbs = {action.id: action for action in verbs}
+        for action in verbs:
+            for key in action.keys:
+                self._bindings.bind(key, f"verb('{action.id}')", show=False)
+
+    def compose(self) -> ComposeResult:
+        """The menu in a box."""
+        with Vertical() as box:
+            box.border_title = "Which mutants"
+            box.border_subtitle = "↑↓ choose, a key does it, esc closes"
+            yield self._menu
+
+    def action_move(self, by: int) -> None:
+        """Another scope."""
+        self._menu.move(by)
+
+    def on_scope_menu_verb(self, event: ScopeMenu.Verb) -> None:
+        """A click."""
+        self.action_verb(event.action_id)
+
+    def action_verb(self, action_id: str) -> None:
+        """Do it, or say why not."""
+        action = self._verbs[action_id]
+        if reason := self._why_not(action, self._menu.scope):
+            text = plain(f"{action.label}: {reason}")
+            self.notify(text, severity="warning", markup=False, timeout=4)
+        else:
+            self.dismiss((action_id, self._menu.scope))

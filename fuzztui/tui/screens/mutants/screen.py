@@ -1,0 +1,475 @@
+"""Every mutant of the program: what it changes, what became of it; steering them.
+
+Where mutants are fuzzed one by one the table is their queue, in the order of their turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from textual import on
+from textual.geometry import Size
+from textual.widget import Widget
+
+from fuzztui.base.text import several
+from fuzztui.model.fuzzfirst import AT_WORK, PHASES, phase
+from fuzztui.model.selectors import ENDED
+from fuzztui.model.state import Changes, Finding, Mutant
+from fuzztui.tui.base import shell, source_excerpt
+from fuzztui.tui.base.ask import AskScreen
+from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.columns import Cell
+from fuzztui.tui.base.confirm import ConfirmScreen
+from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.frame.actions import BY_ID, Action, Situation
+from fuzztui.tui.frame.command_sender import pending_mutants
+from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.strip import ChoiceStrip
+from fuzztui.tui.labels.mutant_groups import Filter, Scope, one, parse_filter, scopes
+from fuzztui.tui.labels.mutants import SIGNS, steer_words
+from fuzztui.tui.labels.status import Status
+from fuzztui.tui.labels.worklist_text import spent_words, turn_words, used_words
+from fuzztui.tui.screens.fuzzfirst.columns import queue_columns
+from fuzztui.tui.screens.fuzzfirst.detail import Turn, queued_lines
+from fuzztui.tui.screens.fuzzfirst.strip import QueueStrip
+from fuzztui.tui.screens.mutants.columns import columns
+from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
+from fuzztui.tui.screens.mutants.group_menu import ScopeScreen
+from fuzztui.tui.screens.mutants.strip import MutantStrip
+from fuzztui.wire.commands import (
+    MUTANT_COMMANDS,
+    Command,
+    ExactPass,
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    SkipMutants,
+)
+
+VERBS: dict[str, Callable[[str], Command]] = {
+    "mutant.promote": PromoteMutants,
+    "mutant.skip": SkipMutants,
+    "mutant.requeue": RequeueMutants,
+    "mutant.first": partial(MoveMutants, to="first"),
+    "mutant.last": partial(MoveMutants, to="last"),
+    "mutant.up": partial(MoveMutants, to="up"),
+    "mutant.down": partial(MoveMutants, to="down"),
+}
+"""What is done with a selection at once; a verdict of equivalence asks for the reason."""
+
+EQUIVALENT = "mutant.equivalent"
+
+
+class MutantsScreen(ListingScreen[Mutant, Source]):
+    """The analysis in figures, and a row for each mutant."""
+
+    TAB = "mutants"
+    HINT = "words, or conditions such as operator=math,state=alive"
+    DEFAULT_CSS = """
+    MutantsScreen {
+        & MutantStrip, & QueueStrip { margin-top: 1; display: none; }
+        & #listing { margin-top: 1; }
+        &.-short #listing, &.-tiny #listing { margin-top: 0; }
+        &.-short MutantStrip, &.-short QueueStrip { height: 4; margin-top: 0; }
+        &.-tiny MutantStrip, &.-tiny QueueStrip { height: 1; margin-top: 0; }
+        &.-wide {
+            & #listing { layout: vertical; }
+            & BigTable { width: 100%; height: 1fr; }
+            & Pane { width: 100%; height: 45%; border-left: none; border-top: solid $rule; }
+            & Pane:focus { border-left: none; border-top: solid $primary; height: 80%; }
+        }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pending: dict[str, list[str]] = {}
+        self._filter = Filter()
+        self._only = ""
+        """The one state (in a queue: the phase) that is shown, "" for all."""
+        self._queue = False
+        """Whether the table is a queue."""
+        self._turns: dict[str, str] = {}
+        """In a queue: when each has its turn, in words."""
+        self._at_work: dict[str, str] = {}
+        """Of those at work: how much of their budget they have used, in words."""
+        self._looked_at = ("", "")
+        """The mutant under the cursor, and in what phase it was."""
+
+    def body(self) -> Iterable[Widget]:
+        """Figures, table, details."""
+        yield MutantStrip()
+        yield QueueStrip()
+        yield from super().body()
+
+    def make_table(self) -> BigTable[Mutant]:
+        """In the order of the program, as the engine told them."""
+        return BigTable(columns(self._steer), empty="no mutants")
+
+    def _steer(self, mutant: Mutant) -> Cell:
+        if asked := self.asked(mutant):
+            return asked, "pending"
+        return steer_words(mutant.steer), "promoted" if mutant.steer == "promoted" else ""
+
+    # -------------------------------------------------------------- changes
+
+    def show(self, changes: Changes) -> None:
+        """Take in new and changed mutants, and commands that came or went."""
+        state = self.campaign
+        before = self._pending
+        if changes.reset or changes.commands:
+            self._pending = pending_mutants(state)
+        turned = bool(state.stage) != self._queue
+        if turned:
+            self._queue = bool(state.stage)
+            columns_ = queue_columns(self) if self._queue else columns(self._steer)
+            self.table.show_columns(columns_, columns_[0] if self._queue else None)
+            self.table.rests = self._queue
+            self._only = ""
+            self.table.rows.narrow(self._filter.words, self._accepts())
+        if self._queue and (changes.reset or changes.mutants or changes.campaign):
+            self._look_at_turns()
+        if changes.reset or turned:
+            self.table.load(state.mutants)
+        else:
+            steered = before.keys() ^ self._pending.keys() if changes.commands else set()
+            changed = changes.mutants | (steered & state.mutants.keys())
+            self._touch(changed)
+            self._look()
+            if self.table.cursor not in changed and not changes.commands and state.mutants:
+                self._count()
+                return
+        self._count()
+        self.show_detail()
+        self.host.refresh_footer()
+
+    def tick(self, status: Status) -> None:
+        """Figures and ages."""
+        super().tick(status)
+        strip, queue = self.query_one(MutantStrip), self.query_one(QueueStrip)
+        strip.display = status.mutants is not None and status.first is None
+        queue.display = status.first is not None
+        strip.show(status)
+        queue.show(status)
+        if self._queue:
+            self._look_at_turns()
+            if (mutant := self.table.current) is not None and mutant.stage in AT_WORK:
+                self.show_detail()
+
+    # ---------------------------------------------------------------- queue
+
+    def _look_at_turns(self) -> None:
+        """Only rows whose turns read differently now: there may be thousands."""
+        status, turns = self.host.status, self.host.turns
+        if status.first is None:
+            return
+        view = status.first.view
+        waits, now = turns.waits(view, status.now), {}
+        left = view.left if status.first.stage == "mutants" else -1  # too late for all of them
+        for id, number in turns.numbers.items():
+            words = turn_words(waits.get(id), number, left, trials=view.trials)
+            now[id] = f"{number} {words}"
+        for mutant, used, of in status.first.working:
+            now[mutant.id] = used_words(used, of, trials=view.trials)
+        self._at_work = {
+            m.id: spent_words(used, of, trials=view.trials) for m, used, of in status.first.working
+        }
+        before, self._turns = self._turns, now
+        self._touch(
+            id
+            for id in before.keys() | now.keys()
+            if before.get(id) != now.get(id) and id in self.table.rows
+        )
+
+    def _touch(self, ids: Iterable[str]) -> None:
+        """Rows have changed. One whose turn ends goes to the end of the table.
+
+        The cursor goes along if somebody has put it there; the view never does.
+        """
+        id, before = self._looked_at
+        mutant = self.campaign.mutants.get(id) if id == self.table.cursor else None
+        ends = self._queue and mutant is not None and phase(mutant) != before
+        self.table.touch(ids, still=ends)
+
+    @on(BigTable.Highlighted)
+    def _look(self) -> None:
+        mutant = self.table.current
+        self._looked_at = ("", "") if mutant is None else (mutant.id, phase(mutant))
+
+    def asked(self, mutant: Mutant) -> str:
+        """What is asked for it and not answered yet: the verb alone, which fits each column."""
+        waiting = self._pending.get(mutant.id)
+        return f"{waiting[-1].partition('-')[0]}…" if waiting else ""
+
+    def number(self, mutant: Mutant) -> int:
+        """Its place among those that wait, from 1; 0 if it does not wait."""
+        return self.host.turns.numbers.get(mutant.id, 0)
+
+    def within(self, mutant: Mutant) -> bool:
+        """Whether it has had its turn, or will."""
+        first = self.host.status.first
+        return first is None or self.number(mutant) <= first.view.left
+
+    def turn(self, mutant: Mutant) -> str:
+        """When its turn comes, how far it is, or how long it was fuzzed."""
+        words = self._turns.get(mutant.id, "")
+        if self.number(mutant):
+            return words.partition(" ")[2]
+        if not words and mutant.slot and self.host.status.first is not None:
+            first = self.host.status.first
+            used = self.host.turns.used(mutant, first.view, self.host.status.now)
+            return used_words(used, 0.0, trials=first.view.trials) if used else ""
+        return words
+
+    def _count(self) -> None:
+        super()._count()
+        rows = self.table.rows
+        narrowed = bool(self._only or rows.filter_text or self._filter.selection)
+        words = self._only or "shown"
+        passing = f"{len(rows):,}/{rows.total:,}"
+        self.table.empty = "no mutant passes the filter" if rows.total else "no mutants"
+        self.table.set_caption(*((f"{words} {passing}", passing, words) if narrowed else ()))
+
+    def nothing(self) -> Sequence[Line]:
+        """Why there are no mutants, and what to do."""
+        if self.campaign.mutants:
+            return ()
+        if self._queue:
+            return no_mutants_lines("", first=True)
+        engines = [i.engine for i in list(self.campaign.instances.values()) if i.engine]
+        return no_mutants_lines(next(iter(engines), self.campaign.engine))
+
+    def details(self, row: Mutant, preview: Source | None, size: Size) -> Sequence[Line]:
+        """The change in its surroundings, and the mutant's story."""
+        pending, tight = self._pending.get(row.id, ()), size.height < 10
+        if not self._queue:
+            return mutant_lines(row, self.campaign, preview, pending, tight=tight)
+        words = self._at_work.get(row.id) or self.turn(row)
+        turn = Turn(words, self.number(row), self.within(row), pending, self._findings_of(row))
+        return queued_lines(row, self.campaign, preview, turn, tight=tight)
+
+    def _findings_of(self, mutant: Mutant) -> list[Finding]:
+        """What the target fails on thanks to a mutant."""
+        if not mutant.slot:
+            return []
+        state, kin = self.campaign, self.host.kin
+        own = (f for f in list(state.findings.values()) if kin.of_target(f))
+        return [f for f in own if kin.behind(f) == mutant.id]
+
+    def preview_of(self, row: Mutant) -> tuple[str, Callable[[], Source]] | None:
+        """The lines of the program around it."""
+        name = f"{row.path}:{row.line}:{row.id}"
+        before = " ".join(row.before.split()) if self._queue else row.before
+        return name, partial(source_excerpt.load, row.path, row.line, before)
+
+    def describe_row(self) -> Situation:
+        """What any living engine here can do: mutants belong to all of them.
+
+        In a queue they are the supervisor's.
+        """
+        if self._queue:
+            return _in_queue(self.table.current)
+        able: set[str] | None = None
+        for instance in list(self.campaign.instances.values()):
+            if instance.state not in ENDED and (instance.capabilities or instance.engine):
+                able = (able or set()) | set(instance.capabilities)
+        mutant = self.table.current
+        return Situation(
+            row=mutant is not None,
+            mutant=mutant.state if mutant is not None else "",
+            capabilities=None if able is None else frozenset(able),
+        )
+
+    # -------------------------------------------------------------- filter
+
+    def narrow(self, text: str) -> None:
+        """By words and conditions, and by state."""
+        self._filter = parse_filter(text)
+        self.table.rows.narrow(self._filter.words, self._accepts())
+        self.table.sync(reveal=True)
+        self._count()
+        self.show_detail()
+
+    def _accepts(self) -> Callable[[Mutant], bool] | None:
+        if not (self._queue and self._only):
+            return self._filter.accepts(self._only)
+        accepts, only = self._filter.accepts(""), self._only
+        return lambda m: phase(m) == only and (accepts is None or accepts(m))
+
+    def do_mutants_state(self) -> None:
+        """The next state (in a queue: phase) of which there are mutants; after the last, all."""
+        counts: Mapping[str, int] = self.campaign.mutant_counts
+        if self._queue and (first := self.host.status.first) is not None:
+            counts = first.phases
+        choices = ["", *(state for state in self._states if counts.get(state))]
+        at = choices.index(self._only) if self._only in choices else 0
+        self._show_only(choices[(at + 1) % len(choices)])
+
+    @property
+    def _states(self) -> Iterable[str]:
+        """What the table can be narrowed to."""
+        return PHASES if self._queue else SIGNS
+
+    @on(ChoiceStrip.Chosen)
+    def _chosen(self, event: ChoiceStrip.Chosen) -> None:
+        self._show_only("" if event.state == self._only else event.state)
+
+    def _show_only(self, state: str) -> None:
+        self._only = state
+        text = self.query_one(FilterBar).text
+        self.host.when_free(lambda: self.narrow(text))
+
+    def do_table_unfilter(self) -> None:
+        """As everywhere; with no filter left, all states again."""
+        if self._only and self.focused is not self.pane and not self.query_one(FilterBar).text:
+            self._show_only("")
+        else:
+            super().do_table_unfilter()
+
+    # ------------------------------------------------------------- steering
+
+    def do_mutant_promote(self) -> None:  # noqa: D102
+        self._steer_current("mutant.promote")
+
+    def do_mutant_skip(self) -> None:  # noqa: D102
+        self._steer_current("mutant.skip")
+
+    def do_mutant_equivalent(self) -> None:  # noqa: D102
+        self._steer_current(EQUIVALENT)
+
+    def do_mutant_requeue(self) -> None:  # noqa: D102
+        self._steer_current("mutant.requeue")
+
+    def do_mutant_first(self) -> None:  # noqa: D102
+        self._steer_current("mutant.first")
+
+    def do_mutant_last(self) -> None:  # noqa: D102
+        self._steer_current("mutant.last")
+
+    def do_mutant_up(self) -> None:  # noqa: D102
+        self._steer_current("mutant.up")
+
+    def do_mutant_down(self) -> None:  # noqa: D102
+        self._steer_current("mutant.down")
+
+    def _steer_current(self, action_id: str) -> None:
+        mutant = self.table.current
+        if mutant is None:
+            return
+        scope = one(mutant)
+        if scope is None:
+            self._say_unsendable()
+        else:
+            self._send(action_id, scope)
+
+    def _go_on_from(self, mutant_id: str) -> None:
+        """A row that is about to leave the queue does not take the cursor along."""
+        if self._queue and self.table.cursor == mutant_id:
+            self.table.go_on()
+
+    def _say_unsendable(self) -> None:
+        self.notify("This mutant's id cannot be sent: it reads as a selection.", markup=False)
+
+    def do_mutant_many(self) -> None:
+        """Ask which mutants are meant, and what for."""
+        self.host.when_free(self._ask_which)
+
+    def _ask_which(self) -> None:
+        mutant = self.table.current
+        if mutant is None or not self.at_hand:
+            return
+        # Phases of a queue cannot be said in a selection.
+        sayable = not (self._queue and self._only)
+        narrowed = self._filter.as_selection(self._only) if sayable else ""
+        found = scopes(mutant, self.campaign.mutants.values(), narrowed)
+        if not found:  # nor has it a file or a function to be selected by
+            self._say_unsendable()
+            return
+        verbs = [BY_ID[action_id] for action_id in (*VERBS, EQUIVALENT)]
+        verbs = [verb for verb in verbs if verb.queue in (None, self._queue)]
+
+        def chosen(answer: tuple[str, Scope] | None) -> None:
+            if answer is not None:
+                self._send(*answer)
+
+        self.app.push_screen(ScopeScreen(found, verbs, self._why_not), chosen)
+
+    def _why_not(self, action: Action, scope: Scope) -> str:
+        state = next(iter(scope.states)) if len(scope.states) == 1 else ""
+        now = self.host.situation()
+        alone = scope.count == 1
+        return action.why_not(replace(now, mutant=state, phase=now.phase if alone else ""))
+
+    def _send(self, action_id: str, scope: Scope) -> None:
+        whom = scope.select if scope.count == 1 else f"{scope.count:,} mutants ({scope.select})"
+        if action_id != EQUIVALENT:
+            verb = BY_ID[action_id].label.lower()
+            self.host.steer(VERBS[action_id](scope.select), f"{verb} {whom}")
+            if action_id == "mutant.skip":
+                self._go_on_from(scope.select)
+            return
+
+        def answered(because: str | None) -> None:
+            if because:
+                self.host.steer(MarkEquivalent(scope.select, because), f"equivalent {whom}")
+                self._go_on_from(scope.select)
+
+        question = (
+            f"Why can no input tell {whom} from the program? The reason is kept in the "
+            "campaign's log. Such mutants are not run any more and are counted apart."
+        )
+        self.app.push_screen(AskScreen("Equivalent", question, "because …"), answered)
+
+    def do_mutants_exact(self) -> None:
+        """After asking: it may take long."""
+        s = self.host.status
+        living = s.mutants.alive + s.mutants.pending if s.mutants is not None else 0
+        question = (
+            f"Run {several(living, 'living mutant')} on all of the {several(s.corpus, 'input')} in "
+            "the queues that "
+            "infect them? Fuzzing stands still meanwhile; the score is then the sound one. "
+            "The engine does this at the end of the campaign anyway, if exact is on."
+        )
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                self.host.steer(ExactPass(), "exact pass")
+
+        self.app.push_screen(ConfirmScreen("Exact pass", question, "Run", "Not now"), answer)
+
+    # -------------------------------------------------------------- looking
+
+    def do_mutant_killer(self) -> None:
+        """To the queue entry that killed it."""
+        mutant = self.table.current
+        if mutant is None or not mutant.killer:
+            self.notify("Nothing has killed this mutant.", markup=False)
+        else:
+            is_finding = mutant.killer in self.campaign.findings
+            self.host.look_at("findings" if is_finding else "corpus", mutant.killer)
+
+    def do_mutant_copy(self) -> None:
+        """Its id."""
+        if (mutant := self.table.current) is not None:
+            self.host.copy(shell.word(mutant.id), "id")
+
+    def do_mutant_copy_place(self) -> None:
+        """Where it is."""
+        if (mutant := self.table.current) is not None:
+            self.host.copy(shell.path(f"{mutant.path or mutant.file}:{mutant.line}"), "place")
+
+
+_QUEUE_COMMANDS = frozenset(command.name for command in MUTANT_COMMANDS)
+
+
+def _in_queue(mutant: Mutant | None) -> Situation:
+    """The situation on a row of a queue."""
+    if mutant is None:
+        return Situation(capabilities=_QUEUE_COMMANDS)
+    where = mutant.stage if mutant.stage in (*AT_WORK, "dropped") else phase(mutant)
+    return Situation(row=True, mutant=mutant.state, phase=where, capabilities=_QUEUE_COMMANDS)

@@ -1,0 +1,189 @@
+"""Mutation analysis in five lines: the score, a bar of all states, the time, what was spared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.base.text import several
+from fuzztui.model.mutation_score import Summary
+from fuzztui.tui.base import format
+from fuzztui.tui.base.canvas import Line, Span, spread, width_of
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.strip import ChoiceStrip
+from fuzztui.tui.labels.mutants import SIGNS
+from fuzztui.tui.labels.status import Status
+from fuzztui.wire.events import MutationStats
+
+TIMES = (
+    ("original_s", "program", "█", "primary"),
+    ("mutants_s", "mutants", "▓", "killed"),
+    ("compile_s", "compile", "▒", "rate"),
+    ("rest_s", "rest", "░", "muted"),
+)
+"""What the time goes to: field, words, fill and colour."""
+
+PRUNED = (
+    ("dead", "dead"),
+    ("skipped", "skipped"),
+    ("unexecuted", "not executed"),
+    ("uninfected", "not infected"),
+    ("put_off", "put off"),
+)
+"""Why (mutant, input) pairs need not be run."""
+
+
+class MutantStrip(ChoiceStrip):
+    """Score, states, time and pairs; the less room, the fewer lines. Nothing without mutants."""
+
+    DEFAULT_CSS = "MutantStrip { height: 5; }"
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Score, bar, legend, then time and pairs in two lines or one."""
+        status, analysis = self._status, self._status.analysis
+        if status.mutants is None:
+            return []
+        lines: list[Line] = [_score(status, status.mutants, width)]
+        lines.append([Span(" "), *state_bar(status.mutants, width - 2)])
+        lines.append(_legend(status.mutants))
+        if analysis is None:
+            lines.append([Span(" waiting for the first figures of mutation analysis…", "muted")])
+        elif height >= 5:
+            lines += [_times(analysis, width), _pairs(analysis, width)]
+        else:
+            lines.append(with_audits(brief_times(analysis), analysis, width))
+        return lines
+
+
+def _score(status: Status, s: Summary, width: int) -> Line:
+    left = [
+        Span(" score ", "muted"),
+        Span(format.score(s.score), "bold killed"),
+        Span(f"  {s.killed:,} of {s.total - s.invalid:,} killed"),
+    ]
+    if status.lost:
+        left.append(Span(", of what is known", "muted"))
+    if s.skipped or s.equivalent:
+        left += [
+            Span("  (of those left: ", "muted"),
+            Span(format.score(s.adjusted), "bold"),
+            Span(")", "muted"),
+        ]
+    note = []
+    if status.last_kill_t >= 0:
+        note.append(Span(f"last kill {status.when(status.last_kill_t)} ", "muted"))
+    if status.analysis is not None and status.analysis.phase:
+        note.insert(0, Span(f"{phase_words(status.analysis)}  ", "bold pending"))
+    return spread(left, note, width)
+
+
+def phase_words(analysis: MutationStats) -> str:
+    """What the analysis is at, when that is not the ordinary loop."""
+    return "exact pass…" if analysis.phase == "exact" else f"{plain(analysis.phase, 20)}…"
+
+
+def state_bar(s: Summary, width: int) -> list[Span]:
+    """All mutants as one bar, stacked by state; who is there at all is seen."""
+    parts = [(sign, getattr(s, sign.state)) for sign in SIGNS.values()]
+    cells = apportion([n for _, n in parts], width)
+    return [
+        Span(sign.fill * n, sign.style, sign.state)
+        for (sign, _), n in zip(parts, cells, strict=True)
+        if n
+    ]
+
+
+def apportion(parts: Sequence[float], width: int) -> list[int]:
+    """``width`` cells for ``parts``, by size; what is not nothing gets a cell if there is room."""
+    total = sum(parts)
+    if total <= 0 or width <= 0:
+        return [0] * len(parts)
+    exact = [width * part / total for part in parts]
+    cells = [max(int(x), 1 if x > 0 else 0) for x in exact]
+    while sum(cells) > width:
+        # The largest can spare it best.
+        cells[max(range(len(cells)), key=cells.__getitem__)] -= 1
+    while sum(cells) < width:
+        cells[max(range(len(cells)), key=lambda i: exact[i] - cells[i])] += 1
+    return cells
+
+
+def _legend(s: Summary) -> Line:
+    line = [Span(" ")]
+    for sign in SIGNS.values():
+        count = getattr(s, sign.state)
+        if count or sign.state in ("killed", "alive"):
+            line += [
+                Span(f"{sign.fill} ", sign.style, sign.state),
+                Span(f"{sign.state} {count:,}", "", sign.state),
+                Span("  "),
+            ]
+    if s.static:
+        line.append(Span(f"({s.static:,} static)", "muted"))
+    return line
+
+
+def _times(a: MutationStats, width: int) -> Line:
+    parts = _seconds(a)
+    total = sum(parts)
+    left = [Span(" time  ", "muted")]
+    for (_, words, fill, style), part in zip(TIMES, parts, strict=True):
+        left += [Span(f"{fill} ", style), Span(f"{words} {format.percent(part, total)}  ")]
+    if a.share >= 0:
+        left.append(Span(f"schedule {format.percent(a.share, 1)} of trials  ", "muted"))
+    if a.backlog:
+        left.append(Span(f"backlog {format.count(a.backlog)}  ", "muted"))
+    room = min(40, width - width_of(left) - 1)
+    if room >= 8 and total > 0:
+        for (_, _, fill, style), n in zip(TIMES, apportion(parts, room), strict=True):
+            left.append(Span(fill * n, style))
+    return left
+
+
+def _seconds(a: MutationStats) -> list[float]:
+    return [max(0.0, getattr(a, name)) for name, *_ in TIMES]
+
+
+def brief_times(a: MutationStats) -> list[Span]:
+    """The time split as words."""
+    parts = _seconds(a)
+    spans = [Span(" time ", "muted")]
+    for (_, words, _, style), part in zip(TIMES, parts, strict=True):
+        spans += [
+            Span(f" {words} ", "muted"),
+            Span(format.percent(part, sum(parts)), style),
+        ]
+    return spans
+
+
+def _pairs(a: MutationStats, width: int) -> Line:
+    """Runs, and why there were not more; reasons that do not fit are left out."""
+    pruned = sum(getattr(a, name) for name, _ in PRUNED)
+    total = pruned + a.runs
+    audits = _audits(a)
+    spans = [
+        Span(" pairs ", "muted"),
+        Span(f"{format.count(a.runs)} run", "bold"),
+        Span(f"  {format.percent(pruned, total)} pruned:", "muted"),
+    ]
+    for name, words in PRUNED:
+        if part := getattr(a, name):
+            reason = Span(f"  {words} {format.percent(part, total)}")
+            if width_of([*spans, reason, *audits]) < width:
+                spans.append(reason)
+    return with_audits(spans, a, width)
+
+
+def _audits(a: MutationStats) -> list[Span]:
+    """Whether pruning is sound: none of the pruned pairs that were run may have killed."""
+    if a.audit_kills:
+        audits = f"{a.audit_kills:,} of {format.count(a.audits)} audits"
+        return [Span(f" ✗ PRUNING IS NOT SOUND: {audits} killed ", "bold failed")]
+    if not a.audits:
+        return []
+    return [Span("✓ ", "valid"), Span(f"{several(a.audits, 'audit')} ", "muted")]
+
+
+def with_audits(line: Line, a: MutationStats, width: int) -> Line:
+    """``line``, and at its end how the audits went; an alarm stands before it."""
+    audits = _audits(a)
+    return [*audits, *line] if a.audit_kills else spread(line, audits, width)

@@ -1,0 +1,1 @@
+"""The Operators screen: text mutators and their mixture."""

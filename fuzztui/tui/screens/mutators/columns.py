@@ -1,0 +1,101 @@
+"""The columns of the table of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fuzztui.model.mutators import Arm
+from fuzztui.tui.base import format
+from fuzztui.tui.base.braille import gauge
+from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.labels.mixing import SIGNS
+from fuzztui.tui.labels.mutators import words_of
+
+BAR = 6
+"""Cells of the bar of weights."""
+
+PAYS = "pays"
+"""The column that the table is sorted by at first."""
+
+
+def columns() -> Sequence[Column[Arm]]:
+    """What the table shows of an arm, by the room there is."""
+    return (
+        Column("operator", "operator", _operator, lambda a: a.name, min=12, max=44, give=20),
+        Column("class", "class", lambda a: (a.cls, "muted"), lambda a: a.cls, needs=96),
+        _figure("tried", "tried", lambda a: a.tried, needs=88),
+        _figure("applied", "applied", lambda a: a.applied, drop=True),
+        Column("hits", "hits", _hits, lambda a: _part(a.applied, a.tried), "right", min=5,
+               descending=True, drop=True),
+        _figure("found", "found", lambda a: a.found, style="corpus"),
+        Column("crashes", "crash", _crashes, lambda a: a.crashes, "right", spare=True,
+               descending=True, drop=True),
+        Column(PAYS, "finds/M", pays_cell, lambda a: a.order, "right", min=7, descending=True),
+        Column("weight", "weight", _weight, lambda a: a.share, min=BAR, descending=True,
+               drop=True),
+        Column("share", "share", _share, lambda a: a.share, "right", min=5, needs=96,
+               descending=True),
+        Column("does", "does", lambda a: (words_of(a.name).does, "muted"), None, min=20, max=60,
+               needs=126),
+    )  # fmt: skip
+
+
+def _operator(arm: Arm) -> Cell:
+    fill, style = SIGNS[arm.cls]
+    return f"{fill} {arm.name}", style
+
+
+def _part(part: int, whole: int) -> float:
+    return part / whole if whole else -1.0
+
+
+def _hits(arm: Arm) -> Cell:
+    return format.percent(arm.applied, arm.tried), "muted"
+
+
+def _crashes(arm: Arm) -> Cell:
+    return (format.count(arm.crashes), "crash") if arm.crashes else ("", "")
+
+
+def pays_words(arm: Arm) -> str:
+    """Finds per million applications."""
+    return format.NONE if arm.pays < 0 else format.count(round(arm.pays)) if (
+        arm.pays >= 100 or not arm.pays) else f"{arm.pays:.1f}"  # fmt: skip
+
+
+def pays_cell(arm: Arm) -> Cell:
+    """Muted and in brackets while it says next to nothing: such rows come after the others."""
+    words = pays_words(arm)
+    if arm.tells:
+        return words, "bold valid"
+    return f"({words})" if arm.found else words, "muted"
+
+
+def _weight(arm: Arm) -> Cell:
+    """Against the most probable of its class: that is told apart where many are alike."""
+    return gauge(arm.bar, BAR)[0], SIGNS[arm.cls][1]
+
+
+def _share(arm: Arm) -> Cell:
+    return share_words(arm.share), "muted"
+
+
+def share_words(share: float) -> str:
+    """How much of its class an arm is."""
+    return format.percent(share, 1.0) if share > 0 else "0%"
+
+
+def _figure(
+    id: str,
+    title: str,
+    of: Callable[[Arm], int],
+    *,
+    needs: int = 0,
+    style: str = "",
+    drop: bool = False,
+) -> Column[Arm]:
+    def cell(arm: Arm) -> Cell:
+        n = of(arm)
+        return format.count(n), style if n else "muted"
+
+    return Column(id, title, cell, of, "right", needs=needs, descending=True, drop=drop)

@@ -1,0 +1,136 @@
+"""All that is known about one operator, as lines of spans. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.base.text import several
+from fuzztui.model.mutators import FEW, FEW_USES, Arm, shares
+from fuzztui.model.state import Entry, Finding, State
+from fuzztui.tui.base import format
+from fuzztui.tui.base.canvas import Line, Span
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.details import pair, title
+from fuzztui.tui.labels.mixing import SIGNS
+from fuzztui.tui.labels.mutators import words_of
+from fuzztui.tui.screens.mutants.detail import side_style
+from fuzztui.tui.screens.mutators.columns import pays_words, share_words
+
+FINDS = 12
+"""Finds that are listed."""
+
+
+def named_by(op: str) -> list[str]:
+    """The arms that an entry's ``op`` names: ``text-swap-args+havoc,rep:4``."""
+    names = op.partition(",rep:")[0].split("+")
+    return [name.removeprefix("text-") for name in names if name]
+
+
+def operator_lines(
+    arm: Arm, state: State, finds: Sequence[Entry | Finding], *, tight: bool = False
+) -> list[Line]:
+    """What it does, how it fares, on each instance, and what it found last."""
+    words = words_of(arm.name)
+    fill, style = SIGNS[arm.cls]
+    lines: list[Line] = [
+        [Span(f"{fill} ", style), Span(plain(arm.name), f"bold {style}"),
+         Span(f"  {arm.cls}", "muted")],
+        [Span(words.does)],
+    ]  # fmt: skip
+    if words.before:
+        lines += [
+            [Span("- ", "removed"), Span(words.before, side_style("removed"))],
+            [Span("+ ", "added"), Span(words.after, side_style("added"))],
+        ]
+    lines += ([] if tight else [[]]) + _figures(arm)
+    return lines + _instances(arm, state) + find_lines(finds)
+
+
+def _figures(arm: Arm) -> list[Line]:
+    lines = [
+        pair("drawn", f"{several(arm.tried, 'time')}, now {_drawn_now(arm)}"),
+        pair("applied", f"to {several(arm.applied, 'input')}"),
+    ]
+    if not arm.found:
+        lines.append(pair("found", "nothing yet", "muted"))
+    else:
+        lines.append(pair("found", several(arm.found, "entry", "entries"), "corpus"))
+        words = f"{pays_words(arm)} finds per million applied"
+        lines.append(pair("pays", words, "valid" if arm.tells else "muted"))
+        if not arm.tells:
+            few = f"(fewer than {FEW} finds or {FEW_USES} uses tell little: such come last)"
+            lines.append(pair("", few, "muted"))
+    if arm.crashes:
+        lines.append(pair("crashes", f"{several(arm.crashes, 'input')} saved", "crash"))
+    return lines
+
+
+def _drawn_now(arm: Arm) -> str:
+    """When a step is this: one way of splicing is tried where the other can do nothing."""
+    if arm.cls == "splice":
+        if not arm.share:
+            return "where the other way to splice can do nothing"
+        return f"first in {share_words(arm.share)} of splice steps"
+    return f"{share_words(arm.share)} of {arm.cls} steps"
+
+
+def _instances(arm: Arm, state: State) -> list[Line]:
+    rows = []
+    over = {"turns over": state.turned} if state.turned else {}
+    for name, f in [*list(state.operators.items()), *over.items()]:
+        if arm.name not in f.names:
+            continue
+        i = f.names.index(arm.name)
+        rows.append((name, f.applied[i], f.found[i], f.crashes[i], shares([f])[arm.name]))
+    if len(rows) < 2:
+        return []
+    wide = max(len(plain(name, 12)) for name, *_ in rows)
+    lines: list[Line] = [[], title("instances")]
+    for name, applied, found, crashes, share in sorted(rows, key=lambda r: -r[2]):
+        crashed = f"  {several(crashes, 'crash', 'crashes')}" if crashes else ""
+        lines.append(
+            [
+                Span(f"{plain(name, 12):<{wide}} ", "muted"),
+                Span(f"{format.count(found):>6} of {format.count(applied):>6}"),
+                Span(f"  weight {share_words(share)}", "muted"),
+                Span(crashed, "crash"),
+            ]
+        )
+    return lines
+
+
+def find_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
+    """The latest finds, under a heading; nothing where there are none."""
+    if not finds:
+        return []
+    lines: list[Line] = [[], title("latest finds")]
+    for row in finds[:FINDS]:
+        lines.append(
+            [
+                Span(f"{format.clock(row.t):>8}  ", "muted"),
+                Span(plain(row.key, 60), row.category if isinstance(row, Finding) else "corpus"),
+                *_covers(row),
+            ]
+        )
+    return lines
+
+
+def _covers(row: Entry | Finding) -> list[Span]:
+    if isinstance(row, Finding) or row.edges < 0:
+        return []
+    return [Span(f"  {several(row.edges, 'edge')}", "edge")]
+
+
+def no_operators_lines(engine: str) -> list[Line]:
+    """What to say where there are no figures, and how to get some."""
+    if engine not in ("afl", "text"):
+        why = (
+            f"This campaign's engine is {plain(engine or 'unknown')}: it has no operators on text."
+        )
+    else:
+        why = "No instance has told of its operators yet."
+    steps = (
+        ("AFL++", 'kind = "afl" and a [text] table: operators on text beside havoc'),
+        ("Python", 'kind = "text" under [engine]: the same operators in process'),
+    )
+    return [[Span(why, "bold")], [], *(pair(name, words) for name, words in steps)]

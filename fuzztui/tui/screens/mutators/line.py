@@ -1,0 +1,36 @@
+"""The mixture of steps in one line, for the Overview."""
+
+from __future__ import annotations
+
+from fuzztui.tui.base.canvas import Line, Span, width_of
+from fuzztui.tui.frame.strip import StatusCanvas
+from fuzztui.tui.labels.mixing import SIGNS
+from fuzztui.tui.labels.status import Status
+from fuzztui.tui.screens.mutators.strip import best_spans, mode_word
+from fuzztui.wire.mixture import CLASSES, percentage
+
+
+class MixtureLine(StatusCanvas):
+    """The three probabilities, and which operators pay best. There only when there are any."""
+
+    DEFAULT_CSS = "MixtureLine { height: 1; display: none; }"
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``, if it has a mixture."""
+        self.display = status.blend is not None
+        super().show(status)
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """One line."""
+        blend = self._status.blend
+        if blend is None:
+            return []
+        line = [Span(" mixture ", "muted")]
+        for i, (name, part) in enumerate(zip(CLASSES, blend.mixture, strict=True)):
+            line.append(Span(" · " if i else "", "muted"))
+            line.append(Span(f"{name} ", SIGNS[name][1]))
+            line.append(Span(percentage(part), "bold"))
+            line.append(Span(blend.did(name), "pending"))
+        told = blend.adaptive or blend.each
+        line += [Span(" "), mode_word(blend), Span("  ")] if told else [Span("   ")]
+        return [[*line, *best_spans(blend.best, width - width_of(line) - 1)]]

@@ -1,0 +1,178 @@
+"""Which operators on text pay, and how probable they are: looking, and moving probability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from textual.geometry import Size
+from textual.widget import Widget
+
+from fuzztui.model.mutators import (
+    Arm,
+    Setting,
+    arms,
+    changed,
+    mean_of,
+    pending_mixtures,
+    settings,
+)
+from fuzztui.tui.base import shell
+from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.frame.action_context import over_all
+from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.pending_commands import SETTLE_S
+from fuzztui.tui.frame.steered import SteeredScreen
+from fuzztui.tui.labels.status import Status
+from fuzztui.tui.screens.mutators.columns import PAYS, columns
+from fuzztui.tui.screens.mutators.detail import FINDS, named_by, no_operators_lines, operator_lines
+from fuzztui.tui.screens.mutators.strip import MixtureStrip
+from fuzztui.wire.commands import Command, SetMixture
+from fuzztui.wire.events import OperatorFigures
+from fuzztui.wire.mixture import Mixture, moved
+
+
+class OperatorsScreen(SteeredScreen[Arm, None]):
+    """The mixture as a bar, and a row for each operator."""
+
+    TAB = "operators"
+    HINT = "words: swap, splice, ..."
+    DEFAULT_CSS = """
+    OperatorsScreen {
+        & MixtureStrip { margin-top: 1; display: none; }
+        & #listing { margin-top: 1; }
+        &.-short #listing, &.-tiny #listing { margin-top: 0; }
+        &.-short MixtureStrip { margin-top: 0; }
+        &.-tiny MixtureStrip { height: 1; margin-top: 0; }
+        &.-wide BigTable { width: 2fr; }
+        &.-wide Pane { width: 1fr; }
+        &.-medium Pane, &.-narrow Pane { height: 38%; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(named_by, _words)
+        self._arms: dict[str, Arm] = {}
+
+    def body(self) -> Iterable[Widget]:
+        """The mixture, table, details."""
+        yield MixtureStrip()
+        yield from super().body()
+
+    def make_table(self) -> BigTable[Arm]:
+        """Those that pay best first."""
+        every = columns()
+        table: BigTable[Arm] = BigTable(every, empty="no operators")
+        table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
+        table.rests = True  # on what pays best, whatever that is
+        return table
+
+    # -------------------------------------------------------------- changes
+
+    def figures(self) -> Sequence[OperatorFigures]:
+        """Each instance's."""
+        return list(self.campaign.operators.values())
+
+    def take(self, *, anew: bool) -> None:
+        """A row for each operator."""
+        self.table.become(self._arms, arms(self.campaign), anew=anew)
+
+    def _say_what_is_missing(self) -> None:
+        self.table.show_empty("no operator passes the filter" if self._arms else "no operators")
+
+    def tick(self, status: Status) -> None:
+        """The mixture."""
+        strip = self.query_one(MixtureStrip)
+        strip.display = status.blend is not None
+        strip.show(status)
+        super().tick(status)
+
+    def nothing(self) -> Sequence[Line]:
+        """Why there are no operators, and how to get some."""
+        return () if self._arms else no_operators_lines(self.campaign.engine)
+
+    def details(self, row: Arm, preview: None, size: Size) -> Sequence[Line]:
+        """What it does and how it fares."""
+        latest = self._finds.latest(self.campaign, row.name)[:FINDS]
+        return operator_lines(row, self.campaign, latest, tight=size.height < 10)
+
+    def do_operator_find(self) -> None:
+        """To the latest of what it found."""
+        arm = self.table.current
+        latest = self._finds.latest(self.campaign, arm.name) if arm is not None else []
+        self.go_to_first(latest, "No entry that is known names this operator.")
+
+    def do_operator_copy(self) -> None:
+        """Its name."""
+        if (arm := self.table.current) is not None:
+            self.host.copy(shell.word(arm.name), "name")
+
+    # ------------------------------------------------------------- steering
+
+    def describe_row(self) -> Situation:
+        """What any living engine can do, and the mixture as it is to be."""
+        wanted = self._wanted()
+        return replace(
+            over_all(self.campaign.instances.values()),
+            row=self.table.current is not None,
+            mixture=mean_of(wanted.values()) if wanted else None,
+            adaptive=_adaptive(wanted),
+        )
+
+    def _wanted(self) -> dict[str, Setting]:
+        """What each instance mixes when all that was asked for is done."""
+        waiting = [command for _, command in pending_mixtures(self.campaign)]
+        return settings(self.campaign, wanted=[*waiting, *self._asked_here()])
+
+    def _asked_here(self) -> list[SetMixture]:
+        return [wish for wish in self._wishes.commands if isinstance(wish, SetMixture)]
+
+    def _show_asked(self) -> None:
+        who, wanted = self._wishes.story(pending_mixtures(self.campaign)), self._wanted()
+        asked = SetMixture(*mean_of(wanted.values()), _adaptive(wanted)) if who and wanted else None
+        self.query_one(MixtureStrip).ask(asked, who)
+
+    def _ask(
+        self, to: Callable[[Mixture], Mixture], *, adaptive: bool = False, after: float = SETTLE_S
+    ) -> None:
+        wish = changed(self._wanted(), to, adaptive=adaptive)
+        self._wishes.forget()
+        self._wishes.ask(wish, after)
+
+    def _move(self, boundary: int, by: int) -> None:
+        self._ask(lambda now: moved(now, boundary, by))
+
+    def do_mixture_text(self) -> None:
+        """From havoc to text."""
+        self._move(0, -1)
+
+    def do_mixture_havoc(self) -> None:
+        """From text to havoc."""
+        self._move(0, 1)
+
+    def do_mixture_splice(self) -> None:
+        """From text to splice."""
+        self._move(1, -1)
+
+    def do_mixture_unsplice(self) -> None:
+        """From splice to text."""
+        self._move(1, 1)
+
+    def do_mixture_adaptive(self) -> None:
+        """Let it adapt, or hold it where it is."""
+        adaptive = not _adaptive(self._wanted())
+        self._ask(lambda now: now, adaptive=adaptive, after=0.01)
+
+
+def _words(wish: Command) -> str:
+    """For the notice of what became of it."""
+    if not isinstance(wish, SetMixture):
+        return wish.name
+    whose = f" of {wish.instance}" if wish.instance else ""
+    return f"mixture{' adaptive' * wish.adaptive}{whose}"
+
+
+def _adaptive(each: dict[str, Setting]) -> bool:
+    """Whether any of them is."""
+    return any(setting.adaptive for setting in each.values())

@@ -1,0 +1,1 @@
+"""The Overview: totals, instances, the latest events."""

@@ -1,0 +1,167 @@
+"""The latest events, newest on top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fuzztui.model.state import Finding, State
+from fuzztui.tui.base import format
+from fuzztui.tui.base.canvas import Canvas, Line, Span
+from fuzztui.tui.base.text import cell_len, fit, plain
+from fuzztui.tui.labels.details import finding_title
+from fuzztui.tui.labels.events import Described, describe, turn_of
+from fuzztui.tui.labels.instances import TROUBLE
+from fuzztui.tui.labels.mutants import brief_change, place
+from fuzztui.wire import events as ev
+from fuzztui.wire.events import Record
+
+TOLD = ("fuzzing", "done", "refused", "failed", "dropped")
+"""Stages of a mutant that people want to hear of."""
+
+OFTEN = ("failed", "dropped")
+"""Of those, what so many come to that they are told of together."""
+
+MOST = 100
+"""Events that are kept drawn: more than any screen shows."""
+
+
+class EventList(Canvas):
+    """Campaign time, a word for the kind, the instance, what happened."""
+
+    DEFAULT_CSS = "EventList { height: 1fr; min-height: 3; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._events: Sequence[tuple[float, Described]] = ()
+
+    def show(self, state: State) -> None:
+        """Draw the end of ``state.recent``."""
+        self._events = latest(state)
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """One event a line under a title."""
+        title = "Events"
+        lines: list[Line] = [
+            [Span(f" {title} ", "bold"), Span("─" * (width - len(title) - 3), "rule")]
+        ]
+        if not self._events:
+            return [*lines, [Span(" waiting for the first event…", "muted")]]
+        shown = self._events[: height - 1]
+        # Of several watched trees names are long; the words come first.
+        longest = max(cell_len(plain(event.instance)) for _, event in shown)
+        name = min(max(8, longest), max(8, width // 6))
+        for t, event in shown:
+            fixed = [
+                Span(f" {format.clock(t):>8}  ", "muted"),
+                Span(fit(plain(event.label), 9), event.style),
+                Span(fit(plain(event.instance), name) + "  ", "muted"),
+            ]
+            lines.append([*fixed, Span(fit(plain(event.text), max(0, width - 24 - name)))])
+        return lines
+
+
+def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
+    """The last events that a person wants to hear of, newest first.
+
+    New queue entries in a row are one line, and so is what one entry killed. Findings
+    are there however many other events came since, and are called by their titles as
+    soon as those are known. What only adds detail to an event that is shown anyway is
+    left out.
+    """
+    out: list[tuple[int, float, Described]] = []
+    entries: list[Record] = []
+    kills: dict[str, list[Record]] = {}
+    turns: dict[str, list[Record]] = {}
+    for record in reversed(list(state.recent)):
+        event = record.event
+        if isinstance(event, ev.EntrySaved):
+            entries.append(record)
+            continue
+        if isinstance(event, ev.MutantState):
+            if _first(event, state):
+                kills.setdefault(event.killer or event.id, []).append(record)
+            continue
+        if isinstance(event, ev.FindingSaved | ev.FindingDescribed):
+            continue
+        if isinstance(event, ev.EntryDescribed) and not event.steer:
+            continue
+        if isinstance(event, ev.MutantStage):
+            if event.stage in TOLD:
+                turns.setdefault(event.stage if event.stage in OFTEN else event.id, []).append(
+                    record
+                )
+            continue
+        if isinstance(event, ev.InstanceHello | ev.InstanceState) and _told(event, state):
+            continue
+        out += _run(entries)
+        entries = []
+        out.append((record.seq, record.t, describe(event)))
+    out += _run(entries)
+    out += [(f.seq, f.t, _finding(f)) for f in list(state.findings.values())[-most:]]
+    out += [_kills(records, state) for records in kills.values()]
+    out += [_turns(records, state) for records in turns.values()]
+    out.sort(key=lambda item: item[0], reverse=True)
+    return [(t, described) for _, t, described in out[:most]]
+
+
+def _first(kill: ev.MutantState, state: State) -> bool:
+    """Not when another instance had killed the mutant before: that is no news."""
+    mutant = state.mutants.get(kill.id)
+    return mutant is None or mutant.killer in ("", kill.killer)
+
+
+def _kills(records: Sequence[Record], state: State) -> tuple[int, float, Described]:
+    """What one entry killed, newest first, as one event; by place and change, not by id."""
+    newest = records[0]
+    described = describe(newest.event)
+    mutant = state.mutants.get(getattr(newest.event, "id", ""))
+    if mutant is not None and mutant.file:
+        by = f"  by {mutant.killer}" if mutant.killer else ""
+        change = brief_change(mutant.before, mutant.after)
+        described = replace(described, text=f"{place(mutant)}  {change}{by}")
+    if len(records) > 1:
+        described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
+    return newest.seq, newest.t, described
+
+
+def _told(event: ev.InstanceHello | ev.InstanceState, state: State) -> bool:
+    """Whether the turn of a mutant tells the same of its instance."""
+    instance = state.instances.get(event.instance)
+    fuzzes = instance is not None and bool(instance.mutant)
+    return fuzzes and not (isinstance(event, ev.InstanceState) and event.state in TROUBLE)
+
+
+def _turns(records: Sequence[Record], state: State) -> tuple[int, float, Described]:
+    """What a mutant's turn has come to; or how many had none, by the latest of them."""
+    newest = records[0]
+    event = newest.event
+    described = describe(event)
+    if isinstance(event, ev.MutantStage):
+        mutant = state.mutants.get(event.id)
+        if mutant is not None and mutant.file:
+            change = brief_change(mutant.before, mutant.after)
+            described = replace(described, text=f"{place(mutant)} {turn_of(event)}  {change}")
+        if len(records) > 1 and event.stage in OFTEN:
+            described = replace(described, text=f"{described.text}  and {len(records) - 1:,} more")
+    return newest.seq, newest.t, described
+
+
+def _run(records: Sequence[Record]) -> list[tuple[int, float, Described]]:
+    """Records of one kind in a row, newest first, as one event."""
+    if not records:
+        return []
+    newest = records[0]
+    described = describe(newest.event)
+    if len(records) > 1:
+        described = replace(described, text=f"{described.text}  and {len(records) - 1:,} before it")
+    return [(newest.seq, newest.t, described)]
+
+
+def _finding(finding: Finding) -> Described:
+    place = f"  at {finding.place}" if finding.place else ""
+    again = "" if finding.first else "  (seen before)"
+    style = finding.category if finding.first else "muted"
+    text = f"{finding_title(finding)}{place}{again}"
+    return Described(finding.category, text, style, finding.instance)

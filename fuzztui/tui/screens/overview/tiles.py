@@ -1,0 +1,155 @@
+"""The totals: seven or eight figures, each with what puts it into proportion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fuzztui.model.mutation_score import Summary
+from fuzztui.tui.base import format
+from fuzztui.tui.base.braille import gauge
+from fuzztui.tui.base.canvas import Line, Span
+from fuzztui.tui.base.text import cell_len, fit
+from fuzztui.tui.frame.strip import StatusCanvas
+from fuzztui.tui.labels.glyphs import DIFFERS
+from fuzztui.tui.labels.status import AFL, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Label, figure, and below it a bar (``share`` >= 0) or the longest text that fits."""
+
+    label: str
+    value: str
+    style: str
+    below: Sequence[str] = ("",)
+    share: float = -1.0
+
+
+class Tiles(StatusCanvas):
+    """All tiles side by side in three lines."""
+
+    DEFAULT_CSS = "Tiles { height: 3; }"
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """Labels, figures, proportions."""
+        tiles = tiles_of(self._status)
+        cell = (width - 1) // len(tiles)
+        top: list[Span] = [Span(" ")]
+        middle: list[Span] = [Span(" ")]
+        bottom: list[Span] = [Span(" ")]
+        for tile in tiles:
+            top.append(Span(fit(tile.label, cell - 1) + " ", "muted"))
+            middle.append(Span(fit(tile.value, cell - 1) + " ", _ink(tile)))
+            bottom += _below(tile, cell - 1)
+            bottom.append(Span(" "))
+        return [top, middle, bottom]
+
+
+def _ink(tile: Tile) -> str:
+    """Nothing yet is nothing to colour."""
+    return "muted" if tile.value in ("0", format.NONE) else f"bold {tile.style}"
+
+
+def _below(tile: Tile, width: int) -> list[Span]:
+    # Nothing rather than a part: half a number is another number.
+    words = next((text for text in tile.below if cell_len(text) <= width), "")
+    text = f" {words}"
+    room = min(16, width - 1 - cell_len(text))
+    if tile.share < 0 or room < 3:
+        return [Span(fit(words, width), "muted")]
+    full, rest = gauge(tile.share, room)
+    pad = " " * (width - room - cell_len(text))
+    return [Span(full, tile.style), Span(rest, "gauge"), Span(text + pad, "muted")]
+
+
+def tiles_of(s: Status) -> list[Tile]:
+    """What the tiles say; mutants only where there are any, AFL's own measures for AFL."""
+    return [
+        Tile("execs", format.count(s.execs), ""),
+        _rate(s),
+        Tile("corpus", format.count(s.corpus), "corpus", _since("new", s.last_entry_t, s)),
+        _edges(s),
+        _cycles(s) if s.engine == AFL else Tile("valid", _share(s), "valid", _valid_edges(s)),
+        _findings(s, "crash", "crashes"),
+        _findings(s, "hang", "hangs"),
+        *([_findings(s, DIFFERS, "differs")] if s.tally(DIFFERS).files else []),
+        *([_libraries(s)] if s.edges_third_party >= 0 else []),
+        *([_killed(s, s.mutants)] if s.mutants is not None else []),
+    ]
+
+
+def _killed(s: Status, m: Summary) -> Tile:
+    """Where mutants are fuzzed one by one, of those that were."""
+    if s.first is not None:
+        value = f"{format.count(s.first.killed)}/{format.count(s.first.judged)}"
+        score = s.first.score
+        return Tile("killed", value, "killed", (format.score(score),), score or 0.0)
+    value = f"{format.count(m.killed)}/{format.count(m.total - m.invalid)}"
+    return Tile("killed", value, "killed", (format.score(m.score),), m.score or 0.0)
+
+
+def _rate(s: Status) -> Tile:
+    """No rate where nobody tells of one any more."""
+    rate = format.rate(s.execs_per_sec)
+    if s.orphaned:
+        return Tile("exec/s", format.NONE, "rate", (f"was {rate}",))
+    return Tile("exec/s", rate, "rate", _rate_note(s))
+
+
+def _rate_note(s: Status) -> Sequence[str]:
+    if s.over and s.campaigns > 1:
+        return (f"over {format.clock(s.running_s)}", "average")
+    if s.over:
+        return ("on average", "average")
+    return ("paused" if s.state == "paused" else "",)
+
+
+def _findings(s: Status, category: str, label: str) -> Tile:
+    """Groups: how many bugs there may be. Below, how many files that are, if they are more."""
+    tally = s.tally(category)
+    # An engine counts its files sooner than the log has their names.
+    more = "≥" if s.findings_not_saved > 0 and tally.files else ""  # engine.max_findings
+    value = more + format.count(tally.groups or tally.files)
+    last = _since("last", tally.last_t, s)
+    if tally.files > tally.groups > 0:
+        files = f"{format.count(tally.files)} files"
+        below = [f"{files}, {text}" for text in last if text] + [files]
+    else:
+        below = [*last] if tally.files or category != "crash" else ["none yet"]
+    return Tile(label, value, category, below)
+
+
+def _since(word: str, t: float, s: Status) -> Sequence[str]:
+    """With the word, or without it: "2m ago" is still clear, and so is a time on its own."""
+    return ("",) if t < 0 else (f"{word} {s.when(t)}", s.when(t), s.when(t).removeprefix("at "))
+
+
+def _edges(s: Status) -> Tile:
+    value = format.count(s.edges)
+    if s.edges < 0 or s.edges_total <= 0:
+        return Tile("edges", value, "edge")
+    share = s.edges / s.edges_total
+    return Tile("edges", value, "edge", (format.percent(s.edges, s.edges_total),), share)
+
+
+def _libraries(s: Status) -> Tile:
+    """Code outside the application that was executed: of another scale, and it saves nothing."""
+    return Tile("library", format.count(s.edges_third_party), "imported", ("executed",))
+
+
+def _cycles(s: Status) -> Tile:
+    """Rounds through the queue, of the instance with the fewest and of that with the most."""
+    fewest, most = (format.count(n) for n in s.cycles)
+    value = fewest if fewest == most else f"{fewest}–{most}"
+    stable = f"{format.percent(s.stability, 100.0)} stable" if s.stability >= 0 else ""
+    return Tile("cycles", value, "valid", (stable, stable.removesuffix(" stable")))
+
+
+def _share(s: Status) -> str:
+    return format.percent(s.valid_share, 1.0)
+
+
+def _valid_edges(s: Status) -> Sequence[str]:
+    count = format.count(s.edges_valid)
+    return (f"edges {count}", count) if s.edges_valid >= 0 else ("",)

@@ -1,0 +1,1 @@
+"""The Types screen: types, goals, and commands about both."""

@@ -1,0 +1,168 @@
+"""The columns of the tables of types, and of code targets that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from fuzztui.model.targeting import TargetRow, TypeRow, reached_share
+from fuzztui.tui.base import format
+from fuzztui.tui.base.braille import gauge
+from fuzztui.tui.base.columns import Cell, Column
+from fuzztui.tui.labels.targeting import (
+    brief_location,
+    brief_type,
+    fewer,
+    place_of,
+    share_words,
+    weight_words,
+)
+from fuzztui.tui.screens.mutants.columns import NEVER
+
+__all__ = ["CHANCE", "FRONTIER", "FURTHER", "IGNORED", "LEFT", "PINNED", "Looks", "sign_of",
+           "target_columns", "type_columns"]  # fmt: skip
+
+BAR = 6
+"""Cells of the bar of a probability."""
+
+CHANCE, LEFT = "chance", "left"
+"""The columns that the tables are sorted by at first."""
+
+
+class Sign(NamedTuple):
+    """How code targets of one kind are told apart, without colour too."""
+
+    glyph: str
+    word: str
+    style: str
+
+
+PINNED = Sign("▼", "pinned", "promoted")
+FRONTIER = Sign("◆", "frontier", "rate")
+FURTHER = Sign("·", "further", "muted")
+IGNORED = Sign("⊘", "ignored", "skipped")
+
+
+def sign_of(row: TargetRow) -> Sign:
+    """Pinned, ignored, on the frontier, or further off."""
+    if row.ignored:
+        return IGNORED
+    return PINNED if row.pinned else FRONTIER if row.frontier else FURTHER
+
+
+class Looks(NamedTuple):
+    """What the columns ask of the screen."""
+
+    name: Callable[[str], str]
+    """What a type is called for short."""
+    weight: Callable[[str], str]
+    """The weight that is asked for a type, "" if none is."""
+    pin: Callable[[str], str]
+    """What is asked about pinning or ignoring a target, "" if nothing is."""
+
+
+def type_columns(looks: Looks) -> Sequence[Column[TypeRow]]:
+    """What the table shows of a type; where there is little room, the first of it."""
+
+    def name(row: TypeRow) -> Cell:
+        style = "skipped" if not row.weight else "" if row.probability else "muted"
+        return looks.name(row.name), style
+
+    def weight(row: TypeRow) -> Cell:
+        if asked := looks.weight(row.name):
+            return f"→ {asked}", "bold pending"
+        words = weight_words(row.weight) + (" ≠" if row.differs else "")
+        if row.weight == 1:
+            return words, "pending" if row.differs else "muted"
+        return words, "bold promoted" if row.weight > 1 else "skipped"
+
+    return (
+        Column("type", "type", name, lambda r: looks.name(r.name), min=12, max=60, give=16,
+               cut=brief_type),
+        Column(CHANCE, "chance", _chance, lambda r: r.probability, min=BAR + 6, descending=True),
+        Column("weight", "weight", weight, lambda r: r.weight, min=6, max=12, descending=True),
+        Column("distance", "steps", _distance, lambda r: (r.distance < 0, r.distance), "right",
+               drop=True),
+        _figure("arms", "+arms", lambda r: r.new_arms, style="bold valid", drop=True),
+        Column("match", "match", _match, _match_share, "right", descending=True, drop=True),
+        _figure("picks", "drawn", lambda r: r.picks, drop=True),
+        Column("factor", "÷", _factor, lambda r: r.factor, "right", descending=True, drop=True),
+        Column("text", "", lambda r: (r.name, ""), None, needs=NEVER),
+    )  # fmt: skip
+
+
+def _chance(row: TypeRow) -> Cell:
+    if not row.probability:
+        return f"{'':{BAR}} {'0%':>5}", "muted"
+    bar = gauge(row.probability, BAR)[0]
+    return f"{bar:{BAR}} {share_words(row.probability):>5}", "edge"
+
+
+def _distance(row: TypeRow) -> Cell:
+    return (format.count(row.distance), "") if row.distance >= 0 else (format.NONE, "muted")
+
+
+def _match_share(row: TypeRow) -> float:
+    return row.matches / row.picks if row.picks else -1.0
+
+
+def _match(row: TypeRow) -> Cell:
+    if not row.picks:
+        return format.NONE, "muted"
+    return share_words(_match_share(row)), "" if row.matches else "hang"
+
+
+def _factor(row: TypeRow) -> Cell:
+    return (f"{row.factor:.1f}", "hang") if row.factor >= 1.05 else ("1", "muted")
+
+
+def _figure(
+    id: str, title: str, of: Callable[[TypeRow], int], *, style: str = "", drop: bool = False
+) -> Column[TypeRow]:
+    def cell(row: TypeRow) -> Cell:
+        n = of(row)
+        return format.count(n), style if n else "muted"
+
+    return Column(id, title, cell, of, "right", descending=True, drop=drop)
+
+
+def target_columns(looks: Looks) -> Sequence[Column[TargetRow]]:
+    """What the table shows of a code target that is left."""
+
+    def left(row: TargetRow) -> Cell:
+        if asked := looks.pin(row.location):
+            return f"→ {asked}", "bold pending"
+        sign = sign_of(row)
+        return f"{sign.glyph} {sign.word}", sign.style
+
+    def where(row: TargetRow) -> Cell:
+        style = "bold" if row.pinned else "" if row.types and not row.ignored else "muted"
+        return row.location, style
+
+    def decided(row: TargetRow) -> Cell:
+        if not row.types:
+            return "no type is known", "muted"
+        return ", ".join(f"{looks.name(name)} {steps}" for name, steps in row.types), "muted"
+
+    return (
+        Column(LEFT, "left", left, _urgency, min=10, max=10),
+        Column("where", "where", where, lambda r: place_of(r.location), min=16, max=30, more=90,
+               give=18, cut=brief_location),
+        Column("reached", "reached", _reached, reached_share, "right", descending=True),
+        Column("types", "decided by", decided, lambda r: r.types[:1], min=14, flex=True, cut=fewer),
+        Column("text", "", lambda r: (f"{r.location} {r.types}", ""), None, needs=NEVER),
+    )  # fmt: skip
+
+
+def _urgency(row: TargetRow) -> tuple[bool, bool, bool, bool, float]:
+    """The pinned one first, then the frontier; of those what can be aimed at and is reached. Last
+    comes what is ignored.
+    """
+    return row.ignored, not row.pinned, not row.frontier, not row.types, -reached_share(row)
+
+
+def _reached(row: TargetRow) -> Cell:
+    share = reached_share(row)
+    if share < 0:
+        return format.NONE, "muted"
+    return (share_words(share), "") if share else ("never", "muted")

@@ -1,0 +1,301 @@
+"""All that is known about one type, or about one code target that is left, as lines. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from textwrap import dedent
+
+from fuzztui.base.text import several
+from fuzztui.model.state import Entry, Finding, State
+from fuzztui.model.targeting import Aim, TargetRow, TypeRow, reached_share, stale
+from fuzztui.tui.base import format
+from fuzztui.tui.base.canvas import Line, OneLine, Span
+from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.labels.details import pair, title
+from fuzztui.tui.labels.status import SPOTON
+from fuzztui.tui.labels.targeting import ARMS, share_words, weight_words
+from fuzztui.tui.screens.mutants.detail import number_span
+from fuzztui.tui.screens.mutators.detail import find_lines
+from fuzztui.tui.screens.targeting.columns import sign_of
+from fuzztui.wire.commands import WeighType
+
+__all__ = ["no_targets_lines", "no_types_lines", "target_lines", "type_lines"]
+
+TARGETS = 12
+"""Targets of a type that are listed."""
+
+
+# --------------------------------------------------------------------- a type
+
+
+def type_lines(
+    row: TypeRow,
+    state: State,
+    whole: Aim | None,
+    targets: Iterable[TargetRow],
+    finds: Sequence[Entry | Finding],
+    *,
+    asked: str,
+) -> list[Line]:
+    """How it fares, which targets it decides about, what it found.
+
+    ``whole``: what is aimed at, ``asked``: the weight that is asked for, in words.
+    """
+    lines: list[Line] = [[Span(plain(row.name), "bold edge")]]
+    changed = stale(state)
+    lines.append(pair("chance", *_chance(row, whole)))
+    lines.append(_weight(row, state, asked))
+    lines.append(pair("distance", *_steps(row, changed)))
+    lines += _figures(row)
+    return [*lines, *_instances(row, state), *_decides(row, targets), *find_lines(finds)]
+
+
+def _chance(row: TypeRow, whole: Aim | None) -> tuple[str, str]:
+    if not row.probability:
+        if not row.weight:
+            return "none: it is banned", "skipped"
+        if row.distance < 0:
+            known = "known to be " if whole is not None and whole.changed else ""
+            return f"none: nothing that is {known}left to cover depends on it", "muted"
+        return "none now", "muted"
+    words = f"{share_words(row.probability)} of the mutations that aim"
+    if whole is not None and 0 < whole.targeted < 1:
+        words += f", {share_words(row.probability * whole.targeted)} of all"
+    return words, "edge"
+
+
+def _weight(row: TypeRow, state: State, asked: str) -> Line:
+    words = weight_words(row.weight)
+    words += ": as its distance says" if row.weight == 1 else _since(row, state)
+    words += ", other instances have others" if row.differs else ""
+    line = [*pair("weight", words)]
+    return [*line, Span(f"  → {plain(asked)}", "bold pending")] if asked else line
+
+
+def _since(row: TypeRow, state: State) -> str:
+    """When and by whom the weight was set, as far as the log has it."""
+    weighed = [
+        status
+        for status in list(state.commands.values())
+        if status.state == "applied"
+        and status.command.get("c") == WeighType.name
+        and status.command.get("type") == row.name
+    ]
+    if not weighed:
+        return ": somebody's word"
+    last = max(weighed, key=lambda status: status.t)
+    return f" since {format.clock(last.t)}" + (f" by {last.by}" if last.by else "")
+
+
+def _steps(row: TypeRow, changed: str) -> tuple[str, str]:
+    if row.distance >= 0:
+        return f"{several(row.distance, 'step')} to what is left to cover (0 is nearest)", ""
+    if changed:
+        return plain(changed), "pending"
+    return "nothing that is left depends on it", ""
+
+
+def _figures(row: TypeRow) -> list[Line]:
+    if not row.picks:
+        return [pair("drawn", "not yet", "muted")]
+    had = f"{several(row.matches, 'input')} had one (a match), {row.misses:,} had none (a miss)"
+    had = had if row.misses else "the inputs had one each time"
+    lines = [pair("drawn", f"{several(row.picks, 'time')}: {had}")]
+    if row.factor >= 1.05:
+        words = f"its chance is divided by {row.factor:.1f}, for misses of late: "
+        words += "each takes a quarter of it, a match gives that back"
+        lines.append(pair("÷", words, "hang"))
+    if row.new_arms:
+        arms = f"{several(row.new_arms, 'arm')} first covered by an input that aimed at it"
+        lines.append(pair("brought", arms, "valid"))
+    else:
+        lines.append(pair("brought", "nothing new yet", "muted"))
+    return lines
+
+
+def _instances(row: TypeRow, state: State) -> list[Line]:
+    """Of several instances, each one's figures."""
+    told = [(f, f.names.index(row.name)) for f in list(state.types.values()) if row.name in f.names]
+    if len(told) < 2:
+        return []
+    lines: list[Line] = [[], title("instances")]
+    wide = max(len(plain(f.instance, 12)) for f, _ in told)
+    for f, i in told:
+        lines.append(
+            [
+                Span(f"{plain(f.instance, 12):<{wide}} ", "muted"),
+                Span(f"{share_words(f.probabilities[i] / 1e6):>5}"),
+                Span(f"  {weight_words(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
+                Span(f"  {format.count(f.matches[i])} of {format.count(f.picks[i])}", "muted"),
+                Span(f"  +{f.new_arms[i]:,}" if f.new_arms[i] else "", "valid"),
+            ]
+        )
+    return lines
+
+
+def _decides(row: TypeRow, targets: Iterable[TargetRow]) -> list[Line]:
+    """The targets left that it decides about, the nearest first."""
+    near = [(steps, t) for t in targets for name, steps in t.types if name == row.name]
+    near.sort(key=lambda pair: (pair[0], not pair[1].frontier))
+    if not near:
+        return []
+    lines: list[Line] = [[], title(f"decides about {len(near):,} left (in steps)")]
+    for steps, target in near[:TARGETS]:
+        sign = sign_of(target)
+        lines.append(
+            [
+                Span(f"{sign.glyph} ", sign.style),
+                Span(f"{steps:>2}  ", "muted"),
+                Span(plain(target.location)),
+            ]
+        )
+    if len(near) > TARGETS:
+        lines.append([Span(f"  … {len(near) - TARGETS:,} more", "muted")])
+    return lines
+
+
+# ------------------------------------------------------------------- a target
+
+
+def target_lines(
+    row: TargetRow,
+    types: dict[str, TypeRow],
+    asked: str,
+    source: Source | None,
+    *,
+    tight: bool = False,
+) -> list[Line]:
+    """Where it is, how near inputs come, and which types decide about it.
+
+    ``asked``: what is asked about pinning or ignoring it; ``source``: the program, once it is read;
+    ``tight``: there is room for some lines only.
+    """
+    sign = sign_of(row)
+    head = [Span(f"{sign.glyph} ", sign.style), Span(plain(row.location), "bold")]
+    head += [Span(f"  → {plain(asked)}", "bold pending")] if asked else []
+    lines: list[Line] = [head]
+    if row.pinned:
+        who = "some instances aim at it alone" if row.ignored else "it alone is aimed at"
+        lines.append(pair("pinned", f"{who}, until it is covered", "promoted"))
+    if row.ignored:
+        who = "some instances do not aim" if row.pinned else "nothing aims"
+        lines.append(pair("ignored", f"{who} at it, as if it were covered", "skipped"))
+    if source is not None and source.lines:
+        lines += _source(source, tight=tight)
+    lines.append(pair("reached", _reached(row)))
+    near = "on the frontier: another arm of its branch is covered"
+    lines.append(pair("left", near if row.frontier else "further off: no arm of its branch is"))
+    if words := ARMS.get(row.location.rpartition(":")[2]):
+        lines.append(pair("covered", f"when {words}"))
+    if source is not None and source.problem:
+        lines.append(pair("source", f"not shown: {source.problem}", "muted"))
+    if not row.types:
+        return [*lines, *_no_types_of_it()]
+    lines += [[], title("decided by: steps, type, chance")]
+    for name, steps in row.types:
+        known = types.get(name)
+        lines.append(
+            [
+                Span(f"{steps:>4}  ", "muted"),
+                Span(plain(name), "edge"),
+                *_of_type(known),
+            ]
+        )
+    return lines
+
+
+def _source(source: Source, *, tight: bool) -> list[Line]:
+    """The program around it, or its own line alone: that one wraps, the others are cut."""
+    lines: list[Line] = []
+    texts = dedent("\n".join(text.expandtabs(4) for text in source.lines)).split("\n")
+    for number, text in enumerate(texts, source.first):
+        if number == source.line:
+            lines.append([number_span("›", number, "bold"), *_hung(text)])
+        elif not tight:
+            lines.append(OneLine([number_span(" ", number, "muted"), Span(plain(text), "muted")]))
+    return lines
+
+
+def _hung(text: str) -> list[Span]:
+    """A line of code; what does not fit hangs below where it starts, not at the margin."""
+    text = plain(text)
+    code = text.lstrip(" ")
+    return [Span(text[: len(text) - len(code)], "bold"), Span(code, "bold")]
+
+
+def _of_type(row: TypeRow | None) -> list[Span]:
+    if row is None:
+        return []
+    words = f"  {share_words(row.probability)}"
+    weight = "" if row.weight == 1 else f"  {weight_words(row.weight)}"
+    return [Span(words, "muted"), Span(weight, "promoted" if row.weight else "skipped")]
+
+
+def _reached(row: TargetRow) -> str:
+    share = reached_share(row)
+    if share < 0:
+        return "no trial was asked yet"
+    if not share:
+        return f"none of {several(row.asked, 'trial')} that were asked came to its branch"
+    of = f"{row.reached:,} of {row.asked:,} asked"
+    return f"{share_words(share)} of the trials come to its branch ({of})"
+
+
+def _no_types_of_it() -> list[Line]:
+    return [
+        pair("types", "none is known to decide about it", "hang"),
+        [],
+        [Span("So nothing can aim at it, and it cannot be pinned: only chance gets there.")],
+        [Span("Annotations are what types are found by; fuzztui targets tells more.", "muted")],
+    ]
+
+
+# ------------------------------------------------------------ where none are
+
+
+def no_types_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
+    """Why there is no type, and what helps.
+
+    ``changed``: that nothing is known of parts of the program any more, in words.
+    """
+    if engine != SPOTON and whole is None:
+        return [
+            [Span(f"This campaign's engine is {plain(engine or 'unknown')}: it aims at no types.",
+                  "bold")],
+            [],
+            pair("Python", 'kind = "spoton" under [engine], and a generator: docs/spoton.md'),
+        ]  # fmt: skip
+    if whole is None:
+        return [[Span("No instance has told of its types yet.", "bold")]]
+    if changed:
+        return _changed_lines(changed)
+    if whole.targets and not whole.uncovered:
+        return [[Span("Everything is covered: no type is drawn any more.", "bold valid")]]
+    return [
+        [Span("No type is known to decide about what is left: mutations aim at nothing.", "bold")],
+        [],
+        pair("generator", "needs @generator on each function that makes a part of the input"),
+        pair("program", "needs annotations where values come in, or --observed types"),
+        pair("why", "fuzztui targets CAMPAIGN ends with what it could not find; so does the Log"),
+    ]
+
+
+def _changed_lines(words: str) -> list[Line]:
+    return [
+        [Span(f"{plain(words)}.", "bold pending")],
+        [],
+        [Span("Until then nothing aims at what is left there; the mutations are Zest's.")],
+    ]
+
+
+def no_targets_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
+    """Why there is no code target to be shown; ``changed`` as for :func:`no_types_lines`."""
+    if whole is None or not whole.targets or (changed and not whole.uncovered):
+        return no_types_lines(engine, whole, changed)
+    if not whole.uncovered:
+        words = (
+            f"Everything that can be aimed at is covered: all {several(whole.targets, 'target')}."
+        )
+        return [[Span(words, "bold valid")], [], [Span("The mutations are Zest's from here on.")]]
+    return [[Span("Which targets are left was not told yet.", "bold")]]

@@ -1,0 +1,34 @@
+"""What is aimed at in one line, for the Overview."""
+
+from __future__ import annotations
+
+from fuzztui.tui.base.canvas import Line, Span, width_of
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.strip import StatusCanvas
+from fuzztui.tui.labels.status import Status
+from fuzztui.tui.labels.targeting import brief_location
+from fuzztui.tui.screens.targeting.columns import PINNED
+from fuzztui.tui.screens.targeting.strip import aim_words, fitting, left_words
+
+
+class AimLine(StatusCanvas):
+    """What is left, what is pinned, how much aims. There only when an engine has told of it."""
+
+    DEFAULT_CSS = "AimLine { height: 1; display: none; }"
+
+    def show(self, status: Status) -> None:
+        """Draw ``status``, if it has types."""
+        self.display = status.aim is not None
+        super().show(status)
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """One line."""
+        aim = self._status.aim
+        if aim is None:
+            return []
+        left = left_words(aim)
+        if aim.pinned:
+            room = width - width_of(left) - 16
+            where = plain(brief_location(aim.pinned, max(8, room)))
+            left += [Span(f"   {PINNED.glyph} {where}", PINNED.style)]
+        return [fitting(left, aim_words(aim), width)]

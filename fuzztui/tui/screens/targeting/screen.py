@@ -1,0 +1,288 @@
+"""What a spoton engine aims at: types and code targets that are left; looking, and steering it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from textual.containers import Container
+from textual.geometry import Size
+from textual.widget import Widget
+
+from fuzztui.model.targeting import (
+    Aim,
+    TargetRow,
+    TypeRow,
+    pending_types,
+    stale,
+    targets_left,
+    types,
+)
+from fuzztui.tui.base import shell
+from fuzztui.tui.base.canvas import Line
+from fuzztui.tui.base.filterbar import FilterBar
+from fuzztui.tui.base.pane import Pane
+from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.action_context import over_all
+from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.table_tabs import TableTabs
+from fuzztui.tui.frame.targeting_actions import STEP, Aiming, Asked
+from fuzztui.tui.labels.status import Status
+from fuzztui.tui.labels.targeting import named_by, short_names, type_label, weight_words, wish_words
+from fuzztui.tui.screens.mutators.detail import FINDS
+from fuzztui.tui.screens.targeting import source
+from fuzztui.tui.screens.targeting.columns import Looks
+from fuzztui.tui.screens.targeting.detail import (
+    no_targets_lines,
+    no_types_lines,
+    target_lines,
+    type_lines,
+)
+from fuzztui.tui.screens.targeting.strip import AimStrip
+from fuzztui.tui.screens.targeting.tables import TypeTables
+from fuzztui.wire.analysed import have_changed
+from fuzztui.wire.commands import IgnoreTarget, PinTarget, SetTargeted, WeighType
+
+NEXT = 12
+"""Types that the strip may name."""
+
+
+class TypesScreen(TypeTables):
+    """What is left as a bar, a row for each type, and a row for each code target that is left.
+
+    Both tables where there is room, else one of them.
+    """
+
+    TAB = "types"
+    HINT = "words: datetime, module.py, frontier, ..."
+    DEFAULT_CSS = """
+    TypesScreen {
+        & AimStrip { margin-top: 1; display: none; }
+        & #listing { margin-top: 1; }
+        &.-short #listing, &.-tiny #listing { margin-top: 0; }
+        &.-short AimStrip { margin-top: 0; }
+        &.-tiny AimStrip { height: 1; margin-top: 0; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(named_by, wish_words)
+        self._types: dict[str, TypeRow] = {}
+        self._left: dict[str, TargetRow] = {}
+        self._names: dict[str, str] = {}
+        """What types are called for short."""
+        self._asked = Asked()
+
+    def body(self) -> Iterable[Widget]:
+        """The strip, two tables, details."""
+        yield AimStrip()
+        looks = Looks(self._short, self._weight_asked, self._pin_asked)
+        yield Container(*self.tables(looks), Pane(id="detail"), id="listing")
+        yield FilterBar(self.HINT, self.to_table)
+
+    # -------------------------------------------------------------- changes
+
+    @property
+    def _aim(self) -> Aim | None:
+        return self.host.status.aim
+
+    def _short(self, type: str) -> str:
+        return self._names.get(type, type)
+
+    def figures(self) -> Sequence[object]:
+        """And who lives: what those pick next is what counts."""
+        state = self.campaign
+        lives = [state.instances[name].state for name in list(state.types)]
+        return [*state.types.values(), *state.left.values(), *lives]
+
+    def take(self, *, anew: bool) -> None:
+        """A row for each type, and for each target that is left."""
+        now, left = types(self.campaign), targets_left(self.campaign)
+        names = short_names([*now, *(name for row in left.values() for name, _ in row.types)])
+        anew = anew or names != self._names
+        self._names = names
+        self.types.become(self._types, now, anew=anew)
+        self.targets.become(self._left, left, anew=anew)
+        likely = [(self._short(row.name), row.probability) for row in now.values()]
+        self.query_one(AimStrip).show_next(likely[:NEXT])
+        # What a few types leave empty is the targets'.
+        self.types.styles.max_height = 2 + max(2, len(now))
+
+    def tick(self, status: Status) -> None:
+        """The strip."""
+        strip = self.query_one(AimStrip)
+        strip.display = status.aim is not None
+        strip.show(status)
+        super().tick(status)
+
+    def _say_what_is_missing(self) -> None:
+        """Why a table is empty; engines tell of some hundred targets only."""
+        whole = self._aim
+        left = len(self._left) if whole is None else whole.uncovered
+        self.query_one(TableTabs).count(len(self._types), left)
+        covered = whole is not None and whole.targets and not whole.uncovered
+        untold = 0 if whole is None else whole.uncovered - len(self._left)
+        more = (f"+{untold:,} not told", f"+{untold:,}") if untold > 0 and self._left else ()
+        self.targets.set_caption(*more)
+        none_left = "everything that can be aimed at is covered" if covered else "no code targets"
+        if whole is not None and whole.changed:
+            none_left = plain(f"none: {have_changed(whole.changed)}")
+        self.types.show_empty("no type passes the filter" if self._types else "no types")
+        self.targets.show_empty("no target passes the filter" if self._left else none_left)
+
+    def nothing(self) -> Sequence[Line]:
+        """Why there is nothing in the table, and how to get some."""
+        missing = self.campaign.engine, self._aim, stale(self.campaign)
+        if self.table is self.targets:
+            return () if self._left else no_targets_lines(*missing)
+        return () if self._types else no_types_lines(*missing)
+
+    def details(
+        self, row: TypeRow | TargetRow, preview: Source | None, size: Size
+    ) -> Sequence[Line]:
+        """Of a type or of a code target."""
+        if isinstance(row, TargetRow):
+            asked, tight = self._pin_asked(row.location), size.height < 10
+            return target_lines(row, self._types, asked, preview, tight=tight)
+        finds = self._finds.latest(self.campaign, type_label(row.name))[:FINDS]
+        asked = self._weight_asked(row.name)
+        left = self._left.values()
+        return type_lines(row, self.campaign, self._aim, left, finds, asked=asked)
+
+    def preview_of(self, row: TypeRow | TargetRow) -> tuple[str, Callable[[], Source]] | None:
+        """The lines of the program around a target."""
+        run = self.host.run_dir
+        if run is None or not isinstance(row, TargetRow):
+            return None
+        of = next((f.analysis for f in list(self.campaign.types.values()) if f.analysis), "")
+        return f"{of} {row.location}", partial(source.load, run, row.location, of)
+
+    # -------------------------------------------------------------- looking
+
+    def do_types_find(self) -> None:
+        """To the latest entry that aiming at it has brought."""
+        row = self.table.current
+        if not isinstance(row, TypeRow):
+            return
+        finds = self._finds.latest(self.campaign, type_label(row.name))
+        self.go_to_first(finds, "No entry that is known was made by aiming at this type.")
+
+    def do_types_copy(self) -> None:
+        """The name or the location."""
+        row = self.table.current
+        if isinstance(row, TypeRow):
+            self.host.copy(shell.word(row.name), "type")
+        elif isinstance(row, TargetRow):
+            self.host.copy(shell.word(row.location), "location")
+
+    # ------------------------------------------------------------- steering
+
+    def describe_row(self) -> Situation:
+        """What any living engine can do, and how things are once all that is asked for is done."""
+        row, whole = self.table.current, self._aim
+        target = row if isinstance(row, TargetRow) else None
+        now, asked = "" if whole is None else whole.pinned, self._asked.pinned
+        pinned = now if asked is None else asked
+        return replace(
+            over_all(self.campaign.instances.values()),
+            row=row is not None,
+            aiming=Aiming(
+                self._targeted(),
+                self._weight(row) if isinstance(row, TypeRow) else -1.0,
+                "" if target is None else target.location,
+                target is not None and bool(target.types),
+                "" if self._asked.ignored(pinned) else pinned,
+                self.table is self.targets,
+                target is not None and self._ignored(target),
+            ),
+        )
+
+    def _weight(self, row: TypeRow) -> float:
+        asked = self._asked.weight(row.name)
+        return row.weight if asked is None else asked
+
+    def _ignored(self, row: TargetRow) -> bool:
+        asked = self._asked.ignored(row.location)
+        return row.ignored if asked is None else asked
+
+    def _targeted(self) -> float:
+        whole, asked = self._aim, self._asked.targeted
+        return -1.0 if whole is None else whole.targeted if asked is None else asked
+
+    def _weight_asked(self, name: str) -> str:
+        asked = self._asked.weight(name)
+        return "" if asked is None else weight_words(asked)
+
+    def _pin_asked(self, location: str) -> str:
+        asked, row = self._asked.pinned, self._left.get(location)
+        if ignored := self._asked.ignored(location):
+            return "ignore…"
+        if asked == location:
+            return "pin…"
+        if ignored is False and row is not None and row.ignored:
+            return "aim…"
+        return "unpin…" if asked is not None and row is not None and row.pinned else ""
+
+    def _show_asked(self) -> None:
+        waiting = pending_types(self.campaign)
+        asked = Asked((*(command for _, command in waiting), *self._wishes.commands))
+        if asked != self._asked:
+            subjects = [*self._asked.commands, *asked.commands]
+            self._asked = asked
+            self.types.touch({c.type for c in subjects if isinstance(c, WeighType)})
+            places = {c.location for c in subjects if isinstance(c, (PinTarget, IgnoreTarget))}
+            if places:
+                self.targets.touch(places | {r.location for r in self._left.values() if r.pinned})
+        who = self._wishes.story(waiting)
+        self.query_one(AimStrip).ask([*dict.fromkeys(wish_words(c) for c in asked.commands)], who)
+
+    def _weigh(self, to: Callable[[float], float]) -> None:
+        row = self.table.current
+        if isinstance(row, TypeRow):
+            self.table.hold()
+            self._wishes.ask([WeighType(row.name, to(self._weight(row)))])
+
+    def do_types_raise(self) -> None:
+        """Twice as likely."""
+        self._weigh(lambda weight: weight * 2)
+
+    def do_types_lower(self) -> None:
+        """Half as likely."""
+        self._weigh(lambda weight: weight / 2)
+
+    def do_types_ban(self) -> None:
+        """Never, or as its distance says again; on to the next that is not, or is."""
+        row = self.table.current
+        if isinstance(row, TypeRow):
+            banned = not self._weight(row)
+            self._wishes.ask([WeighType(row.name, float(banned))])
+            self.types.go_on(lambda r: (not self._weight(r)) == banned)
+
+    def do_types_pin(self) -> None:
+        """Aim at the target alone, or end that."""
+        now = self.describe_row().aiming
+        if now is not None:
+            self.table.hold()
+            self._wishes.ask([PinTarget("" if now.unpins else now.target)])
+
+    def do_types_ignore(self) -> None:
+        """Leave the target out of what is aimed at, or end that; on to the next of its kind."""
+        row = self.table.current
+        if isinstance(row, TargetRow):
+            ignored = self._ignored(row)
+            self._wishes.ask([IgnoreTarget(row.location, not ignored)])
+            self.targets.go_on(lambda r: self._ignored(r) == ignored)
+
+    def do_types_more(self) -> None:
+        """More of the mutations aim."""
+        self._share(STEP)
+
+    def do_types_less(self) -> None:
+        """Fewer of them do."""
+        self._share(-STEP)
+
+    def _share(self, by: float) -> None:
+        share = round(min(1.0, max(0.0, self._targeted() + by)), 4)
+        self._wishes.ask([SetTargeted(share)])

@@ -1,0 +1,68 @@
+"""The lines of the program around a code target, as the run's ``targets.json`` says where."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzztui.tui.base.source_excerpt import CHANGED, MOST_BYTES, Source, around, lines_of, read
+from fuzztui.wire.analysed import analysis_of
+
+__all__ = ["load"]
+
+MOST_TARGETS = 64 << 20
+"""Of a ``targets.json`` that is looked into."""
+
+_TORN = (OSError, ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError)
+"""What comes of reading one that is none."""
+
+
+class Place(NamedTuple):
+    """Where a target is. ``sha``: digits that the source's SHA-256 began with."""
+
+    file: str
+    line: int
+    sha: str
+
+
+def load(run: Path, location: str, analysis: str = "") -> Source:
+    """The lines around the target, if the program is still what was analysed. Blocking.
+
+    ``analysis``: the one that the location is of, "" if that is not known.
+    """
+    file = run / "targets.json"
+    try:
+        known = file.stat()
+        of, places = _places(str(file.resolve()), known.st_mtime_ns)
+    except _TORN:
+        return Source(problem="the run has no targets.json that could be read")
+    if analysis not in ("", of):
+        return Source(problem="the program was another one, and is analysed again since")
+    place = places.get(location)
+    if place is None:
+        return Source(problem="the run's targets.json does not know it")
+    data = read(place.file, MOST_BYTES)
+    if isinstance(data, str):
+        return Source(problem=data)
+    lines = lines_of(data)
+    if sha256(data).hexdigest()[: len(place.sha)] != place.sha or not 1 <= place.line <= len(lines):
+        return Source(problem=CHANGED)
+    return around(lines, place.line)
+
+
+@lru_cache(2)
+def _places(path: str, changed: int) -> tuple[str, dict[str, Place]]:
+    """Which analysis it is, places by location. ``changed``: what is written anew is another."""
+    told = read(path, MOST_TARGETS)
+    if isinstance(told, str):
+        raise ValueError(told)
+    data = json.loads(told)
+    files = {str(m["name"]): (str(m["file"]), str(m["sha"])) for m in data["modules"]}
+    places = {
+        str(t["location"]): Place(files[t["module"]][0], int(t["line"]), files[t["module"]][1])
+        for t in data["targets"]
+    }
+    return analysis_of({name: sha for name, (_, sha) in files.items()}), places

@@ -1,0 +1,149 @@
+"""What is aimed at, in three lines: how far the code is covered, what is left, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzztui.base.text import several
+from fuzztui.model.targeting import Aim
+from fuzztui.tui.base.bars import Part, parted_bar
+from fuzztui.tui.base.canvas import Line, Span, spread, width_of
+from fuzztui.tui.base.text import plain
+from fuzztui.tui.frame.strip import StatusCanvas
+from fuzztui.tui.labels.targeting import brief_location, brief_type, share_words
+from fuzztui.tui.screens.targeting.columns import IGNORED, PINNED
+from fuzztui.wire.analysed import have_changed, remedy
+
+__all__ = ["AimStrip", "aim_words", "fitting", "left_words"]
+
+KEYS = " [ ]"
+"""What moves the part of mutations that aim."""
+
+COVERED, FRONTIER, FURTHER = ("█", "valid"), ("▓", "rate"), ("░", "muted")
+"""Fills and colours of the parts of the bar."""
+
+
+class AimStrip(StatusCanvas):
+    """Three lines; in one there is room for figures only. Nothing without types."""
+
+    DEFAULT_CSS = "AimStrip { height: 3; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked: Sequence[str] = ()
+        self._who = ""
+        self._next: Sequence[tuple[str, float]] = ()
+
+    def ask(self, asked: Sequence[str], who: str) -> None:
+        """What is asked for and not answered yet, in words, and who or what that waits for."""
+        if (asked, who) != (self._asked, self._who):
+            self._asked, self._who = asked, who
+            self.repaint()
+
+    def show_next(self, likely: Sequence[tuple[str, float]]) -> None:
+        """The types that are most likely to be drawn, and how likely, the first ones first."""
+        if likely != self._next:
+            self._next = likely
+            self.repaint()
+
+    def paint(self, width: int, height: int) -> list[Line]:
+        """The bar, what is left, then what is asked, pinned, or drawn next."""
+        aim = self._status.aim
+        if aim is None:
+            return []
+        status = self._status
+        live = status.mode == "live" and not (status.over or status.watched)
+        words = aim_words(aim, KEYS if live else "")
+        if height == 1:
+            return [self._only(aim, words, width)]
+        bar: Line = [Span(" "), *_bar(aim, width - 2)]
+        return [bar, fitting(left_words(aim), words, width), self._last(aim, width)]
+
+    def _only(self, aim: Aim, words: Sequence[Line], width: int) -> Line:
+        """All in one line."""
+        if self._asked:
+            return self._last(aim, width)
+        return fitting(left_words(aim), words, width)
+
+    def _last(self, aim: Aim, width: int) -> Line:
+        if self._asked:
+            words = plain(f" → {', '.join(self._asked)}", max(8, width - 12))
+            who = [Span(f"{plain(self._who, 60)} ", "pending")]
+            return spread([Span(words, "bold pending")], who, width)
+        if aim.pinned:
+            room = max(12, width - 24)
+            where = plain(brief_location(aim.pinned, room))
+            left = [Span(f" {PINNED.glyph} pinned ", f"bold {PINNED.style}"), Span(where, "bold")]
+            return spread(left, [Span("it alone is aimed at ", "muted")], width)
+        if aim.changed and not aim.frontier:
+            return [Span(f" {remedy(aim.changed, over=self._status.over)}", "pending")]
+        return self._drawn_next(width)
+
+    def _drawn_next(self, width: int) -> Line:
+        likely = [(name, chance) for name, chance in self._next if chance]
+        if not likely:
+            return [Span(" no type is drawn: mutations aim at nothing", "muted")]
+        line = [Span(" next ", "muted")]
+        for n, (name, chance) in enumerate(likely):
+            words = [
+                Span(", " if n else "", "muted"),
+                Span(plain(brief_type(name, 30)), "edge"),
+                Span(f" {share_words(chance)}"),
+            ]
+            if width_of([*line, *words]) >= width:
+                break
+            line += words
+        return line
+
+
+def fitting(left: Line, rights: Sequence[Line], width: int) -> Line:
+    """``left``, and of ``rights`` the first that fits."""
+    for right in rights:
+        if width_of(left) + width_of(right) < width:
+            return spread(left, right, width)
+    return left
+
+
+def aim_words(aim: Aim, keys: str = "") -> list[Line]:
+    """How much is aimed, in words of several lengths."""
+    share = share_words(aim.targeted)
+    moves = Span(keys, "primary")
+    return [
+        [Span("   ", ""), Span(share, "bold"), Span(" of mutations aim at types", "muted"), moves,
+         Span(" ")],
+        [Span("  aims ", "muted"), Span(share, "bold"), moves, Span(" ")],
+        [Span(" "), Span(share, "bold"), Span(" ")],
+    ]  # fmt: skip
+
+
+def left_words(aim: Aim) -> list[Span]:
+    """How many code targets are left, and how many of them are near."""
+    if aim.changed and not aim.uncovered:
+        return [Span(f" {plain(have_changed(aim.changed))} since the analysis", "pending")]
+    if not aim.targets:
+        return [Span(" no code target is known yet", "muted")]
+    if not aim.uncovered:
+        are = "is" if aim.targets == 1 else "are"
+        return [Span(f" all {several(aim.targets, 'target')} {are} covered", "bold valid")]
+    ignored = f"  {IGNORED.glyph} {len(aim.ignored):,} ignored" if aim.ignored else ""
+    return [
+        Span(f" {aim.uncovered:,}", "bold"),
+        Span(f" of {several(aim.targets, 'target')} left, "),
+        Span(f"{FRONTIER[0]} ", FRONTIER[1]),
+        Span(f"{aim.frontier:,}", "bold"),
+        Span(" on the frontier"),
+        Span(ignored, IGNORED.style),
+        Span(f"  ≠ {several(len(aim.changed), 'file')} changed" if aim.changed else "", "pending"),
+    ]
+
+
+def _bar(aim: Aim, width: int) -> list[Span]:
+    """All targets: covered, on the frontier, further off."""
+    covered = max(0, aim.targets - aim.uncovered)
+    further = max(0, aim.uncovered - aim.frontier)
+    parts = [
+        Part(covered, *COVERED, f"covered {covered:,}"),
+        Part(min(aim.frontier, aim.uncovered), *FRONTIER, f"{aim.frontier:,}"),
+        Part(further, *FURTHER, f"further off {further:,}"),
+    ]
+    return parted_bar(parts, width)

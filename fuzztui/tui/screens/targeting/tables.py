@@ -1,0 +1,102 @@
+"""The tables of types and of code targets: both where there is room, else one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from textual.containers import Container
+from textual.widget import Widget
+
+from fuzztui.model.targeting import TargetRow, TypeRow
+from fuzztui.tui.base.columns import Column
+from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.base.table import BigTable
+from fuzztui.tui.frame.steered import SteeredScreen
+from fuzztui.tui.frame.table_tabs import TableTabs
+from fuzztui.tui.screens.targeting.columns import CHANCE, LEFT, Looks, target_columns, type_columns
+
+__all__ = ["TypeTables"]
+
+
+class TypeTables(SteeredScreen[TypeRow | TargetRow, Source]):
+    """Subclasses fill the tables."""
+
+    DEFAULT_CSS = """
+    TypeTables {
+        & #tables { width: 2fr; layout: vertical; }
+        & #types { height: 1fr; width: 100%; }
+        & #targets { height: 1fr; width: 100%; margin-top: 1; }
+        & Pane { width: 1fr; }
+        &.-short #targets { margin-top: 0; }
+        &.-medium #tables, &.-narrow #tables { width: 100%; height: 1fr; }
+        &.-medium Pane, &.-narrow Pane { height: 38%; }
+        &.-medium #targets, &.-narrow #targets, &.-tiny #targets { display: none; margin-top: 0; }
+        &.-medium TableTabs, &.-narrow TableTabs, &.-tiny TableTabs { display: block; }
+        &.-targets.-medium #targets, &.-targets.-narrow #targets { display: block; }
+        &.-targets.-tiny #targets { display: block; }
+        &.-targets.-medium #types, &.-targets.-narrow #types { display: none; }
+        &.-targets.-tiny #types { display: none; }
+    }
+    """
+
+    def tables(self, looks: Looks) -> Iterable[Widget]:
+        """Both, below their titles."""
+        of_types = _table("types", type_columns(looks), CHANCE, reverse=True)
+        of_targets = _table("targets", target_columns(looks), LEFT)
+        yield Container(TableTabs(), of_types, of_targets, id="tables")
+
+    @property
+    def types(self) -> BigTable[TypeRow]:
+        """The table of types."""
+        return self.query_one("#types", BigTable)
+
+    @property
+    def targets(self) -> BigTable[TargetRow]:
+        """The table of code targets."""
+        return self.query_one("#targets", BigTable)
+
+    @property
+    def table(self) -> BigTable[Any]:
+        """The one that has, or last had, the focus."""
+        return self.targets if self.has_class("-targets") else self.types
+
+    def watch_focused(self, focused: Widget | None) -> None:
+        """The details are of the table that is looked at."""
+        if isinstance(focused, BigTable):
+            self._turn_to(focused)
+
+    def _turn_to(self, table: BigTable[Any]) -> None:
+        if table is not self.table:
+            self.set_class(table is self.targets, "-targets")
+            self.query_one(TableTabs).turn(to_targets=table is self.targets)
+            self._count()
+            self.look()
+
+    def do_types_other(self) -> None:
+        """From the types to the code targets, or back."""
+        self.set_focus(self.types if self.table is self.targets else self.targets)
+
+    def narrow(self, text: str) -> None:
+        """Both tables: what a type is called stands beside the targets that it decides about."""
+        self.types.narrow(text)
+        self.targets.narrow(text)
+        self._count()
+
+    def do_table_sort(self) -> None:
+        """From the details: of the table that they are of."""
+        self.table.do_table_sort()
+
+    def do_table_reverse(self) -> None:
+        """As :meth:`do_table_sort`."""
+        self.table.do_table_reverse()
+
+
+def _table(
+    id: str, columns: Sequence[Column[Any]], first: str, *, reverse: bool = False
+) -> BigTable[Any]:
+    """Sorted by ``first``, the cursor on what comes first, whatever that is."""
+    table: BigTable[Any] = BigTable(columns, empty="nothing here yet", id=id)
+    table.rows.sort(next(c for c in columns if c.id == first), reverse=reverse)
+    table.rests = True
+    return table

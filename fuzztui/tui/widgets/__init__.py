@@ -1,1 +1,0 @@
-"""Widgets drawn line by line, each repainting no more than what changed."""

@@ -1,0 +1,177 @@
+"""What happened before we came, as events at their own times.
+
+Campaign time 0 is when the first instance began. An instance's own clock says how long it
+ran; a start after a break goes on with it, so that the break is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from fuzztui.observe.pace import LEAST_S, UNKNOWN
+from fuzztui.watch.instance import STOPPED, Instance, with_signal
+from fuzztui.watch.plot_data import Row
+from fuzztui.watch.queue import Queue, choose
+from fuzztui.watch.stats import FIRST_AFL, of_row
+from fuzztui.wire.events import EntrySaved, Event, FindingSaved, InstanceState, Stats
+
+__all__ = ["Times", "began", "ended", "found_at", "history"]
+
+ROWS = 6_000
+"""Rows of plot_data over all instances; a series of the model has 512 points at most."""
+
+MOST_ROWS, FEWEST_ROWS = 600, 60
+
+ENTRIES = 10_000
+"""Entries of the queues over all instances, besides ancestors of findings."""
+
+
+class Times:
+    """Campaign time of what happened at a Unix time, or by an instance's own clock."""
+
+    def __init__(self, began: Mapping[str, float], now: float, zero: float | None = None) -> None:
+        """``zero``: Unix time of a campaign that has begun already."""
+        known = [t for t in began.values() if t > 0]
+        self.zero = min(known, default=now) if zero is None else zero
+        self.now = max(0.0, now - self.zero)
+        self._offsets = {name: t - self.zero if t > 0 else 0.0 for name, t in began.items()}
+
+    def began(self, name: str) -> float:
+        """When the instance began."""
+        return self._offsets[name]
+
+    def own(self, name: str, seconds: float) -> float:
+        """At ``seconds`` on its own clock."""
+        return self._between(self._offsets[name] + seconds)
+
+    def wall(self, unix: float) -> float:
+        """At a Unix time."""
+        return self._between(unix - self.zero)
+
+    def _between(self, t: float) -> float:
+        return min(max(0.0, t), self.now)
+
+
+def began(instance: Instance, now: float) -> float:
+    """Unix time at which its clock stood at 0, by its figures or else by its files."""
+    told = instance.figures.began(now)
+    if not told:
+        told = min([now, *_oldest(instance.path), *_oldest(f"{instance.path}/queue")])
+    # AFL 2.5x: rows have Unix times, and the figures only know of the last start.
+    rows = instance.figures.plot.history(1)
+    if rows and rows[0].unix and rows[0].seconds > FIRST_AFL:
+        told = min(told, rows[0].seconds)
+    return told
+
+
+def _oldest(directory: str) -> Iterator[float]:
+    """When the directory and the first file in it were last written to."""
+    for path in (directory, f"{directory}/{_first(directory)}"):
+        with contextlib.suppress(OSError, ValueError):
+            yield os.lstat(path).st_mtime
+
+
+def _first(directory: str) -> str:
+    try:
+        return min(os.listdir(directory), default="")  # noqa: PTH208
+    except OSError:
+        return ""
+
+
+def history(
+    instances: Mapping[str, Instance], times: Times
+) -> tuple[list[tuple[float, Event]], dict[str, Queue]]:
+    """Everything up to now in the order of time, and what was taken of the queues.
+
+    Afterwards the instances know what was told and tell no part of it again.
+    """
+    timed: list[tuple[float, Event]] = []
+    parents: list[tuple[str, int]] = []
+    for name, instance in instances.items():
+        timed += _figures(instance, times, len(instances))
+        finds = instance.old_findings()
+        parents += ((name, find.src[0]) for find in finds if find.src)
+        for find in finds:
+            t = found_at(instance, find, times)
+            timed += ((t, event) for event in with_signal(find))
+    queues = {name: Queue(f"{i.path}/queue", i.place.prefix) for name, i in instances.items()}
+    choose(queues, parents, ENTRIES)
+    for name, queue in queues.items():
+        instance = instances[name]
+        entries = list(_entries(instance, instance.chosen_entries(queue), times))
+        # A resume gives every find a new name: the old one is in it, and tells when it was.
+        own = (t for t, e in entries if not e.sync and not e.op.startswith("orig:"))
+        instance.last_find = max(own, default=-1.0)
+        timed += entries
+    # Stable: of one time, findings and entries stay in the order of their ids.
+    timed.sort(key=lambda pair: pair[0])
+    return timed, queues
+
+
+def _figures(instance: Instance, times: Times, siblings: int) -> Iterator[tuple[float, Event]]:
+    name = instance.name
+    yield times.began(name), InstanceState(name, "running")
+    most = min(MOST_ROWS, max(FEWEST_ROWS, ROWS // siblings))
+    before = None
+    for row in instance.figures.plot.history(most):
+        t = times.wall(row.seconds) if row.unix else times.own(name, row.seconds)
+        stats: Stats = of_row(name, row)
+        if before is None:
+            stats = replace(stats, execs_per_sec=_first_rate(row))
+        elif "total_execs" in row.values:
+            # The average since the row above, most of which we have not read.
+            done = stats.execs - before.count("total_execs")
+            rate = done / (row.seconds - before.seconds)
+            stats = replace(stats, execs_per_sec=round(max(0.0, rate), 2))
+        before = row
+        yield t, stats
+    events = instance.changed_state()
+    # Of one that is dead: it has no rate from then on, whatever its last figures say.
+    end = times.now if instance.alive else ended(instance, times)
+    yield from ((end, event) for event in events)
+
+
+def ended(instance: Instance, times: Times) -> float:
+    """When the newest figures of a dead one are of; without any, when it began."""
+    unix = instance.figures.ended(times.zero + times.now)
+    return max(times.began(instance.name), times.wall(unix) if unix else 0.0)
+
+
+def _entries(
+    instance: Instance, entries: list[EntrySaved], times: Times
+) -> Iterator[tuple[float, EntrySaved]]:
+    """With the times at which they were found."""
+    # Numbers count up with the time. The name of an import has no time, and how long
+    # afl-fuzz stood still between its file's and that of a resume, nobody knows.
+    timely = sorted((e.first if e.first >= 0 else e.id, e.time_ms) for e in entries if e.time_ms)
+    for entry in entries:
+        place = bisect_left(timely, (entry.first, 0))
+        if entry.first >= 0 and not entry.time_ms and place:
+            yield times.own(instance.name, timely[place - 1][1] / 1000), entry
+        else:
+            yield found_at(instance, entry, times), entry
+
+
+def _first_rate(row: Row) -> float:
+    """The average up to the first row; AFL's own figure there may be that of the seeds."""
+    if row.unix or row.seconds < LEAST_S or "total_execs" not in row.values:
+        return UNKNOWN
+    return round(row.count("total_execs") / row.seconds, 2)
+
+
+def found_at(instance: Instance, find: EntrySaved | FindingSaved, times: Times) -> float:
+    """When a file appeared: by its name, or else by its mtime."""
+    if find.time_ms:
+        return times.own(instance.name, find.time_ms / 1000)
+    if isinstance(find, EntrySaved) and find.op.startswith("orig:"):
+        return times.began(instance.name)
+    try:
+        found = times.wall(os.lstat(f"{instance.path}/{find.file}").st_mtime)
+    except (OSError, ValueError):
+        return times.began(instance.name)
+    # A copy's files are younger than what they tell of.
+    return min(found, ended(instance, times)) if instance.state == STOPPED else found

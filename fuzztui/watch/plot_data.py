@@ -1,0 +1,197 @@
+"""``plot_data``: the history of an instance, and its freshest figures.
+
+The columns are those of the header, which AFL changes now and then: 11 with ``unix_time``
+(2.5x), 13 with ``relative_time`` (4.04c), 15 later. A file of a day is 1.5 MB: rows are
+read here and there, and at the end, never all.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fuzztui.base.bounds import real, whole
+from fuzztui.base.files import open_regular
+from fuzztui.wire.codec import MAX_T
+
+__all__ = ["Plot", "Row"]
+
+ROW_BYTES = 512
+"""More than a row has."""
+
+MOST_READ = 1 << 20
+"""Bytes that are read in one go."""
+
+_OLD_NAMES = {
+    "paths_total": "corpus_count",
+    "cur_path": "cur_item",
+    "unique_crashes": "saved_crashes",
+    "unique_hangs": "saved_hangs",
+}
+_TIMES = ("relative_time", "unix_time")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line. ``seconds`` since the instance began, or Unix time where ``unix``."""
+
+    seconds: float
+    unix: bool
+    values: Mapping[str, float]
+
+    def count(self, name: str, missing: int = -1) -> int:
+        """A column as a whole number."""
+        return whole(int(self.values.get(name, missing)), missing)
+
+    def rate(self, missing: float) -> float:
+        """Executions a second, by AFL's own measure."""
+        return real(self.values.get("execs_per_sec"), missing)
+
+
+class Plot:
+    """One ``plot_data``; it may appear, grow, be replaced, or be anything at all."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._columns: list[str] = []
+        self._gate = (0, 0, 0)
+        self.mtime = 0.0
+        """When its last row was written."""
+        self.problem = ""
+        """Why there is no history in it, in words."""
+
+    def history(self, most: int) -> list[Row]:
+        """About ``most`` rows spread evenly over the file, in order, the last one among them."""
+        try:
+            fd = open_regular(self._path)
+        except FileNotFoundError:
+            return []
+        except OSError as e:
+            self.problem = f"plot_data cannot be read: {e.strerror or e}"
+            return []
+        try:
+            size = os.fstat(fd).st_size
+            if not self._read_header(fd):
+                return []
+            lines = _spread(fd, size, most) + _tail(fd, size)[-1:]
+        except OSError as e:
+            self.problem = f"plot_data cannot be read: {e.strerror or e}"
+            return []
+        finally:
+            os.close(fd)
+        found = [row for line in lines if (row := self._row(line)) is not None]
+        rows = _in_order(found)
+        if not rows and len(lines) > 1:
+            self.problem = "plot_data holds no row that fits its header"
+        return rows
+
+    def news(self) -> Row | None:
+        """The last row, if there may be another one than last time."""
+        try:
+            found = os.lstat(self._path)
+            gate = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if gate == self._gate:
+                return None
+            fd = open_regular(self._path)
+        except OSError:
+            return None
+        try:
+            if gate[2] != self._gate[2] or not self._columns:
+                self._read_header(fd)
+            lines = _tail(fd, found.st_size)
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
+        self._gate = gate
+        row = self._row(lines[-1]) if lines else None
+        if row is not None:
+            self.mtime = found.st_mtime
+        return row
+
+    def ending(self) -> list[Row]:
+        """The rows at its very end, in order: some two minutes."""
+        try:
+            fd = open_regular(self._path)
+        except OSError:
+            return []
+        try:
+            lines = _tail(fd, os.fstat(fd).st_size)
+        except OSError:
+            return []
+        finally:
+            os.close(fd)
+        return [row for line in lines if (row := self._row(line)) is not None]
+
+    def _read_header(self, fd: int) -> bool:
+        self.problem, self._columns = "", []
+        line = os.pread(fd, 4096, 0).partition(b"\n")[0].decode(errors="replace")
+        if not line:
+            return False  # made a moment ago
+        names = [name.strip() for name in line.lstrip("# ").split(",")]
+        if not line.startswith("#") or names[0] not in _TIMES:
+            self.problem = f"plot_data has another header than AFL's: {line[:80]!r}"
+            return False
+        self._columns = [_OLD_NAMES.get(name, name) for name in names]
+        return True
+
+    def _row(self, line: bytes) -> Row | None:
+        fields = line.split(b",")
+        if len(fields) != len(self._columns):
+            return None
+        try:
+            numbers = [float(field.rstrip(b"% ")) for field in fields]
+        except ValueError:
+            return None
+        if not all(map(math.isfinite, numbers)) or min(numbers) < 0 or numbers[0] >= MAX_T:
+            return None
+        values = dict(zip(self._columns, numbers, strict=True))
+        return Row(numbers[0], self._columns[0] == "unix_time", values)
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    """Most of the rows, each later than the one before.
+
+    What goes back is of an older start in the same file, or a clock was wrong for a
+    while: whatever fits in with the most others stays (the longest rising sequence).
+    """
+    lowest: list[float] = []  # the lowest end of a rising sequence of each length
+    ends: list[int] = []
+    before: list[int] = []
+    for n, row in enumerate(rows):
+        length = bisect_left(lowest, row.seconds)
+        before.append(ends[length - 1] if length else -1)
+        lowest[length : length + 1] = [row.seconds]
+        ends[length : length + 1] = [n]
+    kept: list[Row] = []
+    n = ends[-1] if ends else -1
+    while n >= 0:
+        kept.append(rows[n])
+        n = before[n]
+    return kept[::-1]
+
+
+def _spread(fd: int, size: int, most: int) -> list[bytes]:
+    """About ``most`` whole lines from all over the file, without the header."""
+    if size <= min(MOST_READ, most * ROW_BYTES):
+        lines = _lines(os.pread(fd, size, 0))[1:]
+        return lines[:: max(1, math.ceil(len(lines) / most))]
+    found = []
+    for k in range(most):
+        # The first line may be half a one, or the header.
+        part = _lines(os.pread(fd, 2 * ROW_BYTES, size * k // most))[1:2]
+        found += part
+    return found
+
+
+def _tail(fd: int, size: int) -> list[bytes]:
+    start = max(0, size - 4 * ROW_BYTES)
+    return _lines(os.pread(fd, 4 * ROW_BYTES, start))[1:]
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Whole lines only: of a torn one the last number may be cut."""
+    return data.split(b"\n")[:-1]

@@ -1,0 +1,86 @@
+"""A foreign campaign as it is now, for a page of text: its figures and findings, no history."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.observe.pace import UNKNOWN
+from fuzztui.watch.directories import Trees
+from fuzztui.watch.history import Times, began, ended, found_at
+from fuzztui.watch.instance import Instance, with_signal
+from fuzztui.watch.watcher import campaign_started, campaign_state
+from fuzztui.wire.events import CampaignEnded, CampaignState, Event, Record, Stats
+
+__all__ = ["Snapshot", "snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The folded state, and by instance how old its figures are (seconds, -1: it has none)."""
+
+    state: State
+    ages: dict[str, float]
+    problems: list[str]
+
+
+class _NoWatcher:
+    """We are gone before anything could be told."""
+
+    def add(self, directory: str) -> str:
+        return ""
+
+    def remove(self, directory: str) -> None:
+        pass
+
+
+def snapshot(trees: Trees) -> Snapshot:
+    """Look at everything once. No queue is listed, but of an instance without figures."""
+    now = time.time()
+    places = trees.places()
+    instances = {p.name: Instance(p, _NoWatcher(), len(places)) for p in places}
+    figures = {name: i.figures.look() for name, i in instances.items()}
+    times = Times({name: began(i, now) for name, i in instances.items()}, now)
+    timed: list[tuple[float, Event]] = [(0.0, campaign_started(trees, instances, times.zero))]
+    for instance in instances.values():
+        for find in instance.old_findings():
+            t = found_at(instance, find, times)
+            timed += ((t, event) for event in with_signal(find))
+    timed.sort(key=lambda pair: pair[0])
+    end = max([t for t, _ in timed] + [ended(i, times) for i in instances.values()])
+    problems = []
+    present: list[Event] = []
+    for name, instance in instances.items():
+        present += instance.changed_state()
+        if figures[name] is None:  # names are all there is to say how much was executed
+            instance.newest_entries()
+        stats = instance.figures.latest or Stats(name, execs_per_sec=UNKNOWN)
+        corpus = stats.corpus or _files(f"{instance.path}/queue")
+        present.append(instance.counted(replace(stats, corpus=corpus)))
+        if synced := instance.peers.look():
+            present.append(synced)
+        problems += instance.finds.problems
+    state, reason = campaign_state(instances.values())
+    alive = any(i.alive for i in instances.values())
+    present.append(CampaignState(state, reason) if alive else CampaignEnded(state, reason))
+    timed += ((times.now if alive else end, event) for event in present)
+    folded = State()
+    apply(folded, [Record(n, t, event) for n, (t, event) in enumerate(timed, 1)])
+    ages = {name: _age(i, now) for name, i in instances.items()}
+    return Snapshot(folded, ages, problems)
+
+
+def _age(instance: Instance, now: float) -> float:
+    figures = instance.figures
+    written = figures.written if instance.alive else figures.ended(now)
+    return max(0.0, now - written) if written else -1.0
+
+
+def _files(queue: str) -> int:
+    try:
+        return sum(1 for name in os.listdir(queue) if not name.startswith("."))  # noqa: PTH208
+    except OSError:
+        return 0

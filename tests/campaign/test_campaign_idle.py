@@ -1,0 +1,110 @@
+"""Keys that have no effect beside others: a new run refuses them, an old one goes on."""
+
+import pytest
+
+from fuzztui.campaign import CampaignError, load, refuse_idle_keys, write_frozen
+from fuzztui.cli import main
+from fuzztui.cli.output import DONE, USAGE
+from fuzztui.supervise.daemon import prepare_run
+
+PYTHON = """\
+[campaign]
+budget = "10m"
+[target]
+function = "app:parse"
+[engine]
+kind = "{kind}"
+"""
+
+AFL = """\
+[campaign]
+budget = "10m"
+[target]
+command = ["/bin/true"]
+[engine]
+kind = "afl"
+"""
+
+GENERATOR = 'target.generator="gen.py:make"'
+MUTANTS = 'mutants.sources=["app"]'
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gen.py").write_text("def make(r): return r.integer(0, 9)\n")
+    (tmp_path / "app.py").write_text("def parse(d): return d\n")
+    for kind in ("zest", "mu2", "spoton", "text"):
+        (tmp_path / f"{kind}.toml").write_text(PYTHON.format(kind=kind))
+    (tmp_path / "afl.toml").write_text(AFL)
+    return tmp_path
+
+
+def sets(overrides):
+    return [word for override in overrides for word in ("--set", override)]
+
+
+REFUSED = [
+    ("zest", [GENERATOR, "engine.constants=true"], "engine.constants"),
+    ("mu2", [GENERATOR, "engine.constants=true"], "engine.constants"),
+    ("zest", [MUTANTS, "mutants.order=random", "mutants.weights={edit=2.0}"], "mutants.weights"),
+    ("zest", [MUTANTS, "mutants.use=parallel", "mutants.returns=true"], "mutants.returns"),
+    ("afl", ["target.source=."], "target.source"),
+    ("afl", ["target.source=.", "oracle.run=['cat']", "oracle.message=x"], "target.source"),
+]
+
+TAKEN = [
+    ("zest", [GENERATOR]),  # the default says nothing of what is wanted
+    ("zest", [GENERATOR, "engine.constants=false"]),
+    ("zest", ["engine.constants=true"]),
+    ("text", ["engine.constants=true"]),
+    ("spoton", [GENERATOR, "engine.constants=true"]),
+    ("zest", [MUTANTS, "mutants.weights={edit=2.0}"]),
+    ("zest", [MUTANTS, "mutants.order=random"]),
+    ("zest", [MUTANTS, "mutants.use=parallel"]),
+    ("zest", [MUTANTS, "mutants.use=parallel", "mutants.returns=false"]),
+    ("zest", [MUTANTS, "mutants.returns=true"]),
+    ("afl", []),
+    ("afl", ["target.source=.", "target.build=make"]),
+    ("afl", ["target.source=.", "oracle.run=['cat', '$SOURCE/x', '@@']", "oracle.message=x"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "overrides", "key"), REFUSED)
+def test_a_key_that_does_nothing_is_refused_to_a_new_run(home, kind, overrides, key, capsys):
+    file = home / f"{kind}.toml"
+    for words in (["check", str(file), "--no-run"], [str(file), "--detach"]):
+        assert main([*words, *sets(overrides)]) == USAGE
+        assert f"{key}: " in capsys.readouterr().err
+    assert not (home / "runs").exists()
+    assert main([str(file), "--detach", "--new", *sets(overrides)]) == USAGE
+    with pytest.raises(CampaignError) as e:
+        refuse_idle_keys(load(file, overrides))
+    (problem,) = e.value.problems
+    assert problem.key == key
+    assert problem.origin.startswith(f"--set {key}")
+
+
+@pytest.mark.parametrize(("kind", "overrides"), TAKEN)
+def test_a_key_that_does_something_is_taken(home, kind, overrides):
+    file = home / f"{kind}.toml"
+    assert main(["check", str(file), "--no-run", *sets(overrides)]) == DONE
+
+
+def test_line_and_key_are_told(home, capsys):
+    file = home / "zest.toml"
+    file.write_text(file.read_text() + "constants = true\n")
+    assert main(["check", str(file), "--no-run", "--set", GENERATOR]) == USAGE
+    assert f"{file}:7: engine.constants: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "overrides", "key"), REFUSED)
+def test_a_run_that_began_with_such_a_key_still_opens(home, kind, overrides, key):
+    run = home / "runs" / kind
+    loaded = load(home / f"{kind}.toml", [*overrides, f"campaign.output={run}"])
+    prepare_run(run)
+    write_frozen(loaded, run)
+    again = load(run / "campaign.toml")
+    assert again.campaign.kind == kind
+    refuse_idle_keys(again)
+    assert main(["check", str(run / "campaign.toml"), "--no-run"]) == DONE

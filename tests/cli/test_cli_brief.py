@@ -1,0 +1,59 @@
+"""A page about a run stays a page, whatever its log has in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fuzztui.base.text import brief
+from fuzztui.cli.headless import progress_line
+from fuzztui.cli.look import MOST_GROUPS, status_text
+from fuzztui.cli.runs import Standing
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.wire.events import (
+    CampaignStarted,
+    CampaignState,
+    FindingDescribed,
+    FindingSaved,
+    InstanceState,
+    Record,
+)
+
+LONG = "\x1b" + "x" * 1_000_000
+
+
+def folded(*events):
+    state = State()
+    apply(state, [Record(n, 1.0, event) for n, event in enumerate(events, 1)])
+    return state
+
+
+def test_brief_is_one_harmless_line_with_an_ellipsis():
+    assert brief("a\nb\x1b") == "a\\nb\\e"
+    assert brief("x" * 500) == "x" * 500
+    assert brief("x" * 501) == "x" * 499 + "…"
+    assert len(brief("\u202e" * 400)) == 500  # escapes are longer than what they stand for
+
+
+def test_long_texts_are_cut():
+    state = folded(
+        CampaignStarted(LONG, LONG, LONG),
+        CampaignState("failed", LONG),
+        InstanceState(LONG, "failed", 0, "main: " + LONG),
+        FindingSaved("main", "crash", "crashes/" + LONG),
+        FindingDescribed("main", "crash", "crashes/" + LONG, LONG, LONG, LONG, LONG, LONG),
+    )
+    text = status_text(Path("/run"), Standing(state, 1))
+    assert len(text) < 10_000
+    assert "…" in text and "\x1b" not in text
+    assert len(progress_line(folded(CampaignState(LONG)))) < 1000
+
+
+def test_many_findings_are_counted():
+    described = [
+        FindingDescribed("main", "crash", f"crashes/{n}", f"s{n}", f"title {n}") for n in range(900)
+    ]
+    saved = [FindingSaved("main", "crash", f"crashes/{n}") for n in range(900)]
+    text = status_text(Path("/run"), Standing(folded(*saved, *described), 1))
+    assert sum("crash: title" in line for line in text.splitlines()) == MOST_GROUPS
+    assert f"{900 - MOST_GROUPS} more" in text

@@ -1,0 +1,291 @@
+"""What the commands print about mutants."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fuzztui.cli import ctl, main, score
+from fuzztui.cli.headless import progress_line
+from fuzztui.cli.look import status_text
+from fuzztui.cli.mutant_lines import status_rows, summary_line
+from fuzztui.cli.mutants import details, mutant_dict, nobody, table
+from fuzztui.cli.output import USAGE, Failure
+from fuzztui.cli.parser import parse
+from fuzztui.cli.runs import Standing
+from fuzztui.log.writer import LogWriter
+from fuzztui.model.fold import apply
+from fuzztui.model.mutation_score import mutants_summary
+from fuzztui.model.state import State
+from fuzztui.wire.commands import ExactPass, MarkEquivalent, MoveMutants, SkipMutants
+from fuzztui.wire.events import (
+    InstanceState,
+    MutantRuns,
+    MutantsFound,
+    MutantState,
+    MutationStats,
+    Record,
+    RecordsLost,
+    Stats,
+)
+
+HOSTILE = "[/x]\x1b[31m\u202e"
+
+
+def fold(*events):
+    state = State()
+    apply(state, [Record(n, float(n), event) for n, event in enumerate(events, 1)])
+    return state
+
+
+def item(key, line, before="a", after="b", **more):
+    return {
+        "id": key, "line": line, "function": "f", "operator": "math", "before": before,
+        "after": after, **more,
+    }  # fmt: skip
+
+
+CAMPAIGN = fold(
+    MutantsFound("main", "lib.b", "lib/b.py", "/p/lib/b.py", [item("lib.b:f:math:0:-", 7)]),
+    MutantsFound(
+        "main", "lib.a", "lib/a.py", "/p/lib/a.py",
+        [
+            item("lib.a:f:math:1:-", 30, HOSTILE, "y" * 200),
+            item("lib.a:f:math:0:-", 3, static=True),
+        ],
+    ),
+    MutantState("main", "lib.a:f:math:1:-", "killed", "main/3", "value", 1234, "3, not 4"),
+    MutantState("main", "lib.a:f:math:0:-", "equivalent", reason=HOSTILE),
+    MutantRuns("s1", {"lib.b:f:math:0:-": [1000, 20, 3]}),
+)  # fmt: skip
+ROWS = list(CAMPAIGN.mutants.values())
+
+
+def test_the_table_is_by_file_and_line_and_never_cuts_an_id():
+    for width in (0, 20, 40, 60, 80, 200):
+        lines = list(table(ROWS, width))
+        assert [x for x in lines if x.endswith(".py")] == ["lib/b.py", "lib/a.py"]
+        assert [x.split()[2] for x in lines if not x.endswith(".py")] == [
+            "lib.b:f:math:0:-", "lib.a:f:math:0:-", "lib.a:f:math:1:-",
+        ]  # fmt: skip
+        assert all(len(x) <= max(width, 40) for x in lines) or not width
+        assert not any("\x1b" in x or "\u202e" in x for x in lines)
+    assert "y" * 200 in "".join(table(ROWS))
+    assert list(table([])) == []
+
+
+def test_a_line_of_totals():
+    assert summary_line(mutants_summary(CAMPAIGN)) == (
+        "3 mutants: 1 killed, 1 pending, 1 equivalent; 1 run only at import; "
+        "score 33.3% (50.0% without skipped and equivalent)"
+    )
+    assert summary_line(mutants_summary(State())) == "0 mutants"
+
+
+def test_all_that_is_known_of_one():
+    b, killed, equivalent = ROWS
+    text = "\n".join(details(killed))
+    assert "killed by main/3 (value) at trial 1,234, 3s into the campaign" in text
+    assert "3, not 4" in text
+    assert "1,000 reached it, 20 infected; run 3 times" in "\n".join(details(b))
+    text = "\n".join(details(equivalent))
+    assert r"because   [/x]\e[31m\u202e" in text
+    assert "code that runs at import" in text
+
+
+def test_json_of_one():
+    data = mutant_dict(ROWS[1])
+    assert (data["id"], data["file"], data["line"]) == ("lib.a:f:math:1:-", "lib/a.py", 30)
+    assert (data["operator"], data["state"], data["killer"]) == ("math", "killed", "main/3")
+    assert mutant_dict(ROWS[0])["killer"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("lib.b:f:math:0:+", "the nearest: lib.b:f:math:0:-"),
+        ("operator=mth", "operators: math"),
+        ("?", "an id looks like lib.b:f:math:0:-"),
+    ],
+)
+def test_who_names_nobody_is_told_who_is_near(text, hint):
+    failure = nobody(text, CAMPAIGN)
+    assert hint in str(failure)
+    assert failure.code == USAGE
+    assert "c is for zest, not mu2" in str(nobody(text, State(name="c", engine="zest")))
+    assert "none (yet)" in str(nobody(text, State(name="c", engine="mu2")))
+
+
+# ------------------------------------------------------------------------ ctl
+
+
+def command(*argv):
+    options = parse(["ctl", "run", *argv])
+    return ctl.ACTIONS[options.action](options)
+
+
+def test_commands_about_mutants():
+    assert command("skip-mutants", " operator=math ") == SkipMutants("operator=math")
+    assert command("move-mutants", "a", "--to", "last") == MoveMutants("a", "last")
+    assert command("move-mutants", "a") == MoveMutants("a", "first")
+    made = command("mark-equivalent", "a", "--because", "it is", "--instance", "s1")
+    assert made == MarkEquivalent("a", "it is", "s1")
+    assert command("exact-pass") == ExactPass()
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["skip-mutants"], "needs a mutant's ID or a selection"),
+        (["skip-mutants", "color=red"], "'color=red' is no condition"),
+        (["exact-pass", "a"], "takes no ID"),
+    ],
+)
+def test_wrong_commands_are_refused_before_anything_is_sent(argv, words):
+    with pytest.raises(Failure, match=words) as failure:
+        command(*argv)
+    assert failure.value.code == USAGE
+
+
+def test_an_option_of_another_command():
+    with pytest.raises(Failure, match="--because goes with mark-equivalent"):
+        ctl.ctl(parse(["ctl", "run", "skip-mutants", "a", "--because", "x"]))
+
+
+# --------------------------------------------------------------------- status
+
+
+def big():
+    many = [item(f"m{n}", n) for n in range(6)]
+    return fold(
+        MutantsFound("main", "m", "m.py", "/m.py", many),
+        MutantState("main", "m1", "killed"),
+        MutantState("main", "m2", "skipped"),
+        MutantState("main", "m3", "equivalent"),
+        MutantState("main", "m4", "invalid"),
+        MutantState("main", "m5", "alive"),
+        MutationStats("main", 100.0, 200.0, 50.0, 50.0, phase="exact", backlog=1234),
+        InstanceState("main", "restarting", 1),
+        Stats("main", 123_456_789, 12_345.0, 12_345, crashes=999, edges=5, edges_total=10),
+    )
+
+
+def test_status_fits_80_columns():
+    state = big()
+    for word in state.mutant_counts:
+        state.mutant_counts[word] = 12_345
+    text = status_text(Path("/run"), Standing(state, 1))
+    assert max(map(len, text.splitlines())) <= 80, text
+    assert "killed" in text
+
+
+def test_status_tells_of_mutants():
+    rows = dict(status_rows(big()))
+    assert rows == {
+        "mutants": "6: 1 killed, 1 alive, 1 pending, 1 invalid",
+        "score": "20.0%; 33.3% without 1 skipped and 1 equivalent",
+        "time": "program 25%, mutants 50%, compiling 12%, the rest 12%",
+        "now": "exact pass, 1,234 inputs to go",
+    }
+    assert dict(status_rows(State())) == {}
+    wrong = fold(MutantState("main", "a", "alive"), MutationStats("main", audits=90, audit_kills=1))
+    assert "1 of 90" in dict(status_rows(wrong))["audit"]
+
+
+def test_the_progress_line_has_kills():
+    assert "killed 1/6" in progress_line(big())
+    assert "killed" not in progress_line(State())
+
+
+# ---------------------------------------------------------------------- score
+
+RESULT = {
+    "inputs": 12,
+    "flaky": 2,
+    "score": 0.5,
+    "mutants": [
+        {**item("a", 3), "file": "x.py", "state": "killed", "killer": "q/1", "oracle": "value"},
+        {**item("b", 4, operator="negate"), "file": "x.py", "state": "alive"},
+        {**item("c", 5), "file": f"y.py{HOSTILE}", "state": "pending"},
+        {**item("d", 6), "file": "x.py", "state": "invalid", "detail": "no"},
+        "rubbish",
+        {"id": 4},
+    ],
+}
+
+
+def test_the_report_of_a_score():
+    lines = list(score.report(RESULT, [Path("/q")], survivors=False))
+    text = "\n".join(lines)
+    assert "inputs  12  (2 not used" in text
+    assert "4 mutants: 1 killed, 1 alive, 1 pending, 1 invalid; score 33.3%" in text
+    cells = [line.split() for line in lines]
+    assert ["math", "3", "1", "50.0%"] in cells
+    assert ["negate", "1", "0", "0.0%"] in cells
+    assert ["x.py", "3", "1", "50.0%"] in cells
+    assert "--survivors lists the 2" in text
+    assert "\x1b" not in text
+
+
+def test_survivors():
+    text = "\n".join(score.report(RESULT, [], survivors=True))
+    assert "alive      4 b" in text
+    assert "pending    5 c" in text
+    assert "killed     3 a" not in text
+
+
+def test_a_result_that_is_rubbish():
+    assert list(score.report({"mutants": 3}, [], survivors=True))
+
+
+def test_progress_is_a_line_now_and_then_where_nobody_looks(capsys):
+    progress = score._Progress(terminal=False)
+    for n in range(5):
+        progress.show({"what": HOSTILE, "done": n, "total": 5, "killed": n})
+    progress.clear()
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "\x1b" not in err
+    progress = score._Progress(terminal=True)
+    progress.show({"what": "inputs", "done": 1, "total": 5, "killed": 3})
+    progress.clear()
+    assert "inputs: 1 of 5, 3 mutants killed\r\x1b[K" in capsys.readouterr().err
+
+
+def test_parsing_score_and_mutants():
+    options = parse(["score", "run", "--corpus", "a", "--corpus", "b", "--survivors"])
+    assert isinstance(options, argparse.Namespace)
+    assert options.corpus == [Path("a"), Path("b")]
+    options = parse(["mutants", "list", "f.toml", "operator=math", "file=x", "--json"])
+    assert (options.what, options.selections) == ("list", ["operator=math", "file=x"])
+
+
+def test_selections_may_follow_options() -> None:
+    options = parse(["mutants", "list", "--json", "f.toml", "operator=math", "--set", "a=1", "m1"])
+    assert (options.path, options.json) == (Path("f.toml"), True)
+    assert options.selections == ["operator=math", "m1"]
+
+
+def test_after_a_loss_of_records_status_claims_no_more_than_is_known():
+    def rows(state):
+        lines = status_text(Path("/run"), Standing(state, 1)).splitlines()
+        return {line.split()[0]: line for line in lines}
+
+    whole, lost = rows(CAMPAIGN), rows(replace(CAMPAIGN, lost=3))
+    for name in ("mutants", "score"):
+        assert lost[name] != whole[name]
+        assert lost[name].startswith(whole[name])
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_after_a_loss_of_records_the_list_claims_no_more_than_is_known(tmp_path, capsys, lost):
+    (tmp_path / "campaign.toml").touch()
+    writer = LogWriter(tmp_path / "log")
+    for event in [RecordsLost(1)] * lost:
+        writer.append(event, 0.0)
+    writer.append(MutantsFound("main", "m", "m.py", "/m.py", [item("m:f:math:0:-", 7)]), 1.0)
+    writer.append(MutantState("main", "m:f:math:0:-", "killed", "main/3", "value"), 1.0)
+    writer.close(at_rest=True)
+    assert main(["mutants", "list", str(tmp_path)]) == 0
+    assert ("of what is known" in capsys.readouterr().out) is lost

@@ -1,0 +1,211 @@
+"""``fuzztui mutate``."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from fuzztui.cli import main
+from fuzztui.cli.mutate import Mutant, change
+from fuzztui.cli.output import DONE, FAILED, USAGE
+from fuzztui.engines.text.table import NAMES
+
+CRATE = str(Path(__file__).parents[2] / "sample_campaigns/crate.c")
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*words):
+        code = main(["mutate", *map(str, words)])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def test_the_list(run):
+    code, out, _ = run("--list")
+    assert code == DONE
+    assert [line.split()[0] for line in out.splitlines()] == list(NAMES)
+    assert '"==" -> "!="' in out
+
+
+def test_files_are_written_and_the_same_again(run, tmp_path):
+    def written(name, *words):
+        code, out, err = run(CRATE, "--output", tmp_path / name, *words)
+        assert (code, err) == (DONE, f"fuzztui: 30 files in {tmp_path / name}\n")
+        files = {p.name: p.read_bytes() for p in (tmp_path / name).iterdir()}
+        assert [line.split()[0] for line in out.splitlines()] == sorted(files)
+        return files
+
+    first = written("a", "--count", 30, "--seed", 3)
+    assert written("b/c", "--count", 30, "--seed", 3) == first
+    assert written("d", "--count", 30, "--seed", 4) != first
+    original = Path(CRATE).read_bytes()
+    for number, (name, data) in enumerate(sorted(first.items()), 1):
+        match = re.fullmatch(r"(\d{6}),orig:crate\.c,op:([a-z0-9-]+)", name)
+        assert int(match[1]) == number
+        assert match[2] in NAMES
+        assert data != original
+    stacked = written("e", "--count", 30, "--stack", 3)
+    assert all(name.count("+") == 2 for name in stacked)
+
+
+def test_what_changed_is_told(run, tmp_path):
+    file = tmp_path / "a.c"
+    file.write_text("int f() {\n  return g(x, yy);\n}\n")
+    code, out, _ = run(file, "--operator", "swap-args", "--count", 1, "--output", tmp_path / "o")
+    assert code == DONE
+    # From the first parenthesis on: the text-level approximation knows no nesting.
+    assert re.search(r"op:swap-args  line [12]: .*  ->  ", out)
+    code, out, _ = run(file, "--operator", "insert-break", "--count", 1)
+    assert code == DONE
+    assert re.search(r"@@ line [234]: insert-break @@\n\+break;\n\n", out)
+    code, out, _ = run(file, "--operator", "delete-line", "--count", 1)
+    assert re.fullmatch(
+        r"--- \S+\n\+\+\+ 000001\n@@ line 2: delete-line @@\n-  return g\(x, yy\);\n\n|"
+        r"--- \S+\n\+\+\+ 000001\n@@ line 3: delete-line @@\n-}\n\n",
+        out,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "old", "new"),
+    [
+        (b"a\nb\nc\n", b"a\nB\nc\n", 2, "b\n", "B\n"),
+        (b"a\nb\nc", b"a\nb\nC", 3, "c", "C"),
+        (b"a\nb\n", b"a\nif\nb\n", 2, "", "if\n"),
+        (b"a\nb\nb\nc\n", b"a\nb\nc\n", 3, "b\n", ""),
+        (b"  ax\n  ay\n", b"  ay\n", 1, "  ax\n", ""),
+        (b"a", b"", 1, "a", ""),
+        (b"a\n", b"a\n\n", 2, "", "\n"),
+        (b"x\n\xff\0\n", b"x\n\xfe\0\n", 2, "\\xff\0\n", "\\xfe\0\n"),
+        (b"ab\ncd", b"abcd", 1, "ab\ncd", "abcd"),
+    ],
+)
+def test_which_lines_differ(before, after, line, old, new):
+    made = change("x", before, after)
+    assert (made.line, made.old, made.new) == (line, old, new)
+
+
+def test_files_take_turns_and_what_nothing_applies_to_is_left_out(run, tmp_path):
+    for name, text in [("a", "a==b"), ("b", "x"), ("c", "c==d")]:
+        (tmp_path / name).write_text(text)
+    files = [tmp_path / name for name in "abc"]
+    code, out, err = run(*files, "--count", 4, "--operator", "eq-to-ne", "--operator", "eq-to-lt")
+    assert code == DONE
+    assert re.findall(r"--- .*/(.)\n", out).count("c") >= 1
+    assert set(re.findall(r"@@ line 1: (.*) @@", out)) <= {"eq-to-ne", "eq-to-lt"}
+    assert err == f"fuzztui: {tmp_path}/b: eq-to-ne or eq-to-lt does not apply to it\n"
+    (tmp_path / "empty").touch()
+    code, out, err = run(tmp_path / "empty")
+    assert (code, out) == (FAILED, "")
+    assert "empty: no operator applies to it" in err
+
+
+def test_a_stack_ends_where_nothing_applies_any_more(run, tmp_path):
+    (tmp_path / "a").write_text("a!=b")
+    code, out, _ = run(
+        tmp_path / "a", "--operator", "ne-to-eq", "--stack", 5, "--count", 1, "--output",
+        tmp_path / "o",
+    )  # fmt: skip
+    assert (code, out.split()[0]) == (DONE, "000001,orig:a,op:ne-to-eq")
+
+
+def test_long_stacks_and_hostile_names_make_good_file_names(run, tmp_path):
+    file = tmp_path / (os.fsdecode(b"\xff\x1b[31m\n,op: ") + "-" * 200 + ".c")
+    file.write_text(Path(CRATE).read_text())
+    code, out, _ = run(file, "--stack", 20, "--count", 3, "--output", tmp_path / "o")
+    assert code == DONE
+    names = sorted(os.listdir(os.fsencode(tmp_path / "o")))
+    assert len(names) == 3
+    for name in names:
+        assert re.fullmatch(rb"00000[123],orig:[A-Za-z0-9._-]+,op:[a-z0-9-]+\+and-19-more", name)
+        assert len(name) <= 255
+    assert all(ch.isprintable() or ch == "\n" for ch in out)
+    code, out, _ = run(file, "--count", 3)
+    assert all(ch.isprintable() or ch == "\n" for ch in out)
+    assert Mutant(Path("-"), b"", (change("a", b"a", b"b"),)).name(7) == "000007,orig:-,op:a"
+
+
+def test_names_that_begin_with_a_dash(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("-dash.c").write_text("a == b\n")
+    code, out, _ = run("--count", 1, "--", "-dash.c")
+    assert (code, out.splitlines()[0]) == (DONE, "--- -dash.c")
+
+
+def test_a_name_that_is_no_utf8_is_shown_as_escapes(run, tmp_path):
+    file = tmp_path / os.fsdecode(b"caf\xe9.c")
+    file.write_text("a == b\n")
+    assert run(file, "--count", 1)[1].startswith(f"--- {tmp_path}/caf\\xe9.c\n")
+    assert f"{tmp_path}/none\\xe9: there is" in run(tmp_path / os.fsdecode(b"none\xe9"))[2]
+
+
+def test_the_operator_is_told_once(run, tmp_path):
+    (tmp_path / "a").write_text("a!=b")
+    alone = ["--operator", "ne-to-eq", "--count", 1, "--output", tmp_path / "o"]
+    assert run(tmp_path / "a", *alone)[1] == ("000001,orig:a,op:ne-to-eq  line 1: a!=b  ->  a==b\n")
+
+
+def test_control_bytes_of_a_file_never_reach_the_terminal(run, tmp_path):
+    (tmp_path / "a").write_bytes(b"\x1b]0;x\x07 == \x9b\xff\0\n" * 20)
+    for words in ([], ["--output", tmp_path / "o"]):
+        code, out, _ = run(tmp_path / "a", "--count", 20, *words)
+        assert code == DONE
+        assert all(ch.isprintable() or ch == "\n" for ch in out)
+        assert "\\e]0;" in out
+
+
+def test_one_long_line_is_cut(run, tmp_path):
+    (tmp_path / "a").write_text("x" * 300_000 + "==" + "y" * 300_000)
+    code, out, _ = run(tmp_path / "a", "--operator", "eq-to-ne", "--count", 1)
+    assert (code, len(out) < 2000) == (DONE, True)
+    assert "xx==yy" in out
+    assert "xx!=yy" in out
+
+
+def test_nothing_is_overwritten(run, tmp_path):
+    out = tmp_path / "o"
+    assert run(CRATE, "--count", 2, "--output", out)[0] == DONE
+    before = sorted(out.iterdir())
+    code, said, err = run(CRATE, "--count", 2, "--output", out)
+    assert (code, said) == (USAGE, "")
+    assert "has files in it (000001,orig:crate.c" in err
+    assert sorted(out.iterdir()) == before
+    (tmp_path / "empty").mkdir()
+    assert run(CRATE, "--count", 2, "--output", tmp_path / "empty")[0] == DONE
+
+
+def test_what_is_wrong_is_said(run, tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for words, why in [
+        ([], "a file to mutate is needed"),
+        ([tmp_path / "none.c"], "none.c: there is no such file"),
+        ([tmp_path], "is a directory: name the files in it"),
+        ([tmp_path / "fifo"], "fifo is no regular file"),
+        (["/dev/zero"], "/dev/zero is no regular file"),
+        ([tmp_path / "file" / "x"], "Not a directory"),
+        ([CRATE, "--operator", "swp-args"], "did you mean swap-args? (--list shows all)"),
+        ([CRATE, "--operator", "qqqqq"], "there is no such operator (--list shows all)"),
+        ([CRATE, "--output", tmp_path / "file"], "there is a file of that name"),
+        ([CRATE, "--output", tmp_path / "file" / "x"], "there is a file of that name"),
+        ([CRATE, "--output", tmp_path / "link"], "there is a file of that name"),
+        ([CRATE, "--output", "/proc/nothing"], "--output /proc/nothing: "),
+    ]:
+        code, out, err = run(*words)
+        assert (code, out) == (USAGE, ""), words
+        assert why in err, words
+
+
+def test_a_disk_that_is_full_is_told(run, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "open", full)
+    code, _, err = run(CRATE, "--output", tmp_path / "o")
+    assert code == FAILED
+    assert re.search(r"/o/000001,orig:crate\.c,op:\S+: No space left on device", err)

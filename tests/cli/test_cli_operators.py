@@ -1,0 +1,256 @@
+"""``ctl RUN mixture``, ``operators`` and what ``status`` says of operators on text."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from fuzztui.cli import ctl, operators
+from fuzztui.cli.look import status_text
+from fuzztui.cli.output import FAILED, USAGE, Failure
+from fuzztui.cli.parser import parse
+from fuzztui.cli.runs import Standing
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.remote.client import Result
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import SetMixture
+from fuzztui.wire.events import (
+    CampaignStarted,
+    CommandApplied,
+    CommandIssued,
+    InstanceState,
+    OperatorFigures,
+    Record,
+)
+
+HOSTILE = "[/x]\x1b[31m\u202e"
+
+
+def campaign(*events):
+    state = State()
+    first = CampaignStarted("t", "text", "lua")
+    apply(state, [Record(n, float(n), e) for n, e in enumerate((first, *events), 1)])
+    return state
+
+
+FIGURES = OperatorFigures(
+    "main", 0.25, 0.5, 0.25, trials=200,
+    names=["swap-args", "eq-to-ne", HOSTILE, "fragment", "havoc"],
+    tried=[100, 1000, 5, 0, 3000], applied=[50, 900, 5, 0, 3000], found=[5, 1, 0, 0, 30],
+    crashes=[0, 2, 0, 0, 0], weights=[500_000, 300_000, 200_000, 0, 1_000_000],
+)  # fmt: skip
+
+
+@pytest.fixture
+def stands(monkeypatch, tmp_path):
+    """What the run's log says."""
+
+    def so(state):
+        for module in (ctl, operators):
+            monkeypatch.setattr(module, "standing", lambda run: Standing(state, 1))
+            monkeypatch.setattr(module, "find_run", lambda path: path)
+
+    so(campaign(FIGURES))
+    return so
+
+
+def command(*argv):
+    """The only command that is sent."""
+    (one,) = commands(*argv)
+    return one
+
+
+def commands(*argv):
+    options = parse(["ctl", "RUN", *argv])
+    return ctl.ACTIONS[options.action](options)
+
+
+# ----------------------------------------------------------------------- ctl
+
+
+@pytest.mark.parametrize(
+    ("argv", "parts"),
+    [
+        (["havoc=0.1", "text=0.8", "splice=0.1"], (0.1, 0.8, 0.1)),
+        (["splice=10%", "havoc=10%", "text=80%"], (0.1, 0.8, 0.1)),
+        (["havoc=.1,text=.8,splice=.1"], (0.1, 0.8, 0.1)),
+        (["text=0.8"], (0.1, 0.8, 0.1)),  # the others as they are to each other now
+        (["havoc=0", "splice=0"], (0.0, 1.0, 0.0)),
+    ],
+)
+def test_parts_of_a_mixture(stands, argv, parts):
+    got = command("mixture", *argv)
+    assert got.mixture == pytest.approx(parts)
+    assert (got.adaptive, got.instance) == (False, "")
+
+
+def test_how_a_mixture_is_kept(stands):
+    assert command("mixture", "--adaptive") == SetMixture(0.25, 0.5, 0.25, adaptive=True)
+    assert command("mixture", "--fixed") == SetMixture(0.25, 0.5, 0.25)
+    got = command("mixture", "text=1", "--adaptive", "--instance", "main")
+    assert got == SetMixture(0.0, 1.0, 0.0, adaptive=True, instance="main")
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ([], "what mixture?"),
+        (["12"], "'12' is no part of a mixture"),
+        (["bytes=0.5"], "'bytes=0.5' is no part"),
+        (["havoc=a"], "havoc=a: a probability"),
+        (["havoc=nan"], "havoc=nan: a probability"),
+        (["havoc=75"], "0% to 100%"),
+        (["havoc=-0.1"], "havoc=-0.1: a probability"),
+        (["havoc=0.1", "havoc=0.2"], "havoc is given twice"),
+        (["havoc=0.5", "text=0.5", "splice=0.5"], "add to 1.5"),
+        (["havoc=0.2", "text=0.5", "splice=0.1"], "add to 0.8, not to 1"),
+        (["havoc=0.7", "text=0.7"], "havoc and text add to 1.4"),
+        (["--adaptive", "--fixed"], "one or the other"),
+    ],
+)
+def test_what_is_no_mixture(stands, argv, words):
+    with pytest.raises(Failure, match=words) as e:
+        command("mixture", *argv)
+    assert e.value.code == USAGE
+
+
+def test_a_part_needs_somebody_who_has_the_others(stands):
+    stands(campaign())
+    with pytest.raises(Failure, match="no instance has told of a mixture"):
+        command("mixture", "text=1")
+    whole = command("mixture", "havoc=0", "text=1", "splice=0")  # it may be about to tell
+    assert whole == SetMixture(0.0, 1.0, 0.0)
+    stands(campaign(FIGURES))
+    with pytest.raises(Failure, match="there is no instance 's7', but: main"):
+        command("mixture", "--adaptive", "--instance", "s7")
+    stands(campaign(FIGURES, InstanceState("s1", "running", 1)))
+    with pytest.raises(Failure, match="s1 has not told of a mixture"):
+        command("mixture", "--adaptive", "--instance", "s1")
+
+
+TWO = campaign(
+    replace(FIGURES, adaptive=True),
+    replace(FIGURES, instance="s1", havoc=1.0, text=0.0, splice=0.0),
+)
+
+
+def test_instances_that_differ_keep_their_own_mixtures(stands):
+    stands(TWO)
+    assert commands("mixture", "--fixed") == [
+        SetMixture(0.25, 0.5, 0.25, instance="main"), SetMixture(1.0, 0.0, 0.0, instance="s1"),
+    ]  # fmt: skip
+    main, s1 = commands("mixture", "text=.7")
+    assert main.mixture == pytest.approx((0.15, 0.7, 0.15))
+    assert s1.mixture == pytest.approx((0.3, 0.7, 0.0))
+    assert command("mixture", "--fixed", "--instance", "s1") == SetMixture(1, 0, 0, instance="s1")
+    assert command("mixture", "havoc=1", "text=0", "splice=0") == SetMixture(1.0, 0.0, 0.0)
+
+
+def test_each_answer_is_printed(stands, capsys, monkeypatch):
+    stands(TWO)
+    sent = []
+
+    class Client:
+        def __init__(self, run, name):
+            pass
+
+        def send(self, command, timeout):
+            sent.append(command.instance)
+            done = command.instance == "main"
+            return Result(done, str(command.mixture), command.instance, 7, pending=not done)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(ctl, "ControlClient", Client)
+    options = parse(["ctl", "RUN", "mixture", "--fixed"])
+    assert options.command(options) == FAILED
+    assert sent == ["main", "s1"]
+    assert capsys.readouterr().out.splitlines() == [
+        "applied by main at trial 7: havoc 25%, text 50%, splice 25%",
+        "pending: nobody has answered yet; the log will tell",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["skip", "12", "13"], "skip takes one ID, not also '13'"),
+        (["pause", "--adaptive"], "--adaptive goes with mixture"),
+        (["skip", "12", "--fixed"], "--fixed goes with mixture"),
+    ],
+)
+def test_what_goes_with_mixture_only(argv, words):
+    options = parse(["ctl", "RUN", *argv])
+    with pytest.raises(Failure, match=words) as e:
+        options.command(options)
+    assert e.value.code == USAGE
+
+
+# ----------------------------------------------------------------- operators
+
+
+def listed(capsys, *argv):
+    options = parse(["operators", "RUN", *argv])
+    assert options.command(options) == 0
+    return capsys.readouterr().out
+
+
+def test_a_table_of_operators_those_that_pay_first(stands, capsys):
+    text = listed(capsys)
+    lines = text.splitlines()
+    first = [line.split()[0] for line in lines[1:6]]
+    assert first[:3] == ["havoc", "swap-args", "eq-to-ne"]
+    assert "(100,000.0)" in lines[2]  # 5 finds in 50 uses say as little
+    assert "(1,111.1)" in lines[3]  # as one find
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert len({len(line) for line in lines[:6]}) == 1
+    assert lines[6] == "(in brackets: fewer than 3 finds or 200 uses, which tells little)"
+    assert lines[7] == "mixture  havoc 25%, text 50%, splice 25%, fixed"
+    assert lines[8] == "pays     best havoc (30 in 3,000 uses)"
+
+
+@pytest.mark.parametrize("column", operators.COLUMNS)
+def test_sorted_by_any_column(stands, capsys, column):
+    rows = json.loads(listed(capsys, "--json", "--sort", column))
+    key = {"pays": None, "weight": "weight"}.get(column, column)
+    if key is not None:
+        values = [row[key] for row in rows]
+        assert values == sorted(values, reverse=column not in ("name", "class"))
+
+
+def test_as_json(stands, capsys):
+    rows = {row["name"]: row for row in json.loads(listed(capsys, "--json"))}
+    assert rows["eq-to-ne"] == {
+        "name": "eq-to-ne", "class": "text", "tried": 1000, "applied": 900, "found": 1,
+        "crashes": 2, "found_per_million": 1111.111, "weight": 0.3,
+    }  # fmt: skip
+    assert rows["fragment"]["found_per_million"] is None
+    stands(campaign())
+    assert json.loads(listed(capsys, "--json")) == []
+
+
+def test_where_there_are_none_it_says_so(stands):
+    stands(campaign())
+    with pytest.raises(Failure, match="no engine of its campaign has told"):
+        operators.operators(SimpleNamespace(run=None, json=False, sort="pays"))
+
+
+def test_the_status_names_the_mixture_and_who_finds_most(tmp_path):
+    text = status_text(tmp_path, Standing(campaign(FIGURES), 1))
+    assert "mixture   havoc 25%, text 50%, splice 25%, fixed\n" in text
+    assert "pays      best havoc (30 in 3,000 uses)" in text
+    text = status_text(tmp_path, Standing(TWO, 1))
+    assert "mixture   main adaptive; s1 fixed 100/0/0\n" in text
+    assert "          on average havoc 62.5%, text 25%, splice 12.5%\n" in text
+    later = replace(FIGURES, trials=10_000, tried=[100, 1000, 5, 0, 18_750], havoc=0.5, text=0.25)
+    command = SetMixture(0.5, 0.25, 0.25)
+    told = [CommandIssued("c1", encode_command(command), "ann@box"), CommandApplied("c1", "main")]
+    text = status_text(tmp_path, Standing(campaign(FIGURES, *told, *[later] * 4), 1))
+    assert "havoc 50%, text 25%, splice 25%, fixed since 0:00:04 by ann@box\n" in text
+    text = status_text(tmp_path, Standing(campaign(replace(later, havoc=0.25, text=0.5)), 1))
+    assert "mixture   havoc 25% (did 50%), text 50%, splice 25%, fixed\n" in text
+    assert "mixture" not in status_text(tmp_path, Standing(campaign(), 1))

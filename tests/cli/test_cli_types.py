@@ -1,0 +1,412 @@
+"""``types``, what ``ctl`` says of types and targets, and what ``status`` does."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from fuzztui.cli import ctl, ctl_targeting, types
+from fuzztui.cli.look import status_text
+from fuzztui.cli.output import Failure
+from fuzztui.cli.parser import parse
+from fuzztui.cli.runs import Standing
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.targeting.analysis import Document, Influence, Target
+from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.events import (
+    CampaignStarted,
+    InstanceState,
+    Record,
+    Stats,
+    TargetsLeft,
+    TypeFigures,
+)
+
+HOSTILE = "[/x]\x1b[31m\u202e"
+DATE, PATH = "datetime.date", "pathlib.Path"
+THEN, LOOP, DARK = "thumbs/app.py:18:then", "thumbs/app.py:17:loop", f"thumbs/{HOSTILE}.py:1:then"
+
+
+def campaign(*events, engine="spoton"):
+    state = State()
+    first = CampaignStarted("t", engine, "thumbs.app:main")
+    apply(state, [Record(n, float(n), e) for n, e in enumerate((first, *events), 1)])
+    return state
+
+
+FIGURES = TypeFigures(
+    "main", 0.5, "", 240, 3, 2, names=[DATE, PATH, HOSTILE], distances=[2, 4, -1],
+    weights=[1.0, 2.0, 0.0], factors=[1.0, 1.5, 8.0], probabilities=[409_999, 123_000, 0],
+    picks=[12_345, 7, 0], matches=[9000, 7, 0], misses=[3345, 0, 0], new_arms=[4, 0, 0],
+)  # fmt: skip
+LEFT = TargetsLeft(
+    "main", 340,
+    {
+        LOOP: {"frontier": False, "reached": 0, "types": [[PATH, 0]]},
+        THEN: {"frontier": True, "reached": 12, "types": [[DATE, 2], [PATH, 4]]},
+        DARK: {"frontier": True, "reached": 0, "types": []},
+    },
+)  # fmt: skip
+
+
+def target(location, *names):
+    near = tuple(Influence(name, 1) for name in names)
+    return Target(location, "thumbs.app", "f", 1, 0, "then", 0, (0,), (), True, near)
+
+
+DOCUMENT = Document(
+    ("thumbs",), "3.12",
+    targets=(target(THEN, DATE), target(LOOP, PATH), target("thumbs/app.py:2:else", DATE)),
+    types=(Influence(DATE, 2), Influence(PATH, 0), Influence("decimal.Decimal", 9),
+           Influence("a.Order", 1), Influence("b.Order", 1)),
+)  # fmt: skip
+
+
+@pytest.fixture
+def stands(monkeypatch, tmp_path):
+    """What the run's log says, and its ``targets.json``."""
+
+    def so(state, document=DOCUMENT):
+        for module in (ctl_targeting, types):
+            monkeypatch.setattr(module, "standing", lambda run: Standing(state, 1))
+            monkeypatch.setattr(module, "find_run", lambda path: tmp_path)
+        if document:
+            (tmp_path / "targets.json").write_text(document.dumps())
+        else:
+            (tmp_path / "targets.json").unlink(missing_ok=True)
+
+    so(campaign(FIGURES, LEFT))
+    return so
+
+
+def command(*argv):
+    options = parse(["ctl", "RUN", *argv])
+    asked = ctl.ACTIONS[options.action](options)
+    if isinstance(asked, list):
+        (asked,) = asked
+    return asked
+
+
+def listed(capsys, *argv):
+    options = parse(["types", "RUN", *argv])
+    assert options.command(options) == 0
+    return capsys.readouterr().out
+
+
+# --------------------------------------------------------------------- types
+
+
+def test_tables_of_types_and_of_what_is_left(stands, capsys):
+    text = listed(capsys)
+    lines = text.splitlines()
+    assert lines[0].split("  ")[0] == "type"
+    assert lines[1].split() == [DATE, "41.0%", "x1", "2", "12,345", "9,000", "3,345", "4"]
+    assert lines[2].split() == [PATH, "12.3%", "x2", "4", "7", "7", "0", "0"]
+    assert lines[3].split() == ["[/x]\\e[31m\\u202e", "0.0%", "banned", "-", "0", "0", "0", "0"]
+    assert len({len(line) for line in lines[:4]}) == 1
+    assert lines[5].split() == ["code", "target", "left", "reached", "types", "and", "their",
+                                "distances"]  # fmt: skip
+    assert lines[6].startswith(THEN)
+    assert lines[6].endswith(f"  frontier  12 of 340 trials asked  {DATE} 2, {PATH} 4")
+    assert lines[7].startswith("thumbs/[/x]\\e[31m\\u202e.py:1:then  frontier")
+    assert lines[7].endswith("0 of 340 trials asked  -")
+    assert lines[8].startswith(LOOP)
+    assert (
+        lines[-1] == "50% of mutations aim at types; 3 of 240 code targets left, 2 on the frontier"
+    )
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+WIDE = "thumbs.kinds.of_images.TypeOfImage"
+MANY = [[f"{WIDE}{n}", n] for n in range(8)]
+
+
+def test_lines_fit_the_terminal_and_tell_how_many_types_more_there_are(stands, capsys, monkeypatch):
+    names = [name for name, _ in MANY]
+    figures = replace(
+        FIGURES, names=names, distances=[2] * 8, weights=[1.0] * 8, factors=[1.0] * 8,
+        probabilities=[9] * 8, picks=[1_234_567] * 8, matches=[9000] * 8, misses=[77] * 8,
+        new_arms=[4] * 8,
+    )  # fmt: skip
+    row = {"frontier": True, "reached": 12, "types": MANY}
+    far = "thumbs/in_a_deep/directory/of_images.py:18:then"
+    stands(campaign(figures, replace(LEFT, left={THEN: row, far: row})))
+    whole = listed(capsys)
+    assert whole.count(f"{WIDE}7") == 3
+    assert "misses" in whole
+    monkeypatch.setattr(types, "at_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = listed(capsys).splitlines()
+    assert max(map(len, lines[:-1])) <= 80
+    assert lines[1].split() == ["TypeOfImage0", "0.0%", "x1", "2", "1,234,567", "9,000", "4"]
+    left = [line for line in lines if "frontier" in line][:2]
+    nearest = "TypeOfImage0 0, TypeOfImage1 1 +6"
+    assert left[0].split() == [THEN, "frontier", "12", "of", "340", *nearest.split()]
+    assert left[1].startswith("…/of_images.py:18:then ")
+    assert listed(capsys, "--all") == whole
+    monkeypatch.setenv("COLUMNS", "1000")
+    assert listed(capsys) == whole
+
+
+def test_what_is_pinned_or_beyond_what_is_told_is_said(stands, capsys):
+    stands(campaign(replace(FIGURES, pinned=THEN, uncovered=310), LEFT))
+    lines = listed(capsys).splitlines()
+    assert lines[6].split()[:2] == [THEN, "pinned"]
+    assert "(and 307 more, of which engines do not tell)" in lines
+    assert lines[-1].startswith(f"50% of mutations aim at types; pinned {THEN}; 310 of 240")
+
+
+def test_what_is_ignored_is_said(stands, capsys, tmp_path):
+    state = campaign(replace(FIGURES, ignored=[THEN, DARK]), LEFT)
+    stands(state)
+    lines = listed(capsys).splitlines()
+    assert [line.split()[1] for line in lines[7:9]] == ["ignored", "ignored"]
+    assert lines[7].startswith(THEN)
+    assert lines[-1].endswith("3 of 240 code targets left, 2 on the frontier; 2 ignored")
+    assert "left, 2 on the frontier; 2 ignored\n" in status_text(tmp_path, Standing(state, 1))
+
+
+def test_weights_that_differ_are_marked(stands, capsys):
+    stands(campaign(FIGURES, replace(FIGURES, instance="s1", weights=[4.0, 2.0, 0.0])))
+    lines = listed(capsys).splitlines()
+    assert "x1*" in lines[1].split()
+    assert lines[4] == "(*: instances have different weights; this is the first one's)"
+    assert lines[-1].endswith("3 of 240 code targets left, 2 on the frontier")
+
+
+def test_as_json(stands, capsys):
+    whole = json.loads(listed(capsys, "--json"))
+    assert [row["name"] for row in whole["types"]] == [DATE, PATH, HOSTILE]
+    assert [row["location"] for row in whole["left"]] == [THEN, DARK, LOOP]
+    assert (whole["uncovered"], whole["banned"], whole["pinned"]) == (3, [HOSTILE], None)
+    stands(campaign(replace(FIGURES, ignored=[THEN]), LEFT))
+    whole = json.loads(listed(capsys, "--json"))
+    assert whole["ignored"] == [THEN]
+    assert [row["ignored"] for row in whole["left"]] == [False, False, True]
+
+
+@pytest.mark.parametrize("json_", [True, False])
+def test_a_run_of_another_kind_says_so(stands, json_):
+    argv = ["types", "RUN", *(["--json"] if json_ else [])]
+    stands(campaign(engine="zest"))
+    with pytest.raises(Failure, match="only spoton has any, and the campaign is for zest"):
+        parse(argv).command(parse(argv))
+    stands(campaign())
+    with pytest.raises(Failure, match=r"no engine of its campaign has told of types$"):
+        parse(argv).command(parse(argv))
+
+
+def test_no_type_and_nothing_left_is_no_error(stands, capsys):
+    stands(campaign(TypeFigures("main", 0.5, targets=7)))
+    text = listed(capsys)
+    assert text.endswith(
+        "50% of mutations aim at types; 0 of 7 code targets left, 0 on the frontier\n"
+    )
+
+
+def test_the_status_names_what_is_aimed_at(tmp_path):
+    state = campaign(replace(FIGURES, pinned=HOSTILE), LEFT)
+    text = status_text(tmp_path, Standing(state, 1))
+    assert (
+        f"types     aims 50% at types; likeliest {DATE} 41%, {PATH} 12%; 3 of 240 code targets "
+        "left, 2 on the frontier; pinned [/x]\\e[31m\\u202e\n"
+    ) in text
+    assert "types " not in status_text(tmp_path, Standing(campaign(), 1))
+
+
+def test_what_has_changed_is_told(stands, capsys, tmp_path):
+    figures = TypeFigures("main", 0.5, changed=[f"{HOSTILE}.py", "a.py"])
+    state = campaign(InstanceState("main", "running", 1), figures)
+    words = (
+        "[/x]\\e[31m\\u202e.py and a.py have changed since their types were analysed: "
+        "stop and start the campaign to have them analysed again\n"
+    )
+    assert f"\nchanged   {words}" in status_text(tmp_path, Standing(state, 1))
+    stands(state)
+    assert listed(capsys).endswith(f"0 of 0 code targets left, 0 on the frontier\n{words}")
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        ({"edges": 60}, "60 edges"),
+        ({"edges": 60, "edges_total": 200}, "60 of 200 edges (30.0%)"),
+        ({"edges": 60, "edges_valid": 41}, "60 edges, 41 by valid inputs"),
+        (
+            {"edges": 60, "edges_total": 200, "edges_valid": 41, "edges_third_party": 2113},
+            "60 of 200 edges (30.0%), 41 by valid inputs; 2,113 in libraries",
+        ),
+        (
+            {"edges": 0, "edges_total": 200, "edges_third_party": 0},
+            "0 of 200 edges; 0 in libraries",
+        ),
+        ({}, "-"),
+    ],
+)
+def test_the_status_tells_kinds_of_coverage_apart(tmp_path, figures, words):
+    text = status_text(tmp_path, Standing(campaign(Stats("main", 1, **figures)), 1))
+    assert f"coverage  {words}\n" in text
+
+
+# ----------------------------------------------------------------------- ctl
+
+
+@pytest.mark.parametrize(
+    ("argv", "asked"),
+    [
+        (["weigh", DATE, "3"], WeighType(DATE, 3.0)),
+        (["weigh", DATE, "0"], WeighType(DATE, 0.0)),
+        (["weigh", PATH, "x2"], WeighType(PATH, 4.0)),
+        (["weigh", PATH, "x0.5"], WeighType(PATH, 1.0)),
+        (["weigh", "Path", "X2"], WeighType(PATH, 4.0)),
+        (["weigh", "Decimal", "x2"], WeighType("decimal.Decimal", 2.0)),  # nothing is known of it
+        (["ban", "date"], WeighType(DATE, 0.0)),
+        (["ban", HOSTILE], WeighType(HOSTILE, 0.0)),
+        (["unban", HOSTILE], WeighType(HOSTILE, 1.0)),
+        (["ban", DATE, "--instance", "main"], WeighType(DATE, 0.0, "main")),
+        (["pin", THEN], PinTarget(THEN)),
+        (["pin", "app.py:18:then"], PinTarget(THEN)),
+        (["pin", "app.py:2:else"], PinTarget("thumbs/app.py:2:else")),  # engines know if it is left
+        (["unpin"], PinTarget("")),
+        (["ignore", "app.py:18:then"], IgnoreTarget(THEN)),
+        (["ignore", THEN, "--instance", "main"], IgnoreTarget(THEN, True, "main")),
+        (["unignore", "app.py:18:then"], IgnoreTarget(THEN, False)),
+        (["targeted", "70%"], SetTargeted(0.7)),
+        (["targeted", "0.7", "--instance", "main"], SetTargeted(0.7, "main")),
+        (["demote", "main/12"], DemoteEntry(12, "main")),
+        (["demote", "id:000012"], DemoteEntry(12)),
+    ],
+)
+def test_commands(stands, argv, asked):
+    assert command(*argv) == asked
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["weigh"], "weigh needs a type and a weight"),
+        (["weigh", DATE], "weigh needs a type and a weight"),
+        (["weigh", DATE, "2", "3"], "weigh needs a type and a weight"),
+        (["weigh", DATE, "much"], "'much' is no weight"),
+        (["weigh", DATE, "xx2"], "'xx2' is no weight"),
+        (["weigh", DATE, "nan"], "a weight is from 0 to 1,000,000, not nan"),
+        (["weigh", DATE, "1e7"], "a weight is from 0 to 1,000,000"),
+        (["weigh", PATH, "x1e6"], "a weight is from 0 to 1,000,000, not 2000000"),
+        (["weigh", DATE, "x-1"], "a weight is from 0 to 1,000,000, not -1"),
+        (["weigh", HOSTILE, "x2"], "is banned, and x2 of nothing is nothing: unban it"),
+        (["ban"], "ban needs a type"),
+        (["ban", "datetime.dat"], "no target depends on a type 'datetime.dat'.*mean datetime.date"),
+        (["ban", "decimal"], "did you mean decimal.Decimal"),
+        (["ban", "Order"], r"did you mean a\.Order or b\.Order\?"),
+        (["ban", "qqq"], "no target depends on a type 'qqq'$"),
+        (["pin"], "pin needs a code target's location"),
+        (["pin", "thumbs/app.py:19:then"], f"did you mean {THEN}"),
+        (["pin", DARK], "no type is known to decide about it"),
+        (["unpin", THEN], "unpin takes no location"),
+        (["ignore"], "ignore needs a code target's location"),
+        (["unignore"], "unignore needs a code target's location"),
+        (["ignore", "thumbs/app.py:19:then"], f"did you mean {THEN}"),
+        (["unignore", DARK], "no type is known to decide about it"),
+        (["targeted"], "targeted needs the part"),
+        (["targeted", "70"], "targeted=70: a probability is from 0 to 1, or 0% to 100%"),
+        (["targeted", "nan"], "targeted=nan"),
+        (["ban", DATE, "--instance", "s7"], "there is no instance 's7', but: main"),
+        (["demote"], "demote needs a queue entry's ID"),
+    ],
+)
+def test_what_is_refused_before_it_is_sent(stands, argv, words):
+    with pytest.raises(Failure, match=words):
+        command(*argv)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["ban", DATE],
+        ["weigh", DATE, "2"],
+        ["pin", THEN],
+        ["unpin"],
+        ["ignore", THEN],
+        ["targeted", "1"],
+    ],
+)
+def test_only_spoton_aims(stands, argv):
+    stands(campaign(InstanceState("main", "running", 1), engine="zest"), None)
+    with pytest.raises(Failure, match=f"{argv[0]}: only spoton aims at types.*is for zest"):
+        command(*argv)
+
+
+def test_before_anybody_has_told_anything_it_is_sent(stands):
+    stands(campaign(), None)
+    assert command("ban", "m.C") == WeighType("m.C", 0.0)
+    assert command("weigh", "m.C", "x2") == WeighType("m.C", 2.0)
+    assert command("pin", THEN) == PinTarget(THEN)
+    assert command("ignore", THEN) == IgnoreTarget(THEN)
+
+
+def test_without_targets_json_the_log_tells(stands):
+    stands(campaign(FIGURES, LEFT), None)
+    assert command("ban", DATE) == WeighType(DATE, 0.0)
+    with pytest.raises(Failure, match=r"no target depends on a type 'decimal\.Decimal'"):
+        command("ban", "decimal.Decimal")
+
+
+def test_instances_that_differ_are_weighed_each_by_its_own(stands):
+    stands(campaign(FIGURES, replace(FIGURES, instance="s1", weights=[4.0, 2.0, 0.0])))
+    options = parse(["ctl", "RUN", "weigh", DATE, "x0.5"])
+    assert ctl.ACTIONS["weigh"](options) == [
+        WeighType(DATE, 0.5, "main"), WeighType(DATE, 2.0, "s1"),
+    ]  # fmt: skip
+    assert command("weigh", PATH, "x2") == WeighType(PATH, 4.0)
+    assert command("weigh", DATE, "x2", "--instance", "s1") == WeighType(DATE, 8.0, "s1")
+
+
+@pytest.mark.parametrize("argv", [["ban", DATE, PATH], ["targeted", "1", "2"], ["pin", THEN, "x"]])
+def test_one_word_is_enough(stands, argv):
+    options = parse(["ctl", "RUN", *argv])
+    with pytest.raises(Failure, match=f"{argv[0]} takes one ID, not also"):
+        options.command(options)
+
+
+ALIASES = """\
+[target]
+function = "thumbs:collect"
+generator = "gens:gen"
+[engine]
+kind = "spoton"
+[engine.aliases]
+"datetime.date" = ["gens.Day", "gens.Time"]
+"pathlib.Path" = "gens.Time"
+"lib.Body" = "gens.Body"
+"""
+
+
+@pytest.mark.parametrize("name", ["gens.Day", "Day"])
+def test_a_generators_type_is_taken_for_what_it_is_an_alias_of(stands, tmp_path, capsys, name):
+    (tmp_path / "campaign.toml").write_text(ALIASES)
+    assert command("weigh", name, "3") == WeighType(DATE, 3.0)
+    assert "gens.Day is what generators make for datetime.date" in capsys.readouterr().err
+    assert command("ban", DATE) == WeighType(DATE, 0.0)
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gens.Time", r"for several types: say datetime\.date or pathlib\.Path"),
+        ("Body", r"gens\.Body is an alias of lib\.Body, which no target depends on"),
+        ("gens.Dya", r"no target depends on a type 'gens\.Dya'; did you mean gens\.Day"),
+    ],
+)
+def test_aliases_that_do_not_help(stands, tmp_path, name, words):
+    (tmp_path / "campaign.toml").write_text(ALIASES)
+    with pytest.raises(Failure, match=words):
+        command("weigh", name, "x2")
+
+
+def test_aliases_of_a_file_that_cannot_be_read(stands, tmp_path):
+    (tmp_path / "campaign.toml").write_text(ALIASES + "odd = [")
+    with pytest.raises(Failure, match="no target depends on a type 'Day'"):
+        command("ban", "Day")

@@ -1,0 +1,288 @@
+"""What the commands print about mutants that are fuzzed one by one."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from fuzztui.cli import ctl, main, score, worklist
+from fuzztui.cli.headless import progress_line
+from fuzztui.cli.look import status_text
+from fuzztui.cli.mutants import details, mutant_dict, nobody
+from fuzztui.cli.output import USAGE, Failure
+from fuzztui.cli.parser import parse
+from fuzztui.cli.runs import Standing
+from fuzztui.fuzzfirst.kill_matrix import Matrix
+from fuzztui.model.fold import apply
+from fuzztui.model.fuzzfirst import first_dict
+from fuzztui.model.selectors import running_time
+from fuzztui.model.state import State
+from fuzztui.model.status import status_dict
+from fuzztui.wire.commands import MoveMutants
+from fuzztui.wire.events import (
+    CampaignStarted,
+    CampaignState,
+    EntrySaved,
+    InstanceHello,
+    InstanceState,
+    MutantPlaces,
+    MutantsFound,
+    MutantStage,
+    MutantState,
+    Record,
+    StageStarted,
+    Stats,
+)
+
+HOSTILE = "[/x]\x1b[31m\u202e"
+ERROR = f"a.c:2: error: {HOSTILE}\n  here\n"
+
+
+def fold(*events, state=None):
+    state = State() if state is None else state
+    seq = state.seq
+    apply(state, [Record(seq + n, float(n), event) for n, event in enumerate(events, 1)])
+    return state
+
+
+def campaign(*more, stage="mutants"):
+    rows = [
+        {"id": f"a.c#{i}", "line": i + 1, "operator": "x", "before": "    if (a < b) {",
+         "after": f"    if (a <= {i}) {{", "place": float(i)}
+        for i in range(9)
+    ]  # fmt: skip
+    done = {"entries": 12, "edges": 1, "crashes": 0, "hangs": 0, "kills": 2, "kept": 5, "aside": 1}
+    return fold(
+        CampaignStarted("c", "afl", "t", 1, 200.0, 0, ["main"], 1.0, "0"),
+        CampaignState("running"),
+        StageStarted("mutants", {"mutants_s": 100.0, "each_s": 30.0, "abreast": 1}),
+        MutantsFound("", "", "a.c", "/a.c", rows),
+        InstanceState("main", "waiting"),
+        InstanceHello("m1", mutant="a.c#0"),
+        MutantStage("a.c#0", "fuzzing", "m1", costs={"build": 0.5}),
+        Stats("m1", 1200, crashes=3),
+        EntrySaved("handed", 0, "queue/id:0", [9], "", "m1"),
+        MutantStage("a.c#0", "done", "m1", brought=done),
+        MutantState("", "a.c#0", "killed", "m1/9", "crash"),
+        InstanceState("m1", "finished"),
+        MutantState("", "a.c#1", "invalid", reason="it does not build"),
+        MutantStage("a.c#1", "failed", reason=ERROR),
+        MutantStage("a.c#2", "dropped", reason="the same program as a.c#0 once it is compiled"),
+        InstanceHello("m2", mutant="a.c#3"),
+        MutantStage("a.c#3", "fuzzing", "m2"),
+        InstanceState("m2", "running"),
+        MutantState("", "a.c#4", "skipped", reason="by hand"),
+        MutantPlaces({"a.c#8": -1.0}),
+        *([StageStarted("target")] if stage == "target" else []),
+        *more,
+    )
+
+
+def table(state, width=0):
+    return list(worklist.queue_table(state, worklist.queue_rows(state.mutants.values()), width))
+
+
+def test_the_list_is_the_queue():
+    lines = table(campaign())
+    assert [line.split("a.c#")[1][0] for line in lines if "a.c#" in line] == list("385670124")
+    assert [line[:4].strip() for line in lines] == ["", "1", "2", "-", "3", "4", *[""] * 4]
+    assert "here the mutants' budget ends" in lines[3]
+    assert [line.split()[0] for line in lines[6:]] == ["done", "failed", "dropped", "skipped"]
+    assert "done       killed 1 a.c#0" in lines[6]
+    assert "if (a < b) {  ->  if (a <= 3) {" in lines[0]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+def test_a_line_fits_and_an_id_is_never_cut(width):
+    lines = table(campaign(), width)
+    assert all(len(line) <= max(width, 38) for line in lines)
+    assert sum("a.c#" in line for line in lines) == 9
+
+
+def test_when_the_target_is_fuzzed_no_budget_ends():
+    assert not any("budget" in line for line in table(campaign(stage="target")))
+
+
+def test_json_of_a_turn():
+    state = campaign()
+    turn = worklist.turn_dict(state, state.mutants["a.c#0"])
+    json.dumps({**mutant_dict(state.mutants["a.c#0"]), **turn}, allow_nan=False)
+    assert (turn["stage"], turn["slot"], turn["trials"], turn["share"]) == ("done", "m1", 1200, 30)
+    assert turn["costs"] == {"build": 0.5}
+    assert turn["queue"] is None
+    assert worklist.turn_dict(state, state.mutants["a.c#2"])["same_as"] == "a.c#0"
+    assert worklist.turn_dict(state, state.mutants["a.c#8"], 1)["queue"] == 1
+
+
+def test_all_that_is_known_of_one():
+    state = campaign()
+
+    def text(id):
+        mutant = state.mutants[id]
+        return "\n".join([*details(mutant), *worklist.turn_details(state, mutant)])
+
+    for words in ("done in m1", "3s, 1,200 execs", "12 entries, 1 edge to the target",
+                  "5 inputs kept, 1 put aside", "2 inputs kill it", "build 0.50 s"):  # fmt: skip
+        assert words in text("a.c#0"), words
+    assert "queued, number 1 of 4 that wait" in text("a.c#8")
+    assert "same as   a.c#0" in text("a.c#2")
+    assert r"because   a.c:2: error: [/x]\e[31m\u202e" in text("a.c#1")
+    assert "            here" in text("a.c#1")
+    assert worklist.diff_of(state.mutants["a.c#0"]) == (
+        "--- a.c\n+++ a.c\n@@ -1 +1 @@\n-    if (a < b) {\n+    if (a <= 0) {\n"
+    )
+
+
+def test_status_tells_the_stage():
+    text = status_text(Path("/run"), Standing(campaign(), 1))
+    assert max(map(len, text.splitlines())) <= 80
+    for words in (
+        "stage     1 of 2, mutants: 20s of 1m40s used; the target's turn in 1m20s",
+        "mutants   9: 1 at work, 4 waiting, 1 done",
+        "apart     1 failed, 1 dropped, 1 skipped",
+        "queue     the budget allows",
+        "now       m2 fuzzing a.c:4,",
+        "score     100.0% (1 of 1 killed)",
+        "brought   12 entries, 1 edge to the target",
+        "handed    by mutants",
+        "1 instance that fuzzed mutants ended",
+    ):
+        assert words in text, words
+    assert "  m1 " not in text
+    assert "  m2 " in text
+    text = status_text(Path("/run"), Standing(campaign(stage="target"), 1))
+    assert "stage     2 of 2, the target, after" in text
+    assert "target: 1 of 1 killed" in progress_line(campaign(stage="target"))
+
+
+def test_another_turn_takes_back_nothing():
+    """What it brought is the target's, and its kills are in the matrix."""
+    before, state = campaign(), campaign()
+    fold(MutantState("", "a.c#0", "pending"), MutantStage("a.c#0", "queued"), state=state)
+    text = status_text(Path("/run"), Standing(state, 1))
+    assert "score     100.0% (1 of 1 killed)" in text
+    assert "brought   12 entries, 1 edge to the target" in text
+    assert first_dict(state)["brought"] == first_dict(before)["brought"]
+    mutant = state.mutants["a.c#0"]
+    shown = "\n".join(worklist.turn_details(state, mutant))
+    assert "earlier   12 entries, 1 edge to the target; 2 inputs killed it" in shown
+    assert "kill it (" not in shown
+    assert worklist.turn_dict(state, mutant)["verdict"] == "killed"
+    again = {"entries": 3, "kills": 4, "aside": 2}
+    fold(MutantStage("a.c#0", "done", "m9", brought=again), state=state)
+    sums = first_dict(state)["brought"]
+    assert (sums["entries"], sums["kills"], sums["aside"]) == (15, 4, 3)
+
+
+def test_budgets_are_rounded():
+    plan = {"mutants_s": 119.99935, "each_s": 0.25, "abreast": 1}
+    text = status_text(Path("/run"), Standing(campaign(StageStarted("mutants", plan)), 1))
+    assert "of 2m00s used" in text
+    assert "of 0.2s" in text
+
+
+def test_who_names_nobody_in_a_queue():
+    assert "a.c#0" in str(nobody("a.c#00", campaign()))
+    empty = fold(StageStarted("mutants"))
+    assert "has ranked none yet" in str(nobody("x", empty))
+    for text, hint in (
+        ("stage=foo", "stages: done, dropped, failed, fuzzing, queued, skipped"),
+        ("state=foo", "states: invalid, killed, pending, skipped"),
+        ("line=99", "lines: 1, 2, 3"),
+        ("function=checksum", "only with mutants.functions or covered"),
+        ("line=1,stage=skipped", "none meets them all"),
+    ):
+        assert hint in str(nobody(text, campaign())), text
+    rows = [{"id": f"a.c#{i}", "line": i, "operator": f"op{i}", "place": i} for i in range(500)]
+    many = fold(StageStarted("mutants"), MutantsFound("", "", "a.c", "/a.c", rows))
+    for text in ("operator=xyz", "operator=op4444"):
+        assert len(str(nobody(text, many))) < 200
+
+
+def test_what_is_only_for_python_targets_says_so(tmp_path, monkeypatch):
+    state = Standing(campaign(), 1)
+    for module in ("score", "ctl"):
+        monkeypatch.setattr(f"fuzztui.cli.{module}.find_run", lambda run: tmp_path)
+        monkeypatch.setattr(f"fuzztui.cli.{module}.standing", lambda run: state)
+    with pytest.raises(Failure, match=r"for Python targets; see 'fuzztui mutants matrix"):
+        score.score(parse(["score", str(tmp_path)]))
+    monkeypatch.setattr(ctl, "ControlClient", lambda run, name: io.StringIO())
+    with pytest.raises(Failure, match=r"only mu2 makes an exact pass; the campaign is for afl"):
+        ctl.ctl(parse(["ctl", str(tmp_path), "exact-pass"]))
+
+
+def test_points_of_time_are_read_as_they_are_written():
+    for text, seconds in (("0:20", 20), ("1:05:09", 3909), ("2d 03:04:05", 183845), ("90s", 90)):
+        assert parse(["replay", "run", "--at", text]).at == seconds
+    for text in ("0:99", ":20", "1:2:3:4"):
+        with pytest.raises(SystemExit):
+            parse(["replay", "run", "--at", text])
+
+
+def test_json_tells_running_time():
+    state = campaign()
+    fold(CampaignState("paused"), CampaignState("running"), state=state)
+    status = status_dict(state)
+    assert status["running_s"] == running_time(state) <= status["elapsed_s"]
+
+
+def test_moving_up_and_down():
+    for to in ("first", "last", "up", "down"):
+        options = parse(["ctl", "run", "move-mutants", "a.c#1", "--to", to])
+        assert ctl.ACTIONS[options.action](options) == MoveMutants("a.c#1", to)
+
+
+# --------------------------------------------------------------- kill matrix
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    matrix = Matrix(tmp_path / "mutants" / "kills.jsonl")
+    matrix.add("a.c#0", {"m1/9": "crash"})
+    matrix.add("a.c#3", {f"m2/{i}": "hang" for i in range(5)} | {"m1/9": "crash"})
+    matrix.add(HOSTILE, {HOSTILE: HOSTILE})
+    monkeypatch.setattr(worklist, "standing", lambda run: Standing(campaign(), 1))
+    monkeypatch.setattr("fuzztui.cli.mutants.find_run", lambda path: path)
+    return tmp_path
+
+
+def test_the_matrix_as_text(run, capsys):
+    assert main(["mutants", "matrix", str(run)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["inputs", "mutant", "killed", "by"]
+    assert lines[1].split()[:2] == ["6", "a.c#3"]
+    assert "m2/0 (hang), m2/1 (hang), m2/2 (hang) and 3 more" in lines[1]
+    assert "3 mutants killed by 7 inputs; 0 alive" in lines[-2]
+    assert lines[-1].startswith("the inputs that kill most: m1/9 (2)")
+    assert not any("\x1b" in line for line in lines)
+
+
+def test_the_matrix_for_programs(run, capsys):
+    assert main(["mutants", "matrix", str(run), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [row["id"] for row in data["killed"]] == ["a.c#0", "a.c#3", HOSTILE]
+    assert data["killed"][0]["killers"] == {"m1/9": "crash"}
+    assert (data["killed"][1]["file"], data["killed"][1]["line"]) == ("a.c", 4)
+    assert main(["mutants", "matrix", str(run), "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == 8
+    assert rows[0] == {
+        "mutant": "a.c#0", "file": "a.c", "line": "1", "input": "m1/9", "oracle": "crash",
+    }  # fmt: skip
+
+
+def test_a_matrix_of_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("fuzztui.cli.mutants.find_run", lambda path: path)
+    monkeypatch.setattr(worklist, "standing", lambda run: Standing(campaign(), 1))
+    assert main(["mutants", "matrix", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "no mutant is killed yet\n"
+    monkeypatch.setattr(worklist, "standing", lambda run: Standing(State(), 1))
+    assert main(["mutants", "matrix", str(tmp_path)]) != 0
+    assert "has no kill matrix" in capsys.readouterr().err
+
+
+def test_wrong_words(tmp_path):
+    assert main(["mutants", "list", str(tmp_path), "--csv"]) == USAGE
+    assert main(["mutants", "matrix", str(tmp_path), "operator=x"]) == USAGE

@@ -1,0 +1,154 @@
+"""``fuzztui status DIR`` for somebody else's directory, and what ``watch`` refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from watch_lab import Fuzzer, stats
+
+from fuzztui.cli import main
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE
+from fuzztui.log.writer import LogWriter
+from fuzztui.wire.events import CampaignStarted
+
+
+@pytest.fixture
+def out(tmp_path):
+    first = Fuzzer(tmp_path / "out/main", ago=7200)
+    first.put("crashes/id:000000,sig:06,src:000001,time:120000,execs:120000,op:havoc,rep:4")
+    first.put("crashes.2026-01-01-00:00:00/id:000000,sig:06,src:000001,time:60000,op:havoc")
+    (first.path / ".synced").mkdir()
+    for peer in ("s1", "a stranger"):
+        (first.path / ".synced" / peer).write_bytes((7).to_bytes(4, "little"))
+    second = Fuzzer(tmp_path / "out/s1", ago=60, run=60)
+    second.live()
+    yield tmp_path / "out"
+    second.die()
+
+
+def test_a_page_of_text(out, capsys):
+    assert main(["status", str(out)]) == DONE
+    text = capsys.readouterr().out
+    assert "1 stopped, 1 running" in text
+    assert "0 s to 60 min old" in text or "1 s to 60 min old" in text
+    assert "crashes   2\nhangs     0\n" in text  # crashes.DATE too
+    assert "also imports from a stranger" in text
+    assert "2 SIGABRT, by their file names" in text
+    assert "crash: main/crashes/id:000000,sig:06" in text
+    assert "crash: main/crashes.2026-01-01-00:00:00/id:000000" in text
+
+
+def test_one_json_object(out, capsys):
+    assert main(["status", str(out), "--json"]) == DONE
+    whole = json.loads(capsys.readouterr().out)
+    assert (whole["state"], whole["crashes"], whole["pid"]) == ("running", 2, None)
+    first, second = whole["instances"]
+    assert 3590 < first["age_s"] < 3610
+    assert second["age_s"] < 60
+    assert first["directory"] == str(out / "main")
+    assert first["peers"] == {"s1": 7, "a stranger": 7}
+    assert (first["state"], second["state"]) == ("stopped", "running")
+    (group,) = whole["findings"]
+    assert (group["signature"], group["files"], group["category"]) == (
+        "by-signal-SIGABRT",
+        2,
+        "crash",
+    )
+    assert group["title"] == "SIGABRT (by its file name; fuzztui has not run it)"
+
+
+def test_a_rate_that_nobody_knows_is_none(tmp_path, capsys):
+    fuzzer = Fuzzer(tmp_path / "main", ago=5, run=0)
+    fuzzer.live()
+    assert main(["status", str(fuzzer.path)]) == DONE
+    text = capsys.readouterr().out
+    assert "0  at -/s (not measured yet)" in text
+    assert "900/s" not in text  # AFL's word on its seeds
+    assert main(["status", str(fuzzer.path), "--json"]) == DONE
+    whole = json.loads(capsys.readouterr().out)
+    assert whole["execs_per_sec"] is whole["instances"][0]["execs_per_sec"] is None
+    fuzzer.die()
+
+
+def test_nothing_is_executed_and_nothing_reaches_the_terminal(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fuzzer = Fuzzer(tmp_path / "out/\x1b[2J$(touch x)")
+    hostile = "$(touch x)`touch x`[/x]\x1b[2J\x07"
+    (fuzzer.path / "fuzzer_stats").write_text(
+        stats(fuzzer.start, 60, afl_banner=hostile, afl_version=hostile, command_line=hostile)
+    )
+    fuzzer.put("crashes/\x1b]0;x\x07")
+    fuzzer.put("crashes/" + os.fsdecode(b"\xff"))
+    for arguments in (["status", "out"], ["status", "out", "--json"]):
+        assert main(arguments) == DONE
+        text = capsys.readouterr().out
+        assert all(ch.isprintable() or ch == "\n" for ch in text)
+    assert not (tmp_path / "x").exists()
+
+
+def test_without_figures_the_queue_is_counted(tmp_path, capsys):
+    fuzzer = Fuzzer(tmp_path / "flat", figures=False)
+    for n in range(3):
+        fuzzer.put(f"queue/id:00000{n}")
+    fuzzer.put("queue/.state")
+    main(["status", str(fuzzer.path), "--json"])
+    (only,) = json.loads(capsys.readouterr().out)["instances"]
+    assert (only["corpus"], only["age_s"], only["state"]) == (3, None, "stopped")
+
+
+def test_a_run_of_ours_is_no_foreign_directory(tmp_path, capsys):
+    run = tmp_path / "run"
+    writer = LogWriter(run / "log")
+    writer.append(CampaignStarted("ours", "zest"), 0.0)
+    writer.close()
+    Fuzzer(run / "out/main")
+    assert main(["status", str(run)]) == DONE
+    assert "ours" in capsys.readouterr().out
+    assert main(["watch", str(run)]) == USAGE
+    error = capsys.readouterr().err
+    assert f"fuzztui attach {run}" in error
+    assert f"fuzztui watch {run / 'out'}" in error
+    assert main(["status", str(run / "out")]) == DONE
+
+
+def test_status_says_of_a_directory_above_what_watch_says(tmp_path, capsys):
+    Fuzzer(tmp_path / "nest/out/main")
+    assert main(["watch", str(tmp_path / "nest")]) == NOT_RUNNING
+    watched = capsys.readouterr().err.removeprefix("fuzztui: ")
+    assert str(tmp_path / "nest/out") in watched
+    assert main(["status", str(tmp_path / "nest")]) == NOT_RUNNING
+    assert watched in capsys.readouterr().err
+
+
+def test_a_linked_instance_is_on_the_page_and_alive(tmp_path, capsys):
+    fuzzer = Fuzzer(tmp_path / "disk/s1", ago=60, run=60)
+    fuzzer.live()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/s1").symlink_to(fuzzer.path)
+    assert main(["status", str(tmp_path / "out"), "--json"]) == DONE
+    (only,) = json.loads(capsys.readouterr().out)["instances"]
+    fuzzer.die()
+    assert (only["id"], only["state"]) == ("s1", "running")
+
+
+@pytest.mark.parametrize("what", ["none", "file", "other"])
+def test_watch_says_what_is_wrong(tmp_path, capsys, what):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "other/things").mkdir(parents=True)
+    assert main(["watch", str(tmp_path / what)]) == NOT_RUNNING
+    error = capsys.readouterr().err
+    assert str(tmp_path / what) in error
+    assert len(error.splitlines()) == 1
+
+
+def test_keep_takes_a_new_directory_only(tmp_path, capsys):
+    fuzzer = Fuzzer(tmp_path / "main")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/mine").write_text("x")
+    assert main(["watch", str(fuzzer.path), "--keep", str(tmp_path / "kept")]) == USAGE
+    assert "name a new directory" in capsys.readouterr().err
+    assert main(["watch", str(fuzzer.path), "--keep", str(fuzzer.path / "kept")]) == USAGE
+    assert "only looked at" in capsys.readouterr().err
+    assert not (fuzzer.path / "kept").exists()

@@ -1,0 +1,20 @@
+"""What a sibling's directory may hold: only regular files are read."""
+
+from __future__ import annotations
+
+import os
+
+from fuzztui.engines.base.regular_files import read_regular
+
+
+def test_only_regular_files_are_read_and_nothing_is_left_open(tmp_path):
+    (tmp_path / "file").write_bytes(b"x" * 100)
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "directory").mkdir()
+    before = set(os.listdir("/proc/self/fd"))
+    assert read_regular(tmp_path / "file", 10) == b"x" * 10
+    for name in ("link", "fifo", "directory", "nothing", "file/x"):
+        assert read_regular(tmp_path / name, 10) is None
+    # What other tests have left may be closed meanwhile.
+    assert set(os.listdir("/proc/self/fd")) <= before

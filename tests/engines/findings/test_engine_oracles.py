@@ -1,0 +1,345 @@
+"""The alarm of messages, the second implementation, and the table that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from fuzztui.campaign import CampaignError, load
+from fuzztui.engines.directory.events import EventLog, Told, read_told
+from fuzztui.engines.directory.store import Store
+from fuzztui.engines.execute.executor import Executor, Outcome
+from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.findings.differential import Difference, Rival
+from fuzztui.engines.findings.findings import Description, Findings
+from fuzztui.engines.findings.message_oracle import Alarm
+from fuzztui.engines.findings.triage import Triage
+from fuzztui.engines.inputs.inputs import TextInput
+from fuzztui.engines.instrument.edges import CoverageMap
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.wire.events import FindingDescribed, FindingSaved, Record
+
+CAMPAIGN = """
+[target]
+function = "json:loads"
+[engine]
+kind = "{kind}"
+{table}
+"""
+
+
+class Odd(Exception):
+    def __str__(self) -> str:
+        raise KeyError("no words")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "error", "said"),
+    [
+        ("internal", ValueError("an  internal\nerror 77"), "internal"),
+        (r"internal.*", ValueError("internal error 77 in 0x10"), "internal error # in #x#"),
+        (r"^AssertionError", AssertionError(), "AssertionError"),
+        (r"^ValueError: \d+$", ValueError("12"), "ValueError: #"),
+        (r"^tomllib\.TOMLDecodeError: ", __import__("tomllib").TOMLDecodeError("x"),
+         "tomllib.TOMLDecodeError:"),
+        ("bug.*", ValueError("bug in <F at 0x7fAc01de> of /tmp/tmpab_c1x9z/m"),
+         "bug in <F at #x#> of /tmp/tmp#/m"),
+        ("bug.*", ValueError("bug 550e8400-e29b-41d4-a716-446655440000"), "bug #-#-#-#-#"),
+        ("bug.*", ValueError("bug 42 in deadline"), "bug # in deadline"),
+        ("(?=x)", ValueError("xx"), "ValueError"),
+        ("internal", ValueError("external"), ""),
+        ("x", Odd(), ""),
+    ],
+)  # fmt: skip
+def test_alarm(pattern: str, error: BaseException, said: str) -> None:
+    assert Alarm(pattern).said(error)[0] == said
+
+
+def test_alarm_is_short() -> None:
+    assert [len(text) for text in Alarm("x+").said(ValueError("x" * 5000))] == [80, 80]
+
+
+def test_a_pattern_that_is_slow_makes_no_hang(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fail, fail)
+    alarm = bench.executor.alarm = Alarm("(x+)+$")
+    told: list[str] = []
+    alarm.say = lambda level, text: told.append(text)
+    for _ in range(2):
+        execution = bench.executor.call(b"x" * 60)
+        assert (execution.outcome, execution.said) == (Outcome.FAILURE, "")
+    execution = bench.executor.call(b"x" * 3)
+    bench.close()
+    assert execution.outcome is Outcome.FAILURE
+    assert len(told) == 1
+    assert "oracle.message" in told[0]
+
+
+def test_a_refusal_whose_message_is_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, refuse, refuse)
+    bench.executor.alarm = Alarm("no bug")
+    harmless, bug = (bench.executor.call(text) for text in (b"x", b"bug"))
+    bench.close()
+    assert harmless.outcome is Outcome.INVALID
+    assert harmless.error is not None and harmless.error.__traceback__ is None
+    assert (bug.outcome, bug.said) == (Outcome.FAILURE, "no bug")
+    assert bug.error is not None and bug.error.__traceback__ is not None
+
+
+def address(text: str) -> object:
+    raise RuntimeError("bug at 0x7f12")
+
+
+def test_a_message_that_older_versions_named_otherwise_is_no_new_finding(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, address, address)
+    bench.executor.alarm = Alarm("bug at .*")
+    failure = Triage(bench.executor, ()).classify(bench.executor.call(b"x"))
+    bench.close()
+    assert "bug at #x#'" in failure.signature
+    assert failure.before == failure.signature.replace("#x#", "#x#f#")
+    log = EventLog(tmp_path / "events.jsonl", "main")
+    store = Store(tmp_path, log, lambda seconds: None)
+    store.create()
+    findings = Findings(store, log, None, Told())
+    words = partial(Description, "a bug", "", "x")
+    findings.save(replace(failure, signature=failure.before, before=""), b"x", "op:x", words)
+    again = Findings(store, log, None, read_told(tmp_path / "events.jsonl"))
+    assert again.knows(failure)
+
+
+# --------------------------------------------------------------------- a second one
+
+
+class Bench:
+    """Two functions; ``differs`` runs both."""
+
+    def __init__(
+        self,
+        root: Path,
+        first: Callable[[str], object],
+        second: Callable[[str], object],
+        compare: Callable[[object, object], object] | None = None,
+    ) -> None:
+        guard = Guard(0.5)
+        self.executor = Executor(
+            first,  # type: ignore[arg-type]
+            TextInput(),
+            (ValueError,),
+            coverage=CoverageMap(),
+            guard=guard,
+            fixture=Fixture(root),
+        )
+        guard.arm()
+        self.said: list[str] = []
+        self.rival = Rival(
+            self.executor.like(second, (ValueError,)),  # type: ignore[arg-type]
+            compare,
+            names=("a:f", "b:g"),
+            say=lambda level, text: self.said.append(text),
+        )
+
+    def differs(self, text: str) -> Difference | None:
+        return self.rival.differs(self.executor.call(text.encode()))
+
+    def close(self) -> None:
+        self.executor.guard.disarm()
+
+
+def refuse(text: str) -> object:
+    raise ValueError(f"no {text} 12")
+
+
+def refuse_otherwise(text: str) -> object:
+    raise ValueError("I will not")
+
+
+def spin(text: str) -> object:
+    while True:
+        pass
+
+
+def quote(text: str) -> object:
+    raise ValueError(f"expecting ',' after '{text}' in \"parser\"")
+
+
+def decode(text: str) -> object:
+    return text.encode("utf-16").decode("utf-8")
+
+
+def test_a_cause_with_a_constant_in_it_is_that_of_an_older_run(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, decode, str.upper)
+    found = bench.differs("some text")
+    assert found is not None
+    assert "codec can't decode byte #x#" in found.failure.signature
+    assert "codec can't decode byte #xff" in found.failure.before
+    assert found.failure.before.endswith(" / accepted")
+    bench.close()
+
+
+def test_a_message_that_quotes_the_input_is_one_cause(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, quote, str.upper)
+    found = [bench.differs(text) for text in ("some text", "other words", "x" * 500)]
+    bench.close()
+    signatures = {f.failure.signature for f in found if f}
+    assert len(signatures) == 2  # of one that is cut off, the rest is missing too
+    assert "differs @ ValueError: expecting ',' after '' in \"parser\" / accepted" in signatures
+    first = found[0]
+    assert first and "after 'some text' in" in first.failure.before
+
+
+def some(text: str) -> object:
+    yield text
+
+
+def fail(text: str) -> object:
+    raise KeyError(text)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "signature"),
+    [
+        (str.upper, str.upper, ""),
+        (refuse, refuse_otherwise, ""),
+        (str.upper, str.lower, "differs @ values str / str"),
+        (str.upper, refuse, "differs @ accepted / ValueError: no x #"),
+        (refuse, str.upper, "differs @ ValueError: no x # / accepted"),
+        (refuse, fail, "differs @ ValueError: no x # / KeyError: 'x'"),
+        (str.upper, spin, "differs @ accepted / timeout"),
+        (fail, str.upper, ""),  # a finding of its own
+        (lambda t: [1, {t: [1.5]}], lambda t: [1, {t: [1]}], "differs @ values float / int"),
+        (lambda t: [1, 2], lambda t: [1, 2, 3], "differs @ values list / list"),
+        (lambda t: float("nan"), lambda t: float("nan"), ""),
+        (lambda t: 1, lambda t: True, "differs @ values int / bool"),
+        (lambda t: {"a": 1}, lambda t: {"b": 1}, "differs @ values dict / dict"),
+        (lambda t: {1, 2}, lambda t: {1, 3}, "differs @ values set / set"),
+        (lambda t: (c for c in t), some, ""),
+        (lambda t: (c for c in t), str.upper, "differs @ values generator / str"),
+        (lambda t: compile("y=1", "f", "exec"), lambda t: compile("y=1", "g", "exec"), ""),
+        (
+            lambda t: compile("y=1", "f", "exec"),
+            lambda t: compile("y=2", "f", "exec"),
+            "differs @ values int / int",
+        ),
+        (
+            lambda t: compile("def f(): x", "f", "exec"),
+            lambda t: compile("def f(): y", "f", "exec"),
+            "differs @ values str / str",
+        ),
+    ],
+)
+def test_what_differs(
+    tmp_path: Path,
+    first: Callable[[str], object],
+    second: Callable[[str], object],
+    signature: str,
+) -> None:
+    bench = Bench(tmp_path, first, second)
+    found = bench.differs("x")
+    bench.close()
+    assert (found.failure.signature if found else "") == signature
+    if found:
+        assert found.failure.category == "differs"
+        assert found.detail.startswith("a:f ")
+        assert "\nb:g " in found.detail
+
+
+def test_generators_are_told_of_once(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, some, some)
+    assert bench.differs("x") is bench.differs("y") is None
+    bench.close()
+    assert len(bench.said) == 1
+    assert "generators and coroutines are not run" in bench.said[0]
+
+
+@pytest.mark.slow
+def test_the_users_comparison(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, str.upper, str.lower, lambda a, b: str(a).lower() == b)
+    assert bench.differs("x") is None
+    bench = Bench(tmp_path, str.upper, str.lower, lambda a, b: 1 / 0)
+    assert bench.differs("x") is None
+    bench = Bench(tmp_path, str.upper, str.lower, lambda a, b: spin(""))
+    assert bench.differs("x") is None
+    assert bench.differs("y") is None
+    bench.close()
+    assert bench.said == ["values that cannot be compared in time count as the same"]
+
+
+def test_memory_that_ran_out_is_no_difference(tmp_path: Path) -> None:
+    def leaks(text: str) -> object:
+        raise MemoryError
+
+    bench = Bench(tmp_path, str.upper, leaks)
+    assert bench.executor.call(b"x").outcome is Outcome.SUCCESS
+    assert bench.differs("x") is None
+    bench.close()
+
+
+# ------------------------------------------------------------------- the campaign file
+
+
+def write(tmp_path: Path, table: str, kind: str = "zest") -> Path:
+    path = tmp_path / "c.toml"
+    path.write_text(CAMPAIGN.format(kind=kind, table=table))
+    return path
+
+
+def test_table(tmp_path: Path) -> None:
+    assert load(write(tmp_path, "")).campaign.oracle == {}
+    table = '[oracle]\nmessage = "internal error"\nagainst = "h.py"\nalways = true'
+    (tmp_path / "h.py").write_text("def against(text): pass\n")
+    for kind in ("zest", "text"):
+        loaded = load(write(tmp_path, table, kind))
+        assert loaded.campaign.oracle == {
+            "message": "internal error",
+            "against": f"{tmp_path}/h.py",
+            "always": True,
+        }
+        again = tmp_path / "again.toml"
+        again.write_text(loaded.toml())
+        assert load(again).campaign.oracle == loaded.campaign.oracle
+
+
+@pytest.mark.parametrize(
+    ("table", "kind", "key", "words"),
+    [
+        ("[oracle]\n", "zest", "oracle", "says nothing"),
+        ('[oracle]\nmessage = "("', "zest", "oracle.message", "no regular expression"),
+        ('[oracle]\nmessage = ".*"', "zest", "oracle.message", "in every message"),
+        ("[oracle]\nmessage = 1", "zest", "oracle.message", "not a regular expression"),
+        ('[oracle]\nmessage = "x"\nalways = true', "text", "oracle.always", "oracle.against"),
+        ('[oracle]\nagainst = "tomli"', "text", "oracle.against", "module:function"),
+        ('[oracle]\nmesage = "x"', "text", "oracle.mesage", 'did you mean "message"'),
+        ('[oracle]\nmessage = "x"', "mu2", "oracle", "engine.kind = zest or spoton or text"),
+        (
+            '[oracle]\nagainst = "json:loads"\n[campaign]\nbudget = "1h"\n'
+            '[mutants]\nsources = ["json"]',
+            "zest", "oracle.against", "every mutant",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_it(tmp_path: Path, table: str, kind: str, key: str, words: str) -> None:
+    with pytest.raises(CampaignError) as caught:
+        load(write(tmp_path, table, kind))
+    problem = caught.value.problems[0]
+    assert (problem.key, words in problem.text) == (key, True), str(problem)
+    assert problem.origin.startswith(f"{tmp_path}/c.toml")
+
+
+@pytest.mark.parametrize("described_first", [True, False])
+def test_its_category_in_the_model(described_first: bool) -> None:
+    events = [
+        FindingSaved("main", "crash", "crashes/id:000000", id=0),
+        FindingDescribed("main", "differs", "crashes/id:000000", "differs @ x", "title"),
+    ]
+    if described_first:
+        events.reverse()
+    state = State()
+    apply(state, [Record(n + 1, float(n), e) for n, e in enumerate(events)])
+    (finding,) = state.findings.values()
+    assert (finding.category, finding.saved, finding.title) == ("differs", True, "title")
+    assert state.instances["main"].crashes == 1

@@ -1,0 +1,148 @@
+"""The compare function: by decorator, by key, and what is wrong with it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import operator
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.spec import TargetSpec, read_spec
+from fuzztui.engines.instrument.target import Target, load_target
+from fuzztui.harness import COMPARED_WITH, compare
+
+
+@pytest.fixture(autouse=True)
+def imports() -> Iterator[None]:
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+
+
+def load(tmp_path: Path, function: str, **keys: Any) -> Target:
+    return load_target(TargetSpec(function, path=(str(tmp_path),), **keys), None)
+
+
+DECORATED = """
+from fuzztui.harness import compare
+def by_length(a, b): return len(a) == len(b)
+def never(a, b): return False
+@compare(by_length)
+def target(data): return data
+def plain(data): return data
+"""
+
+
+def test_decorated(tmp_path: Path) -> None:
+    (tmp_path / "ch_one.py").write_text(DECORATED)
+    target = load(tmp_path, "ch_one:target")
+    assert target.compare is not None
+    assert target.compare("ab", "cd") is True
+    assert target.function(b"x") == b"x"
+    assert load(tmp_path, "ch_one:plain").compare is None
+
+
+def test_the_key_wins(tmp_path: Path) -> None:
+    (tmp_path / "ch_two.py").write_text(DECORATED)
+    target = load(tmp_path, "ch_two:target", compare="ch_two:never")
+    assert target.compare is not None
+    assert target.compare("ab", "cd") is False
+
+
+def test_a_harness_file_is_loaded_once(tmp_path: Path) -> None:
+    harness = tmp_path / "ch_harness.py"
+    harness.write_text("class T: pass\n" + DECORATED + "def compare(a, b): return T\n")
+    target = load(tmp_path, str(harness), include=("json",), compare=f"{harness}:compare")
+    assert target.compare is not None
+    module = sys.modules["ch_harness"]
+    assert target.compare(1, 2) is module.T
+    assert [n for n in sys.modules if "ch_harness" in n] == ["ch_harness"]
+
+
+def test_the_default_name(tmp_path: Path) -> None:
+    (tmp_path / "ch_three.py").write_text(DECORATED)
+    measure = tmp_path / "ch_measure.py"
+    measure.write_text("def compare(a, b): return 7\n")
+    target = load(tmp_path, "ch_three:plain", compare=str(measure))
+    assert target.compare is not None
+    assert target.compare(1, 2) == 7
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("def same(a): pass", "two values"),
+        ("def same(a, b, c): pass", "two values"),
+        ("async def same(a, b): pass", "coroutine"),
+        ("same = 3", "no function 'same'"),
+        ("other = 3", "no function 'same'"),
+        ("def same(a, b) pass", "SyntaxError"),
+    ],
+)
+def test_what_is_wrong_with_the_key(tmp_path: Path, code: str, words: str) -> None:
+    (tmp_path / "ch_four.py").write_text(DECORATED)
+    (tmp_path / "ch_bad.py").write_text(code)
+    with pytest.raises(Refusal) as caught:
+        load(tmp_path, "ch_four:target", compare="ch_bad:same")
+    assert words in str(caught.value)
+    assert 'target.compare = "ch_bad:same"' in str(caught.value)
+
+
+def test_a_mark_of_somebody_elses_hand(tmp_path: Path) -> None:
+    (tmp_path / "ch_five.py").write_text(f"def f(d): pass\nf.{COMPARED_WITH} = 3\n")
+    with pytest.raises(Refusal, match=r"ch_five:f.*function of two values, not a int"):
+        load(tmp_path, "ch_five:f")
+
+
+def test_the_mark_survives_wrapping() -> None:
+    def same(a: object, b: object) -> bool:
+        return True
+
+    @compare(same)
+    def inner(data: bytes) -> bytes:
+        return data
+
+    @functools.wraps(inner)
+    def outer(data: bytes) -> bytes:
+        return inner(data)
+
+    assert getattr(outer, COMPARED_WITH) is same
+    assert compare(operator.eq)(inner) is inner
+
+
+@pytest.mark.parametrize("wrong", [3, None, lambda data: data, lambda: 0])
+def test_mistakes_with_the_decorator_are_seen_at_import(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"@compare\(same\): same must be"):
+        compare(wrong)
+
+
+def test_what_cannot_be_marked() -> None:
+    with pytest.raises(TypeError, match="wrap it in a function"):
+        compare(operator.eq)(len)
+
+
+def test_spec(tmp_path: Path) -> None:
+    spec: dict[str, Any] = {
+        "instance": "main",
+        "dir": str(tmp_path),
+        "engine": {"kind": "mu2"},
+        "target": {"function": "m:f", "compare": "m:same"},
+    }
+    file = tmp_path / "spec.json"
+    file.write_text(json.dumps(spec))
+    assert read_spec(file).target.compare == "m:same"
+    del spec["target"]["compare"]
+    file.write_text(json.dumps(spec))
+    assert read_spec(file).target.compare == ""
+    spec["target"]["compare"] = 3
+    file.write_text(json.dumps(spec))
+    with pytest.raises(Refusal, match=r"target\.compare must be str"):
+        read_spec(file)

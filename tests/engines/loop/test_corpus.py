@@ -1,0 +1,402 @@
+"""Scheduling and steering, feedback, findings, names, journal, spec."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.spec import read_spec
+from fuzztui.engines.directory import journal as j
+from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.store import Store, candidate_tail, entry_ids
+from fuzztui.engines.execute.executor import Execution, Outcome
+from fuzztui.engines.findings.failures import Failure, failure_of, hang_of, printable
+from fuzztui.engines.findings.findings import Description, Findings
+from fuzztui.engines.instrument.edges import CoverageMap
+from fuzztui.engines.loop.candidate import Candidate, from_label
+from fuzztui.engines.loop.corpus import Corpus, Entry, Steerable, SteerError, ZestScheduler
+from fuzztui.engines.loop.feedback import CoverageFeedback
+
+
+def corpus_of(*edges: int, favored: bool = True) -> Corpus:
+    corpus = Corpus()
+    for i, n in enumerate(edges):
+        corpus.add(Entry(i, f"id:{i:06d}", b"", n, favored=favored))
+    return corpus
+
+
+# ----------------------------------------------------------------------------- scheduling
+
+
+def test_energy_is_zests() -> None:
+    corpus = corpus_of(100, 50, 1, favored=False)
+    corpus.add(Entry(3, "", b"", 100, favored=True))
+    scheduler = ZestScheduler(corpus)
+    picks = [scheduler.pick() for _ in range(50 + 25 + 1 + 1000)]
+    counts = Counter(e.id for e in picks if e)
+    assert counts == {0: 50, 1: 25, 2: 1, 3: 1000}
+    assert scheduler.cycles == 0
+    assert scheduler.pick() is corpus.entries[0]
+    assert scheduler.cycles == 1
+
+
+def test_visits_can_be_shorter_in_the_same_proportion() -> None:
+    corpus = corpus_of(100, 50, favored=False)
+    corpus.add(Entry(2, "", b"", 100, favored=True))
+    scheduler = ZestScheduler(corpus, baseline=4)
+    counts = Counter(e.id for _ in range(2 * (4 + 2 + 80)) if (e := scheduler.pick()))
+    assert counts == {0: 8, 1: 4, 2: 160}
+
+
+def test_nothing_to_pick() -> None:
+    corpus = corpus_of()
+    assert Steerable(ZestScheduler(corpus), corpus).pick() is None
+
+
+def test_entry_that_arrives_is_met_in_its_round() -> None:
+    corpus = corpus_of(1)
+    scheduler = ZestScheduler(corpus)
+    scheduler.pick()
+    corpus.add(Entry(1, "", b"", 1))
+    scheduler.leave()
+    picked = scheduler.pick()
+    assert picked is not None
+    assert picked.id == 1
+
+
+WORDS_OF = ["skip", "promote", "demote", "reset", "pick", "add"]
+COMMANDS = st.lists(st.tuples(st.sampled_from(WORDS_OF), st.integers(0, 7)), max_size=60)
+
+
+@given(COMMANDS)
+def test_steering_invariants(commands: list[tuple[str, int]]) -> None:
+    """A skipped entry is never picked, there is always one to pick, promoted ones are next."""
+    corpus = corpus_of(3, 1)
+    scheduler = Steerable(ZestScheduler(corpus), corpus, favored=3)
+    changed: set[int] = set()
+    scheduler.on_change = changed.add
+    for what, number in commands:
+        before = {i: scheduler.steer_of(i) for i in corpus.by_id}
+        changed.clear()
+        if what == "pick":
+            first = scheduler.promoted[0] if scheduler.promoted else None
+            previous = -1
+            for _ in range(number + 1):
+                picked = scheduler.pick()
+                assert picked is not None
+                assert picked.id not in scheduler.skipped
+                others = len(corpus) - len(scheduler.skipped) > 1
+                assert picked.id != previous or picked.id not in scheduler.demoted or not others
+                previous = picked.id
+                if first is not None:
+                    assert picked.id == first
+                    first = None
+        elif what == "add":
+            corpus.add(Entry(len(corpus), "", b"", 2))
+            continue
+        else:
+            try:
+                getattr(scheduler, what)(number)
+            except SteerError:
+                assert number not in corpus.by_id or what == "skip"
+        after = {i: scheduler.steer_of(i) for i in corpus.by_id}
+        assert {i for i in after if before[i] != after[i]} <= changed
+        assert len(scheduler.skipped) < len(corpus)
+        assert len(scheduler.skipped & scheduler.demoted) == 0
+        assert not scheduler.demoted & set(scheduler.promoted)
+
+
+def test_promoted_gets_a_favoured_entrys_energy_once() -> None:
+    corpus = corpus_of(1, 1, 1, favored=False)
+    scheduler = Steerable(ZestScheduler(corpus), corpus, favored=60)
+    scheduler.skip(2)
+    scheduler.promote(2)
+    picks = [e.id for e in (scheduler.pick() for _ in range(61)) if e]
+    assert picks == [2] * 60 + [0]
+
+
+def test_a_demoted_entry_gets_one_child_a_round() -> None:
+    corpus = corpus_of(100, 100, 100, favored=False)
+    scheduler = Steerable(ZestScheduler(corpus), corpus, favored=60)
+    scheduler.skip(1)
+    scheduler.demote(1)
+    assert scheduler.steer_of(1) == "demoted"
+    assert scheduler.energy(corpus.by_id[1]) == 1
+    picks = [e.id for e in (scheduler.pick() for _ in range(202)) if e]
+    assert picks == 2 * ([0] * 50 + [1] + [2] * 50)
+    scheduler.promote(1)
+    assert [e.id for e in (scheduler.pick() for _ in range(61)) if e] == [1] * 60 + [0]
+    for undo in (scheduler.skip, scheduler.reset, scheduler.promote):
+        scheduler.demote(1)
+        undo(1)
+        assert not scheduler.demoted
+
+
+def test_a_corpus_of_demoted_entries_is_gone_round() -> None:
+    corpus = corpus_of(5, 5)
+    scheduler = Steerable(ZestScheduler(corpus), corpus)
+    scheduler.demote(0)
+    scheduler.demote(1)
+    assert [e.id for e in (scheduler.pick() for _ in range(5)) if e] == [0, 1, 0, 1, 0]
+    with pytest.raises(SteerError, match="there is no queue entry 7"):
+        scheduler.demote(7)
+
+
+# ------------------------------------------------------------------------------- feedback
+
+
+def execution(outcome: Outcome, *cells: int) -> Execution:
+    return Execution(outcome, b"", sum(1 << 8 * c for c in cells))
+
+
+def test_valid_coverage_is_judged_apart() -> None:
+    coverage = CoverageMap()
+    coverage.grow(8)
+    feedback = CoverageFeedback(coverage)
+
+    def run(outcome: Outcome, *cells: int) -> tuple[str, ...]:
+        seen = execution(outcome, *cells)
+        reasons = feedback.judge(seen)
+        if reasons:
+            feedback.learn(seen, Entry(0, "id:000000", b"", 1))
+        return reasons
+
+    assert run(Outcome.INVALID, 0, 1, 2) == ("edge",)
+    assert run(Outcome.INVALID, 1, 2) == ()
+    assert run(Outcome.SUCCESS, 1) == ("valid-edge",)
+    assert run(Outcome.SUCCESS, 1) == ()
+    assert run(Outcome.SUCCESS, 3) == ("edge", "valid-edge")
+    assert (feedback.edges, feedback.edges_valid) == (4, 2)
+
+
+# --------------------------------------------------------------------------------- places
+
+
+def crash(code: str, call: str, **names: object) -> Failure:
+    exec(compile(code, "/app/parser.py", "exec"), names)
+    try:
+        eval(compile(call, "/harness.py", "eval"), names)
+    except BaseException as e:
+        return failure_of(e, {"/app/parser.py"})
+    raise AssertionError
+
+
+def test_place_is_the_innermost_frame_of_the_application() -> None:
+    def foreign(x: int) -> None:
+        raise KeyError(x)
+
+    found = crash("def f(x):\n  g(x)\ndef g(x):\n  foreign(x)\n", "f(1)", foreign=foreign)
+    assert found == Failure("crash", "KeyError @ parser.py:4 in g", "KeyError", "parser.py:4 in g")
+
+
+def test_recursion_has_one_place_wherever_it_breaks() -> None:
+    code = (
+        "def start(n):\n  if n: return start2(n)\n  return a(0)\ndef start2(n): return start(n-1)\n"
+    )
+    code += "def a(n): return b(n)\ndef b(n): return a(n + 1)\n"
+    places = {crash(code, f"start({n})").place for n in (0, 1, 2)}
+    assert places == {"parser.py in a"}
+
+
+def test_hang_is_placed_by_function() -> None:
+    code = compile("x = 1", "/app/parser.py", "exec")
+    assert hang_of([(code, 3)], {"/app/parser.py"}) == hang_of([(code, 9)], {"/app/parser.py"})
+    assert hang_of([], set()).place == ""
+
+
+@given(st.binary(max_size=3000))
+def test_printable_is(data: bytes) -> None:
+    shown = printable(data)
+    assert shown.isprintable()
+    assert len(shown) <= 203
+
+
+# --------------------------------------------------------------------------- names, journal
+
+
+@pytest.mark.parametrize(
+    ("candidate", "name"),
+    [
+        (Candidate(b"", "havoc,rep:2", 3), "src:000003,time:5,execs:9,op:havoc,rep:2,+cov"),
+        (Candidate(b"", "splice", 3, 12), "src:000003+000012,time:5,execs:9,op:splice,+cov"),
+        (Candidate(b"", "fresh"), "time:5,execs:9,op:fresh,+cov"),
+        (Candidate(b"", "seed", origin="a,b/\n.x"), "time:5,execs:9,orig:a_b__.x,+cov"),
+        (Candidate(b"", "sync", 4, peer="p"), "sync:p,src:000004,+cov"),
+    ],
+)
+def test_names(candidate: Candidate, name: str) -> None:
+    assert candidate_tail(candidate, 5, 9, new=True) == name
+    again = from_label(b"", candidate.label, candidate.src, candidate.src2)
+    assert candidate_tail(again, 5, 9, new=True) == name
+    assert again.recovered
+
+
+@given(st.binary(max_size=600), st.text(max_size=40), st.integers(-1, 10**9))
+def test_journal_gives_back_what_ran(data: bytes, op: str, src: int) -> None:
+    file = Path("/tmp") / f"fuzztui-journal-{id(data)}"
+    try:
+        journal = Journal(file, 500)
+        journal.begin(1, Candidate(data, op.replace("\0", "") or "x", src))
+        journal.close()
+        again = Journal(file, 500)  # as the parent sees it after a SIGKILL
+        assert (again.words[j.PHASE], again.words[j.TRIAL]) == (j.RUNNING, 1)
+        assert again.candidate().data == data[:500]
+        assert again.words[j.SRC] == src
+        again.extend(b"more")
+        assert again.input() == (data[:500] + b"more")[:500]
+        again.close()
+    finally:
+        file.unlink()
+
+
+def test_journal_of_another_kind_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "j").write_bytes(b"an input that afl-fuzz left" * 1000)
+    journal = Journal(tmp_path / "j", 100)
+    assert list(journal.words[2:]) == [0] * (j.WORDS - 2)
+
+
+def test_odd_names_in_folders(tmp_path: Path) -> None:
+    for name in ("id:000001,x", "id:12", "README.txt", "id:0000010,y", ".state"):
+        (tmp_path / name).write_text("")
+    assert entry_ids(tmp_path) == {1: "id:000001,x", 10: "id:0000010,y"}
+    assert entry_ids(tmp_path / "none") == {}
+
+
+# ------------------------------------------------------------------------------- findings
+
+
+def bench(root: Path) -> tuple[Store, EventLog, Journal, Findings]:
+    log = EventLog(root / "events.jsonl", "main")
+    store = Store(root, log, lambda s: None)
+    store.create()
+    journal = Journal(root / ".cur_input", 100)
+    return store, log, journal, Findings(store, log, journal, read_told(root / "events.jsonl"))
+
+
+FAILURE = Failure("crash", "KeyError @ x", "KeyError", "x")
+WORDS = Description("KeyError: 1", "Traceback", "abc")
+
+
+def test_one_file_a_cause_also_after_a_restart(tmp_path: Path) -> None:
+    *_, findings = bench(tmp_path)
+    assert not findings.knows(FAILURE)
+    file = findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
+    assert (tmp_path / file).read_bytes() == b"abc"
+    for _ in range(9):
+        assert findings.knows(FAILURE)
+    findings.recount(final=True)
+    *_, journal, again = bench(tmp_path)
+    assert again.knows(FAILURE)
+    again.recount(final=True)
+    told = read_told(tmp_path / "events.jsonl").findings[FAILURE.signature]
+    assert (told.count, told.title, told.file) == (11, "KeyError: 1", file)
+    assert journal.words[j.CRASHES] == 1
+
+
+def test_counts_are_told_seldom(tmp_path: Path) -> None:
+    *_, findings = bench(tmp_path)
+    findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
+    for _ in range(10_000):
+        findings.knows(FAILURE)
+        findings.recount()
+    lines = (tmp_path / "events.jsonl").read_text().splitlines()
+    assert 10 < len(lines) < 20
+
+
+def test_what_recurs_for_weeks_is_told_ever_more_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An hour is told at 1, 2, 4, ... minutes, not sixty times."""
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    *_, findings = bench(tmp_path)
+    findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
+    for _ in range(10_000):
+        findings.knows(FAILURE)
+    findings.recount()
+    before = len((tmp_path / "events.jsonl").read_text().splitlines())
+    for _ in range(3600):
+        now += 1
+        findings.knows(FAILURE)
+        findings.recount()
+    lines = (tmp_path / "events.jsonl").read_text().splitlines()[before:]
+    assert 5 <= len(lines) <= 7
+    findings.recount(final=True)
+    assert read_told(tmp_path / "events.jsonl").findings[FAILURE.signature].count == 13_601
+
+
+def test_description_without_file_is_saved_under_its_name(tmp_path: Path) -> None:
+    """Killed between the two writes."""
+    *_, findings = bench(tmp_path)
+    file = findings.save(FAILURE, b"abc", "time:1", lambda: WORDS)
+    (tmp_path / file).unlink()
+    *_, again = bench(tmp_path)
+    assert not again.knows(FAILURE)
+    assert again.save(FAILURE, b"abc", "time:2", lambda: WORDS) == file
+
+
+def test_event_lines_survive_a_torn_one(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_bytes(
+        b'{"k":"command_applied","id":"c1"}\n{"k":"comm\n\xff\xfe\n[1]\n{"k":"new","id":2}\n'
+    )
+    EventLog(file, "main").say("info", "hello")
+    assert read_told(file).answered == {"c1"}
+    assert json.loads(file.read_bytes().splitlines()[-1])["text"] == "hello"
+
+
+def test_events_wait_for_a_place(tmp_path: Path) -> None:
+    log = EventLog(tmp_path / "later" / "events.jsonl", "main")
+    log.say("info", "one")
+    log.say("info", "two")
+    (tmp_path / "later").mkdir()
+    log.flush()
+    texts = [
+        json.loads(x)["text"] for x in (tmp_path / "later/events.jsonl").read_text().splitlines()
+    ]
+    assert texts == ["one", "two"]
+
+
+# ----------------------------------------------------------------------------------- spec
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"target": {}}, "target.function is missing"),
+        ({"target": {"function": 3}}, "target.function must be str"),
+        ({"engine": {"kind": "zest", "coverage": "all"}}, "edges, counts"),
+        ({"engine": {"kind": "zest", "max_size": 0}}, "max_size"),
+        ({"proto": 2}, "proto 2"),
+        ({"target": {"function": "a:b", "expected": [1]}}, "target.expected"),
+        ({"target": {"function": "a:b", "input": "json"}}, "auto, text, bytes"),
+    ],
+)
+def test_bad_spec(tmp_path: Path, change: dict[str, object], words: str) -> None:
+    good: dict[str, object] = {
+        "proto": 1, "instance": "main", "dir": "/d/main",
+        "engine": {"kind": "zest"}, "target": {"function": "m:f"},
+    }  # fmt: skip
+    file = tmp_path / "spec.json"
+    file.write_text(json.dumps(good))
+    assert read_spec(file).sync_dir == Path("/d")
+    file.write_text(json.dumps(good | change))
+    with pytest.raises(Refusal) as caught:
+        read_spec(file)
+    assert words in str(caught.value)
+    assert "spec.json" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000])
+def test_spec_that_is_no_json_object(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "spec.json"
+    file.write_text(text)
+    with pytest.raises(Refusal, match=r"spec\.json"):
+        read_spec(file)

@@ -1,0 +1,353 @@
+"""Saved inputs against survivors: what is settled is settled rightly, and the exact pass exact."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mu2_lab import Lab
+
+from fuzztui.engines.base.errors import Afresh
+from fuzztui.engines.mu2.isolated import Told
+from fuzztui.engines.mu2.kill_criterion import Verdict
+from fuzztui.engines.mu2.schedule import Adaptive, Full
+
+NUMBERS = """
+def clamp(n, low, high):
+    if n < low:
+        return low
+    if n > high:
+        return high
+    return n
+
+def digits(data):
+    n = 0
+    for c in data:
+        if 48 <= c <= 57:
+            n = n * 10 + c - 48
+    return n
+
+def run(data):
+    if not data:
+        raise ValueError("empty")
+    return clamp(digits(data), 3, 900), len(data) % 4 == 1
+"""
+
+WORDS = """
+class Reader:
+    LIMIT = 3
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def word(self):
+        start = self.at
+        while self.at < len(self.data) and self.data[self.at] != 32:
+            self.at += 1
+        end = self.at
+        self.at += 1
+        return self.data[start:end]
+
+    def words(self):
+        found = []
+        while self.at < len(self.data):
+            w = self.word()
+            if w and len(found) <= self.LIMIT:
+                found.append(w)
+        return found
+
+def run(data):
+    return [(len(w) - 1, w[::-1]) for w in Reader(data).words()]
+"""
+
+CACHED = """
+import functools
+
+@functools.lru_cache(None)
+def table(n):
+    out = 0
+    for i in range(200 * n):
+        out += i % 3
+    return out
+
+@functools.lru_cache(None)
+def kind(c):
+    if c < 64:
+        return "low"
+    return "high" if c >= 128 else "letter"
+
+def run(data):
+    n = len(data)
+    if n > 3:
+        n = n
+    return [kind(c) for c in data[:4]], table(n % 5 + 60) > 100
+"""
+
+NESTED = """
+def walk(data, depth):
+    def inner(c):
+        return -c if c & 1 else c
+    total = 0
+    for c in data:
+        total += inner(c)
+    rest = data[1:]
+    return total + (walk(rest, depth + 1) if rest and depth < 3 else 0)
+
+def run(data):
+    try:
+        return walk(data, 0) // (len(data) - 2)
+    except ZeroDivisionError:
+        return None
+"""
+
+PROGRAMS = {"numbers": NUMBERS, "words": WORDS, "cached": CACHED, "nested": NESTED}
+
+
+def inputs(seed: int, n: int = 12) -> list[bytes]:
+    rng = random.Random(seed)
+    alphabet = b"0123 59az\x00\x80\xff"
+    made = {bytes(rng.choices(alphabet, k=rng.randrange(1, 9))) for _ in range(n)}
+    return sorted(made)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_the_exact_pass_kills_what_brute_force_kills(make: Any, name: str, seed: int) -> None:
+    lab: Lab = make(PROGRAMS[name], Adaptive(random.Random(seed)))
+    data = inputs(seed)
+    truth = lab.truth(data)
+    assert truth
+    lab.fill(data)
+    lab.exact()
+    assert lab.dead() == set(truth)
+    for row in lab.table.rows:
+        if row.base == "killed":
+            number = int(row.killer.removeprefix("main/"))
+            assert lab.corpus.by_id[number].data in truth[row.id]
+    assert lab.pipeline.tally.audit_kills == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_what_trials_kill_the_corpus_shows(make: Any, name: str) -> None:
+    lab: Lab = make(PROGRAMS[name])
+    for data in inputs(1, 30):
+        lab.trial(data)
+        lab.backlog.work()
+    kept = [entry.data for entry in lab.corpus.entries]
+    assert lab.dead() == set(lab.truth(kept))
+    assert len(kept) < 30
+
+
+def test_the_next_worker_runs_no_pair_again(make: Any) -> None:
+    data = inputs(3)
+    first: Lab = make(NUMBERS)
+    first.fill(data)
+    first.exact()
+    assert first.runner.runs > 0
+    first.log.flush()
+    assert first.backlog.save()
+    second: Lab = make(NUMBERS)
+    second.fill(data)
+    second.exact()
+    assert second.runner.runs == 0
+    assert second.dead() == first.dead()
+
+
+def settled(lab: Lab, entry: int, at: int) -> bool:
+    return bool(lab.backlog._settled[entry] >> at & 1)
+
+
+def test_a_settled_pair_does_not_kill(make: Any) -> None:
+    """At any moment, also half way: pruned or run without a kill."""
+    lab: Lab = make(NUMBERS, Adaptive(random.Random(3)))
+    data = inputs(5)
+    truth = lab.truth(data)
+    lab.fill(data)
+    lab.schedule.sample(10)
+    for _ in range(40):
+        lab.backlog.work()
+        for entry in lab.corpus.entries:
+            for at in lab.table.survivors:
+                if settled(lab, entry.id, at):
+                    assert entry.data not in truth.get(lab.table.rows[at].id, ())
+
+
+def test_after_a_requeue_all_is_tried_again(make: Any) -> None:
+    lab: Lab = make(NUMBERS)
+    lab.fill(inputs(2))
+    lab.exact()
+    dead = lab.dead()
+    rows = [r for r in lab.table.rows if r.base == "killed"]
+    lab.table.requeue(rows)
+    lab.backlog.again([r.mutant.index for r in rows])
+    assert not lab.dead()
+    assert len(lab.backlog) == len(lab.corpus)
+    for _ in range(200):
+        lab.backlog.work()
+    assert lab.dead() == dead
+
+
+def test_a_skipped_mutant_is_not_run_until_it_is_wanted(make: Any) -> None:
+    lab: Lab = make(NUMBERS)
+    lab.table.judge(lab.table.rows, "skipped")
+    lab.fill(inputs(2))
+    lab.exact()
+    assert lab.runner.runs == 0
+    row = lab.table.rows[0]
+    lab.table.promote([row])
+    lab.backlog.again([0])
+    lab.exact()
+    assert row.runs > 0
+    assert all(r.runs == 0 for r in lab.table.rows[1:])
+
+
+def test_the_infecting_inputs_of_a_promoted_mutant_come_next(make: Any) -> None:
+    lab: Lab = make(NUMBERS)
+    lab.fill([b"a", b"12", b"345"])
+    lab.exact()
+    row = next(r for r in lab.table.rows if r.base == "alive")
+    lab.table.promote([row])
+    lab.backlog.again([row.mutant.index])
+    lab.exact()
+    assert lab.scheduler.promoted
+
+
+def test_cached_results_cost_the_mutants_fuel_not_the_program(make: Any) -> None:
+    """The program finds in its cache what each mutant has to work out: no timeout for that."""
+    lab: Lab = make(CACHED.replace("200 * n", "3000 * n"))
+    lab.subject.guard._alarms_allowed = 1_000_000  # turns count, not the machine's speed
+    lab.fill([b"abcdef"])
+    lab.exact()
+    assert {r.oracle for r in lab.table.rows if r.base == "killed"} <= {"value", "exception"}
+
+
+def test_an_input_that_turns_out_flaky_judges_no_more(make: Any) -> None:
+    many = "".join(f"    if n > {i + 1}: n = n\n" for i in range(100))
+    source = f"SEEN = []\ndef run(data):\n    n = len(data)\n{many}    return SEEN and SEEN.pop()\n"
+    lab: Lab = make(source, Adaptive(random.Random(1)))
+    lab.fill([b"abc"])
+    lab.backlog.begin_exact()
+    lab.backlog.work()
+    left = len(lab.backlog._job.left) if lab.backlog._job else 0
+    assert left > 64
+    lab.subject.SEEN.extend(i % 3 + 1 for i in range(10_000))
+    lab.exact()
+    assert lab.isolation.distrusts(b"abc")
+    assert not lab.dead()
+    assert len(lab.subject.SEEN) > 10_000 - 100, "it was run on and on"
+
+
+def test_a_dear_input_does_not_hold_the_loop_up(make: Any) -> None:
+    many = "".join(f"    if n > {i + 1}: n = n\n" for i in range(60))
+    source = (
+        f"def run(data):\n    n = 0\n    for i in range(50000): n += i & 3\n{many}    return 1\n"
+    )
+    lab: Lab = make(source)
+    lab.schedule.everything = False  # one bit at a time
+    lab.fill([b"abc"])
+    before = lab.runner.runs
+    lab.backlog.begin_exact()
+    lab.backlog.work()
+    assert 0 < lab.runner.runs - before <= 12
+
+
+def test_work_that_is_done_costs_next_to_nothing(make: Any) -> None:
+    """Mutants in child processes that are settled with all inputs are not looked up each time."""
+    lab: Lab = make(NUMBERS)
+    lab.fill(inputs(4))
+    lab.exact()
+    lab.table.send_outside([r.id for r in lab.table.rows])
+    looked = 0
+
+    def look(entry: Any, at: int) -> bool:
+        nonlocal looked
+        looked += 1
+        return False  # settled
+
+    lab.backlog._open = look  # type: ignore[method-assign]
+    for _ in range(10):
+        lab.backlog.work()
+    assert lab.table.outside
+    assert looked <= len(lab.table.outside) * len(lab.corpus)
+
+
+class Children:
+    """In place of child processes."""
+
+    def __init__(self, *told: Told) -> None:
+        self.told = list(told)
+        self.asked: list[tuple[int, bytes]] = []
+
+    def run(self, pairs: Any) -> Iterator[Told]:
+        self.asked += [(mutant.index, data) for mutant, _, data in pairs]
+        for mutant, key, _ in pairs:
+            yield self.told.pop(0) if self.told else Told(mutant.index, key, None)
+
+
+def outside(make: Any, *told: Told) -> tuple[Lab, Children]:
+    lab: Lab = make(NUMBERS)
+    lab.table.judge(lab.table.rows[1:], "skipped")
+    lab.fill([b"12", b"345"])
+    lab.table.send_outside([lab.table.rows[0].id])
+    children = Children(*told)
+    lab.backlog._outside = children  # type: ignore[assignment]
+    lab.exact()
+    return lab, children
+
+
+def test_mutants_outside_are_run_on_all_inputs_once(make: Any) -> None:
+    lab, children = outside(make)
+    assert children.asked == [(0, b"12"), (0, b"345")]
+    assert lab.table.rows[0].state == "alive"
+    lab.exact()
+    assert len(children.asked) == 2
+
+
+def test_kills_outside_are_the_entrys(make: Any) -> None:
+    lab, _ = outside(make, Told(0, 0, None), Told(0, 1, Verdict("died", "the mutant died")))
+    assert lab.table.rows[0].killer == "main/1"
+    assert lab.corpus.by_id[1].kills == 1
+
+
+def test_a_flaky_input_is_not_the_mutants_fault(make: Any) -> None:
+    lab, _ = outside(make, Told(0, 0, None, flaky=True))
+    assert lab.table.rows[0].state == "alive"
+    assert lab.isolation.distrusts(b"12")
+    assert not lab.isolation.distrusts(b"345")
+
+
+def test_what_cannot_be_made_is_invalid(make: Any) -> None:
+    lab, _ = outside(make, Told(0, 0, None, "it cannot"))
+    assert (lab.table.rows[0].state, lab.table.rows[0].reason) == ("invalid", "it cannot")
+
+
+LEAKY = """
+STATE = []
+def run(data):
+    n = len(data)
+    result = 7 if STATE else 5
+    if n > 100:
+        STATE.append(1)
+    return result
+"""
+
+
+def test_what_a_mutant_left_behind_many_trials_ago_is_noticed(make: Any) -> None:
+    """All later runs of the program agree with each other: they see the same changed state."""
+    lab: Lab = make(LEAKY, Full())
+    lab.table.judge([r for r in lab.table.rows if r.operator != "boundary"], "skipped")
+    (leaking,) = lab.table.survivors
+    lab.trial(b"a")
+    lab.trial(bytes(100))
+    assert lab.subject.STATE, "the mutant must have been run"
+    assert lab.subject.run(b"a") == 7
+    lab.table.promote(lab.table.rows)
+    with pytest.raises(Afresh):
+        for _ in range(200):
+            lab.trial(bytes(100))
+            lab.backlog.work()
+    assert lab.isolation.suspects is not None
+    assert lab.table.rows[leaking].id in lab.isolation.suspects.ids

@@ -1,0 +1,97 @@
+"""Saving what kills, and what infects the promoted."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from mu2_lab import Lab
+
+from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.mu2.schedule import Adaptive
+
+SOURCE = """
+def run(data):
+    n = 0
+    for c in data:
+        if c == 120:
+            n = n + c
+    return None
+"""
+THRESHOLD = "def run(data):\n    return sum(data) > 1000\n"
+
+
+def test_an_input_is_kept_for_a_kill_alone_and_stays_a_killer_when_made_smaller(make: Any) -> None:
+    lab: Lab = make(THRESHOLD)
+    lab.trial(b"a")
+    lab.backlog.work()
+    entry = lab.trial(b"zzzzzzzzzzzzzzzzzzzz", shrink_runs=64)
+    assert entry is not None
+    assert (entry.reasons, entry.kills) == (("kill",), 1)
+    assert 1000 < sum(entry.data) < 20 * 122
+    assert lab.dead() == set(lab.truth(e.data for e in lab.corpus.entries))
+
+
+def test_the_second_to_kill_is_no_news(make: Any) -> None:
+    lab: Lab = make(THRESHOLD)
+    lab.trial(b"a")
+    lab.trial(b"zzzzzzzzzzzzzzzzzzzz")
+    assert lab.trial(b"zzzzzzzzzzzzzzzzzzzzz") is None
+
+
+def test_an_input_kept_for_infecting_the_promoted_infects_it_when_made_smaller(make: Any) -> None:
+    lab: Lab = make(SOURCE, Adaptive(random.Random(1)))
+    lab.trial(b"a")
+    lab.trial(b"x")
+    lab.exact()
+    (at,) = [m.index for m in lab.program.mutants if m.operator == "math"]
+    lab.table.promote([lab.table.rows[at]])
+    lab.backlog.again([at])
+    lab.exact()
+    entry = lab.trial(b"aaaaaaaaxaaaaaaa", shrink_runs=64)
+    assert entry is not None
+    assert entry.reasons == ("infection",)
+    assert entry.data == b"x"
+
+
+def test_a_flaky_input_is_no_measure_of_what_trials_cost(make: Any) -> None:
+    lab: Lab = make(
+        "import itertools\nCOUNT = itertools.count()\n"
+        "def run(data):\n    return next(COUNT) if data == b'flaky' else len(data)\n",
+        Adaptive(random.Random(1)),
+    )
+    lab.trial(b"flaky")
+    assert lab.isolation.distrusts(b"flaky")
+    lab.table.promote(lab.table.rows[:1])  # so that trials are probed
+    for i in range(20):
+        lab.trial(bytes(i))
+    assert lab.schedule.trial_turns >= 1
+
+
+def test_a_new_worker_measures_at_once(make: Any) -> None:
+    """It starts at any trial: until a sample is taken all costs would look enormous."""
+    lab: Lab = make(THRESHOLD, Adaptive(random.Random(1)))
+    for _ in range(100):
+        lab.journal.begin(1, Candidate(b"", "test"))
+    lab.trial(b"a")
+    assert lab.schedule.may_work()
+
+
+def test_after_a_restart_an_entry_has_its_kills(make: Any) -> None:
+    lab: Lab = make(THRESHOLD)
+    entry = lab.trial(b"a")
+    assert entry is not None
+    lab.backlog.work()
+    kills, entry.kills = entry.kills, 0
+    assert kills > 0
+    assert lab.feedback.recall(lab.executor.run(b"a"), entry)
+    assert entry.kills == kills
+
+
+def test_time_in_the_backlog_is_time_spent_on_mutants(make: Any) -> None:
+    lab: Lab = make("import time\ndef run(data):\n    time.sleep(0.01)\n    return len(data) > 3\n")
+    lab.fill([b"abc"])
+    lab.exact()
+    runs = lab.runner.runs
+    # One to see who is infected, two to measure, and each mutant's.
+    assert lab.runner.ns > (runs + 2) * 10_000_000

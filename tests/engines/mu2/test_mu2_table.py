@@ -1,0 +1,175 @@
+"""Mutants' states, what a person says about them, and going on after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from examples import examples
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mu2_lab import Lab
+
+from fuzztui.engines.directory.events import read_told
+from fuzztui.engines.loop.corpus import SteerError
+from fuzztui.engines.mu2.kill_criterion import Verdict
+from fuzztui.engines.mu2.table import Table
+
+SOURCE = """
+def other(n):
+    return n * 5 if n < 9 else -n
+
+def run(data):
+    return other(len(data) + 1)
+"""
+VALUE = Verdict("value", "returned 1, the mutant 2")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(SOURCE, tmp_path)
+    yield lab
+    lab.close()
+
+
+def restarted(lab: Lab, stale: set[str] | None = None) -> Table:
+    """The table of the next worker."""
+    table = Table(lab.log, lab.journal, read_told(lab.directory / "events.jsonl"))
+    table.add(lab.program.mutants, stale or set())
+    return table
+
+
+def words(table: Table) -> list[tuple[object, ...]]:
+    return [
+        (r.id, r.state, r.verdict, r.reason, r.steer, r.killer, r.oracle, r.detail, r.trial)
+        for r in table.rows
+    ]
+
+
+def check(table: Table) -> None:
+    """What the sets say is what the rows say."""
+    lives = {r.mutant.index for r in table.rows if r.state in ("pending", "alive")}
+    assert table.survivors | table.outside == lives
+    assert not table.survivors & table.outside
+    assert table.promoted <= lives
+    assert table.mask == sum(1 << at for at in table.survivors)
+    assert table.dead == sum(r.base == "killed" for r in table.rows)
+
+
+def test_pending_alive_killed(lab: Lab) -> None:
+    table, row = lab.table, lab.table.rows[0]
+    assert row.state == "pending"
+    assert table.alive(0)
+    table.ran(0)
+    assert row.state == "alive"
+    table.kill(0, VALUE, "main/3")
+    assert (row.state, row.killer, row.oracle) == ("killed", "main/3", "value")
+    assert not table.alive(0)
+    assert table.kills_of(3) == 1
+    check(table)
+    told = [(e["id"], e["state"]) for e in lab.events("mutant_state")]
+    assert told == [(row.id, "alive"), (row.id, "killed")]
+
+
+def test_requeue_is_as_if_it_had_never_been(lab: Lab) -> None:
+    table, row = lab.table, lab.table.rows[0]
+    table.ran(0)
+    table.kill(0, VALUE, "main/3")
+    table.requeue([row])
+    assert (row.state, row.killer, row.runs, row.trial) == ("pending", "", 0, -1)
+    assert table.alive(0)
+    assert table.dead == 0
+    check(table)
+    assert words(restarted(lab)) == words(table)
+
+
+def test_verdicts_and_their_end(lab: Lab) -> None:
+    table, row = lab.table, lab.table.rows[1]
+    table.promote([row])
+    assert row.steer == "promoted"
+    table.judge([row], "equivalent", "it is dead code")
+    assert (row.state, row.reason, row.steer) == ("equivalent", "it is dead code", "")
+    check(table)
+    assert restarted(lab).rows[1].reason == "it is dead code"
+    table.promote([row])
+    assert (row.state, row.reason, row.steer) == ("pending", "", "promoted")
+    table.move([row], "last")
+    assert (row.steer, row.promoted) == ("last", False)
+    check(table)
+    assert words(restarted(lab)) == words(table)
+
+
+def test_what_needs_a_child_is_no_survivor_in_here(lab: Lab) -> None:
+    lab.table.send_outside([lab.table.rows[2].id, "subject:gone:math:0:-"])
+    assert lab.table.outside == {2}
+    assert lab.table.alive(2)
+    check(lab.table)
+    lab.table.invalidate(2, "why not")
+    assert lab.table.rows[2].state == "invalid"
+    assert not lab.table.alive(2)
+    check(lab.table)
+
+
+def test_a_kill_of_another_version_of_the_function_is_stale(lab: Lab) -> None:
+    table = lab.table
+    table.kill(0, VALUE, "main/3")
+    table.kill(1, VALUE, "main/3")
+    fresh = restarted(lab, stale={table.rows[0].id})
+    assert [fresh.rows[0].state, fresh.rows[1].state] == ["pending", "killed"]
+    check(fresh)
+    # And said, so that the one after does not take it up from the log either.
+    assert restarted(lab).rows[0].state == "pending"
+
+
+def test_a_selection_that_names_none(lab: Lab) -> None:
+    assert [r.id for r in lab.table.select(lab.table.rows[4].id)] == [lab.table.rows[4].id]
+    with pytest.raises(SteerError, match="nowhere"):
+        lab.table.select("subject:nowhere")
+
+
+def test_only_so_many_inputs_are_favoured_for_a_promoted_mutant(lab: Lab) -> None:
+    assert sum(lab.table.favour(0) for _ in range(20)) == 4
+    lab.table.promote(lab.table.rows[:1])
+    assert lab.table.favour(0)
+
+
+def test_counts_are_told_when_they_have_doubled(lab: Lab) -> None:
+    for _ in range(1000):
+        lab.table.ran(0)
+        lab.table.tell_runs()
+    assert 8 <= len(lab.events("mutant_runs")) <= 14
+
+
+Action = Callable[[Table, int], object]
+ACTIONS: dict[str, Action] = {
+    "ran": lambda t, at: t.ran(at) if t.alive(at) else None,
+    "kill": lambda t, at: t.kill(at, VALUE, f"main/{at}") if t.alive(at) else None,
+    "invalid": lambda t, at: t.invalidate(at, "why") if t.alive(at) else None,
+    "skip": lambda t, at: t.judge([t.rows[at]], "skipped") if t.alive(at) else None,
+    "equivalent": lambda t, at: t.judge([t.rows[at]], "equivalent", "x") if t.alive(at) else None,
+    "promote": lambda t, at: (
+        t.promote([t.rows[at]]) if t.rows[at].base in ("pending", "alive") else None
+    ),
+    "first": lambda t, at: t.move([t.rows[at]], "first") if t.alive(at) else None,
+    "last": lambda t, at: t.move([t.rows[at]], "last") if t.alive(at) else None,
+    "requeue": lambda t, at: t.requeue([t.rows[at]]),
+}
+
+
+@settings(
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(st.tuples(st.sampled_from(sorted(ACTIONS)), st.integers(0, 4)), max_size=25))
+def test_whatever_happens_a_restart_goes_on_from_there(
+    lab: Lab, steps: list[tuple[str, int]]
+) -> None:
+    (lab.directory / "events.jsonl").unlink(missing_ok=True)
+    table = restarted(lab)
+    for name, at in steps:
+        ACTIONS[name](table, at)
+        check(table)
+    after = restarted(lab)
+    check(after)
+    assert words(after) == words(table)

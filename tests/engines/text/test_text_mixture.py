@@ -1,0 +1,265 @@
+"""The mixture of steps: what is drawn, what is counted, how a child is called."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+import pytest
+
+from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate, from_label
+from fuzztui.engines.loop.corpus import Corpus, Entry
+from fuzztui.engines.loop.mutate import Havoc
+from fuzztui.engines.text import reference
+from fuzztui.engines.text.arms import AT, PERIOD, Arms
+from fuzztui.engines.text.block import Block, Writer
+from fuzztui.engines.text.fragments import Fragments
+from fuzztui.engines.text.mixture import TextMixture, arms_of
+from fuzztui.engines.text.syntax import Spans
+from fuzztui.engines.text.table import ARMS
+from fuzztui.wire.mixture import Mixture
+
+PROGRAMS = (b"if (a) { f(1, x); }", b"while (b + 2) { g(y); }", b"(c); [d] {e};")
+
+
+class Bench:
+    """A corpus and a mutator on it."""
+
+    def __init__(
+        self,
+        block: Block,
+        texts: Sequence[bytes] = PROGRAMS,
+        *,
+        without: Collection[str] = ("template", "fragment"),
+        fragments: Fragments | None = None,
+        limit: int = 200,
+        seed: int = 1,
+    ) -> None:
+        self.corpus = Corpus()
+        for number, text in enumerate(texts):
+            self.corpus.add(Entry(number, str(number), text, 1))
+        self.arms = Arms(block, reference.weights, without)
+        rng = random.Random(seed)
+        havoc = Havoc(rng, limit, [b"token"], text=True)
+        self.mutator = TextMixture(
+            self.arms, reference.apply, self.corpus, havoc, rng=rng, fragments=fragments
+        )
+
+    def children(self, n: int) -> list[Candidate]:
+        entries = self.corpus.entries
+        return [self.mutator.mutate(entries[i % len(entries)]) for i in range(n)]
+
+    def tried(self) -> set[str]:
+        return {n for n, a in zip(ARMS, self.arms.block.arms, strict=True) if a.tried}
+
+
+def test_stacks_and_labels() -> None:
+    bench = Bench(Block(0.25, 0.5, 0.25))
+    children = bench.children(2000)
+    steps = Counter(c.op.rpartition("rep:")[2] for c in children)
+    assert set(steps) == {"1", "2", "4", "8"}
+    assert all(400 < n < 600 for n in steps.values())
+    used = {name for c in children for name in c.op.rpartition(",")[0].split("+")}
+    assert used <= {*ARMS, "none"}
+    assert len(used) > 15
+    assert all(len(c.op) <= 110 and len(c.data) <= 200 for c in children)
+    assert {c.src for c in children} == {0, 1, 2}
+    assert all(c.src2 not in (NO_ENTRY, c.src) for c in children if "balanced" in c.op)
+    assert all(c.src2 == NO_ENTRY for c in children if "balanced" not in c.op and "+" not in c.op)
+    assert bench.arms.block.trials == 2000
+
+
+@pytest.mark.parametrize(
+    ("block", "classes"),
+    [
+        (Block(1, 0, 0), {"havoc"}),
+        (Block(0, 1, 0), {"text", "havoc"}),  # where no operator applies
+        (Block(0, 0, 1), {"balanced", "havoc"}),
+    ],
+)
+def test_classes(block: Block, classes: set[str]) -> None:
+    bench = Bench(block)
+    bench.children(500)
+    found = {name if name in ("havoc", "balanced") else "text" for name in bench.tried()}
+    assert found <= classes
+    assert classes - {"havoc"} <= found
+
+
+def test_shares_are_those_of_the_mixture() -> None:
+    bench = Bench(Block(0.5, 0.2, 0.3), [b"(" * 20 + b"0" + b")" * 20] * 2)
+    bench.children(4000)
+    spliced = bench.arms.block.arms[AT["balanced"]].tried / (4000 * 3.75)
+    assert 0.27 < spliced < 0.33
+
+
+def test_one_entry_has_no_other_to_splice_from() -> None:
+    bench = Bench(Block(0, 0, 1), [b"(a)"])
+    assert {c.op.partition(",")[0] for c in bench.children(50)} <= {"havoc", "none"}
+    assert bench.tried() == {"havoc"}
+
+
+def test_nothing_applies_to_nothing() -> None:
+    bench = Bench(Block(0, 0.5, 0.5), [b"", b""])
+    assert all(len(c.data) <= 200 for c in bench.children(100))
+
+
+def test_fragments_of_their_kind_go_on_from_what_became_of_it() -> None:
+    fragments = Fragments()
+    texts = (b"aa bb cc", b"dd ee ff")
+    for text in texts:
+        fragments.add(text, Spans({"word": ((0, 2), (3, 2), (6, 2))}))
+    bench = Bench(Block(0, 0, 1), texts, without=("template",), fragments=fragments)
+    words = {w for text in texts for w in text.split()}
+    children = bench.children(300)
+    assert bench.tried() <= {"fragment", "balanced", "havoc"}
+    assert {w for c in children if c.op.startswith("fragment,") for w in c.data.split()} == words
+    assert any(len({*c.data.split()} & {*texts[1].split()}) > 1 for c in children if c.src == 0)
+
+
+def test_without_all_operators_text_is_havoc() -> None:
+    bench = Bench(Block(0, 1, 0), without=ARMS[:-1])
+    bench.children(100)
+    assert bench.tried() == {"havoc"}
+
+
+def test_drawing_is_by_weight() -> None:
+    arms = Arms(Block(), reference.weights, ("swap-args", "template"))
+    rng = reference.Rng(5)
+    arms.block.arms[AT["drop-not"]].weight *= 20
+    arms.set_mixture(arms.mixture, adaptive=True)  # keeps the weights that are there
+    drawn = Counter(ARMS[arms.draw_text(rng)] for _ in range(8000))
+    assert not drawn.keys() & {"swap-args", "template"}
+    assert 1600 < drawn["drop-not"] < 2200, "20 of 82"
+    assert 50 < drawn["add-to-mul"] < 150
+
+
+def test_a_mixture_that_is_none() -> None:
+    arms = Arms(Block(), reference.weights)
+    with pytest.raises(ValueError, match=r"add to 1\.5"):
+        arms.set_mixture(Mixture(0.5, 0.5, 0.5), adaptive=False)
+    assert arms.mixture == Mixture(0.25, 0.75, 0.0)
+
+
+# ------------------------------------------------------------------------ what pays
+
+
+def test_what_pays_is_done_more_often() -> None:
+    arms = Arms(Block(0.25, 0.5, 0.25, adaptive=True), reference.weights, ("template", "fragment"))
+    good, bad = AT["one-to-zero"], AT["swap-args"]
+    for _ in range(2000):
+        for arm in (good, bad, AT["havoc"], AT["balanced"]):
+            arms.did(arm)
+    arms.paid([good] * 300)
+    for _ in range(PERIOD - 1):
+        arms.counted()
+    assert arms.mixture == Mixture(0.25, 0.5, 0.25)
+    changes = arms.changes
+    arms.counted()
+    block = arms.block
+    assert arms.changes == changes + 1
+    assert block.text > 0.5 > block.havoc >= 0.05
+    assert abs(sum(arms.mixture) - 1) < 1e-9
+    assert block.arms[good].weight > 4 * block.arms[bad].weight > 0
+    assert block.arms[AT["template"]].weight == block.arms[AT["fragment"]].weight == 0
+    assert (block.arms[good].window_applied, block.arms[good].window_found) == (1000, 150)
+    assert (block.arms[good].applied, block.arms[good].found) == (2000, 300)
+    arms.set_mixture(Mixture(0, 1, 0), adaptive=False)
+    assert block.arms[good].weight == block.arms[bad].weight > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("every", [0, 20])
+def test_what_finds_alike_keeps_what_was_wished(every: int) -> None:
+    """Whatever makes the finds, as often as they are made: an arm that is used again and again in
+    one input, as havoc is, is paid like the others, and one that can do nothing wins nothing."""
+    bench = Bench(Block(0.3, 0.4, 0.3, adaptive=True), PROGRAMS[:1])  # nothing to splice with
+    entry = bench.corpus.entries[0]
+    for trial in range(2 * PERIOD):
+        made = bench.mutator.mutate(entry)
+        if every and trial % every == 0:
+            bench.mutator.saved(made, "queue")
+    assert bench.arms.changes >= 2
+    assert bench.arms.mixture == pytest.approx((0.3, 0.4, 0.3), abs=0.05)
+    weights = [a.weight for a in bench.arms.block.arms[: AT["template"]] if a.applied]
+    if every:
+        assert max(weights) < 3 * min(weights)
+    vain = [a.weight for a in bench.arms.block.arms[: AT["template"]] if not a.applied]
+    assert max(vain) <= min(weights), "what never applies is drawn no more than what does"
+
+
+def test_the_wish_outlives_what_pays_and_a_restart(tmp_path) -> None:
+    writer = Writer(tmp_path / ".text", Block(0.2, 0.5, 0.3, adaptive=True))
+    arms = Arms(writer.block, reference.weights)
+    for _ in range(2000):
+        arms.did(AT["swap-args"])
+        arms.did(AT["havoc"])
+    arms.paid([AT["swap-args"]] * 300)
+    for _ in range(PERIOD):
+        arms.counted()
+    writer.publish(settings=True)
+    again = Arms(Writer(tmp_path / ".text", Block()).block, reference.weights)
+    assert again.mixture == arms.mixture != Mixture(0.2, 0.5, 0.3)
+    assert again.block.wish == (0.2, 0.5, 0.3)
+    again.set_mixture(Mixture(0, 1, 0), adaptive=True)
+    assert again.block.wish == (0, 1, 0)
+
+
+def test_fixed_stays_fixed() -> None:
+    arms = Arms(Block(0.25, 0.5, 0.25), reference.weights)
+    arms.did(3)
+    arms.paid([3] * 100)
+    for _ in range(2 * PERIOD):
+        arms.counted()
+    assert arms.mixture == Mixture(0.25, 0.5, 0.25)
+    assert len({arm.weight for arm in arms.block.arms[: AT["template"] + 1]}) == 1
+
+
+# ------------------------------------------------------------- what came of a child
+
+
+def test_finds_and_crashes_go_to_the_arms_of_their_stack() -> None:
+    bench = Bench(Block(0, 1, 0))
+    child = next(c for c in bench.children(40) if "+" in c.op)
+    made = bench.mutator.mutate(bench.corpus.entries[0])
+    arms = bench.arms.block.arms
+    bench.mutator.saved(made, "queue")
+    bench.mutator.saved(child, "hangs")  # not the last one: by its name
+    assert [i for i, a in enumerate(arms) if a.found] == sorted(arms_of(made.op))
+    assert [i for i, a in enumerate(arms) if a.crashes] == sorted(arms_of(child.op))
+    before = [a.crashes for a in arms]
+    recovered = from_label(child.data, child.label[:128], 0, NO_ENTRY)
+    bench.mutator.saved(recovered, "crashes")
+    assert [a.crashes for a in arms] == [2 * n for n in before]
+    for other in (
+        Candidate(b"", "seed", origin="havoc,rep:1"),
+        Candidate(b"", "havoc,rep:1", peer="s1"),
+        Candidate(b"", "fresh"),
+    ):
+        bench.mutator.saved(other, "queue")
+    assert sum(a.found for a in arms) == len(arms_of(made.op))
+
+
+@pytest.mark.parametrize(
+    ("label", "names"),
+    [
+        ("swap-args+havoc,rep:3", ["swap-args", "havoc"]),
+        ("none,rep:1", []),
+        ("havoc,rep:16", ["havoc"]),
+        ("splice", []),
+        ("swap-args+hav", []),
+        ("fresh", []),
+        ("", []),
+    ],
+)
+def test_arms_of_a_label(label: str, names: list[str]) -> None:
+    assert [ARMS[arm] for arm in arms_of(label)] == names
+
+
+def test_a_single_edit_of_havoc() -> None:
+    havoc = Havoc(random.Random(1), 10, [b"token"], text=True)
+    for data in (b"", b"x", b"0123456789"):
+        made = {havoc.once(data) for _ in range(200)}
+        assert len(made) > 20
+        assert all(len(m) <= 10 for m in made)
+    assert havoc.once(b"") != b""

@@ -1,0 +1,424 @@
+"""The parts of the mutant builder, and the whole of it with compilers that stand in for AFL++'s."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzztui.campaign import load
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.fuzzfirst import build_tree as tree_module
+from fuzztui.fuzzfirst import failed_builds as failed_module
+from fuzztui.fuzzfirst.build import MutantBuilder, directory_name
+from fuzztui.fuzzfirst.build_tree import Tree, TreeError, mutated
+from fuzztui.fuzzfirst.duplicates import Twins, digest_of
+from fuzztui.fuzzfirst.failed_builds import FailedBuilds
+from fuzztui.fuzzfirst.product import Product
+from fuzztui.fuzzfirst.program_files import companions, settle, shared_objects
+from fuzztui.fuzzfirst.recorded_build import Call, Recipe, Unclear, read_calls, recipe_of
+from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.process.execute import Outcome
+
+# ------------------------------------------------------------------------------ recipes
+
+
+def recipe(*lines: str, program: str = "/t/build/prog") -> Recipe:
+    calls = [Call("afl-cc", "/t/build", tuple(line.split()), {"A": "1"}) for line in lines]
+    return recipe_of(calls, Path(program), Path("/t"))
+
+
+def test_one_call_is_split_into_its_sources():
+    found = recipe("-O2 -DX=1 -I inc -MMD -MF x.d -o prog ../a.c b.cc old.a -L. -lm -Wl,-z,now")
+    assert [(s.source, s.kept) for s in found.steps] == [("../a.c", ""), ("b.cc", "")]
+    assert found.steps[0].args == ("-O2", "-DX=1", "-I", "inc")
+    expected = "-O2 -DX=1 -I inc 0 1 old.a -L. -lm -Wl,-z,now"
+    assert " ".join(map(str, found.link)) == expected
+    assert found.others == ()
+
+
+def test_objects_are_followed_to_where_they_were_compiled():
+    found = recipe("-c -O1 -MD a.c", "-c ../b.c -o sub/b.o", "sub/b.o ./a.o -o ../build/prog")
+    assert [(s.source, s.kept) for s in found.steps] == [
+        ("../b.c", "/t/build/sub/b.o"),
+        ("a.c", "/t/build/a.o"),
+    ]
+    assert found.link == (0, 1)
+    assert found.steps[1].args == ("-O1",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (["-c a.c"], "no recorded compiler call makes the program"),
+        (["@args"], "arguments in a file"),
+        (["a.c -o prog", "b.c -o prog"], "linked more than once"),
+        (["lib.a -o prog"], "of libraries only"),
+        (["a.o -o prog"], "a.o is made by no recorded"),
+        (["-c a.c", "-c -O3 a.c", "a.o -o prog"], "a.o is made by more than one"),
+        (["-x c a.c -o prog"], "-x or -shared"),
+        (["-shared a.c -o prog"], "-x or -shared"),
+        (["--version"], "no recorded compiler call"),
+        ([], "no recorded compiler call"),
+    ],
+)
+def test_what_is_not_understood_is_no_recipe(lines, why):
+    with pytest.raises(Unclear, match=why):
+        recipe(*lines)
+
+
+def test_objects_that_go_elsewhere_are_watched(tmp_path):
+    for name in ("lib.o", "x.so"):
+        (tmp_path / name).touch()
+    lines = ["-c main.c", "-c lib.c", "-c probe.c", "-shared s.c -o x.so", "main.o x.a -o prog"]
+    calls = [Call("afl-cc", str(tmp_path), tuple(line.split()), {}) for line in lines]
+    found = recipe_of(calls, tmp_path / "prog", tmp_path)
+    assert sorted(step.source for step in found.others) == ["lib.c", "s.c"]
+    with pytest.raises(Unclear, match=r"main\.o is in a shared library too"):
+        recipe_of(
+            [*calls, Call("afl-cc", str(tmp_path), ("-shared", "main.o", "-o", "x.so"), {})],
+            tmp_path / "prog",
+            tmp_path,
+        )
+
+
+@given(st.lists(st.text(st.characters(codec="ascii"), max_size=6), max_size=8))
+def test_no_arguments_confuse_it(words):
+    calls = [Call("afl-cc", "/t", tuple(words), {}), Call("afl-cc", "/t", ("a.c", "-o", "p"), {})]
+    try:
+        found = recipe_of(calls, Path("/t/p"), Path("/t"))
+    except Unclear:
+        return
+    assert [step.source for step in found.steps] == ["a.c"]
+
+
+@given(st.lists(st.binary(max_size=60), max_size=5))
+def test_records_may_hold_anything(tmp_path_factory, records):
+    directory = tmp_path_factory.mktemp("records")
+    for i, record in enumerate(records):
+        (directory / str(i)).write_bytes(record)
+    good = b"afl-cc\0/d\0" + b"2\0-c\0a\nb.c\0" + b"A=1\0PWD=/x\0"
+    (directory / "good").write_bytes(good)
+    call = Call("afl-cc", "/d", ("-c", "a\nb.c"), {"A": "1"})
+    assert call in read_calls(directory)
+
+
+# -------------------------------------------------------------------------------- trees
+
+
+@pytest.fixture
+def tree(tmp_path):
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    (origin / "a.c").write_bytes(b"one\ntwo\r\nthree")
+    (origin / "a.c").chmod(0o640)
+    made = Tree(tmp_path / "home", origin)
+    made.make()
+    return made
+
+
+def test_a_file_is_swapped_and_swapped_back_and_looks_newer(tree):
+    file = tree.source / "a.c"
+    times = [file.stat().st_mtime_ns]
+    with tree.holding("a.c", b"mutant"):
+        assert file.read_bytes() == b"mutant"
+        assert file.stat().st_mode & 0o777 == 0o640
+        times.append(file.stat().st_mtime_ns)
+        assert [path.name for path in tree.source.iterdir()] == ["a.c"]
+    assert file.read_bytes() == b"one\ntwo\r\nthree"
+    times.append(file.stat().st_mtime_ns)
+    assert times == sorted(set(times))
+
+
+@pytest.mark.parametrize("moment", ["before", "between", "after"])
+def test_a_crash_at_any_moment_of_a_swap_is_undone(tree, moment, monkeypatch):
+    """As it was left by a process that died: no code of its own ran any more."""
+
+    class Died(BaseException):
+        pass
+
+    def die(*_: object) -> None:
+        raise Died
+
+    monkeypatch.setattr(Tree, "restore", lambda self: None)
+    if moment == "before":
+        monkeypatch.setattr(tree_module, "replace_text", die)
+    elif moment == "between":
+        monkeypatch.setattr(tree_module, "touch", die)
+    with pytest.raises(Died), tree.holding("a.c", b"mutant"):
+        die()
+    monkeypatch.undo()
+    again = Tree(tree.home, tree.origin)
+    assert again.usable()
+    assert (again.source / "a.c").read_bytes() == b"one\ntwo\r\nthree"
+    assert again.usable()
+
+
+def test_what_was_left_half_done_is_not_used(tree):
+    assert tree.usable()
+    tree.begin()
+    assert not Tree(tree.home, tree.origin).usable()
+    tree.end()
+    assert tree.usable()
+    shutil.rmtree(tree.build)
+    assert not tree.usable()
+
+
+def test_a_copy_that_is_stopped_is_not_used(tmp_path, tree):
+    other = Tree(tmp_path / "other", tree.origin)
+    other.make(lambda: False)
+    assert not other.usable()
+
+
+def test_symlinks_inside_lead_inside_of_the_copy(tmp_path):
+    origin = tmp_path / "o"
+    (origin / "d").mkdir(parents=True)
+    (origin / "d/x").write_text("x")
+    (origin / "absolute").symlink_to(origin / "d/x")
+    (origin / "relative").symlink_to("d/x")
+    (origin / "outside").symlink_to(tmp_path / "y")
+    (origin / "d").chmod(0o500)
+    tree = Tree(tmp_path / "home", origin)
+    tree.make()
+    assert (tree.source / "absolute").resolve() == tree.source / "d/x"
+    assert tree.name_of("absolute") == tree.name_of("relative") == "d/x"
+    assert tree.name_of(str(origin / "d/x")) == "d/x"
+    for name in ("outside", "../o/../x", "/etc/passwd", "d", "none", "", "\0", "\ud800"):
+        with pytest.raises(TreeError, match=r"target\.source"):
+            tree.name_of(name)
+
+
+def test_a_source_that_is_too_large_is_refused_before_it_is_copied(tree, monkeypatch):
+    monkeypatch.setattr(tree_module, "MOST_BYTES", 10)
+    with pytest.raises(SupervisorError, match="too much for a private copy"):
+        tree.make()
+    assert not tree.usable()
+
+
+LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=8)
+LINES = st.lists(LINE, min_size=1)
+
+
+@given(LINES, LINE, st.data())
+def test_one_line_changes_and_nothing_else(lines, after, data):
+    ends = data.draw(st.lists(st.sampled_from(["\n", "\r\n"]), min_size=len(lines),
+                              max_size=len(lines)))  # fmt: skip
+    at = data.draw(st.integers(0, len(lines) - 1))
+    mutant = TextMutant("i", "f", at + 1, "o", lines[at], after)
+    before = "".join(a + b for a, b in zip(lines, ends, strict=True)).encode()
+    expected = "".join(
+        a + b for a, b in zip([*lines[:at], after, *lines[at + 1 :]], ends, strict=True)
+    )
+    assert mutated(before, mutant) == expected.encode()
+
+
+@pytest.mark.parametrize(("line", "before"), [(1, "x"), (0, "one"), (9, "one"), (-1, "three")])
+def test_a_line_that_is_another_now_is_refused(line, before):
+    with pytest.raises(TreeError, match="changed since"):
+        mutated(b"one\ntwo\nthree", TextMutant("i", "f", line, "o", before, "y"))
+
+
+def test_bytes_that_are_no_text_are_kept():
+    with pytest.raises(TreeError, match="no text"):
+        mutated(b"\xff", TextMutant("i", "f", 1, "o", "\udcff", "\ud800"))
+    mutant = TextMutant("i", "f", 1, "o", "\udcff", "\udcfe")
+    assert mutated(b"\xff\n\x80", mutant) == b"\xfe\n\x80"
+
+
+# ------------------------------------------------------------------- twins, places, names
+
+
+def test_the_first_of_a_class_is_named():
+    twins = Twins()
+    twins.known({"a": "1", "b": "2", "c": "1"})
+    assert [twins.of(*words, "0") for words in (("d", "1"), ("c", "1"), ("a", "1"))] == [
+        "a",
+        "a",
+        "",
+    ]
+    assert twins.of("d", "0", "0") == "original"
+    assert twins.of("d", "3", "0") == ""
+    twins.add("d", "3")
+    assert dict(twins.digests) == {"a": "1", "b": "2", "c": "1", "d": "3"}
+
+
+def test_a_digest_is_of_the_files_in_their_order(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+    one, two = digest_of([tmp_path / "a", tmp_path / "b"]), digest_of([tmp_path / "b"])
+    assert len({one, two, digest_of([tmp_path / "b", tmp_path / "a"])}) == 3
+
+
+def test_what_a_program_may_open_comes_along_and_objects_do_not(tmp_path):
+    build = tmp_path / "build"
+    (build / "CMakeFiles").mkdir(parents=True)
+    names = ["prog", "x.o", "x.a", "data.bin", "libx.so.1.2", "CMakeFiles/y", "prog.cmplog"]
+    for name in names:
+        (build / name).write_text(name)
+    (build / "libx.so").symlink_to("libx.so.1.2")
+    os.mkfifo(build / "fifo")
+    found = companions(build, [build / "prog", build / "prog.cmplog"])
+    assert [path.name for path in found] == ["data.bin", "libx.so", "libx.so.1.2"]
+    assert [path.name for path in shared_objects(build)] == ["libx.so", "libx.so.1.2"]
+    into = tmp_path / "into"
+    settle(build / "x.o", Path("build/prog"), tmp_path, found, into)
+    assert (into / "build/prog").read_text() == "x.o"
+    assert (into / "build/libx.so").readlink() == Path("libx.so.1.2")
+    (into / "build/data.bin").write_text("a mutant's")
+    assert (build / "data.bin").read_text() == "data.bin"
+
+
+@given(st.binary(max_size=200), st.integers(0, 1 << 64), st.integers(0, 1 << 16))
+def test_a_program_that_is_no_elf_file_is_only_copied(tmp_path_factory, data, table, count):
+    directory = tmp_path_factory.mktemp("elf")
+    head = b"\x7fELF\x02\x01".ljust(32, b"\0")
+    whole = head + (table % (1 << 64)).to_bytes(8, "little") + b"\0" * 14
+    whole += (56).to_bytes(2, "little") + (count % (1 << 16)).to_bytes(2, "little") + data
+    for i, text in enumerate((whole, data)):
+        (directory / "p").write_bytes(text)
+        settle(directory / "p", Path("q"), directory, [], directory / str(i))
+        assert (directory / str(i) / "q").read_bytes() == text
+
+
+def product_in(tmp_path: Path, command: str, **more: str) -> Product:
+    """Of a campaign whose source is in ``src``, and which builds in ``run/build``."""
+    (tmp_path / "src").mkdir()
+    lines = "".join(f"{key} = '{value}'\n" for key, value in more.items())
+    (tmp_path / "c.toml").write_text(
+        f"[campaign]\noutput = 'run'\n[target]\ncommand = '{command}'\nsource = 'src'\n"
+        f"build = 'make'\n{lines}[engine]\nkind = 'afl'\n"
+    )
+    origin = Tree(tmp_path / "origin", tmp_path / "src")
+    return Product(load(tmp_path / "c.toml").campaign, origin)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [("sub/prog -x", "build/sub/prog"), ("{src}/p", "source/p")]
+)
+def test_a_program_is_at_its_own_place_in_every_tree(tmp_path, command, name):
+    product = product_in(tmp_path, command.format(src=tmp_path / "src"))
+    assert product.name == Path(name)
+    other = Tree(tmp_path / "other", tmp_path)
+    assert product.in_tree(other) == tmp_path / "other" / name
+
+
+def test_a_program_is_told_apart_and_settled_with_its_libraries(tmp_path):
+    product = product_in(tmp_path, "prog", cmplog="prog2")
+    tree = Tree(tmp_path / "tree", tmp_path / "src")
+    for directory in (tree.build, tree.source, tmp_path / "origin/source"):
+        directory.mkdir(parents=True)
+    for name in ("build/prog", "build/prog2", "build/libb.so", "source/libs.so", "source/old.so"):
+        (tree.home / name).write_text(name)
+    (tmp_path / "origin/source/old.so").touch()  # no build has made it
+    digests = [product.digest(tree)]
+    for name in ("build/prog", "build/libb.so", "source/libs.so"):
+        (tree.home / name).write_text("another")
+        digests.append(product.digest(tree))
+    assert len(set(digests)) == 4
+    for name in ("build/prog2", "source/old.so"):
+        (tree.home / name).write_text("another")
+        assert product.digest(tree) == digests[-1]
+    into = tmp_path / "into"
+    into.mkdir()
+    (into / "left").touch()
+    product.settle(tree.build / "prog", tree, into)
+    found = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
+    assert found == {"build/prog", "build/libb.so", "source/libs.so"}
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(None, "took more than 7 s"), (2, "exit status 2"), (0, "made no prog")]
+)
+def test_words_of_a_failed_build_and_its_log(tmp_path, status, words):
+    failed = FailedBuilds(tmp_path / "failed")
+    outcome = Outcome(status, 7.2, b"cc x.c\n/private/source/x.c:1: error: \x1b]0;title\n")
+    told = failed.words("m", outcome, Path("build/prog"), Path("/private/source"))
+    assert words in told.splitlines()[0]
+    assert any(line.startswith("  x.c:1: error: ") for line in told.splitlines())
+    assert "\x1b" not in told
+    assert (tmp_path / "failed/m.log").read_bytes() == outcome.output
+    assert str(tmp_path / "failed/m.log") in told
+
+
+def test_only_the_newest_logs_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(failed_module, "KEPT", 2)
+    failed = FailedBuilds(tmp_path)
+    for i, name in enumerate("abc"):
+        failed.words(name, Outcome(1, 0.1, b""), Path("p"), Path("s"))
+        os.utime(tmp_path / f"{name}.log", (i, i))
+    failed.words("d", Outcome(1, 0.1, b""), Path("p"), Path("s"))
+    assert {path.stem for path in tmp_path.iterdir()} == {"c", "d"}
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_a_file_name_for_any_mutant(mutant):
+    assert directory_name(mutant).isalnum()
+
+
+# ------------------------------------------------------------------------- the whole of it
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+async def test_it_builds_with_whatever_afl_path_has(tmp_path):
+    """Compilers that stand in for AFL++'s: what they leave in a program is not the same twice."""
+    (tmp_path / "afl").mkdir()
+    for name in ("afl-cc", "afl-c++"):
+        script = tmp_path / "afl" / name
+        script.write_text(
+            '#!/bin/sh\n[ -n "${AFL_NOOPT-}" ] || set -- "$@" -DAFL="1$(date +%N)"\nexec cc "$@"\n'
+        )
+        script.chmod(0o700)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "src").mkdir()
+    line = "int main(void) { return AFL != 0 ? 3 : 4; }"
+    (tmp_path / "src/x.c").write_text(f"#ifndef AFL\n#define AFL 1\n#endif\n{line}\n")
+    (tmp_path / "c.toml").write_text(
+        "[campaign]\noutput = 'run'\n[target]\ncommand = 'prog -x'\nsource = 'src'\n"
+        "build = '$CC -o prog $SOURCE/x.c'\n[engine]\nkind = 'afl'\nafl_path = 'afl'\n"
+    )
+    builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
+    told: list[str] = []
+    await builder.prepare(told.append)
+    assert (builder.baseline.slow, builder.baseline.twins_unknown) == ("", "")
+
+    async def build(after: str, mutant: str) -> tuple[str, str, tuple[str, ...]]:
+        into = tmp_path / "run/mutants/built/b"
+        made = await builder.build(TextMutant(mutant, "x.c", 4, "o", line, after), into)
+        assert into.exists() == bool(made.command)
+        assert made.seconds > 0
+        return made.twin, made.error.partition(":")[0], made.command
+
+    program = str(tmp_path / "run/mutants/built/b/build/prog")
+    assert await build(line.replace("3", "5"), "a/../#\0") == ("", "", (program, "-x"))
+    assert await build(line.replace("3", "2+3"), "b") == ("a/../#\0", "", ())
+    assert await build(line.replace("3", "1+2"), "c") == ("original", "", ())
+    assert await build(line.replace("3", "\x1b[31m"), "d") == (
+        "",
+        "it failed with exit status 1",
+        (),
+    )
+    assert set(builder.digests) == {"a/../#\0", "b", "c"}
+
+
+@pytest.mark.slow
+async def test_words_where_nothing_can_be_built(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "x").write_text("")
+    (tmp_path / "x").chmod(0o700)
+    for build, command, why in (
+        (None, "./x", "target.build, which this campaign has not"),
+        ("true", "/usr/bin/env", "cannot be built in private"),
+    ):
+        (tmp_path / "c.toml").write_text(
+            f"[campaign]\noutput = 'run'\n[target]\ncommand = '{command}'\n"
+            + (f"build = '{build}'\n" if build else "")
+            + "source = 'run'\n[engine]\nkind = 'afl'\n"
+        )
+        builder = MutantBuilder(load(tmp_path / "c.toml").campaign, RunDir(tmp_path / "run"))
+        with pytest.raises(SupervisorError, match=why):
+            await builder.prepare(lambda words: None)

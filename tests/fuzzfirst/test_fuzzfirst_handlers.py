@@ -1,0 +1,162 @@
+"""Steering the queue of mutants: whatever is done to it, it is the list that a person means."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.fuzzfirst.handlers import queue_deeds
+from fuzztui.model.fold import apply
+from fuzztui.model.fuzzfirst import queue
+from fuzztui.model.state import State
+from fuzztui.wire.commands import (
+    MarkEquivalent,
+    MoveMutants,
+    PromoteMutants,
+    RequeueMutants,
+    SkipMutants,
+)
+from fuzztui.wire.events import MutantsFound, MutantStage, MutantState, Record, StageStarted
+
+
+class Desk:
+    """A log of events and the state that is folded from it."""
+
+    def __init__(self, mutants=8):
+        self.state = State()
+        self.plan = {"mutants_s": 100.0, "each_s": 10.0, "listed": float(mutants)}
+        self.record(StageStarted("mutants", self.plan))
+        rows = [
+            {"id": f"a.c#{n}", "line": n, "before": "x", "after": "y", "place": float(n)}
+            for n in range(mutants)
+        ]
+        self.record(MutantsFound("", file="a.c", mutants=rows))
+        self.deeds = queue_deeds(self.state, self.record)
+
+    def record(self, *events):
+        apply(self.state, [Record(self.state.seq + 1 + n, 0.0, e) for n, e in enumerate(events)])
+
+    def do(self, command):
+        return asyncio.run(self.deeds[command.name](command, lambda words, part: None))
+
+    @property
+    def order(self):
+        return [int(mutant.id[4:]) for mutant in queue(self.state)]
+
+
+def test_the_queue_is_in_the_order_of_rank():
+    assert Desk().order == list(range(8))
+
+
+@given(
+    moves=st.lists(
+        st.tuples(st.integers(0, 7), st.sampled_from(["first", "last", "up", "down"])), max_size=30
+    )
+)
+def test_moving_is_moving_in_a_list(moves):
+    desk, model = Desk(), list(range(8))
+    for number, to in moves:
+        desk.do(MoveMutants(f"a.c#{number}", to=to))
+        at = model.index(number)
+        model.remove(number)
+        where = {"first": 0, "last": len(model), "up": max(0, at - 1), "down": at + 1}[to]
+        model.insert(where, number)
+        assert desk.order == model
+
+
+def test_moving_into_one_gap_for_ever_keeps_the_order():
+    desk = Desk(3)
+    for n in range(400):  # floating point has no room for so many halves
+        desk.do(MoveMutants("a.c#1" if n % 2 else "a.c#2", to="up" if n % 4 else "down"))
+        assert sorted(desk.order) == [0, 1, 2]
+    places = [mutant.place for mutant in queue(desk.state)]
+    assert len(set(places)) == 3
+
+
+def test_several_are_moved_together_and_keep_their_order():
+    desk = Desk()
+    desk.do(MoveMutants("line=[56]", to="first"))
+    assert desk.order == [5, 6, 0, 1, 2, 3, 4, 7]
+    desk.do(MoveMutants("line=[05]", to="last"))
+    assert desk.order == [6, 1, 2, 3, 4, 7, 5, 0]
+
+
+def test_a_promoted_one_is_next_and_marked():
+    desk = Desk()
+    assert "three times" in desk.do(PromoteMutants("a.c#5"))
+    assert desk.order[0] == 5
+    assert desk.state.mutants["a.c#5"].steer == "promoted"
+    assert len(desk.order) == 8
+
+
+def test_skipped_and_equivalent_ones_leave_the_queue_and_come_back():
+    desk = Desk()
+    desk.do(SkipMutants("a.c#2"))
+    desk.do(MarkEquivalent("a.c#3", because="the same by De Morgan"))
+    assert desk.order == [0, 1, 4, 5, 6, 7]
+    assert desk.state.mutants["a.c#3"].reason == "the same by De Morgan"
+    desk.do(RequeueMutants("line=[23]"))
+    assert desk.order == list(range(8))
+    assert desk.state.mutants["a.c#3"].state == "pending"
+
+
+def test_skipping_everything_leaves_nothing():
+    desk = Desk()
+    assert desk.do(SkipMutants("file=*")).startswith("8 mutants")
+    assert desk.order == []
+
+
+def test_what_cannot_be_done_says_why():
+    desk = Desk()
+    desk.record(MutantStage("a.c#0", "fuzzing", "m1"), MutantStage("a.c#1", "done", "m2"))
+    desk.record(MutantState("", "a.c#1", "killed", "m2/3", "crash"))
+    for command, words in [
+        (MoveMutants("a.c#0"), "does not wait"),
+        (MoveMutants("a.c#7", to="sideways"), "first, last, up and down"),
+        (MoveMutants("a.c#99"), "no mutant is"),
+        (MoveMutants("what=x"), "no condition"),
+        (PromoteMutants("a.c#1"), "requeue it first"),
+        (RequeueMutants("a.c#0"), "skip it first"),
+        (MarkEquivalent("a.c#1", because="looks like it"), "an input tells it"),
+    ]:
+        with pytest.raises(SupervisorError, match=words):
+            desk.do(command)
+    desk.do(SkipMutants("a.c#0"))  # the one that is being fuzzed may be
+    desk.record(StageStarted("target", {**desk.plan, "before_s": 100.0}))
+    with pytest.raises(SupervisorError, match=r"stage is over .* a larger campaign.budget"):
+        desk.do(MoveMutants("a.c#4"))
+
+
+def test_once_the_target_is_fuzzed_mutants_with_budget_wait_for_the_next_start():
+    desk = Desk()
+    desk.do(SkipMutants("file=*"))
+    desk.record(StageStarted("target", {**desk.plan, "before_s": 30.0}))
+    said = desk.do(RequeueMutants("line=[25]"))
+    assert said == (
+        "2 mutants queued again; stop the campaign and start it again: then mutants have their "
+        "turns"
+    )
+    assert desk.order == [2, 5]
+    assert desk.do(SkipMutants("line=[25]")) == "2 mutants skipped"  # and taken back
+
+
+def test_while_the_list_grows_a_selection_is_said_to_mean_a_part_of_it():
+    desk = Desk()
+    del desk.plan["listed"]
+    desk.record(StageStarted("mutants", desk.plan))
+    assert "the list still grows" in desk.do(SkipMutants("file=a.c"))
+    assert "the list still grows" not in desk.do(RequeueMutants("a.c#2"))
+    with pytest.raises(SupervisorError, match="so far: the list still grows"):
+        desk.do(SkipMutants("file=b.c"))
+
+
+def test_requeued_after_its_turn_it_has_a_whole_budget_again():
+    desk = Desk()
+    desk.record(MutantStage("a.c#0", "fuzzing", "m1"), MutantStage("a.c#0", "done", "m1"))
+    desk.record(MutantState("", "a.c#0", "alive"))
+    desk.do(RequeueMutants("a.c#0"))
+    again = desk.state.mutants["a.c#0"]
+    assert (again.stage, again.slot, again.fuzzed_s, again.state) == ("queued", "", 0.0, "pending")
+    assert desk.order[0] == 0

@@ -1,0 +1,236 @@
+"""The target's corpus as it grows by what mutants' inputs cover of it."""
+
+import asyncio
+import hashlib
+import json
+
+import pytest
+
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.fuzzfirst import prune as pruning
+from fuzztui.fuzzfirst import transfer as handing
+from fuzztui.fuzzfirst.batch import Verdict, silent
+from fuzztui.fuzzfirst.prune import Input
+from fuzztui.fuzzfirst.transfer import Handover
+from fuzztui.observe.afl_names import parse_name
+
+
+class FakeBatch:
+    """Content "crash 1:0 2:3": an outcome, and the edges with their buckets that it covers."""
+
+    def __init__(self):
+        self.ran = []
+        self.before = lambda: None
+
+    async def run(self, inputs, progress=silent):
+        self.before()
+        self.ran += [path.read_text() for path in inputs]
+        return [verdict_of(path.read_text()) for path in inputs]
+
+
+def verdict_of(text):
+    outcome, *covered = text.split()
+    pairs = [pair.split(":") for pair in covered]
+    trace = frozenset(int(edge) * 8 + int(bucket) for edge, bucket in pairs)
+    return Verdict(outcome, trace, 6 if outcome == "crash" else 0)
+
+
+def sha(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """``lab(inputs)``: hands them over; ``lab.start(seeds)``: as a fresh supervisor does."""
+
+    class Lab:
+        out = tmp_path / "run" / "out"
+        verdicts = tmp_path / "run" / "mutants" / "verdicts.jsonl"
+        batch = FakeBatch()
+
+        def inputs(self, texts):
+            made = []
+            for number, given in enumerate(texts):
+                default = (f"m7/{number}", -1, given)
+                origin, parent, text = given if isinstance(given, tuple) else default
+                file = tmp_path / sha(text)
+                file.write_text(text)
+                made.append(Input(file, origin, sha(text), parent))
+            return made
+
+        def start(self, seeds=()):
+            self.batch.ran.clear()
+            self.handover = Handover(self.out, self.batch)
+            asyncio.run(self.handover.start(self.inputs(seeds)))
+
+        def __call__(self, texts, **keys):
+            self.batch.ran.clear()
+            return asyncio.run(self.handover.take(self.inputs(texts), **keys))
+
+        def files(self, part):
+            directory = self.out / "handed" / part
+            return {file.name: file.read_text() for file in sorted(directory.iterdir())}
+
+    made = Lab()
+    made.out.mkdir(parents=True)
+    made.start(["ok 1:0 2:0"])
+    return made
+
+
+def test_what_covers_something_new_joins_the_queue_greedily(lab):
+    handed = lab(["ok 1:0", "ok 1:1", "ok 1:0 3:0", "ok 3:0", "ok 1:1 2:0", "ok 3:0 4:7"])
+    assert lab.files("queue") == {
+        "id:000000,sync:m7,src:000001,time:0,execs:0,op:m7+000001": "ok 1:1",
+        "id:000001,sync:m7,src:000002,time:0,execs:0,op:m7+000002,+cov": "ok 1:0 3:0",
+        "id:000002,sync:m7,src:000005,time:0,execs:0,op:m7+000005,+cov": "ok 3:0 4:7",
+    }
+    assert (handed.entries, handed.edges, handed.crashes, handed.hangs) == (3, 2, 0, 0)
+    assert set(handed.verdicts.values()) == {"ok"} and len(handed.verdicts) == 6
+    handed = lab(["ok 9:0"], time_ms=1234)
+    assert [*lab.files("queue")][3:] == [
+        "id:000003,sync:m7,src:000000,time:1234,execs:0,op:m7+000000,+cov"
+    ]
+    for name in lab.files("queue"):
+        assert parse_name(name).sync == "m7"
+    assert sorted(p.name for p in (lab.out / "handed").iterdir()) == ["crashes", "hangs", "queue"]
+
+
+def test_findings_are_kept_that_differ_by_an_edge_with_signal_and_origin(lab):
+    handed = lab(
+        [
+            ("m7/crashes/3", 45, "crash 1:0 5:0"),
+            ("m7/crashes/4", 45, "crash 1:0 5:1"),  # another count only
+            ("m7-s1/12", -1, "crash 6:0"),
+            ("m7/hangs/0", -1, "hang 1:0"),
+            ("seed:a,b.xml", -1, "hang 2:0"),
+            ("m7/9", -1, "ok 5:0"),  # what crashes cover is nothing that is covered
+        ]
+    )
+    assert lab.files("crashes") == {
+        "id:000000,sig:06,sync:m7,src:000045,time:0,execs:0,op:m7+crashes+000003": "crash 1:0 5:0",
+        "id:000001,sig:06,sync:m7-s1,src:000012,time:0,execs:0,op:m7-s1+000012": "crash 6:0",
+    }
+    assert lab.files("hangs") == {
+        "id:000000,sync:m7,time:0,execs:0,op:m7+hangs+000000": "hang 1:0",
+        "id:000001,time:0,execs:0,orig:a_b.xml": "hang 2:0",
+    }
+    assert [*lab.files("queue").values()] == ["ok 5:0"]
+    assert (handed.crashes, handed.hangs, handed.alike, handed.entries) == (2, 2, 1, 1)
+    assert sorted(handed.verdicts.values()) == ["crash"] * 3 + ["hang"] * 2 + ["ok"]
+    name = parse_name(next(iter(lab.files("crashes"))))
+    assert (name.sync, name.src, name.sig, name.op) == ("m7", (45,), 6, "m7+crashes+000003")
+
+
+def test_findings_that_nothing_tells_apart_are_few(lab, monkeypatch):
+    monkeypatch.setattr(handing, "TRACELESS", 2)
+    texts = [f"{outcome}{' ' * n}" for n in range(5) for outcome in ("crash", "hang")]
+    handed = lab(texts)
+    assert (handed.crashes, handed.hangs, handed.alike) == (2, 2, 6)
+    assert lab(texts).alike == 0
+    assert len(lab.files("crashes")) == len(lab.files("hangs")) == 2
+
+
+def test_nothing_is_run_twice_nor_kept_twice(lab):
+    texts = ["ok 3:0", "crash 4:0", "hang 5:0", "ok 3:0", "unfit", "ok 1:0"]
+    first = lab(texts)
+    assert lab.batch.ran == ["ok 3:0", "crash 4:0", "hang 5:0", "unfit", "ok 1:0"]
+    before = {part: lab.files(part) for part in ("queue", "crashes", "hangs")}
+    for restart in (False, True):
+        if restart:
+            lab.start(["ok 1:0 2:0"])
+            # To learn what is covered: the seeds and what was kept.
+            assert sorted(lab.batch.ran) == sorted(
+                ["ok 1:0 2:0", "ok 3:0", "crash 4:0", "hang 5:0"]
+            )
+        again = lab(texts)
+        assert lab.batch.ran == ["unfit"]
+        assert again.verdicts == first.verdicts and sha("unfit") not in again.verdicts
+        assert (again.entries, again.crashes, again.hangs, again.alike) == (0, 0, 0, 0)
+        assert before == {part: lab.files(part) for part in before}
+    lab(["ok 7:0"])
+    assert [name[:9] for name in lab.files("queue")] == ["id:000000", "id:000001"]
+
+
+def test_a_seeds_verdict_is_known(lab):
+    lab.start(["crash 8:0"])
+    assert lab(["crash 8:0"]).verdicts == {sha("crash 8:0"): "crash"}
+    assert lab.files("crashes") == {}  # that is for the target's own instances to tell
+
+
+def test_an_input_that_became_another_one_is_left_for_later(lab):
+    inputs = lab.inputs(["ok 3:0"])
+    inputs[0].path.write_text("ok 4:0")
+    handed = asyncio.run(lab.handover.take(inputs))
+    assert handed.verdicts == {} and handed.entries == 0 and lab.files("queue") == {}
+
+
+def test_a_torn_list_of_verdicts_is_read_as_far_as_it_goes(lab):
+    lab(["ok 1:0", "ok 2:0"])
+    whole = lab.verdicts.read_bytes()
+    lab.verdicts.write_bytes(whole[:-20] + b'\n[1]\n{"digest": 3, "outcome": "ok"}\n{"dig')
+    lab.start()
+    lab(["ok 1:0", "ok 2:0"])
+    assert lab.batch.ran == ["ok 2:0"]
+    assert json.loads(lab.verdicts.read_text().splitlines()[-1])["digest"] == sha("ok 2:0")
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(lab, monkeypatch):
+    whole = pruning.replace_bytes
+
+    def full(path, *data):
+        if len(lab.files("queue")):
+            raise OSError(28, "No space left on device", str(path))
+        whole(path, *data)
+
+    monkeypatch.setattr(pruning, "replace_bytes", full)
+    texts = ["ok 3:0", "ok 4:0", "ok 5:0"]
+    with pytest.raises(SupervisorError, match="No space left"):
+        lab(texts)
+    monkeypatch.undo()
+    handed = lab(texts)
+    assert lab.batch.ran == ["ok 4:0", "ok 5:0"] and handed.entries == 2
+    assert [*lab.files("queue").values()] == texts
+
+
+def test_a_program_that_cannot_be_run_hands_nothing_over(lab):
+    def fail():
+        raise SupervisorError("no fork server")
+
+    lab.batch.before = fail
+    with pytest.raises(SupervisorError, match="no fork server"):
+        lab(["ok 3:0"])
+    lab.batch.before = lambda: None
+    assert lab(["ok 3:0"]).entries == 1
+
+
+def test_progress_is_told_and_blocks_are_bounded(lab, monkeypatch):
+    monkeypatch.setattr(pruning, "CHUNK", 2)
+    sizes = []
+    lab.batch.before = lambda: sizes.append(1)
+    assert lab([f"ok {n}:0" for n in range(20, 25)]).entries == 5
+    assert len(sizes) == 3
+
+
+def test_cancelled_in_the_middle_what_was_handed_over_stays(lab, monkeypatch):
+    monkeypatch.setattr(pruning, "CHUNK", 2)
+    texts = [f"ok {n}:0" for n in range(20, 26)]
+
+    async def job():
+        blocks = []
+
+        def before():
+            blocks.append(1)
+            if len(blocks) == 2:
+                task.cancel()
+
+        lab.batch.before = before
+        task = asyncio.create_task(lab.handover.take(lab.inputs(texts)))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(job())
+    lab.batch.before = lambda: None
+    kept = len(lab.files("queue"))
+    assert kept in (2, 4)
+    assert lab(texts).entries == 6 - kept
+    assert [*lab.files("queue").values()] == texts

@@ -1,0 +1,64 @@
+"""Programs made from source text, for tests of their mutants."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.importer import Application
+from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
+from fuzztui.engines.mutants.program import Mutant, Program
+
+__all__ = ["Subject"]
+
+
+class Subject:
+    """A module ``subject`` that was instrumented and scanned."""
+
+    def __init__(self, source: str, operators: Sequence[str] = DEFAULT_OPERATORS) -> None:
+        self.coverage, self.guard = CoverageMap(), Guard(0.2)
+        self.application = Application(["subject"], [], EdgeTable(), self.coverage, self.guard)
+        self.program = Program(self.application, operators)
+        self.module = ModuleType("subject")
+        self.code = self.application.compile("subject", "/src/subject.py", source.encode())
+        self.execute(self.module)
+        self.program.scan()
+
+    def execute(self, module: ModuleType) -> None:
+        sys.modules["subject"] = module  # dataclasses look themselves up
+        try:
+            exec(self.code, module.__dict__)
+        finally:
+            del sys.modules["subject"]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+    def mutants(self, operator: str = "", function: str = "") -> list[Mutant]:
+        return [
+            m
+            for m in self.program.mutants
+            if operator in ("", m.operator) and function in ("", m.function)
+        ]
+
+    @contextlib.contextmanager
+    def mutated(self, mutant: Mutant | str) -> Iterator[None]:
+        if isinstance(mutant, str):
+            mutant = self.program.by_id[f"subject:{mutant}"]
+        self.program.enter(mutant)
+        try:
+            yield
+        finally:
+            self.program.leave()
+
+    def observed(self, function: str, *arguments: Any) -> int:
+        """The coverage of a call."""
+        self.coverage.clear()
+        with contextlib.suppress(Exception):
+            getattr(self.module, function)(*arguments)
+        return self.coverage.collect()

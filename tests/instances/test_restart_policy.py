@@ -1,0 +1,731 @@
+"""One instance's life and the campaign's limits, without a supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import ClassVar
+from unittest import mock
+
+import psutil
+import pytest
+from campaigns import campaign
+
+from fuzztui.campaign.rundir import RunDir
+from fuzztui.instances import life as life_module
+from fuzztui.instances import standstill
+from fuzztui.instances.launcher import Launch, instance_names
+from fuzztui.instances.life import Ending, Life
+from fuzztui.model.fold import apply
+from fuzztui.model.state import Instance, State
+from fuzztui.process.identity import kill_marked
+from fuzztui.supervise.limits import Limits, spent
+from fuzztui.wire.events import (
+    EntrySaved,
+    Event,
+    FindingSaved,
+    InstanceHello,
+    InstanceState,
+    Message,
+    Record,
+    Stats,
+)
+
+
+class Desk:
+    """Keeps what a life records, and in which order it looks."""
+
+    def __init__(self) -> None:
+        self.log: list[object] = []
+        self.changed = asyncio.Event()
+
+    def record(self, *events: Event) -> None:
+        self.log += events
+
+    async def last_look(self, name: str) -> None:
+        self.log.append("last look")
+
+    def moved(self, life: Life) -> None:
+        self.changed.set()
+
+    @property
+    def states(self) -> list[str]:
+        return [e.state for e in self.log if isinstance(e, InstanceState)]
+
+
+class Launcher:
+    """An engine as AFL++ will be: a program that knows nothing of our files."""
+
+    says_hello = False
+    signals: ClassVar = {"pause": signal.SIGSTOP, "resume": signal.SIGCONT}
+    stall_s = 30.0
+    finishes = False
+
+    def __init__(self, code: str = "import time; time.sleep(1000)") -> None:
+        self.code = code
+        self.errors: list[OSError] = []
+        self.cleaned: list[Path] = []
+
+    def prepare(self, campaign, home, index) -> Launch:
+        if self.errors:
+            raise self.errors.pop()
+        return Launch([sys.executable, "-c", self.code])
+
+    def hello(self, campaign, home, index) -> InstanceHello:
+        return InstanceHello(
+            instance_names(campaign)[index], "test", capabilities=["pause", "resume", "stop"]
+        )
+
+    def has_finished(self, directory, status) -> bool:
+        return self.finishes and status == 0
+
+    def refusal(self, directory, status) -> str:
+        return ""
+
+    def shortage(self, directory) -> str:
+        return ""
+
+    def clean_up(self, directory) -> None:
+        self.cleaned.append(directory)
+
+
+@pytest.fixture
+def make(tmp_path):
+    (tmp_path / "out").mkdir()
+
+    def make(launcher=None, before=None, **changes) -> tuple[Life, Desk]:
+        desk = Desk()
+        life = Life(
+            campaign(**changes),
+            RunDir(tmp_path),
+            0,
+            launcher=launcher or Launcher(),
+            desk=desk,
+            before=before,
+        )
+        return life, desk
+
+    yield make
+    kill_marked(tmp_path)
+
+
+async def test_a_launcher_that_takes_its_time_stops_nobody_else(make):
+    """It may have to wait for a compiler."""
+    others = threading.Event()
+
+    class Slow(Launcher):
+        def prepare(self, campaign, home, index) -> Launch:
+            assert others.wait(20)
+            return super().prepare(campaign, home, index)
+
+    life, desk = make(Slow())
+    task = asyncio.ensure_future(life.run())
+    await asyncio.sleep(0.05)
+    others.set()
+    await reach(life, desk, "starting")
+    await life.end(Ending("stopped", "enough"))
+    await task
+    assert life.state == "stopped"
+
+
+async def reach(life: Life, desk: Desk, state: str) -> None:
+    while life.state != state:
+        desk.changed.clear()
+        await asyncio.wait_for(desk.changed.wait(), 20)
+
+
+async def test_what_a_killed_process_left_is_removed_also_if_it_is_not_started_again(make):
+    launcher = Launcher()
+    life, desk = make(launcher)
+    task = asyncio.ensure_future(life.run())
+    await reach(life, desk, "starting")
+    assert launcher.cleaned == []
+    life.signal(signal.SIGKILL)
+    await reach(life, desk, "restarting")
+    await life.end(Ending("finished", "its budget is used up"))
+    await task
+    assert desk.states == ["starting", "restarting", "finished"]
+    assert launcher.cleaned == [life.directory]
+
+
+async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, monkeypatch):
+    life, desk = make()
+    task = asyncio.ensure_future(life.run())
+    await reach(life, desk, "starting")
+    (hello,) = [e for e in desk.log if isinstance(e, InstanceHello)]
+    assert (hello.engine, hello.pid) == ("test", life.pid)
+    assert hello.capabilities == ["pause", "resume", "stop"]
+    life.note(Stats("main", execs=0))
+    assert life.state == "starting"
+    life.note(Stats("main", execs=10))
+    assert life.state == "running"
+    life.watch_progress()
+    assert life.state == "running"
+    life.launcher.stall_s = -1.0
+    life.watch_progress()
+    assert life.state == "stalled"
+    life.note(Stats("main", execs=10))
+    assert life.state == "stalled"
+    life.note(Stats("main", execs=11))
+    assert life.state == "running"
+    life.set_paused(True)
+    life.watch_progress()
+    assert life.state == "paused"  # which is no stall
+    life.set_paused(False)
+    await life.end(Ending("stopped", "enough"))
+    await task
+    assert desk.states == [
+        *("starting", "running", "stalled", "running", "paused", "running", "stopped")
+    ]
+    assert desk.log[-1].reason == "enough"
+    assert desk.log[-2] == "last look"
+
+
+async def test_an_engine_that_never_comes_up_is_an_alarm_too(make):
+    life, desk = make()
+    task = asyncio.ensure_future(life.run())
+    await reach(life, desk, "starting")
+    life.launcher.stall_s = -1.0
+    life.watch_progress()
+    assert life.state == "stalled"
+    assert "since the start" in desk.log[-1].reason
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_a_paused_one_starts_paused(make):
+    life, _ = make(before=Instance("main", state="paused"))
+    task = asyncio.ensure_future(life.run())
+    while not life.pid or psutil.Process(life.pid).status() != psutil.STATUS_STOPPED:
+        await asyncio.sleep(0.01)
+    life.signs_of_life()
+    assert life.state == "paused"
+    await life.end(Ending("stopped", ""))
+    await task
+    assert life.state == "stopped"
+
+
+async def test_a_shortage_is_waited_out_and_hopelessness_is_not(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    launcher = Launcher("raise SystemExit(0)")
+    launcher.finishes = True
+    launcher.errors = [OSError(28, "No space left on device", "/full")]
+    life, desk = make(launcher)
+    await asyncio.wait_for(life.run(), 20)
+    assert desk.states == ["restarting", "starting", "finished"]
+    assert "/full: No space left on device" in desk.log[1].reason
+    launcher.errors = [PermissionError(13, "Permission denied", "/bin/x")]
+    life, desk = make(launcher)
+    await life.run()
+    assert desk.states == ["failed"]
+    assert desk.log[-1].reason == "cannot be started: /bin/x: Permission denied"
+
+
+async def test_an_end_that_nobody_asked_for_is_no_end(make, monkeypatch):
+    """Whatever sent the SIGTERM: a campaign is not to fuzz on with one instance less."""
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.2)
+    launcher = Launcher("import signal, sys; signal.signal(15, lambda *_: sys.exit(0)); " + READY)
+    life, desk = make(launcher)
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    life.note(Stats("main", execs=10))
+    life.signal(signal.SIGTERM)
+    await reach(life, desk, "restarting")
+    said = "it ended although nobody here asked it to (exit status 0); again in 0.2 s"
+    assert desk.log[-1].reason == said
+    await reach(life, desk, "starting")
+    assert life.restarts == 1
+    launcher.finishes = True
+    await ready(life)
+    life.signal(signal.SIGTERM)
+    await task
+    assert (life.state, life.restarts) == ("finished", 1)
+
+
+READY = "import os, time; os.close(os.open('ready', os.O_CREAT))\nwhile True: time.sleep(0.1)"
+"""No file object, no long sleep: a signal that meets the end of the one, or comes just before the
+other, is lost."""
+
+
+async def ready(life: Life) -> None:
+    """Wait until a process of :data:`READY` handles signals."""
+    path = life.directory / "ready"
+    async with asyncio.timeout(20):
+        while not path.exists():
+            await asyncio.sleep(0.01)
+    path.unlink()
+
+
+async def halts(life: Life, status: str) -> None:
+    """Let it look at its process until psutil says so too, and twice again."""
+    async with asyncio.timeout(20):
+        while (psutil.Process(life.pid).status() == psutil.STATUS_STOPPED) != (status == "T"):
+            await asyncio.sleep(0.01)
+    life.watch_halts()
+    life.watch_halts()
+
+
+async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(make):
+    life, desk = make(Launcher(READY))
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    life.signal(signal.SIGSTOP)
+    await halts(life, "T")
+    assert (life.state, life.paused) == ("paused", False)
+    assert desk.log[-2].reason == "stopped by a signal (SIGSTOP)"
+    life.launcher.stall_s = -1.0
+    life.watch_progress()
+    assert life.state == "paused"
+    life.signal(signal.SIGCONT)
+    await halts(life, "S")
+    assert life.state == "starting"  # it has not begun yet
+    life.note(Stats("main", execs=10))
+    life.signal(signal.SIGSTOP)
+    await halts(life, "T")
+    assert life.state == "paused"
+    life.note(Stats("main", execs=11))  # a packet that was under way
+    assert life.state == "paused"
+    life.signal(signal.SIGCONT)
+    await halts(life, "S")
+    assert life.state == "running"
+    # A person's pause of one that is stopped already is that person's to end.
+    life.signal(signal.SIGSTOP)
+    await halts(life, "T")
+    life.set_paused(True)
+    assert (life.state, desk.log[-1].reason) == ("paused", "")
+    life.watch_halts()
+    life.set_paused(False)
+    life.signal(signal.SIGCONT)
+    await halts(life, "S")
+    assert life.state == "running"
+    assert life.restarts == 0
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_what_slows_a_process_down_does_not_stop_it(make):
+    life, desk = make(Launcher(READY))
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    life.note(Stats("main", execs=10))
+    for _ in range(5):
+        life.signal(signal.SIGSTOP)
+        life.watch_halts()
+        life.signal(signal.SIGCONT)
+        life.watch_halts()
+    assert desk.states == ["starting", "running"]
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_a_stop_from_outside_does_not_outlive_the_process(make):
+    before = Instance("main", state="paused", reason=standstill.HALTED)
+    life, _ = make(Launcher(READY), before=before)
+    assert not life.paused
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    life.watch_halts()
+    assert life.state == "starting"
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_health_resets_the_back_off(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.001)
+    monkeypatch.setattr(life_module, "HEALTHY_S", 0.0)
+    life, desk = make(Launcher("raise SystemExit(1)"))
+    task = asyncio.ensure_future(life.run())
+    while life.restarts < 4:
+        await asyncio.sleep(0.01)
+    await life.end(Ending("stopped", ""))
+    await task
+    reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
+    assert {r.rpartition("again in ")[2] for r in reasons} == {"0.001 s"}
+
+
+async def test_a_share_that_is_used_up_is_an_end_however_it_died(make):
+    life, desk = make(Launcher("import os; os.kill(os.getpid(), 9)"), budget_trials=100)
+    life.execs = 100
+    await life.run()
+    assert desk.states == ["starting", "finished"]
+
+
+async def test_ended_before_it_began(make):
+    life, desk = make()
+    await life.end(Ending("stopped", "no"))
+    await life.run()
+    assert desk.states == ["stopped"]
+    assert life.over
+
+
+async def test_signal_words(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 30.0)
+    for code, words in (
+        ("import os; os.kill(os.getpid(), 35)", "killed by signal 35"),
+        ("raise SystemExit(42)", "exit status 42"),
+    ):
+        life, desk = make(Launcher(code))
+        task = asyncio.ensure_future(life.run())
+        await reach(life, desk, "restarting")
+        assert words in desk.log[-1].reason
+        await life.end(Ending("stopped", ""))
+        await task
+
+
+# ------------------------------------------------------------------------- the limits
+
+
+def state(**instances: Instance) -> State:
+    return State(instances=instances)
+
+
+def test_budgets():
+    some = state(main=Instance("main", execs=60, crash_files=1), s1=Instance("s1", execs=40))
+    assert spent(campaign(), some, 1e9) == ""
+    assert spent(campaign(budget_s=10), some, 9.9) == ""
+    assert spent(campaign(budget_s=600), some, 600) == "the budget of 10 min is used up"
+    assert spent(campaign(budget_trials=101), some, 0) == ""
+    assert spent(campaign(budget_trials=100), some, 0) == "the budget of 100 trials is used up"
+    assert spent(campaign(stop_crashes=2), some, 0) == ""
+    assert "1 crash was" in spent(campaign(stop_crashes=1), some, 0)
+
+
+def test_news_are_what_the_campaign_had_not():
+    limits, campaign_ = Limits(campaign(stop_idle_s=10), 100), State()
+
+    def at(running_s, *events):
+        seq = campaign_.seq + 1
+        apply(campaign_, [Record(seq + n, running_s - 50, e) for n, e in enumerate(events)])
+        return limits.reached(campaign_, running_s)
+
+    assert at(109) is None
+    assert at(105, EntrySaved("main", 1, "queue/id:000001,src:000000,time:1,op:havoc")) is None
+    imported = EntrySaved("main", 2, "queue/id:000002,sync:s1,src:000001", [1], sync="s1")
+    anew = EntrySaved("main", 0, "queue/id:000000,orig:id:000002,sync:s1", first=2)
+    same = EntrySaved("main", 1, "queue/id:000001,src:000000,time:1,op:havoc")
+    assert at(112, imported) is None
+    assert at(114, anew, same) is None  # a resume
+    assert at(115).state == "finished"
+    assert at(115, FindingSaved("main", "crash", "crashes/x")) is None
+    assert at(124) is None
+
+
+def test_a_campaign_ends_when_no_new_edge_is_covered():
+    limits = Limits(campaign(stop_edges_s=10), 100)
+
+    def state(edges=7):
+        return State(instances={"main": Instance("main", edges=edges), "s": Instance("s", edges=6)})
+
+    assert limits.reached(state(), 105) is None
+    assert limits.reached(state(), 114.9) is None
+    ending = limits.reached(state(), 115)
+    assert ending == Ending("finished", "no new edge for 10 s (stop.edges)")
+
+
+# ------------------------------------------------------------------------- standstills
+
+
+class Still(Launcher):
+    """An engine that says hello, and executes nothing."""
+
+    says_hello = True
+    stall_s = -1.0
+
+
+async def stalls(life: Life) -> int:
+    """Wait for a process that has begun, and have it stall; returns its pid."""
+    await ready(life)
+    life.hello()
+    life.watch_progress()
+    assert life.state == "stalled"
+    return life.pid
+
+
+async def is_gone(pid: int) -> bool:
+    """Wait for the end of a process; False if it still exists after 20 s."""
+    until = time.monotonic() + 20
+    while psutil.pid_exists(pid) and time.monotonic() < until:
+        await asyncio.sleep(0.01)
+    return not psutil.pid_exists(pid)
+
+
+def measured(life: Life, seconds: float, cpu: float = 0.0, step: float = 3.0) -> None:
+    """Measure what its processes use, as if so much time passed."""
+    now = [time.monotonic()]
+    life._standstill._measured_at = now[0]  # of an earlier call: later than now
+    with mock.patch.object(life_module.time, "monotonic", lambda: now[0]):
+        for _ in range(int(seconds / step)):
+            now[0] += step
+            life.measured(cpu)
+
+
+async def test_a_standstill_ends_in_a_restart_and_many_in_a_failure(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    life, desk = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    for _ in range(standstill.STANDSTILLS + 1):
+        pid = await stalls(life)
+        measured(life, standstill.STILL_S / 2)
+        assert psutil.pid_exists(pid)
+        measured(life, standstill.STILL_S)
+        assert await is_gone(pid), "it was not killed for standing still"
+    await asyncio.wait_for(task, 60)
+    reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
+    assert len(reasons) == standstill.STANDSTILLS
+    assert all("no CPU time" in reason for reason in reasons)
+    assert life.state == "failed"
+    assert "no CPU time, 4 times without an execution in between" in desk.log[-1].reason
+
+
+async def test_an_execution_in_between_is_progress(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    life, _ = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    for n in range(standstill.STANDSTILLS + 2):
+        await stalls(life)
+        measured(life, 1.5 * standstill.STILL_S)
+        await ready(life)
+        life.note(Stats("main", execs=10 + n))
+        life.watch_progress()
+        (life.directory / "ready").touch()
+    assert life.restarts == standstill.STANDSTILLS + 2
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_what_is_no_standstill(make, monkeypatch, tmp_path):
+    """Work, a suspended machine, a pause, a full disk: nothing is started again for these."""
+    life, _ = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    measured(life, 10 * standstill.STILL_S, cpu=0.3)
+    measured(life, 4 * 3600.0, step=3600.0)
+    life.set_paused(True)
+    measured(life, 10 * standstill.STILL_S)
+    life.set_paused(False)
+    life.watch_progress()
+    assert life.state == "stalled"
+
+    def full(directory):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(standstill, "check_writable", full)
+    measured(life, 10 * standstill.STILL_S)
+    assert (life.state, life.restarts) == ("stalled", 0)
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+TRACEABLE = "import ctypes; ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1), 0, 0, 0)\n"
+"""PR_SET_PTRACER: for where only parents may trace their children."""
+
+TRACE = """\
+import ctypes, os, sys
+attached = ctypes.CDLL(None).ptrace(16, int(sys.argv[1]), 0, 0) == 0
+if attached:
+    os.waitpid(int(sys.argv[1]), 0)
+print(attached, flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_one_that_a_debugger_holds_stands_still_for_as_long_as_that_takes(make):
+    life, _ = make(Still(TRACEABLE + READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    command = [sys.executable, "-c", TRACE, str(life.pid)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as debugger:
+        assert debugger.stdin and debugger.stdout
+        attached = await asyncio.to_thread(debugger.stdout.readline)
+        if attached == b"True\n":
+            assert life._process and life._process.identity.held_by() == debugger.pid
+            measured(life, 10 * standstill.STILL_S)
+            assert (life.state, life.restarts, life._standstill.why) == ("stalled", 0, "")
+        debugger.stdin.close()
+    await life.end(Ending("stopped", ""))
+    await task
+    if attached != b"True\n":
+        pytest.skip("ptrace is not allowed here")
+
+
+async def test_a_standstill_names_the_process_that_is_stopped(make, monkeypatch):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 30.0)
+    child = "import os, signal\nif not os.fork(): os.kill(os.getpid(), signal.SIGSTOP)\n"
+    life, desk = make(Still(child + READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    (child,) = psutil.Process(life.pid).children()
+    async with asyncio.timeout(20):
+        while child.status() != psutil.STATUS_STOPPED:
+            await asyncio.sleep(0.01)
+    measured(life, 2 * standstill.STILL_S)
+    await reach(life, desk, "restarting")
+    assert f"process {child.pid} below it is stopped" in desk.log[-1].reason
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+def warned(desk) -> list[str]:
+    return [e.text for e in desk.log if isinstance(e, Message) and e.level == "warning"]
+
+
+async def halted(life: Life, looks: int) -> None:
+    """Stop its process, see that, and look so often."""
+    life.signal(signal.SIGSTOP)
+    await halts(life, "T")
+    for _ in range(looks - 2):
+        life.watch_halts()
+
+
+async def test_an_engine_of_ours_that_is_stopped_for_too_long_is_continued(make):
+    """Its target may have done that, as it may stop its parent; the second time it is known to."""
+    life, desk = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    few, many = standstill.BAD_HALT_LOOKS, standstill.HALT_LOOKS
+    for looks, stays in ((few, True), (many - few, False), (few, False)):
+        if life.state == "paused":
+            for _ in range(looks):
+                life.watch_halts()
+        else:
+            await halted(life, looks)
+        if stays:
+            assert life.state == "paused"
+            continue
+        await halts(life, "S")
+        assert life.state in ("starting", "running")
+    said = warned(desk)
+    assert len(said) == 2
+    assert "time 2" in said[1]
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+STOPS_AGAIN = """\
+import os, signal
+def again(number, frame):
+    os.write(os.open("stops", os.O_WRONLY | os.O_CREAT | os.O_APPEND), b".")
+    os.kill(os.getpid(), signal.SIGSTOP)
+signal.signal(signal.SIGCONT, again)
+"""
+
+
+async def test_one_that_stops_again_at_once_is_continued_again_and_again(make):
+    """However it is looked at, it is never seen running in between."""
+    life, desk = make(Still(STOPS_AGAIN + READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    await halted(life, standstill.HALT_LOOKS)
+    for times in (1, 2, 3):
+        async with asyncio.timeout(20):
+            while not (life.directory / "stops").exists():
+                await asyncio.sleep(0.01)
+        (life.directory / "stops").unlink()
+        assert len(warned(desk)) == times
+        await halts(life, "T")
+        for _ in range(standstill.BAD_HALT_LOOKS - 2):
+            life.watch_halts()
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def stops_again(life: Life, looks: int) -> None:
+    """Look so often at an engine that has stopped itself; wait until it does so again or ends."""
+    (life.directory / "stops").unlink(missing_ok=True)
+    pid, process = life.pid, psutil.Process(life.pid)
+    for _ in range(looks):
+        life.watch_halts()
+    async with asyncio.timeout(20):
+        while life.pid == pid and not (life.directory / "stops").exists():
+            await asyncio.sleep(0.01)
+        while life.pid == pid and process.status() != psutil.STATUS_STOPPED:
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.slow
+async def test_one_that_is_always_continued_in_vain_starts_again_and_fails_in_the_end(
+    make, monkeypatch
+):
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    life, desk = make(Still(STOPS_AGAIN + READY))
+    task = asyncio.ensure_future(life.run())
+    for _ in range(standstill.STANDSTILLS + 1):
+        pid = await stalls(life)
+        await halted(life, standstill.HALT_LOOKS - 1)
+        for n in range(standstill.CONTINUES):
+            await stops_again(life, standstill.BAD_HALT_LOOKS if n else 1)
+            assert life.pid == pid
+        for _ in range(standstill.BAD_HALT_LOOKS):
+            life.watch_halts()
+        assert await is_gone(pid), "it is continued without end"
+    await asyncio.wait_for(task, 60)
+    restarts = [e for e in desk.log if getattr(e, "state", "") == "restarting"]
+    assert len(restarts) == standstill.STANDSTILLS
+    assert all("SIGSTOP" in e.reason for e in restarts)
+    assert life.state == "failed"
+
+
+@pytest.mark.slow
+async def test_one_that_executes_in_between_is_continued_for_ever(make):
+    life, desk = make(Still(STOPS_AGAIN + READY))
+    task = asyncio.ensure_future(life.run())
+    pid = await stalls(life)
+    await halted(life, standstill.HALT_LOOKS - 1)
+    for n in range(2 * standstill.CONTINUES):
+        await stops_again(life, standstill.BAD_HALT_LOOKS if n else 1)
+        life.note(Stats("main", execs=1 + n))
+        assert (life.pid, len(warned(desk))) == (pid, 1 + n)
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_fewer_executions_are_no_execution(make, monkeypatch):
+    """A new process may begin its figure at 0, or fall back when it reads an old one."""
+    monkeypatch.setattr(life_module, "FIRST_DELAY_S", 0.01)
+    life, _ = make(Still(READY))
+    task = asyncio.ensure_future(life.run())
+    life.note(Stats("main", execs=100))
+    for n in range(standstill.STANDSTILLS + 1):
+        await stalls(life)
+        life.note(Stats("main", execs=90 - n))
+        life.watch_progress()
+        pid = life.pid
+        measured(life, 1.5 * standstill.STILL_S)
+        assert await is_gone(pid)
+    await asyncio.wait_for(task, 60)
+    assert life.state == "failed"
+
+
+async def test_one_whose_worker_runs_on_is_continued_soon(make):
+    child = "import os, time\nif not os.fork(): time.sleep(1000)\n"
+    life, desk = make(Still(child + READY))
+    task = asyncio.ensure_future(life.run())
+    await stalls(life)
+    await halted(life, standstill.BAD_HALT_LOOKS)
+    await halts(life, "S")
+    assert life.state != "paused"
+    assert len(warned(desk)) == 1
+    await life.end(Ending("stopped", ""))
+    await task
+
+
+async def test_afl_fuzz_is_continued_too_but_not_soon(make):
+    """A pause of its process group leaves its fork server running, which has a session."""
+    child = "import os, time\nif not os.fork(): time.sleep(1000)\n"
+    life, desk = make(Launcher(child + READY))
+    task = asyncio.ensure_future(life.run())
+    await ready(life)
+    await halted(life, standstill.HALT_LOOKS - 1)
+    assert life.state == "paused"
+    (said,) = [e for e in desk.log if isinstance(e, Message)]
+    assert said.level == "info"
+    life.watch_halts()
+    await halts(life, "S")
+    assert len(warned(desk)) == 1
+    await life.end(Ending("stopped", ""))
+    await task

@@ -1,0 +1,35 @@
+"""What is made of what an engine says that minimises."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.minimise import python_inputs
+from fuzztui.process.execute import Outcome
+
+REASON = b"fuzztui: no process is to be had\n"
+
+
+@pytest.mark.parametrize("said", [b'{"size": 1, "tries": 3, "best": "YQ=="}\n', b""])
+async def test_why_the_engine_ended_is_told(tmp_path, monkeypatch, said):
+    """Also where something smaller is known by then."""
+
+    async def execute(argv, mark, *, told, **more):
+        told(said + REASON)
+        return Outcome(3, 1.0, b"")
+
+    monkeypatch.setattr(python_inputs, "execute", execute)
+    monkeypatch.setattr(python_inputs, "spec_near", lambda home, file: tmp_path / "spec.json")
+    monkeypatch.setattr(python_inputs, "python_of", lambda spec: ("python3", {}))
+    file, output = tmp_path / "file", tmp_path / "small"
+    file.write_bytes(b"abc")
+    home = RunDir(tmp_path)
+    monkeypatch.setattr(RunDir, "expose_package", lambda self: tmp_path)
+    work = python_inputs.minimise_by_engine(home, file, output, lambda words, part: None)
+    if said:
+        assert "; no process is to be had: it could" in await work
+        assert output.read_bytes() == b"a"
+    else:
+        with pytest.raises(SupervisorError, match=r"^no process is to be had$"):
+            await work

@@ -1,0 +1,287 @@
+"""What is known of a fuzz-first campaign, as functions of a state: queue, budget, thanks."""
+
+import json
+
+import pytest
+
+from fuzztui.model.checkpoint import from_json, to_json
+from fuzztui.model.fold import apply
+from fuzztui.model.fuzzfirst import (
+    PHASES,
+    PROMOTED,
+    first_dict,
+    fuzzed_for,
+    mutant_behind,
+    order,
+    outlook,
+    phase,
+    queue,
+    share_of,
+    tally,
+    twin,
+    verdict,
+)
+from fuzztui.model.selectors import lineage, totals
+from fuzztui.model.state import State
+from fuzztui.model.status import status_dict
+from fuzztui.wire.events import (
+    CampaignStarted,
+    CampaignState,
+    EntriesSeeded,
+    EntrySaved,
+    FindingSaved,
+    InstanceHello,
+    MutantPlaces,
+    MutantsFound,
+    MutantStage,
+    MutantState,
+    Record,
+    StageStarted,
+    Stats,
+)
+from fuzztui.wire.selection import parse_selection
+
+PLAN = {"mutants_s": 100.0, "each_s": 30.0, "abreast": 1}
+
+
+class Campaign:
+    """A state that events are told to, at times."""
+
+    def __init__(self, *, plan=PLAN, mutants=6, trials=0):
+        self.state = State()
+        self.t = 0.0
+        rows = [
+            {"id": f"a.c#{i}", "line": i, "operator": "x", "before": "a", "after": "b",
+             "place": float(i)}
+            for i in range(mutants)
+        ]  # fmt: skip
+        self.tell(
+            CampaignStarted("c", "afl", "t", 1, 200.0, trials, ["main"], 1.0, "0"),
+            CampaignState("running"),
+            StageStarted("mutants", plan),
+            MutantsFound("", "", "a.c", "/a.c", rows),
+        )
+
+    def tell(self, *events, dt=0.0):
+        self.t += dt
+        seq = self.state.seq
+        apply(self.state, [Record(seq + n, self.t, e) for n, e in enumerate(events, 1)])
+
+    def names(self):
+        return [m.id[-1] for m in queue(self.state)]
+
+    def row(self, n):
+        return self.state.mutants[f"a.c#{n}"]
+
+
+def test_the_queue_is_what_still_waits_in_the_order_of_places():
+    c = Campaign()
+    assert c.names() == list("012345")
+    c.tell(MutantPlaces({"a.c#4": -1.0, "a.c#0": 99, "nobody": 1.0, "a.c#1": "first"}))
+    assert c.names() == list("412350")
+    c.tell(
+        MutantStage("a.c#4", "fuzzing", "m1"),
+        MutantStage("a.c#1", "failed", reason="no"),
+        MutantStage("a.c#2", "built"),
+        MutantState("", "a.c#3", "skipped", reason="by hand"),
+    )
+    assert c.names() == list("250")
+    ordered = sorted(c.state.mutants.values(), key=order)
+    assert [m.id[-1] for m in ordered] == list("425013")
+    assert [phase(m) for m in ordered] == ["at work", *["waiting"] * 3, "failed", "skipped"]
+    assert all(phase(m) in PHASES for m in ordered)
+
+
+def test_time_of_a_turn_is_running_time():
+    c = Campaign()
+    c.tell(MutantStage("a.c#0", "fuzzing", "m1"), dt=5)
+    assert fuzzed_for(c.state, c.row(0), 15.0) == 10
+    c.tell(CampaignState("paused"), dt=10)
+    c.tell(CampaignState("running"), dt=100)
+    c.tell(MutantStage("a.c#0", "collecting", "m1"), dt=10)
+    assert fuzzed_for(c.state, c.row(0), 999.0) == 20
+    c.tell(MutantState("", "a.c#0", "pending"), MutantStage("a.c#0", "queued"))
+    assert (c.row(0).fuzzed_s, c.row(0).slot, c.row(0).begun) == (0.0, "", -1.0)
+
+
+@pytest.mark.parametrize(
+    ("plan", "left", "eta"),
+    [
+        (PLAN, 4, 100.0),  # the last one gets what is left
+        ({**PLAN, "mutants_s": 90.0}, 3, 90.0),
+        (
+            {**PLAN, "mutants_s": 1000.0, "listed": 6},
+            6,
+            180.0,
+        ),  # the queue ends before the budget does
+        ({**PLAN, "abreast": 2, "mutants_s": 60.0}, 4, 60.0),
+        ({**PLAN, "mutants_s": 0.0}, 0, 0.0),
+        ({}, 0, 0.0),
+    ],
+)
+def test_what_the_budget_allows(plan, left, eta):
+    view = outlook(Campaign(plan=plan or {"each_s": 1.0}).state)
+    assert (view.left, view.eta_s, view.waiting, view.trials) == (left, eta, 6, False)
+
+
+def test_the_outlook_follows_the_queue_and_the_clock():
+    c = Campaign()
+    c.tell(MutantStage("a.c#0", "fuzzing", "m1"))
+    c.tell(Stats("m1", 5), dt=20)
+    view = outlook(c.state)
+    assert (view.used, view.left, view.eta_s) == (20.0, 3, 80.0)
+    c.tell(MutantState("", "a.c#1", "pending", steer="promoted"))
+    assert share_of(c.state, c.row(1)) == 30 * PROMOTED
+    assert outlook(c.state).left == 1
+    assert outlook(c.state, now=1000.0).left == 0
+    given = outlook(c.state, waiting=queue(c.state))
+    assert given == outlook(c.state)
+    c.tell(StageStarted("target", {**PLAN, "before_s": 100.0}), dt=80)
+    view = outlook(c.state)
+    assert (view.used, view.left, view.eta_s, view.waiting) == (100.0, 0, -1.0, 5)
+
+
+def test_a_budget_in_trials():
+    c = Campaign(plan={"mutants_trials": 1000, "each_trials": 300}, trials=2000)
+    c.tell(
+        InstanceHello("m1", mutant="a.c#0"),
+        MutantStage("a.c#0", "fuzzing", "m1"),
+        Stats("m1", 100),
+        Stats("main", 77),
+    )
+    view = outlook(c.state)
+    assert (view.used, view.of, view.trials, view.left, view.eta_s) == (100, 1000, True, 3, -1.0)
+
+
+def thanks():
+    """Two turns, a hand-over, and what the target made of it."""
+    c = Campaign()
+    c.tell(
+        InstanceHello("m1", mutant="a.c#0"),
+        MutantStage("a.c#0", "fuzzing", "m1"),
+        EntriesSeeded("m1", {"0": "seed:x"}),
+        EntrySaved("m1", 9, "queue/id:9", [0], "havoc"),
+        InstanceHello("m2", mutant="a.c#1"),
+        EntriesSeeded("m2", {"3": "m1/9", "4": 5}),
+        EntrySaved("m2", 11, "queue/id:11", [3], "havoc"),
+        EntrySaved("handed", 0, "queue/id:0", [3], "", "m2"),
+        EntrySaved("handed", 1, "queue/id:1", [11], "", "m2"),
+        FindingSaved("handed", "crash", "crashes/a", 0, [11], sync="m2"),
+        EntrySaved("main", 0, "queue/id:0", [], "orig:x"),
+        EntrySaved("main", 1, "queue/id:1", [0], "", "handed"),
+        EntrySaved("main", 2, "queue/id:2", [1], "havoc"),
+        EntrySaved("main", 3, "queue/id:3", [0], "havoc"),
+        FindingSaved("main", "crash", "crashes/b", 0, [2]),
+        FindingSaved("main", "crash", "crashes/c", 1, [3]),
+        Stats("m1", 500, corpus=70, crashes=9),
+    )
+    return c
+
+
+def test_who_is_thanked():
+    c = thanks()
+    entries, findings = c.state.entries, c.state.findings
+    behind = {key: mutant_behind(c.state, row)[-1:] for key, row in (entries | findings).items()}
+    assert behind == {
+        "m1/9": "0", "m2/11": "1", "handed/0": "0", "handed/1": "1", "handed/crashes/a": "1",
+        "main/0": "", "main/1": "0", "main/2": "0", "main/3": "", "main/crashes/b": "0",
+        "main/crashes/c": "",
+    }  # fmt: skip
+    keys = [step.key for step in lineage(c.state, findings["main/crashes/b"])]
+    assert keys == ["main/2", "main/1", "handed/0", "m1/9", "seed:x"]
+
+
+def test_what_a_mutant_fails_on_is_not_the_targets():
+    c = thanks()
+    found = totals(c.state)
+    assert (found.execs, found.corpus, found.crashes) == (500, 6, 3)
+
+
+def test_the_same_program():
+    c = Campaign()
+    words = "the same program as a.c#2 once it is compiled"
+    c.tell(
+        MutantStage("a.c#0", "dropped", reason=words), MutantStage("a.c#1", "failed", reason=words)
+    )
+    assert twin(c.row(0), c.state.mutants) is c.row(2)
+    assert twin(c.row(1), c.state.mutants) is None
+    c.tell(MutantStage("a.c#0", "dropped", reason="it is the same program once it is compiled"))
+    assert twin(c.row(0), c.state.mutants) is None
+
+
+def test_the_status_object():
+    assert first_dict(State()) is None
+    c = thanks()
+    c.tell(
+        MutantStage("a.c#0", "done", "m1", brought={"entries": 2, "kills": 1, "odd": "x"}),
+        MutantState("", "a.c#0", "killed", "m1/9", "crash"),
+        MutantStage("a.c#1", "fuzzing", "m2", costs={"build": 0.5, "odd": "x"}),
+        MutantStage("a.c#2", "failed"),
+        MutantStage("a.c#3", "dropped"),
+        dt=30,
+    )
+    status = status_dict(c.state)
+    first = status["first"]
+    json.dumps(status, allow_nan=False)
+    wanted = {
+        "stage": "mutants", "unit": "s", "waiting": 2, "allowed": 2, "fuzzing": ["a.c#1"],
+        "killed": 1, "judged": 1, "score": 1.0,
+        "brought": {"entries": 2, "kills": 1},
+        "findings_thanks_to_mutants": ["handed/crashes/a", "main/crashes/b"],
+    }  # fmt: skip
+    assert {key: first[key] for key in wanted} == wanted
+    assert c.row(1).costs == {"build": 0.5}
+    assert {name: n for name, n in first["phases"].items() if n} == {
+        "at work": 1, "waiting": 2, "done": 1, "failed": 1, "dropped": 1,
+    }  # fmt: skip
+    assert status["mutants"]["score"] == status["mutants"]["adjusted_score"] == first["score"]
+
+
+def test_the_score_is_of_those_with_a_verdict():
+    c = Campaign(mutants=9)
+
+    def turn(n, stage="done", state="", fuzzed=True):
+        begun = [MutantStage(f"a.c#{n}", "fuzzing", f"m{n}")] if fuzzed else []
+        judged = [MutantState("", f"a.c#{n}", state)] if state else []
+        c.tell(*begun, MutantStage(f"a.c#{n}", stage, f"m{n}"), *judged)
+
+    turn(0, state="killed")
+    turn(1, state="alive")
+    turn(2, "refused", "killed", fuzzed=False)  # by the seeds
+    turn(3, "refused", fuzzed=False)  # it cannot be run at all
+    turn(4, state="skipped")  # left early
+    turn(5, state="skipped", fuzzed=False)  # while its corpus was pruned
+    turn(6, state="equivalent")
+    turn(7, "fuzzing")
+    verdicts = [verdict(c.row(n)) for n in range(9)]
+    assert verdicts == ["killed", "alive", "killed", "", "alive", "", "", "", ""]
+    assert tally(c.state.mutants.values()) == (2, 4)
+    c.tell(MutantState("", "a.c#0", "pending"), MutantStage("a.c#0", "queued"))
+    assert tally(c.state.mutants.values()) == (1, 3)  # the log tells of no kill of it
+
+
+def test_selections_name_the_stage_that_lists_print():
+    c = Campaign()
+    c.tell(
+        MutantState("", "a.c#0", "skipped", reason="by hand"),
+        MutantState("", "a.c#1", "equivalent", reason="it is the same program"),
+        MutantStage("a.c#1", "dropped"),
+        MutantStage("a.c#2", "dropped"),
+        MutantStage("a.c#3", "built"),
+    )
+
+    def named(stage):
+        chosen = parse_selection(f"stage={stage}").of(c.state.mutants.values())
+        return "".join(m.id[-1] for m in chosen)
+
+    words = ("skipped", "equivalent", "dropped", "built", "queued")
+    assert [named(word) for word in words] == [*"0123", "45"]
+
+
+def test_it_all_survives_a_checkpoint():
+    c = thanks()
+    c.tell(MutantPlaces({"a.c#3": -4.5}), StageStarted("target", {"mutants_s": 1}), dt=9)
+    again = from_json(json.loads(json.dumps(to_json(c.state), allow_nan=False)))
+    assert again == c.state
+    assert first_dict(again) == first_dict(c.state)
+    assert again.instances["m2"].origins == {"3": "m1/9"}

@@ -1,0 +1,234 @@
+"""Selectors and series."""
+
+import json
+
+from fuzztui.model import selectors
+from fuzztui.model.fold import apply
+from fuzztui.model.series import LIMIT, Series
+from fuzztui.model.state import State
+from fuzztui.model.status import status_dict
+from fuzztui.observe.saved_inputs import entry_event
+from fuzztui.wire.events import (
+    CampaignStarted,
+    CampaignState,
+    CommandIssued,
+    EntryDescribed,
+    EntrySaved,
+    FindingDescribed,
+    FindingSaved,
+    Record,
+    Stats,
+    Unknown,
+)
+
+
+def fold(*timed):
+    state = State()
+    apply(state, [Record(n, t, event) for n, (t, event) in enumerate(timed, 1)])
+    return state
+
+
+CAMPAIGN = fold(
+    (0, CampaignStarted("c", "zest", "lib:f", 7, 60.0, 1000, ["a", "b"], 1e9, "0.1")),
+    (0, CampaignState("running")),
+    (1, EntrySaved("a", 0, "queue/id:0,orig:seed", op="", size=10)),
+    (2, EntrySaved("a", 1, "queue/id:1", [0], "havoc", size=30)),
+    (3, EntrySaved("b", 5, "queue/id:5", [1], "", "a", size=30)),
+    (4, EntrySaved("b", 6, "queue/id:6", [5], "splice", size=20)),
+    (5, EntryDescribed("b", 6, ["valid-edge"], 9, True, "success", "skipped")),
+    (6, FindingSaved("b", "crash", "crashes/1", 1, [6])),
+    (7, FindingSaved("a", "crash", "crashes/2", 2, [1])),
+    (8, FindingSaved("a", "hang", "hangs/1", 3, [99])),
+    (9, FindingDescribed("b", "crash", "crashes/1", "S", "KeyError: 1", "x.py:3", count=4)),
+    (9, FindingDescribed("a", "crash", "crashes/2", "S", "KeyError: 2", "x.py:3", count=1)),
+    (10, Stats("a", 100, 10.0, 2, crashes=1, edges=50, edges_total=200, valid=40, invalid=60)),
+    (20, Stats("b", 300, 30.0, 2, crashes=1, edges=60, edges_total=200, edges_third_party=900)),
+    (30, Stats("a", 500, 20.0, 2, crashes=1, edges=55, edges_total=200, valid=40, invalid=460)),
+    (30, CommandIssued("c1", {"c": "pause"})),
+    (30, Unknown("later")),
+)
+
+
+def keys(rows):
+    return [r.key for r in rows]
+
+
+def test_totals():
+    t = selectors.totals(CAMPAIGN)
+    assert (t.execs, t.execs_per_sec, t.corpus, t.crashes, t.hangs) == (800, 50.0, 4, 2, 1)
+    assert (t.edges, t.edges_total, t.edges_valid, t.edges_third_party) == (60, 200, -1, 900)
+    assert (t.valid, t.invalid, t.last_find_t) == (40, 460, 4.0)
+    assert selectors.totals(State()).edges == -1
+
+
+def test_a_total_below_what_was_found_is_no_total():
+    def edges(*of):
+        state = fold(*((1, Stats(str(n), edges=e, edges_total=t)) for n, (e, t) in enumerate(of)))
+        return selectors.totals(state).edges, selectors.totals(state).edges_total
+
+    assert edges((50, 100)) == (50, 100)
+    assert edges((100, 100)) == (100, 100)
+    assert edges((305, 100)) == (305, -1)
+    assert edges((50, 0)) == (50, -1)
+    assert edges((-1, -1)) == (-1, -1)
+    assert edges((300, -1), (250, 280)) == (300, -1)  # builds of different sizes
+    assert edges((300, 100), (250, 400)) == (300, 400)
+
+
+def test_time_and_budget():
+    assert selectors.elapsed(CAMPAIGN) == 30
+    assert selectors.remaining(CAMPAIGN) == 30
+    assert selectors.progress(CAMPAIGN) == 0.8
+    assert selectors.remaining(State()) is None
+    assert selectors.progress(State()) is None
+    assert selectors.wall_time(CAMPAIGN, 12.5) == 1e9 + 12.5
+    assert selectors.wall_time(State(), 12.5) == 0
+
+
+def test_entries_sorted_and_filtered():
+    assert keys(selectors.entries(CAMPAIGN)) == ["a/0", "a/1", "b/5", "b/6"]
+    assert keys(selectors.entries(CAMPAIGN, by="size")) == ["a/0", "b/6", "a/1", "b/5"]
+    assert keys(selectors.entries(CAMPAIGN, by="size", descending=True)) == [
+        "a/1",
+        "b/5",
+        "b/6",
+        "a/0",
+    ]
+    assert keys(selectors.entries(CAMPAIGN, descending=True)) == ["b/6", "b/5", "a/1", "a/0"]
+    assert keys(selectors.entries(CAMPAIGN, where=lambda e: bool(e.sync))) == ["b/5"]
+    assert keys(selectors.entries(CAMPAIGN, text="SKIP")) == ["b/6"]
+    assert keys(selectors.entries(CAMPAIGN, text="orig:seed")) == ["a/0"]
+
+
+def test_findings_sorted_and_filtered():
+    assert keys(selectors.findings(CAMPAIGN, by="category", descending=True))[0] == "a/hangs/1"
+    assert keys(selectors.findings(CAMPAIGN, text="keyerror: 2")) == ["a/crashes/2"]
+
+
+def test_groups():
+    one, two = selectors.groups(CAMPAIGN)
+    assert (one.signature, one.first.key, keys(one.findings)) == (
+        "S",
+        "b/crashes/1",
+        ["b/crashes/1", "a/crashes/2"],
+    )
+    assert one.count == 5, "each instance counts for itself"
+    assert (two.signature, two.first.key, two.count) == ("", "a/hangs/1", 1)
+
+
+def test_lineage_goes_back_to_the_seed_across_instances():
+    def line(row):
+        return keys(selectors.lineage(CAMPAIGN, row))
+
+    assert line(CAMPAIGN.entries["a/0"]) == []
+    assert line(CAMPAIGN.entries["b/6"]) == ["b/5", "a/1", "a/0"]
+    assert line(CAMPAIGN.findings["b/crashes/1"]) == ["b/6", "b/5", "a/1", "a/0"]
+    (step,) = selectors.lineage(CAMPAIGN, CAMPAIGN.findings["a/hangs/1"])
+    assert (step.key, step.entry) == ("a/99", None)
+
+
+def test_lineage_ends_at_a_cycle():
+    state = fold(*((n, EntrySaved("a", n, src=[(n + 1) % 3])) for n in range(3)))
+    assert keys(selectors.lineage(state, state.entries["a/0"])) == ["a/1", "a/2"]
+    state = fold((0, EntrySaved("a", 0, src=[0])))
+    assert selectors.lineage(state, state.entries["a/0"]) == []
+
+
+def test_lineage_ends_where_it_is_from_before_the_log():
+    """A queue of which the log saw only what a resume had made of it."""
+    resumed = ["id:000000,time:0,execs:0,orig:id:000002,src:000001,time:3,execs:3,op:havoc,rep:1"]
+    resumed += ["id:000001,src:000000,time:2,execs:2,op:havoc,rep:1"]  # the number that it had
+    resumed += ["id:000002,time:0,execs:0,orig:seed"]
+    found = ["id:000003,src:000000,time:4,execs:4,op:havoc,rep:1"]
+    found += ["id:000004,src:000003,time:5,execs:5,op:havoc,rep:1"]
+    state = fold(*((0, entry_event("m", name, 1, -1)) for name in resumed + found))
+
+    def line(key):
+        return keys(selectors.lineage(state, state.entries[key]))
+
+    assert [line(f"m/{n}") for n in range(3)] == [[], [], []]
+    assert (line("m/3"), line("m/4")) == (["m/0"], ["m/3", "m/0"])
+
+
+def test_rate_over_a_window():
+    assert selectors.rate(CAMPAIGN, "execs", 10) == 40.0
+    assert selectors.rate(CAMPAIGN, "execs", 1e9) == 35.0, "from the first figure on"
+    assert selectors.rate(CAMPAIGN, "nothing") == 0.0
+
+
+def test_the_status_object():
+    status = status_dict(CAMPAIGN)
+    assert json.loads(json.dumps(status, allow_nan=False)) == status
+    wanted = {
+        "name": "c",
+        "engine": "zest",
+        "state": "running",
+        "elapsed_s": 30,
+        "execs": 800,
+        "execs_per_sec": 50.0,
+        "corpus": 4,
+        "crashes": 2,
+        "hangs": 1,
+        "coverage": {"covered": 60, "total": 200, "valid": None, "third_party": 900},
+        "mutants": None,
+        "remaining_s": 30.0,
+        "pending_commands": ["c1"],
+        "unknown_events": 1,
+    }
+    assert {k: status[k] for k in wanted} == wanted
+    assert [i["id"] for i in status["instances"]] == ["a", "b"]
+    assert [(g["title"], g["files"], g["count"]) for g in status["findings"]] == [
+        ("KeyError: 1", 2, 5),
+        ("", 1, 1),
+    ]
+    assert status_dict(State())["coverage"] == {
+        "covered": None,
+        "total": None,
+        "valid": None,
+        "third_party": None,
+    }
+
+
+# --------------------------------------------------------------------- series
+
+
+def test_a_series_keeps_the_last_value_of_each_bucket():
+    s = Series()
+    for t, v in [(0.0, 1), (0.1, 2), (0.3, 3), (0.49, 4), (2.0, 5)]:
+        s.add(t, v)
+    assert (s.times, s.values) == ([0.1, 0.49, 2.0], [2, 4, 5])
+    assert [s.at(t) for t in (0.0, 0.1, 0.2, 0.49, 1.9, 2.0, 99)] == [0, 2, 2, 4, 4, 5, 5]
+
+
+def test_a_long_series_is_halved_and_stays_true():
+    s = Series()
+    for n in range(100_000):
+        s.add(n, n * 3)
+        assert len(s.times) <= LIMIT
+    assert len(s.times) >= LIMIT // 2
+    assert s.width == 256
+    assert all(v == t * 3 for t, v in zip(s.times, s.values, strict=True))
+    assert all(b - a == s.width for a, b in zip(s.times, s.times[1:-1], strict=False))
+    assert s.last == 99_999 * 3
+
+
+def test_a_series_that_sleeps_long_ends():
+    s = Series()
+    for n in range(LIMIT):
+        s.add(n, n)
+    s.add(1e12, 7)
+    s.add(1e12, 8)
+    assert s.last == 8
+    assert len(s.times) <= LIMIT
+
+
+def test_a_series_survives_json_and_goes_on_alike():
+    s = Series()
+    for n in range(3 * LIMIT):
+        s.add(n * 0.7, n)
+    copy = Series.from_json(json.loads(json.dumps(s.to_json())))
+    assert copy == s
+    for series in (s, copy):
+        for n in range(3 * LIMIT, 5 * LIMIT):
+            series.add(n * 0.7, n)
+    assert copy == s

@@ -1,0 +1,412 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from fuzztui.cli import ctl, main
+from fuzztui.cli.output import DONE, NOT_RUNNING
+from fuzztui.remote.address import MAX_ADDRESS, announced, publish, published, socket_path
+from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, running, trouble
+from fuzztui.remote.lock import LockHeld, RunLock
+from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, Answer
+from fuzztui.remote.server import ControlServer, Ticket
+from fuzztui.wire.codec import encode_command
+from fuzztui.wire.commands import Command, Pause, SkipEntry, Stop
+
+
+@pytest.fixture(autouse=True)
+def private_runtime_dir(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("xdg")))
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    (tmp_path / "supervisor").mkdir()
+    return tmp_path
+
+
+# ------------------------------------------------------------------------- the lock
+
+
+def test_the_lock_tells_who_supervises(run):
+    assert running(run) is None
+    lock = RunLock(run)
+    assert running(run) == os.getpid()
+    with pytest.raises(LockHeld) as held:
+        RunLock(run)
+    assert held.value.pid == os.getpid()
+    lock.release()
+    assert running(run) is None
+    RunLock(run).release()
+
+
+def test_the_lock_goes_with_its_holder_and_is_not_inherited(run):
+    code = (
+        "import sys, subprocess, pathlib; from fuzztui.remote.lock import RunLock\n"
+        "lock = RunLock(pathlib.Path(sys.argv[1]))\n"
+        "child = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+        "print(child.pid, flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    child = int(holder.stdout.readline())
+    assert running(run) == holder.pid
+    holder.kill()
+    holder.wait()
+    holder.stdin.close()
+    holder.stdout.close()
+    assert running(run) is None  # though its pid is still in the file, and its child lives
+    os.kill(child, 9)
+
+
+def test_a_living_supervisor_leaves_word_of_what_its_log_cannot_say(run):
+    assert trouble(run) == ""
+    lock = RunLock(run)
+    taken = (run / "supervisor/lock").stat().st_size
+    assert trouble(run) == ""
+    lock.tell("the campaign log cannot be written: Disk quota exceeded (\u00e4)")
+    assert trouble(run) == "the campaign log cannot be written: Disk quota exceeded (\u00e4)"
+    assert running(run) == os.getpid()
+    lock.tell("\u00e4" * 1000)
+    assert trouble(run) == "\u00e4" * 240
+    lock.tell("no space")
+    assert trouble(run) == "no space"
+    # Written over in place: on a full disk there is room for nothing else.
+    assert (run / "supervisor/lock").stat().st_size == taken
+    lock.tell("")
+    assert trouble(run) == ""
+    lock.tell("the last words of one that died")
+    lock.release()
+    assert trouble(run) == ""
+
+
+def test_no_run_no_lock(tmp_path):
+    assert trouble(tmp_path / "nothing") == ""
+    assert running(tmp_path / "nothing") is None
+    (tmp_path / "supervisor").mkdir()
+    os.mkfifo(tmp_path / "supervisor/lock")
+    assert running(tmp_path) is None
+
+
+# ---------------------------------------------------------------------- the address
+
+
+def test_an_address_fits_however_long_the_run_is(tmp_path, monkeypatch):
+    deep = tmp_path / ("d" * 200) / "run"
+    assert len(os.fsencode(socket_path(deep))) <= MAX_ADDRESS
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/" + "x" * 300)
+    path = socket_path(deep)
+    assert path.parent == Path(f"/tmp/fuzztui-{os.getuid()}")
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_different_runs_have_different_addresses(tmp_path):
+    assert socket_path(tmp_path / "a") != socket_path(tmp_path / "b")
+    assert socket_path(tmp_path / "a") == socket_path(tmp_path / "a")
+
+
+def test_a_directory_that_others_may_enter_is_closed(tmp_path, monkeypatch):
+    with tempfile.TemporaryDirectory() as short:  # an address holds 107 bytes
+        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
+        directory = Path(short, "fuzztui")
+        directory.mkdir(mode=0o777)
+        directory.chmod(0o777)
+        assert socket_path(tmp_path / "run").parent == directory
+        assert directory.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_symlink_is_not_our_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "fuzztui").symlink_to(tmp_path / "elsewhere")
+    assert socket_path(tmp_path / "run").parent == Path(f"/tmp/fuzztui-{os.getuid()}")
+
+
+def test_what_is_published_is_read_back(run):
+    assert published(run) is None
+    publish(run, Path("/tmp/x/y.sock"))
+    assert published(run) == Path("/tmp/x/y.sock")
+    for wrong in ("", "relative", "/a\0b"):
+        (run / "supervisor/socket").write_text(wrong)
+        assert published(run) is None
+
+
+# --------------------------------------------------------------- server and client
+
+
+class Fake:
+    """A server in a loop of its own in a thread, as the supervisor's is in a process."""
+
+    def __init__(self, run: Path, *, listening: bool = True) -> None:
+        self.run = run
+        self.asked: list[tuple[Command, str]] = []
+        self.lock = RunLock(run)
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+        self.server = ControlServer(run, self.submit)
+        if listening:
+            self.do(self.server.listen())
+
+    def do(self, job):
+        return asyncio.run_coroutine_threadsafe(job, self.loop).result(20)
+
+    def submit(self, command: Command, by: str) -> Ticket:
+        self.asked.append((command, by))
+        done = self.loop.create_future()
+        if isinstance(command, Pause):
+            done.set_result(Answer(APPLIED, "done", "main", 17))
+        elif isinstance(command, SkipEntry):
+            done.set_result(Answer(REJECTED, f"no entry {command.entry}", "main"))
+        return Ticket(f"c{len(self.asked)}", done)
+
+    def close(self) -> None:
+        self.do(self.server.close())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+        self.lock.release()
+
+
+@pytest.fixture
+def fake(run):
+    fake = Fake(run)
+    yield fake
+    fake.close()
+
+
+def raw(fake: Fake) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX)
+    sock.settimeout(20)
+    sock.connect(str(fake.server.path))
+    return sock
+
+
+def lines_until_closed(sock: socket.socket) -> list[dict]:
+    data = b""
+    with contextlib.suppress(ConnectionError):
+        while chunk := sock.recv(65536):
+            data += chunk
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def test_applied_and_rejected(fake):
+    client = ControlClient(fake.run, "test")
+    result = client.send(Pause("main"))
+    assert (result.ok, result.detail, result.instance, result.trial) == (True, "done", "main", 17)
+    result = client.send(SkipEntry(9))
+    assert (result.ok, result.detail, result.trial) == (False, "no entry 9", -1)
+    client.close()
+    assert [c for c, _ in fake.asked] == [Pause("main"), SkipEntry(9)]
+    assert all(by.endswith("@" + socket.gethostname()) for _, by in fake.asked)
+
+
+def test_no_answer_in_time_is_pending(fake):
+    client = ControlClient(fake.run, "test")
+    result = client.send(Stop(), timeout=0.1)
+    assert (result.ok, result.pending) == (False, True)
+    assert client.send(Pause(), timeout=10).ok  # the connection is still good
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("usual", "asked"),
+    [(0.05, {}), (0.05, {"patience": -1}), (0.05, {"patience": "x"}), (1000, {"patience": 0.05})],
+)
+def test_the_server_says_when_it_waited_long_enough(fake, monkeypatch, usual, asked):
+    monkeypatch.setattr("fuzztui.remote.server.ANSWER_S", usual)
+    request = {"n": 1, "by": "me", "command": encode_command(Stop()), **asked}
+    with raw(fake) as sock, sock.makefile("rw") as file:
+        file.write(f'{{"proto": 1, "client": "test"}}\n{json.dumps(request)}\n')
+        file.flush()
+        _hello, issued, answer = (json.loads(file.readline()) for _ in range(3))
+    assert (issued["n"], answer["n"], answer["result"]) == (1, 1, "timeout")
+    assert "pending" in answer["detail"]
+
+
+@pytest.mark.slow
+def test_several_threads_share_a_client(fake):
+    client = ControlClient(fake.run, "test")
+    results: dict[int, str] = {}
+
+    def ask(n: int) -> None:
+        results[n] = client.send(SkipEntry(n), timeout=20).detail
+
+    stuck = threading.Thread(target=client.send, args=(Stop(), 1.0))
+    threads = [threading.Thread(target=ask, args=(n,)) for n in range(20)]
+    for thread in (stuck, *threads):
+        thread.start()
+    for thread in (stuck, *threads):
+        thread.join()
+    assert results == {n: f"no entry {n}" for n in range(20)}
+    client.close()
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\xff\xfe\0\n",
+        b"[]\n",
+        b"{}\n",
+        b'{"proto": 99}\n',
+        b"[" * 60_000 + b"\n",
+        b"x" * (2 * MAX_LINE),
+        b'{"proto":1}\n{"n":"one"}\n',
+        b'{"proto":1}\n{"n":1}\n',
+        b'{"proto":1}\n{"n":1,"by":5,"command":{"c":"pause"}}\n',
+        b'{"proto":1}\n{"n":1,"command":{"c":"explode"}}\n',
+        b'{"proto":1}\n{"n":1,"command":{"c":"skip","entry":"x"}}\n',
+    ],
+)
+def test_garbage_is_answered_with_an_error_and_the_end(fake, garbage):
+    sock = raw(fake)
+    sock.sendall(garbage)
+    answers = lines_until_closed(sock)
+    assert isinstance(answers[-1]["error"], str)
+    assert fake.asked == []
+    client = ControlClient(fake.run, "test")
+    assert client.send(Pause()).ok
+    client.close()
+
+
+def test_clients_that_vanish_or_never_read_block_nobody(fake):
+    silent = [raw(fake) for _ in range(10)]
+    for sock in silent[:5]:
+        sock.close()
+    flood = raw(fake)
+    flood.setblocking(False)
+    flood.send(b'{"proto":1}\n')
+    request = b'{"n":1,"by":"%s","command":{"c":"pause"}}\n' % (b"x" * 100)
+    with contextlib.suppress(BlockingIOError, ConnectionError):
+        for _ in range(20_000):
+            flood.send(request)
+    client = ControlClient(fake.run, "test")
+    assert client.send(Pause("me")).ok
+    client.close()
+    flood.close()
+
+
+def test_a_socket_that_went_away_comes_back(fake):
+    shutil.rmtree(fake.server.path.parent)  # as logind does at logout
+    assert fake.run.resolve() not in announced()
+    with pytest.raises(NotYet):
+        ControlClient(fake.run, "test")
+    fake.do(fake.server.listen())
+    assert fake.run.resolve() in announced()
+    client = ControlClient(fake.run, "test")
+    assert client.send(Pause()).ok
+    client.close()
+
+
+def test_nobody_there(run):
+    with pytest.raises(NotRunning):
+        ControlClient(run, "test")
+    publish(run, run / "stale.sock")
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(str(run / "stale.sock"))
+    stale.close()
+    with pytest.raises(NotRunning):
+        ControlClient(run, "test")
+
+
+def test_runs_are_found_by_what_lies_beside_their_sockets(run):
+    assert run.resolve() not in announced()
+    fake = Fake(run)
+    link = fake.server.path.with_suffix(".run")
+    assert run.resolve() in announced()
+    link.unlink()  # swept out of /tmp, as it is old
+    assert run.resolve() not in announced()
+    fake.do(fake.server.listen())
+    assert run.resolve() in announced()
+    fake.close()
+    assert run.resolve() not in announced()
+    assert list(link.parent.iterdir()) == []
+
+
+def test_nobody_else_tells_us_of_runs(run, tmp_path, monkeypatch):
+    fake = Fake(run)
+    shared = fake.server.path.parent
+    try:
+        with monkeypatch.context() as other:
+            other.setattr(os, "getuid", lambda: 12345)
+            assert run.resolve() not in announced(), "the directory is another user's"
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+        (tmp_path / "fuzztui").symlink_to(shared)
+        assert run.resolve() not in announced()
+    finally:
+        fake.close()
+
+
+def test_a_stale_socket_is_replaced(run):
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(str(socket_path(run)))
+    stale.close()
+    fake = Fake(run)
+    try:
+        client = ControlClient(run, "test")
+        assert client.send(Pause()).ok
+        client.close()
+    finally:
+        fake.close()
+
+
+@pytest.mark.slow
+def test_ctl_waits_for_a_supervisor_that_has_only_begun(run, monkeypatch, capsys):
+    (run / "log").mkdir()
+    publish(run, run / "former.sock")  # what the supervisor before it has left
+    fake = Fake(run, listening=False)
+    said = []
+
+    def listen(words: str) -> None:
+        said.append(words)
+        fake.do(fake.server.listen())
+
+    monkeypatch.setattr(ctl, "say", listen)
+    try:
+        assert main(["ctl", str(run), "pause", "--timeout", "0.2"]) == NOT_RUNNING
+        assert said == [], "no word within the first second"
+        words = capsys.readouterr().err
+        assert f"(process {os.getpid()}) cannot be reached" in words
+        assert "while it prepares a campaign it takes no commands" in words
+        assert fake.asked == []
+        assert main(["ctl", str(run), "pause"]) == DONE
+        assert said == ["the supervisor has only begun: waiting until it takes commands"]
+        assert capsys.readouterr().out.startswith("applied by main at trial 17")
+        assert [command for command, _ in fake.asked] == [Pause()]
+    finally:
+        fake.close()
+
+
+def test_a_supervisor_that_goes_away_is_an_error_in_words(run):
+    fake = Fake(run)
+    client = ControlClient(run, "test")
+    fake.close()
+    with pytest.raises(RemoteError, match="went away"):
+        client.send(Pause())
+    client.close()
+
+
+def test_another_users_process_is_refused(fake, monkeypatch):
+    monkeypatch.setattr("fuzztui.remote.server.peer_uid", lambda sock: 12345)
+    with pytest.raises(RemoteError, match="another user"):
+        ControlClient(fake.run, "test")
+
+
+def test_a_socket_of_another_users_is_not_talked_to(fake, monkeypatch):
+    monkeypatch.setattr("fuzztui.remote.client.peer_uid", lambda sock: 12345)
+    with pytest.raises(RemoteError, match="belongs to user 12345"):
+        ControlClient(fake.run, "test")

@@ -1,0 +1,95 @@
+"""How a campaign ends: who waits gives way, and what is said of instances that ended."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from fuzztui.fuzzfirst.context import Halted
+from fuzztui.instances.life import Ending
+from fuzztui.model.state import Instance, State
+from fuzztui.supervise.end_reason import Halt, outcome
+
+STOP = Ending("stopped", "stopped by somebody")
+
+
+class Job:
+    """Works until it may end; knows whether it was given up."""
+
+    def __init__(self) -> None:
+        self.may_end = asyncio.Event()
+        self.begun = asyncio.Event()
+        self.given_up = False
+
+    async def run(self) -> None:
+        self.begun.set()
+        try:
+            await self.may_end.wait()
+        except asyncio.CancelledError:
+            self.given_up = True
+            raise
+
+
+async def test_a_job_is_waited_for_while_the_campaign_goes_on():
+    halt, job = Halt(), Job()
+    waiting = asyncio.ensure_future(halt.abide(job.run()))
+    await job.begun.wait()
+    assert not waiting.done()
+    job.may_end.set()
+    await waiting
+    assert not job.given_up
+    assert halt.ending is None
+
+
+async def test_a_job_is_given_up_when_the_campaign_ends():
+    halt, job = Halt(), Job()
+    waiting = asyncio.ensure_future(halt.abide(job.run()))
+    await job.begun.wait()
+    halt.tell(STOP)
+    with pytest.raises(Halted):
+        await waiting
+    assert job.given_up
+    assert halt.ending == STOP
+
+
+async def test_nothing_is_begun_once_the_campaign_is_being_ended():
+    halt, job = Halt(), Job()
+    halt.tell(STOP)
+    with pytest.raises(Halted):
+        await halt.abide(job.run())
+    assert not job.begun.is_set()
+
+
+async def test_the_error_of_a_job_is_its_own():
+    async def fail() -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        await Halt().abide(fail())
+
+
+async def test_who_waits_can_be_cancelled_and_the_job_goes_with_it():
+    halt, job = Halt(), Job()
+    waiting = asyncio.ensure_future(halt.abide(job.run()))
+    await job.begun.wait()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert job.given_up
+
+
+def ended(**states: str) -> Ending:
+    """The outcome of instances in these states, each with its name as the reason."""
+    instances = {name: Instance(name, reason=f"why {name}") for name in states}
+    lives = {name: SimpleNamespace(state=state) for name, state in states.items()}
+    return outcome(State(instances=instances), lives)
+
+
+def test_a_campaign_ends_as_well_as_the_best_of_its_instances():
+    assert ended(main="failed", s1="stopped", s2="finished").state == "finished"
+    assert ended(main="failed", s1="stopped").state == "stopped"
+    assert ended(main="failed", s1="failed") == Ending("failed", "why main")
+    assert ended(main="restarting") == Ending("failed", "no instance could be kept alive")
+    assert ended() == Ending("stopped", "")

@@ -1,0 +1,41 @@
+"""Whoever starts a campaign may leave while it is being started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from fuzztui.campaign.rundir import SupervisorError
+from fuzztui.supervise.parent import Parent
+
+
+def test_work_ends_when_the_parent_leaves():
+    ours, theirs = os.pipe()
+    parent = Parent(theirs)
+    before = signal.getsignal(signal.SIGUSR1)
+    leaving = threading.Timer(0.2, os.close, [ours])
+    leaving.start()
+    with pytest.raises(SupervisorError, match="left before it had begun"), parent.waiting():
+        time.sleep(60)  # a compiler that says nothing
+    assert signal.getsignal(signal.SIGUSR1) is before
+    with pytest.raises(SupervisorError):
+        parent.progress("words that nobody reads")
+    os.close(theirs)
+
+
+def test_work_goes_on_for_a_parent_that_stays_and_without_one():
+    ours, theirs = os.pipe()
+    parent = Parent(theirs)
+    with parent.waiting():
+        parent.progress("compiling")
+        time.sleep(0.5)
+    parent.ready()
+    lines = os.read(ours, 1000).splitlines()
+    assert lines == [b'{"progress": "compiling"}', b'{"ready": %d}' % os.getpid()]
+    os.close(ours)
+    with Parent(None).waiting():
+        Parent(None).progress("nobody asked")

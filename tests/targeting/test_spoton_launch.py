@@ -1,0 +1,161 @@
+"""Starting spoton: its keys, and the document of code targets that a run is given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fuzztui.campaign import CampaignError, load
+from fuzztui.campaign.model import Campaign
+from fuzztui.campaign.rundir import RunDir, Unfit, prepare_run
+from fuzztui.engines.base.diagnostic import Remark
+from fuzztui.engines.base.spec import read_spec
+from fuzztui.inprocess.ready import Ready
+from fuzztui.supervise import launchers
+from fuzztui.supervise.launchers import launcher_for
+from fuzztui.targeting import run_analysis
+from fuzztui.targeting.analysis import Document, Influence, Request, TargetsError
+from fuzztui.targeting.analysis.application import Application
+from fuzztui.targeting.analysis.modules import Interpreter
+from fuzztui.wire.events import Message
+
+PYTHON = Interpreter((), (), (3, 11))
+
+GOOD = """\
+[target]
+function = "thumbs:collect"
+generator = "gens:gen_files"
+[engine]
+kind = "spoton"
+aliases = { "lib.Body" = "app.S3Object" }
+"""
+
+
+def campaign(tmp_path: Path, text: str = GOOD) -> Campaign:
+    file = tmp_path / "c.toml"
+    file.write_text(text)
+    return load(file, ["campaign.output=" + str(tmp_path / "run")]).campaign
+
+
+def said(tmp_path: Path, text: str) -> str:
+    with pytest.raises(CampaignError) as caught:
+        campaign(tmp_path, text)
+    return "\n".join(map(str, caught.value.problems))
+
+
+def test_keys(tmp_path: Path) -> None:
+    engine = campaign(tmp_path).engine
+    assert engine["aliases"] == {"lib.Body": "app.S3Object"}
+    assert (engine["targeted"], engine["fresh"], engine["distances"]) == (0.5, 0.05, "frontier")
+    assert campaign(tmp_path, GOOD + '[oracle]\nmessage = "internal error"\n').oracle
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("aliases", "targeted = 1.5\naliases", "engine.targeted"),
+        ("aliases", 'aliases = { "a.A" = [1] }\n#', "engine.aliases"),
+        ("aliases", 'distances = "near"\naliases', "engine.distances"),
+        ("aliases", 'dictionary = ["d"]\naliases', "engine.dictionary: unknown key"),
+        ("[engine]", '[text]\ntext = 0.5\n[engine]', "text: is for engine.kind = afl or text"),
+        ("[engine]", '[mutants]\nsources = ["a"]\n[engine]', "mutants: is for engine.kind"),
+    ],
+)  # fmt: skip
+def test_what_it_does_not_take(tmp_path: Path, old: str, new: str, words: str) -> None:
+    assert words in said(tmp_path, GOOD.replace(old, new))
+
+
+@pytest.fixture(autouse=True)
+def _fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No engine is asked whether it could start; there are no sources but what a test says."""
+    monkeypatch.setattr(launchers, "ready", lambda campaign, progress: {})
+    monkeypatch.setattr(run_analysis, "gather", lambda request, progress: Application(PYTHON, ()))
+
+
+def test_the_document_of_a_run_is_for_each_of_its_instances(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Request] = []
+
+    def found(request: Request, progress: object) -> Document:
+        asked.append(request)
+        return Document(("thumbs",), "3.11", notes=("one",))
+
+    monkeypatch.setattr(run_analysis, "find_targets", found)
+    monkeypatch.setattr(launchers, "ready", lambda campaign, progress: Ready())
+    made = campaign(tmp_path)
+    prepare_run(made.output)
+    home, launcher = RunDir(made.output), launcher_for("spoton")
+    launcher.setup(made, home, lambda words: None)
+    assert [r.generator for r in asked] == ["gens:gen_files"]
+    assert json.loads(home.targets.read_text())["notes"] == ["one"]
+    home.instance("main").mkdir()
+    launcher.prepare(made, home, 0)
+    spec = json.loads((home.instance("main") / "spec.json").read_text())
+    assert spec["engine"]["targets"] == "../../targets.json"
+    moved = made.output.rename(tmp_path / "elsewhere")
+    (tmp_path / "link").symlink_to(moved)
+    for run in (moved, tmp_path / "link"):
+        targets = read_spec(run / "out/main/spec.json").engine.options["targets"]
+        assert targets == str(run / "targets.json")
+
+
+def test_an_analysis_that_fails_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(request: Request, progress: object) -> Document:
+        raise TargetsError("mypy is not to be had")
+
+    monkeypatch.setattr(run_analysis, "find_targets", fails)
+    odd = Ready(aliases={"lib.Body": "odd"})
+    monkeypatch.setattr(launchers, "ready", lambda campaign, progress: odd)
+    made = campaign(tmp_path)
+    prepare_run(made.output)
+    home = RunDir(made.output)
+    said = launcher_for("spoton").setup(made, home, lambda words: None)
+    words = 'engine.aliases: "lib.Body": odd'
+    assert said == [Message("warning", words)], "what it had been asked before"
+    found = Document.loads(home.targets.read_bytes())
+    assert found.notes == ("the analysis failed: mypy is not to be had",)
+    assert not found.targets
+
+
+def test_aliases_that_come_to_nothing_are_for_the_log_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    types = (Influence("lib.Stub", 1), Influence("lib.Bodies", 2))
+    document = Document(("thumbs",), "3.11", types=types)
+    monkeypatch.setattr(run_analysis, "find_targets", lambda request, progress: document)
+    nothing = {"app.Gone": "there is no such type", "lib.Stub": "there is no such type"}
+    remarks = [
+        Remark("target.generator: odd", "target.generator", warns=True),
+        Remark("so", "", warns=False),
+    ]
+    monkeypatch.setattr(launchers, "ready", lambda campaign, progress: Ready(remarks, nothing))
+    aliases = '{ "lib.Body" = "app.S3Object", "lib.Stub" = ["app.Gone"] }'
+    made = campaign(tmp_path, GOOD.replace('{ "lib.Body" = "app.S3Object" }', aliases))
+    prepare_run(made.output)
+    launcher = launcher_for("spoton")
+    said = launcher.setup(made, RunDir(made.output), lambda words: None)
+    assert [message.text for message in said] == [
+        "target.generator: odd",
+        'engine.aliases: "lib.Body": no branch depends on such a type; did you mean lib.Bodies?',
+        'engine.aliases: "app.Gone": there is no such type',
+    ], "a type of stubs is no class"
+    again = launcher.setup(made, RunDir(made.output), lambda words: None)
+    assert not [message for message in again if "aliases" in message.text]
+
+
+def test_what_no_engine_could_start_with_is_not_analysed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = campaign(tmp_path)
+    prepare_run(made.output)
+    monkeypatch.undo()
+    monkeypatch.setattr(run_analysis, "find_targets", lambda *_: pytest.fail("it is analysed"))
+    with pytest.raises(Unfit, match="No module named 'thumbs'") as caught:
+        launcher_for("spoton").setup(made, RunDir(made.output), lambda words: None)
+    assert caught.value.key == "target.function"
+    assert not RunDir(made.output).targets.exists()

@@ -1,0 +1,623 @@
+"""Running findings again, with small scripts for targets: no AFL++ and no gdb is needed."""
+
+import asyncio
+import errno
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+from commands import commands
+
+from fuzztui.campaign import load
+from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.minimise import afl_tmin as minimising
+from fuzztui.minimise.afl_tmin import minimise, minimiser
+from fuzztui.minimise.turns import InTurn, minimised_path
+from fuzztui.model.fold import apply
+from fuzztui.model.state import State
+from fuzztui.process.execute import KEPT, Mark, children, execute
+from fuzztui.process.identity import marked
+from fuzztui.process.reaper import Reaper
+from fuzztui.triage import afl as triage
+from fuzztui.triage import examine, gdb
+from fuzztui.triage.afl import Triage
+from fuzztui.triage.examine import examine_crash, examine_hang, printable
+from fuzztui.triage.program import Subject, find_file, repro_command_line
+from fuzztui.triage.sandbox import bench
+from fuzztui.wire.commands import CancelMinimise, Minimise
+from fuzztui.wire.events import FindingDescribed, FindingSaved, Record
+
+TARGET = """\
+#!/bin/sh
+read -r line
+case $line in
+null) kill -SEGV $$ ;;
+abort) echo "t: t.c:3: f: Assertion \\`n < 4' failed." >&2; kill -ABRT $$ ;;
+asan) echo '==1==ERROR: AddressSanitizer: heap-buffer-overflow on 0x1
+READ of size 4 at 0x1
+    #0 0x1 in __interceptor_memcpy (/t+0x3)
+    #1 0x2 in \x1b[31mevil[/x]\u202e /src/t.c:7:3' >&2; exit 1 ;;
+env) echo "$A ${LD_PRELOAD-none} $ASAN_OPTIONS" >&2; exit 9 ;;
+term) trap '' TERM; while :; do sleep 1; done ;;
+loop) while :; do :; done ;;
+child) setsid sleep 1000.25 & exit 0 ;;
+print) exec head -c 100000000 /dev/zero >&2 ;;
+bytes) printf '\\377\\376\\033[2J' >&2; kill -SEGV $$ ;;
+esac
+exit 3
+"""
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    """``campaign(engine=..., target=...)``: of a target that does what its input says."""
+    monkeypatch.setattr(gdb, "gdb_path", lambda: None)
+    monkeypatch.setattr(examine, "gdb_path", lambda: None)
+    monkeypatch.setattr(Subject, "tool", lambda self, name: None)
+    monkeypatch.setattr(triage, "LEAST_REST_S", 0.0)
+    program = tmp_path / "target"
+    program.write_text(TARGET)
+    program.chmod(0o755)
+
+    def make(target="", engine="", command=f'["{program}"]'):
+        file = tmp_path / "c.toml"
+        file.write_text(
+            f'[campaign]\noutput = "run"\n[target]\ncommand = {command}\n{target}\n'
+            f'[engine]\nkind = "afl"\n{engine}\n'
+        )
+        return load(file).campaign
+
+    return make
+
+
+@pytest.fixture
+def crash(campaign):
+    """``crash(line)``: what comes of that input."""
+
+    def run(line, sig=11, **kwargs):
+        async def job():
+            with bench(Subject.of(campaign(**kwargs)), line.encode()) as place:
+                return await examine_crash(place, sig)
+
+        return asyncio.run(job())
+
+    return run
+
+
+def test_a_signal_is_told_by_name(crash):
+    verdict = crash("null")
+    assert verdict.title == "SIGSEGV"
+    assert verdict.signature.startswith("SIGSEGV-")
+    assert "gdb is not installed" in verdict.detail
+    assert crash("null\nother").signature == verdict.signature
+    assert not verdict.ended
+
+
+def test_an_assertion_is_quoted_and_tells_causes_apart(crash):
+    verdict = crash("abort")
+    assert "Assertion `n < 4' failed." in verdict.detail
+
+
+def test_a_sanitizers_report_is_the_truth(crash):
+    verdict = crash("asan")
+    assert verdict.title == "heap-buffer-overflow in \\e[31mevil[/x]\\u202e (READ)"
+    assert verdict.place == "t.c:7 in \\e[31mevil[/x]\\u202e"
+    assert "\x1b" not in verdict.detail
+    assert verdict.signature.startswith("heap-buffer-overflow-")
+
+
+def test_what_does_not_crash_again(crash):
+    verdict = crash("nothing", sig=6)
+    assert verdict.title == "did not crash again (AFL++ saw SIGABRT)"
+    assert verdict.signature == "did-not-crash-SIGABRT"
+    assert "exit status 3" in verdict.detail
+    assert verdict.ended
+
+
+def test_an_exit_status_that_is_a_crash(crash):
+    assert crash("x", target='env = { AFL_CRASH_EXITCODE = "3" }').title.startswith("exit status 3")
+
+
+def test_words_of_a_target_are_harmless(crash):
+    detail = crash("bytes").detail
+    assert "\\e[2J" in detail
+    assert detail.isprintable() or set(detail) - {"\n"} == {c for c in detail if c.isprintable()}
+
+
+def test_output_without_measure_is_cut(crash):
+    verdict = crash("print")
+    assert verdict.ended
+    assert len(verdict.detail) < 8192
+
+
+def test_the_environment_is_the_targets_alone(crash, tmp_path):
+    verdict = crash("env", target='env = { A = "b c\'$(x)", "N-M" = "", ASAN_OPTIONS = "x=1" }')
+    assert "b c'$(x) none x=1:symbolize=1" in verdict.detail
+
+
+def run_hang(campaign, line, hang_ms=300):
+    async def job():
+        limits = f'timeout = "0.3s"\nenv={{AFL_HANG_TMOUT="{hang_ms}"}}'
+        subject = Subject.of(campaign(target=limits))
+        with bench(subject, line.encode()) as place:
+            return await examine_hang(place), place
+
+    return asyncio.run(job())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", ["loop", "term"])
+def test_no_end(campaign, line):
+    verdict, place = run_hang(campaign, line)
+    assert verdict.title == "no end within 0.6 s"
+    assert verdict.signature.startswith("hang-")
+    assert marked(place.mark.run) == []
+
+
+def test_a_hang_that_ends_in_time(campaign):
+    verdict, _ = run_hang(campaign, "x", 20_000)
+    assert re.match(r"ended after \d", verdict.title)
+    assert (verdict.signature, verdict.ended) == ("ended-in-time", True)
+    verdict, _ = run_hang(campaign, "null", 20_000)
+    assert verdict.title == "SIGSEGV"
+
+
+def test_nothing_is_left_behind(crash, tmp_path, monkeypatch):
+    benches = tmp_path / "benches"  # of its own: other tests make and remove theirs meanwhile
+    benches.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(benches))
+    assert crash("child").ended
+    assert "sleep 1000.25" not in commands()
+    assert [*benches.iterdir()] == []
+    assert children() == set()
+
+
+def test_cancelling_ends_the_target(tmp_path):
+    async def job():
+        mark = Mark(tmp_path, "x")
+        running = asyncio.ensure_future(
+            execute(["/bin/sh", "-c", "setsid sleep 99 & sleep 99"], mark, cwd=tmp_path, limit=99)
+        )
+        while len(marked(tmp_path, "x")) < 3:
+            await asyncio.sleep(0.02)
+        assert len(children()) == 1
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert marked(tmp_path, "x") == []
+        assert children() == set()
+
+    asyncio.run(job())
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs util-linux")
+def test_what_is_run_dies_with_who_runs_it(tmp_path):
+    code = f"""
+import asyncio
+from pathlib import Path
+from fuzztui.process.execute import Mark, execute
+place = Path({str(tmp_path)!r})
+asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], Mark(place, "x"), cwd=place, limit=99))
+"""
+    supervisor = subprocess.Popen([sys.executable, "-c", code])
+
+    def until(count: int) -> None:
+        end = time.monotonic() + 20
+        while len(marked(tmp_path, "x")) != count and time.monotonic() < end:
+            time.sleep(0.02)
+        assert len(marked(tmp_path, "x")) == count
+
+    try:
+        until(1)
+        supervisor.kill()
+        until(0)
+    finally:
+        supervisor.kill()
+        supervisor.wait()
+        Mark(tmp_path, "x").sweep()
+
+
+def test_the_supervisors_reaper_leaves_statuses_to_us(tmp_path):
+    async def job():
+        loop = asyncio.get_running_loop()
+        Reaper(children).start(loop)
+        command = ["/bin/sh", "-c", "sleep 0.01 & kill -SEGV $$"]
+        for _ in range(10):
+            outcome = await execute(command, Mark(tmp_path, "x"), cwd=tmp_path, limit=9)
+            assert outcome.signal == 11
+        loop.remove_signal_handler(signal.SIGCHLD)
+
+    asyncio.run(job())
+
+
+def test_both_ends_of_a_long_output_are_kept(tmp_path):
+    async def job():
+        code = "import sys; sys.stderr.write('a' + 'x' * 5_000_000 + 'z')"
+        return await execute(
+            [sys.executable, "-c", code], Mark(tmp_path, "x"), cwd=tmp_path, limit=30
+        )
+
+    outcome = asyncio.run(job())
+    assert outcome.output.startswith(b"ax")
+    assert outcome.output.endswith(b"xz")
+    assert b"bytes left out" in outcome.output
+    assert len(outcome.output) <= 3 * KEPT + 100
+
+
+def test_what_cannot_be_run_again(campaign):
+    with pytest.raises(SupervisorError, match="put @@ into"):
+        Subject.of(campaign(engine='extra_args = ["-f", "/tmp/fixed.png"]'))
+    made = campaign(
+        engine='extra_args = ["-Q", "-f", "/tmp/fixed.png"]',
+        command=f'["{campaign().target["command"][0]}", "--in=@@"]',
+    )
+    subject = Subject.of(made)
+    assert subject.modes == ("-Q",)
+    assert subject.input_name == "input.png"
+
+
+def test_limits_follow_afl(campaign, tmp_path):
+    (tmp_path / "fuzzer_stats").write_text("exec_timeout      : 40\n")
+    made = campaign()
+    made.target["timeout_s"] = 0.0
+    assert Subject.of(made, tmp_path).timeout == 0.04
+    assert Subject.of(made).timeout == 1.0
+    assert Subject.of(made, tmp_path).hang_limit == 2.0
+    assert Subject.of(campaign(target='timeout = "4s"')).hang_limit == 8.0
+    assert Subject.of(campaign(target='timeout = "4s"')).crash_limit == 20.0
+
+
+def test_the_command_line_can_be_typed(campaign, tmp_path):
+    made = campaign(target='memory = "1GiB"\nenv = { A = "x y" }')
+    file = tmp_path / "id:0 '$(x)"
+    file.write_text("env")
+    line = repro_command_line(Subject.of(made), file)
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 9
+    assert done.stderr.startswith("x y none")
+    assert "ulimit -v 1048576" in line
+    made = campaign(command=f'["{made.target["command"][0]}", "-x", "@@"]')
+    assert repro_command_line(Subject.of(made), file).endswith(f" -x {shlex.quote(str(file))})")
+
+
+def test_files_that_afl_has_put_away(tmp_path):
+    for folder in ("crashes", "crashes.2026-01-01-00:00:00", "crashes.2026-02-01-00:00:00"):
+        (tmp_path / folder).mkdir()
+    assert find_file(tmp_path, "crashes/a") is None
+    (tmp_path / "crashes.2026-01-01-00:00:00/a").touch()
+    (tmp_path / "crashes.2026-02-01-00:00:00/a").touch()
+    assert find_file(tmp_path, "crashes/a").parent.name == "crashes.2026-02-01-00:00:00"
+    (tmp_path / "crashes/a").touch()
+    assert find_file(tmp_path, "crashes/a") == tmp_path / "crashes/a"
+    assert find_file(tmp_path / "nowhere", "crashes/a") is None
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden/a").touch()
+    assert find_file(tmp_path, "/a") is None
+
+
+def test_inputs_are_shown_short():
+    assert printable(b"ab\x1b\xff\n") == "ab\\e\\xff\\n"
+    assert printable(b"x" * 5000) == "x" * 200 + "..."
+
+
+class Office:
+    """A run with findings in it, its log and its triage."""
+
+    def __init__(self, campaign, run, lines):
+        self.home = RunDir(run)
+        self.events = []
+        self.state = State()
+        crashes = self.home.instance("main") / "crashes"
+        crashes.mkdir(parents=True, exist_ok=True)
+        self.saved = [
+            FindingSaved("main", "crash", f"crashes/{n}", sig=11) for n in range(len(lines))
+        ]
+        for event, line in zip(self.saved, lines, strict=True):
+            (self.home.instance("main") / event.file).write_text(line)
+        self.triage = Triage(campaign, self.home, self.record, self.state)
+
+    def record(self, event):
+        self.events.append(event)
+        apply(self.state, [Record(self.state.seq + 1, 1.0, event)])
+
+    async def until(self, count):
+        job = asyncio.ensure_future(self.triage.run())
+        async with asyncio.timeout(60):
+            while sum(isinstance(e, FindingDescribed) for e in self.events) < count:
+                await asyncio.sleep(0.01)
+                assert not job.done()
+        job.cancel()
+        await asyncio.gather(job, return_exceptions=True)
+
+    @property
+    def titles(self):
+        return {e.file: e.title for e in self.events if isinstance(e, FindingDescribed)}
+
+
+def test_findings_are_described_as_they_come(campaign, tmp_path):
+    office = Office(campaign(), tmp_path / "run", ["null", "x", "asan", "null\n2"])
+
+    async def job():
+        for event in office.saved:
+            office.record(event)
+            office.triage.saw(event)
+            office.triage.saw(event)
+        await office.until(4)
+
+    asyncio.run(job())
+    assert len([e for e in office.events if isinstance(e, FindingDescribed)]) == 4
+    assert office.titles["crashes/0"] == "SIGSEGV"
+    assert office.titles["crashes/1"] == "did not crash again (AFL++ saw SIGSEGV)"
+    assert sorted(map(len, office.state.groups.values())) == [1, 1, 2]
+    assert office.state.findings["main/crashes/0"].input == "null"
+    # Described is described: the next supervisor has nothing to do.
+    again = Triage(campaign(), office.home, office.record, office.state)
+    asyncio.run(no_work(again))
+
+
+async def no_work(triage):
+    job = asyncio.ensure_future(triage.run())
+    await asyncio.sleep(0.3)
+    assert triage.waiting == 0
+    job.cancel()
+    await asyncio.gather(job, return_exceptions=True)
+
+
+def test_the_next_supervisor_takes_up_what_is_left(campaign, tmp_path):
+    office = Office(campaign(), tmp_path / "run", ["null", "x"])
+    for event in office.saved:
+        office.record(event)
+    asyncio.run(office.until(2))
+    assert len(office.titles) == 2
+
+
+def test_errors_are_descriptions_too(campaign, tmp_path, monkeypatch):
+    made = campaign()
+    office = Office(made, tmp_path / "run", ["null", "null", "null"])
+    (office.home.instance("main") / "crashes/0").unlink()
+
+    async def job():
+        office.triage.saw(office.saved[0])
+        await office.until(1)
+        monkeypatch.setattr(triage, "examine_file", broken)
+        office.triage.saw(office.saved[1])
+        await office.until(2)
+        monkeypatch.undo()
+        (tmp_path / "target").unlink()
+        office.triage.saw(office.saved[2])
+        await office.until(3)
+
+    asyncio.run(job())
+    details = [e.detail for e in office.events]
+    assert "is not there any more" in details[0]
+    assert "internal error" in details[1]
+    assert "the program is not there any more" in details[2]
+    assert {e.signature for e in office.events} == {""}  # it is tried again by the next supervisor
+
+
+def test_what_the_machine_lacks_now_is_tried_again(campaign, tmp_path, monkeypatch):
+    office = Office(campaign(), tmp_path / "run", ["null"])
+    real, tries, delays = triage.examine_file, [], []
+
+    async def full(*args, **kwargs):
+        tries.append(1)
+        if len(tries) <= 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return await real(*args, **kwargs)
+
+    async def job():
+        loop = asyncio.get_running_loop()
+        later = loop.call_later
+
+        def soon(delay, call, *args, **kwargs):
+            ours = getattr(call, "__name__", "") == "_again"
+            if ours:
+                delays.append(delay)
+            return later(0 if ours else delay, call, *args, **kwargs)
+
+        monkeypatch.setattr(loop, "call_later", soon)
+        office.triage.saw(office.saved[0])
+        await office.until(2)
+
+    monkeypatch.setattr(triage, "examine_file", full)
+    asyncio.run(job())
+    first, second = office.events
+    assert "No space left" in first.detail
+    assert (first.signature, second.title) == ("", "SIGSEGV")
+    assert delays == [5, 10, 20]
+
+
+def test_benches_are_in_the_run_and_swept(campaign, tmp_path):
+    office = Office(campaign(), tmp_path / "run", ["loop"])
+    benches = office.home.supervisor / "bench"
+    (benches / "fuzztui-0-left/cwd").mkdir(parents=True)
+    benches.chmod(0o700)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (benches / "fuzztui-0-link").symlink_to(outside)
+
+    async def job():
+        office.triage.saw(office.saved[0])
+        run = asyncio.ensure_future(office.triage.run())
+        while not children():
+            await asyncio.sleep(0.01)
+        (one,) = [path for path in benches.iterdir() if not path.is_symlink()]
+        assert (one / "input").read_text() == "loop"
+        assert one.stat().st_mode & 0o077 == 0
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+
+    asyncio.run(job())
+    assert not [path for path in benches.iterdir() if not path.is_symlink()]
+    assert outside.is_dir()
+
+
+async def broken(*args, **kwargs):
+    raise RuntimeError("gdb is broken")
+
+
+def test_the_end_finishes_what_is_left(campaign, tmp_path):
+    office = Office(campaign(), tmp_path / "run", ["null"] * 5)
+
+    async def job():
+        run = asyncio.ensure_future(office.triage.run())
+        for event in office.saved:
+            office.triage.saw(event)
+        await asyncio.sleep(0.02)  # one is under way
+        await office.triage.finish()
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+
+    asyncio.run(job())
+    assert set(office.titles.values()) == {"SIGSEGV"}
+    assert len(office.titles) == 5
+
+
+def test_everybody_has_a_turn(campaign, tmp_path):
+    office = Office(campaign(), tmp_path / "run", ["x"] * 6)
+    for event in office.saved:
+        office.triage.saw(event)
+    for n in range(3):
+        office.triage.saw(FindingSaved("main", "hang", f"hangs/{n}"))
+    order = [office.triage._next().file for _ in range(9)]
+    assert [file.partition("/")[0] for file in order].index("hangs") == 3
+    assert [file for file in order if file[0] == "c"] == [
+        f"crashes/{n}" for n in (5, 0, 4, 3, 1, 2)
+    ]
+    assert sorted(order) == [f"crashes/{n}" for n in range(6)] + [f"hangs/{n}" for n in range(3)]
+
+
+def test_a_cancelled_finding_is_not_lost(campaign, tmp_path):
+    made = campaign(target='timeout = "1h"')  # nobody could wait for it
+    office = Office(made, tmp_path / "run", ["loop"])
+
+    async def job():
+        office.triage.saw(office.saved[0])
+        run = asyncio.ensure_future(office.triage.run())
+        while not children():
+            await asyncio.sleep(0.01)
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+
+    asyncio.run(job())
+    assert office.events == []
+    assert office.triage.waiting == 1
+
+
+TMIN = """\
+#!/bin/sh
+[ "$1" = -i ] || HOLD=  # afl-showmap
+while [ "$1" != -o ]; do shift; done
+echo "$$" >> "$TOLD"
+echo '[*] --- Pass #1 ---'
+echo '    Block length = 2, remaining size = 5'
+echo '    Block length = 1, remaining size = 4'
+echo '[*] --- Pass #2 ---'
+echo '[*] Stage #3: Character minimization...'
+trap 'printf nul > "$0.best"; cp "$0.best" '"$2"'; exit 1' INT
+while [ -n "$HOLD" ]; do sleep 0.05; done
+printf nu > "$2"
+"""
+
+
+@pytest.fixture
+def tmin(tmp_path, monkeypatch, campaign):
+    """A finding, and an afl-tmin that goes on until it is interrupted where HOLD is set."""
+    tool = tmp_path / "afl-tmin"
+    tool.write_text(TMIN)
+    tool.chmod(0o755)
+    made = campaign()
+    monkeypatch.setattr(Subject, "tool", lambda self, name: str(tool))
+    monkeypatch.setenv("TOLD", str(tmp_path / "told"))
+    home = RunDir(tmp_path / "run")
+    for name in ("a", "b"):
+        file = home.instance("main") / "crashes" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("null\n")
+    return minimiser(made, home)
+
+
+def test_minimising_tells_how_far_it_is_and_takes_turns(tmin, tmp_path):
+    heard: dict[str, list[tuple[str, float]]] = {"a": [], "b": []}
+
+    async def job():
+        def one(name):
+            return tmin(Minimise(f"crashes/{name}"), lambda *told: heard[name].append(told))
+
+        return await asyncio.gather(one("a"), one("b"))
+
+    words = asyncio.run(job())
+    assert all(said.startswith("5 -> 2 bytes: ") for said in words)
+    assert heard["b"][0] == ("waits until another one is minimised", -1.0)
+    assert not any("waits" in said for said, _ in heard["a"])
+    assert [part for _, part in heard["a"] if part >= 0] == pytest.approx([0, 1 / 9, 2 / 3])
+    assert "pass 1, : 4 of 5 bytes left" in heard["a"][2][0]
+    assert heard["b"][1:] == heard["a"]
+
+
+@pytest.mark.slow
+def test_minimising_ends_in_time_with_the_best_so_far(tmin, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOLD", "1")
+    monkeypatch.setattr(minimising, "LONGEST_S", 2.0)  # in which it has to set its trap
+    words = asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
+    assert words.startswith("5 -> 3 bytes: ")
+    assert "; stopped after 0 min: it could be made smaller still" in words
+    (tmp_path / "afl-tmin").write_text(TMIN.replace("trap", "false"))
+    with pytest.raises(SupervisorError, match="stopped after 0 min, and it left nothing"):
+        asyncio.run(tmin(Minimise("crashes/a"), lambda *told: None))
+
+
+async def test_what_waits_or_is_minimised_can_be_cancelled(tmp_path):
+    home = RunDir(tmp_path / "run")
+    (home.instance("s1") / "crashes").mkdir(parents=True)
+    for name in "ab":
+        (home.instance("s1") / "crashes" / name).write_text("null")
+    begun = asyncio.Event()
+
+    async def one(file, output, progress, mark, stop):
+        begun.set()
+        while not stop():
+            await asyncio.sleep(0.01)
+        return f"{file.name} smaller"
+
+    def quiet(words, part):
+        pass
+
+    minimise = InTurn(home, one)
+    first, second = Minimise("crashes/a", "s1"), Minimise("crashes/b", "s1")
+    jobs = [asyncio.ensure_future(minimise(c, quiet)) for c in (first, second)]
+    await begun.wait()
+    with pytest.raises(SupervisorError, match="already"):
+        await minimise(first, quiet)
+    for command in (second, first):
+        await minimise.cancel(CancelMinimise(command.file, "s1"), quiet)
+    assert await jobs[0] == "a smaller"
+    with pytest.raises(SupervisorError, match="cancelled before it began"):
+        await jobs[1]
+    with pytest.raises(SupervisorError, match="is not being minimised"):
+        await minimise.cancel(CancelMinimise("crashes/a", "s1"), quiet)
+
+
+def test_minimise_without_the_tool(campaign, tmp_path):
+    home = RunDir(tmp_path / "run")
+    (home.instance("s1") / "crashes").mkdir(parents=True)
+    file = home.instance("s1") / "crashes/id:0"
+    file.write_text("null")
+
+    def quiet(words, part):
+        pass
+
+    with pytest.raises(SupervisorError, match="afl-tmin is not found"):
+        asyncio.run(minimise(campaign(), home, file, tmp_path / "out", quiet))
+    deed = minimiser(campaign(), home)
+    with pytest.raises(SupervisorError, match="afl-tmin is not found"):
+        asyncio.run(deed(Minimise("crashes/id:0"), quiet))
+    with pytest.raises(SupervisorError, match="no such finding"):
+        asyncio.run(deed(Minimise("crashes/id:1", "s1"), quiet))
+    assert minimised_path(home, file) == home.path / "minimised/s1/id:0"
+    assert minimised_path(home, tmp_path / "x") == home.path / "minimised/x"
