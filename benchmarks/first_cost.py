@@ -25,7 +25,7 @@ from subjects.figures import median, table
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.wire.events import MutantStage
+from fuzztui.wire.events import MutantProgress
 
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_campaigns" / "json-fuzzfirst.toml"
 SLOT_S = 300.0
@@ -64,7 +64,7 @@ def main() -> None:
     began: dict[str, float] = {}
     ended: dict[str, float] = {}
     for record in records:
-        if isinstance(event := record.event, MutantStage):
+        if isinstance(event := record.event, MutantProgress):
             times = {"fuzzing": began, "collecting": ended}.get(event.stage)
             if times is not None:
                 times.setdefault(event.id, record.t)

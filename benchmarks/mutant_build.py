@@ -28,7 +28,7 @@ from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.fuzzfirst.build import Build, MutantBuilder
 from fuzztui.fuzzfirst.source_mutants.generate import generate
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
 NESTED = Path(__file__).resolve().parent.parent / "sample_campaigns" / "nested"
 SMALL = [str(NESTED), "nested.c", '$CC -O2 -o prog "$SOURCE/harness.c" "$SOURCE/nested.c"']
@@ -56,7 +56,7 @@ def kind(build: Build) -> str:
 
 
 async def measure(
-    home: Path, source: Path, command: str, mutants: list[TextMutant], name: str
+    home: Path, source: Path, command: str, mutants: list[SourceMutant], name: str
 ) -> dict[str, Any]:
     """Build the mutants and print a line; returns the row."""
     run = home / name.replace(" ", "-")

@@ -24,7 +24,7 @@ from options import parse
 from rows import Rows
 
 if TYPE_CHECKING:
-    from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+    from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
 SOURCE = Path("/usr/include/stb/stb_image.h")
 SMALL = Path(__file__).resolve().parent.parent / "sample_campaigns" / "nested" / "nested.c"
@@ -61,7 +61,7 @@ def theirs(file: Path, n: int, limit: int) -> dict[str, object]:
     return {"s": took, "first": 0.0, "mb": grown, "picks": picks}
 
 
-def some(file: Path, n: int) -> list[TextMutant]:
+def some(file: Path, n: int) -> list[SourceMutant]:
     """``n`` mutants from all over the file."""
     from fuzztui.fuzzfirst.source_mutants.generate import generate
 

@@ -111,7 +111,9 @@ def compiled(directory: Path) -> tuple[Path, str]:
     return program, str(library)
 
 
-def python_ns(operators: native.Operators, inputs: Sequence[bytes], times: int, seed: int) -> float:
+def python_ns(
+    operators: native.MutatorLibrary, inputs: Sequence[bytes], times: int, seed: int
+) -> float:
     """A mutation, called from Python."""
     rng = reference.Rng(seed)
     count = len(NAMES)

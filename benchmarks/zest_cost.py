@@ -28,7 +28,7 @@ from options import parse
 from rows import Rows
 from zest_targets import TARGETS, Target
 
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.guard import Guard
@@ -36,7 +36,7 @@ from fuzztui.engines.inputs.inputs import TextInput
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.candidate import Candidate
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.loop.mutate import Havoc
 
@@ -52,7 +52,7 @@ def forget(packages: tuple[str, ...]) -> None:
 def inputs_of(target: Target) -> list[bytes]:
     """The seeds, and mutants of them by one or two edits: some valid, some not."""
     havoc = Havoc(random.Random(1), 10240, text=True, stack=(1, 2))
-    entries = [Entry(i, "", seed.encode(), 1) for i, seed in enumerate(target.seeds)]
+    entries = [CorpusEntry(i, "", seed.encode(), 1) for i, seed in enumerate(target.seeds)]
     mutants = [havoc.mutate(entries[i % len(entries)]).data for i in range(MUTANTS)]
     return [e.data for e in entries] * 10 + mutants
 
@@ -78,12 +78,12 @@ def measure(target: Target, mode: str, rounds: int, folder: Path) -> tuple[float
         function, TextInput(), (Exception,), coverage=coverage, guard=guard, fixture=Fixture(folder)
     )
     feedback = CoverageFeedback(coverage)
-    journal = Journal(folder / ".cur_input", 10240)
+    journal = TrialJournal(folder / ".cur_input", 10240)
     data = inputs_of(target)
     for number, each in enumerate(data):
-        feedback.learn(executor.run(each), Entry(number, "", each, 1))
+        feedback.learn(executor.run(each), CorpusEntry(number, "", each, 1))
     havoc = Havoc(random.Random(1), 10240, text=True)
-    entry = Entry(0, "", target.seeds[0].encode(), 1)
+    entry = CorpusEntry(0, "", target.seeds[0].encode(), 1)
 
     def run_plain() -> None:
         for each in data:

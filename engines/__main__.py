@@ -10,7 +10,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from fuzztui.engines.base.errors import CANNOT_START, Refusal
+from fuzztui.engines.base.errors import CANNOT_START, CannotStart
 from fuzztui.engines.base.spec import Spec, read_spec
 from fuzztui.engines.execute.descriptors import allow_descriptors
 from fuzztui.engines.process.apart import apart
@@ -64,10 +64,10 @@ def main() -> int:
             from fuzztui.engines.process.check import ready
 
             return ready(spec, args.ready)
-        from fuzztui.engines.process.monitor import Nanny
+        from fuzztui.engines.process.monitor import WorkerMonitor
 
-        return Nanny(spec, file).run()
-    except Refusal as e:
+        return WorkerMonitor(spec, file).run()
+    except CannotStart as e:
         print(f"fuzztui: {e}", file=sys.stderr)
         return CANNOT_START
 

@@ -24,7 +24,7 @@ from fuzztui.log.files import LogError
 from fuzztui.log.lines import upto_t
 from fuzztui.log.reader import LogReader
 from fuzztui.model.chain import Chain, Link
-from fuzztui.model.checkpoint import CheckpointError, Mark, tables, to_json
+from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, tables, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, Mutant, State
 from fuzztui.wire.events import CampaignStarted
@@ -127,7 +127,7 @@ class Session:
         self.state = State()
         self.behind = False
         """More records wait than the last call was allowed to apply."""
-        self._mark: Mark | None = None
+        self._mark: CheckpointMark | None = None
         self._jumped = True
         """The state was replaced since the last :class:`Changes` said so."""
         self._restore(self._best())
@@ -266,14 +266,14 @@ class Session:
             if self._draft.due(self.state.cost - self._mark.cost, room) and self._draft.write(
                 to_json(self.state, self._mark), room
             ):
-                self._mark = Mark.of(self.state)
+                self._mark = CheckpointMark.of(self.state)
         if self.mode == "live" or self.state.cost - self.chain.cost < EVERY:
             return
         mark = self._mark
         if mark is None or mark.seq != self.chain.seq:
             mark = self.chain.mark(len(self.chain.links))
         data = to_json(self.state, mark)
-        self._mark = Mark.of(self.state)
+        self._mark = CheckpointMark.of(self.state)
         packed = zlib.compress(json.dumps(data["head"]).encode(), 1)
 
         def head() -> dict[str, Any]:
@@ -357,7 +357,7 @@ class Keeper:
             if self._writer.seq != self._mark.seq:  # another process has written them since
                 self.close()
                 self._writer = CheckpointWriter(directory, session.state.seq, 0)
-                self._mark = Mark()
+                self._mark = CheckpointMark()
 
     def keep(self) -> bool:
         """Write a checkpoint if one is due; never raises. True if it did."""
@@ -366,7 +366,7 @@ class Keeper:
             return False
         if not writer.write(to_json(state, self._mark)):
             return False
-        self._mark = Mark.of(state)
+        self._mark = CheckpointMark.of(state)
         return True
 
     def close(self) -> None:

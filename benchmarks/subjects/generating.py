@@ -24,11 +24,11 @@ from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.loading import load
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
-from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.relations import TypeRelations
 
 clock = time.process_time_ns
 
@@ -56,7 +56,7 @@ def main() -> None:
         Choices(lambda entry: form.annotate(entry.data)),
         form.expect,
         Distances(rng),
-        Kin(form.stacks, {}),
+        TypeRelations(form.stacks, {}),
         targeted=0.0,
     )
     spent: dict[str, list[float]] = {"linear": [], "indexed": [], "annotate": [], "choices": []}
@@ -69,7 +69,7 @@ def main() -> None:
             continue
         spent["annotate"].append(took)
         spent["choices"].append(len(form.annotate(data)))
-        entry = Entry(number, "", data, 1)
+        entry = CorpusEntry(number, "", data, 1)
         for _ in range(children):
             child = mutator.mutate(entry).data
             indexed = timed(form.build, child)

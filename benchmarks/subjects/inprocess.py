@@ -19,12 +19,12 @@ from fuzztui.engines.inputs.inputs import GeneratedInput, InputForm, TextInput
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target, load_target
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator
 from fuzztui.engines.mu2.engine import prepare
 from fuzztui.engines.mu2.kill_criterion import Oracle
-from fuzztui.engines.mu2.mutant_executor import Attack
-from fuzztui.engines.mutants.program import CannotSwap, Mutant, Probing, Program
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor
+from fuzztui.engines.mutants.program import CannotSwap, Probing, Program, PythonMutant
 from subjects import Subject
 from subjects.runs import Instance
 
@@ -49,11 +49,11 @@ class Loaded:
     form: InputForm
     program: Program
     executor: Executor
-    attack: Attack
+    attack: MutantExecutor
     oracle: Oracle
 
     @property
-    def mutants(self) -> list[Mutant]:
+    def mutants(self) -> list[PythonMutant]:
         """Those that can be swapped in."""
         return [m for m in self.program.mutants if not m.static]
 
@@ -88,7 +88,7 @@ class Loaded:
         rng = random.Random(1)
         choices = isinstance(self.form, GeneratedInput)
         mutator: Mutator = ChoiceMutator(rng) if choices else Havoc(rng, 10240, text=True)
-        entries = [Entry(i, "", data, 1) for i, data in enumerate(corpus)]
+        entries = [CorpusEntry(i, "", data, 1) for i, data in enumerate(corpus)]
         return [mutator.mutate(rng.choice(entries)).data for _ in range(count)]
 
 
@@ -121,7 +121,7 @@ def load(subject: Subject) -> Loaded:
         form=form,
         program=program,
         executor=executor,
-        attack=Attack(executor, program, oracle),
+        attack=MutantExecutor(executor, program, oracle),
         oracle=oracle,
     )
 

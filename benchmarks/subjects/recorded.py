@@ -29,7 +29,7 @@ from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.stages import Stage
 from fuzztui.engines.process.worker import work
@@ -186,7 +186,7 @@ class Record:
         """There is no news to be lost."""
         return True
 
-    def learn(self, execution: Execution, entry: Entry) -> None:
+    def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Which cells are covered for the first time, and when."""
         new = execution.observed & ~self._coverage.seen
         if not new or self.found:
@@ -197,7 +197,7 @@ class Record:
             if bits:
                 self._cells.append((self._name(at), trial, now, op))
 
-    def recall(self, execution: Execution, entry: Entry) -> bool:
+    def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
         """There are no restarts."""
         return False
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Remark"]
+__all__ = ["Diagnostic"]
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class Diagnostic:
     """Words about a key of the campaign file ("": about none). ``warns``: it is a mistake."""
 
     words: str

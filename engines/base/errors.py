@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 __all__ = [
-    "AFRESH", "CANNOT_START", "LIMITED", "RECYCLE", "Afresh", "Limited", "Recycle", "Refusal",
+    "AFRESH",
+    "CANNOT_START",
+    "LIMITED",
+    "RECYCLE",
+    "CannotStart",
+    "Limited",
+    "RecycleWorker",
+    "RestartWorker",
     "Stopping",
 ]  # fmt: skip
 
@@ -22,7 +29,7 @@ LIMITED = 6
 """Exit status of a worker that can no longer save anything: the target lowered a hard limit."""
 
 
-class Afresh(Exception):
+class RestartWorker(Exception):
     """A clean worker must go on; what made this one unclean is noted."""
 
 
@@ -34,11 +41,11 @@ class Limited(Exception):
         self.number = number
 
 
-class Recycle(Exception):
+class RecycleWorker(Exception):
     """The target has leaked the worker's memory away: the trial under way belongs to the next."""
 
 
-class Refusal(Exception):
+class CannotStart(Exception):
     """The engine cannot start. The message is for the user: what, where, what to do.
 
     ``detail`` is more for ``worker.log``, such as a traceback.

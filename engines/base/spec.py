@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.bounds import loads
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 
 __all__ = [
     "KINDS", "LOAD_LIMIT_S", "PROTO", "TRACE", "TRACE_SIGNAL", "EngineSpec", "OracleSpec", "Spec",
@@ -120,30 +120,30 @@ class _Table:
     def __init__(self, file: Path, name: str, data: Any) -> None:
         self.file, self._name = file, name
         if not isinstance(data, dict):
-            raise Refusal(f"{file}: {name or 'the file'} must be an object, not {data!r:.60}")
+            raise CannotStart(f"{file}: {name or 'the file'} must be an object, not {data!r:.60}")
         self.data: dict[str, Any] = data
 
     def get(self, key: str, kinds: type | tuple[type, ...], default: Any = _ABSENT) -> Any:
         value = self.data.get(key, default)
         where = f"{self.file}: {self._name}{'.' if self._name else ''}{key}"
         if value is _ABSENT:
-            raise Refusal(f"{where} is missing")
+            raise CannotStart(f"{where} is missing")
         accepted = kinds if isinstance(kinds, tuple) else (kinds,)
         if type(value) not in accepted:
             names = " or ".join(k.__name__ for k in accepted)
-            raise Refusal(f"{where} must be {names}, not {value!r:.60}")
+            raise CannotStart(f"{where} must be {names}, not {value!r:.60}")
         return value
 
     def strings(self, key: str) -> tuple[str, ...]:
         items = self.get(key, list, [])
         if not all(isinstance(i, str) for i in items):
-            raise Refusal(f"{self.file}: {self._name}.{key} must be a list of strings")
+            raise CannotStart(f"{self.file}: {self._name}.{key} must be a list of strings")
         return tuple(items)
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str) -> str:
         value: str = self.get(key, str, default)
         if value not in allowed:
-            raise Refusal(
+            raise CannotStart(
                 f"{self.file}: {self._name}.{key} = {value!r:.60}: choose one of"
                 f" {', '.join(allowed)}"
             )
@@ -151,17 +151,19 @@ class _Table:
 
 
 def read_spec(file: Path) -> Spec:
-    """Read ``spec.json``; raises :class:`Refusal` on anything that cannot be run."""
+    """Read ``spec.json``; raises :class:`CannotStart` on anything that cannot be run."""
     try:
         data = loads(file.read_bytes())
     except OSError as e:
-        raise Refusal(f"{file}: {e.strerror or e}") from None
+        raise CannotStart(f"{file}: {e.strerror or e}") from None
     except (ValueError, RecursionError) as e:
-        raise Refusal(f"{file} is not a JSON file: {e}") from None
+        raise CannotStart(f"{file} is not a JSON file: {e}") from None
     top = _Table(file, "", data)
     proto = top.get("proto", int, PROTO)
     if proto != PROTO:
-        raise Refusal(f"{file}: proto {proto} is not known to this engine, which speaks {PROTO}")
+        raise CannotStart(
+            f"{file}: proto {proto} is not known to this engine, which speaks {PROTO}"
+        )
     directory = Path(top.get("dir", str))
     return Spec(
         instance=top.get("instance", str),
@@ -185,7 +187,7 @@ def _oracle(table: _Table) -> OracleSpec:
     try:
         re.compile(message)
     except re.error as e:
-        raise Refusal(
+        raise CannotStart(
             f"{table.file}: oracle.message = {message!r:.60} is no regular expression: {e}"
         ) from None
     return OracleSpec(message, table.get("against", str, ""), table.get("always", bool, False))
@@ -194,7 +196,7 @@ def _oracle(table: _Table) -> OracleSpec:
 def _target(table: _Table, oracle: OracleSpec) -> TargetSpec:
     env = table.get("env", dict, {})
     if not all(isinstance(v, str) for v in env.values()):
-        raise Refusal(f"{table.file}: target.env must hold strings only")
+        raise CannotStart(f"{table.file}: target.env must hold strings only")
     return TargetSpec(
         function=table.get("function", str),
         path=table.strings("path"),
@@ -216,7 +218,9 @@ def _target(table: _Table, oracle: OracleSpec) -> TargetSpec:
 def _engine(table: _Table) -> EngineSpec:
     max_size = table.get("max_size", int, 10240)
     if max_size < 1:
-        raise Refusal(f"{table.file}: engine.max_size = {max_size}: an input needs at least 1 byte")
+        raise CannotStart(
+            f"{table.file}: engine.max_size = {max_size}: an input needs at least 1 byte"
+        )
     options = dict(table.data)
     if targets := table.get("targets", str, ""):
         # Relative to the spec: a run may be moved. By its words: its parts may be symlinks.

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.loop.corpus import Steerable, SteerError
 from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import (
@@ -25,7 +25,7 @@ from fuzztui.wire.commands import (
 )
 from fuzztui.wire.events import CommandApplied, CommandRejected
 
-__all__ = ["CAPABILITIES", "Steering"]
+__all__ = ["CAPABILITIES", "ControlReader"]
 
 _BASE: Final = ["pause", "resume", "stop", "skip", "promote", "demote", "reset", "add-seed"]
 CAPABILITIES: Final = {
@@ -47,7 +47,7 @@ CAPABILITIES: Final = {
 _READ_LIMIT: Final = 1 << 20
 
 
-class Steering:
+class ControlReader:
     """Applies commands between trials and answers each once, also over restarts.
 
     What was answered before is applied again silently, so that skips and demotions
@@ -58,7 +58,7 @@ class Steering:
         self,
         file: Path,
         scheduler: Steerable,
-        journal: Journal,
+        journal: TrialJournal,
         log: EventLog,
         *,
         answered: set[str],

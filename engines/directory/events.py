@@ -22,7 +22,7 @@ from fuzztui.wire.events import (
     MutantState,
 )
 
-__all__ = ["EventLog", "Told", "read_told"]
+__all__ = ["EventLog", "ReportedEvents", "read_told"]
 
 _PENDING_LIMIT = 10_000
 
@@ -83,7 +83,7 @@ class EventLog:
 
 
 @dataclass(slots=True)
-class Told:
+class ReportedEvents:
     """What was already told in ``events.jsonl``, for whoever goes on from it."""
 
     answered: set[str] = field(default_factory=set)
@@ -102,9 +102,9 @@ class Told:
     """How often each was reached, infected, run."""
 
 
-def read_told(file: Path) -> Told:
+def read_told(file: Path) -> ReportedEvents:
     """Scan the event file; torn and foreign lines are passed over."""
-    told = Told()
+    told = ReportedEvents()
     try:
         with file.open("rb") as lines:
             for line in lines:
@@ -117,7 +117,7 @@ def read_told(file: Path) -> Told:
     return told
 
 
-def _note(told: Told, event: Event) -> None:
+def _note(told: ReportedEvents, event: Event) -> None:
     match event:
         case CommandApplied() | CommandRejected():
             told.answered.add(event.id)

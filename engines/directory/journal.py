@@ -26,7 +26,7 @@ __all__ = [
     "RUNNING",
     "SAVING",
     "STOP_NOW",
-    "Journal",
+    "TrialJournal",
 ]
 
 _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
@@ -124,7 +124,7 @@ _LAST_SIZE: Final = 3072
 _DATA_AT: Final = 4096
 
 
-class Journal:
+class TrialJournal:
     """The mapped file. ``words`` is indexed by the constants of this module.
 
     One worker writes at a time; the parent reads, and writes only its own words.

@@ -15,7 +15,7 @@ from typing import Final
 from fuzztui import __version__
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store
 
 __all__ = ["Reporter"]
@@ -36,7 +36,7 @@ class Reporter:
     disk costs a row, not the campaign.
     """
 
-    def __init__(self, spec: Spec, journal: Journal, store: Store) -> None:
+    def __init__(self, spec: Spec, journal: TrialJournal, store: Store) -> None:
         self._spec, self._words, self._store = spec, journal.words, store
         self._dir = spec.dir
         self._stats_due = 0.0

@@ -6,7 +6,7 @@ import fcntl
 import resource
 from typing import Final
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 
 __all__ = ["allow_descriptors", "high_copy"]
 
@@ -22,13 +22,13 @@ _ROOM: Final = 16
 
 
 def allow_descriptors() -> None:
-    """Raise a low soft limit of open files to the hard limit. Raises :class:`Refusal`."""
+    """Raise a low soft limit of open files to the hard limit. Raises :class:`CannotStart`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < _ENOUGH and soft != hard:
         soft = _RAISED if hard == resource.RLIM_INFINITY else min(hard, _RAISED)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     if 0 <= soft < _MIN_FILES:
-        raise Refusal(
+        raise CannotStart(
             f"ulimit -n: {soft} open files are too few, an engine needs {_MIN_FILES}:"
             " raise the limit in the shell that starts fuzztui (ulimit -n 1024)"
         )

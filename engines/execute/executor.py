@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeVar
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.guard import Guard, TrialTimeout
 from fuzztui.engines.execute.limits import Limits
-from fuzztui.engines.findings.message_oracle import Alarm
+from fuzztui.engines.findings.message_oracle import MessageOracle
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import CoverageMap
@@ -47,7 +47,7 @@ class Execution:
     error: BaseException | None = None
     """What it raised, on FAILURE and INVALID."""
     said: str = ""
-    """What in the error's message makes it a failure, whatever its class (:class:`Alarm`)."""
+    """What in the error's message makes it a failure, whatever its class (``MessageOracle``)."""
     said_before: str = ""
     """The same text as older versions had it."""
     turns: int = 0
@@ -84,7 +84,7 @@ class Executor:
         guard: Guard,
         fixture: Fixture,
         observers: Sequence[Observer] = (),
-        alarm: Alarm | None = None,
+        alarm: MessageOracle | None = None,
     ) -> None:
         self.function, self.form = function, form
         self.expected: tuple[type[BaseException], ...] = (Rejected, *expected)

@@ -18,9 +18,9 @@ from typing import Any, Final, NoReturn
 
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.bounds import loads
-from fuzztui.engines.base.errors import Afresh
+from fuzztui.engines.base.errors import RestartWorker
 
-__all__ = ["Isolation", "Suspects", "digest", "read_index", "write_index"]
+__all__ = ["Isolation", "SuspectMutants", "digest", "read_index", "write_index"]
 
 
 _FLAKY_AT_MOST: Final = 5000
@@ -33,7 +33,7 @@ def digest(data: bytes) -> str:
 
 
 @dataclass(slots=True)
-class Suspects:
+class SuspectMutants:
     """After these mutants had run, the program no longer did on ``data`` what it had done."""
 
     data: bytes
@@ -51,7 +51,7 @@ class Isolation:
     """Digests of inputs that do not always end alike: the latest, in their order."""
     unexplained: int = 0
     """Times that the program's behaviour changed and no mutant was found guilty."""
-    suspects: Suspects | None = None
+    suspects: SuspectMutants | None = None
 
     @property
     def all_outside(self) -> bool:
@@ -70,10 +70,10 @@ class Isolation:
         self.save()
 
     def accuse(self, data: bytes, ids: list[str]) -> NoReturn:
-        """Have the next worker find out who did it. Raises :class:`Afresh`."""
-        self.suspects = Suspects(data, ids)
+        """Have the next worker find out who did it. Raises :class:`RestartWorker`."""
+        self.suspects = SuspectMutants(data, ids)
         self.save()
-        raise Afresh
+        raise RestartWorker
 
     @classmethod
     def load(cls, directory: Path) -> Isolation:
@@ -86,7 +86,9 @@ class Isolation:
             made.unexplained = int(read["unexplained"])
             told = read["suspects"]
             if told is not None:
-                made.suspects = Suspects(bytes.fromhex(told["data"]), list(map(str, told["ids"])))
+                made.suspects = SuspectMutants(
+                    bytes.fromhex(told["data"]), list(map(str, told["ids"]))
+                )
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             pass
         return made

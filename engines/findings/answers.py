@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.descriptors import high_copy
 
 __all__ = ["Say", "answering"]
@@ -28,6 +28,6 @@ def answering() -> Iterator[Say]:
 
     try:
         yield say
-    except Refusal:
+    except CannotStart:
         os.dup2(err, 2)
         raise

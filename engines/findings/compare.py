@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Hashable
 from typing import Any, Final
 
 from fuzztui.engines.execute.guard import TrialTimeout
-from fuzztui.engines.inputs.shape import ATOMS, Kind, Value, shape_of, type_name
+from fuzztui.engines.inputs.shape import ATOMS, ItemOrder, Value, shape_of, type_name
 
 __all__ = ["same"]
 
@@ -123,12 +123,12 @@ class _Comparison:
             return True  # cannot be looked into: a released memoryview, a half-made object
         return self._parts(shape.kind, ours, theirs)
 
-    def _parts(self, kind: Kind, a: Value, b: Value) -> bool:
+    def _parts(self, kind: ItemOrder, a: Value, b: Value) -> bool:
         if not self._sequence(a.state, b.state):
             return False
-        if kind is Kind.SEQUENCE:
+        if kind is ItemOrder.SEQUENCE:
             return self._sequence(a.items, b.items)
-        if kind is Kind.MAPPING:
+        if kind is ItemOrder.MAPPING:
             return self._mapping(a.items, b.items)
         return self._unordered([(x, None) for x in a.items], [(x, None) for x in b.items])
 

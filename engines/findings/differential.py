@@ -21,10 +21,10 @@ from fuzztui.engines.findings.compare import same
 from fuzztui.engines.findings.contrast import cut, from_difference, long_repr
 from fuzztui.engines.findings.failures import Failure, qualified, title_of
 from fuzztui.engines.findings.message_oracle import without_numbers
-from fuzztui.engines.inputs.shape import ATOMS, UNRUN, Kind, shape_of, type_name
+from fuzztui.engines.inputs.shape import ATOMS, UNRUN, ItemOrder, shape_of, type_name
 from fuzztui.engines.instrument.target import Target
 
-__all__ = ["DIFFERS", "Difference", "Rival"]
+__all__ = ["DIFFERS", "Difference", "DifferentialOracle"]
 
 DIFFERS: Final = "differs"
 """The category of such findings; their files are among the crashes."""
@@ -51,7 +51,7 @@ class Difference:
     detail: str
 
 
-class Rival:
+class DifferentialOracle:
     """Runs the second implementation, unobserved, in the same process and under the guard."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Rival:
         spec: TargetSpec,
         executor: Executor,
         say: Callable[[str, str], None] = lambda level, text: None,
-    ) -> Rival | None:
+    ) -> DifferentialOracle | None:
         """The one that the campaign file names, if it does; ``executor`` runs the first."""
         if target.against is None:
             return None
@@ -216,12 +216,12 @@ def _apart(a: object, b: object) -> tuple[object, object]:
 
 def _parts(a: object, b: object) -> Iterable[tuple[object, object]]:
     ours, theirs = shape_of(type(a)), shape_of(type(b))
-    if ours.name != theirs.name or ours.kind is Kind.SET or id(type(a)) in ATOMS:
+    if ours.name != theirs.name or ours.kind is ItemOrder.SET or id(type(a)) in ATOMS:
         return
     x, y = ours.parts(a), theirs.parts(b)
     if len(x.state) == len(y.state):
         yield from zip(x.state, y.state, strict=True)
-    if ours.kind is Kind.MAPPING:
+    if ours.kind is ItemOrder.MAPPING:
         yield from ((value, y.items[key]) for key, value in x.items.items() if key in y.items)
     elif len(x.items) == len(y.items):
         yield from zip(x.items, y.items, strict=True)

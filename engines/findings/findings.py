@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog, Told
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.events import EventLog, ReportedEvents
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import CRASHES, HANGS, Store, entry_ids
 from fuzztui.engines.findings.failures import Failure
 from fuzztui.engines.findings.limit import WINDOW_TRIALS, FindingLimit
@@ -68,7 +68,12 @@ class Findings:
     """
 
     def __init__(
-        self, store: Store, log: EventLog, journal: Journal | None, told: Told, most: int = 0
+        self,
+        store: Store,
+        log: EventLog,
+        journal: TrialJournal | None,
+        told: ReportedEvents,
+        most: int = 0,
     ) -> None:
         """``journal``: gets the numbers of saved findings, if it is not None.
 

@@ -9,7 +9,7 @@ from typing import Final
 from fuzztui.engines.execute.guard import TrialTimeout
 from fuzztui.engines.findings.failures import qualified
 
-__all__ = ["Alarm", "without_numbers"]
+__all__ = ["MessageOracle", "without_numbers"]
 
 _TEXT: Final = 10_000
 _SAID: Final = 80
@@ -33,7 +33,7 @@ def without_numbers(text: str, *, digits_only: bool = False) -> str:
     return _NUMBER.sub("#", text)[:_SAID]
 
 
-class Alarm:
+class MessageOracle:
     """Looks for a pattern in an exception's class and message."""
 
     def __init__(self, pattern: str) -> None:

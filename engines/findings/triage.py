@@ -19,7 +19,7 @@ from fuzztui.engines.findings.failures import (
 )
 from fuzztui.engines.findings.findings import Description
 
-__all__ = ["FLAKY", "UNMADE", "Triage"]
+__all__ = ["FLAKY", "UNMADE", "FailureTriage"]
 
 FLAKY: Final = "Flaky: the same input, run again at once, did not fail so."
 
@@ -27,7 +27,7 @@ UNMADE: Final = " while the input was made"
 """Ends the name of what was not the target's doing: its generator, or strategies, failed."""
 
 
-class Triage:
+class FailureTriage:
     """Looks at executions that ended as FAILURE or TIMEOUT, as soon as they have ended."""
 
     def __init__(self, executor: Executor, files: Collection[str]) -> None:

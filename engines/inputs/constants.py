@@ -11,15 +11,15 @@ from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 
-__all__ = ["Magic"]
+__all__ = ["ConstantPool"]
 
 _REMEMBERED: Final = 1024
 """Answers about texts: a generator that draws its bounds asks ever new questions."""
 
 
-class Magic:
+class ConstantPool:
     """The table. It must not change while choices that were drawn with it are of use:
     which constant a choice means depends on all that are in it.
     """
@@ -38,8 +38,8 @@ class Magic:
         self._fitting: dict[tuple[Container[str], int, int], list[str]] = {}
 
     @classmethod
-    def read(cls, file: Path) -> Magic:
-        """Of ``targets.json``, its part ``constants``. Raises :class:`Refusal`."""
+    def read(cls, file: Path) -> ConstantPool:
+        """Of ``targets.json``, its part ``constants``. Raises :class:`CannotStart`."""
         try:
             constants = json.loads(file.read_bytes()).get("constants", {})
             return cls(
@@ -48,9 +48,9 @@ class Magic:
                 [_a(int, row["value"]) for row in constants.get("int", ())],
             )
         except OSError as e:
-            raise Refusal(f"{file}: {e.strerror or e}") from None
+            raise CannotStart(f"{file}: {e.strerror or e}") from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
-            raise Refusal(f"{file}: constants: {type(e).__name__}: {e}") from None
+            raise CannotStart(f"{file}: constants: {type(e).__name__}: {e}") from None
 
     def texts(self, alphabet: Container[str], low: int, high: int) -> list[str]:
         """Those of ``low`` to ``high`` characters, all of which are in the alphabet.

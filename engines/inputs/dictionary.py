@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 
 __all__ = ["Constant", "Constants", "read_dictionary", "tokens_of"]
 
@@ -103,19 +103,19 @@ _ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 def read_dictionary(file: Path) -> list[bytes]:
     r"""AFL's format: ``name="value"`` or ``"value"`` a line, ``\xNN``, ``\\``, ``\"``; ``#``.
 
-    Raises :class:`Refusal` naming file and line.
+    Raises :class:`CannotStart` naming file and line.
     """
     try:
         lines = file.read_bytes().splitlines()
     except OSError as e:
-        raise Refusal(f"engine.dictionary: {file}: {e.strerror or e}") from None
+        raise CannotStart(f"engine.dictionary: {file}: {e.strerror or e}") from None
     tokens: dict[bytes, None] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith(b"#"):
             continue
         match = _LINE.match(line)
         if match is None:
-            raise Refusal(
+            raise CannotStart(
                 f'engine.dictionary: {file}:{number}: expected name="value", found'
                 f" {line[:40].decode('utf-8', 'replace')!r}"
             )

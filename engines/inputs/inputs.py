@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
 
 __all__ = ["BytesInput", "GeneratedInput", "InputForm", "TextInput"]
@@ -72,7 +72,7 @@ class GeneratedInput:
         limit: int,
         fresh: Callable[[int], bytes],
         on_fresh: Callable[[bytes], None] | None = None,
-        magic: Magic | None = None,
+        magic: ConstantPool | None = None,
     ) -> None:
         """``fresh(n)`` returns n random bytes; ``on_fresh`` is told of them (the journal).
 

@@ -18,7 +18,7 @@ from enum import Enum, auto
 from itertools import islice
 from typing import Any, Final, NamedTuple, cast
 
-__all__ = ["ATOMS", "UNRUN", "Kind", "Shape", "Value", "shape_of", "type_name",
+__all__ = ["ATOMS", "UNRUN", "ItemOrder", "Shape", "Value", "shape_of", "type_name",
            "without_addresses"]  # fmt: skip
 
 _KNOWN_LIMIT: Final = 2000
@@ -53,7 +53,7 @@ ATOMS: Final[dict[int, Callable[[Any, Any], bool]]] = {
 """Comparisons of exactly these types. By id: a hash of a type may be a metaclass' code."""
 
 
-class Kind(Enum):
+class ItemOrder(Enum):
     """How the items of a value are compared."""
 
     SEQUENCE = auto()
@@ -73,7 +73,7 @@ class Shape:
     """How the values of one type are taken apart."""
 
     name: str
-    kind: Kind
+    kind: ItemOrder
     eq: Callable[[Any, Any], object] | None
     """The class' own ``__eq__``, if it was written in Python (and not by a decorator)."""
     parts: Callable[[Any], Value]
@@ -106,18 +106,18 @@ def _shape(t: type) -> Shape:
     for base in mro:
         named = _NAMED.get(id(base))
         if named is not None:
-            return Shape(name, Kind.SEQUENCE, None, named, t)
+            return Shape(name, ItemOrder.SEQUENCE, None, named, t)
         if id(base) in _PAYLOADS:
             kind, payload = _PAYLOADS[id(base)]
             state = _nothing if t is base else _state(mro)
             return Shape(name, kind, _own_eq(mro), _payload_and_state(payload, state), t)
     fields = _compared_fields(mro)
     if fields is not None:
-        return Shape(name, Kind.SEQUENCE, None, _fields(fields), t)
+        return Shape(name, ItemOrder.SEQUENCE, None, _fields(fields), t)
     if _is_transparent(t, mro):
         state = _state(mro)
-        return Shape(name, Kind.SEQUENCE, _own_eq(mro), lambda v: Value(state(v)), t)
-    return Shape(name, Kind.SEQUENCE, _own_eq(mro), _reduced, t)
+        return Shape(name, ItemOrder.SEQUENCE, _own_eq(mro), lambda v: Value(state(v)), t)
+    return Shape(name, ItemOrder.SEQUENCE, _own_eq(mro), _reduced, t)
 
 
 # ------------------------------------------------------------------- what is known by name
@@ -176,31 +176,31 @@ def _exception(value: Any) -> list[Any]:
     return list(BaseException.__dict__["args"].__get__(value))
 
 
-_PAYLOADS: Final[dict[int, tuple[Kind, Callable[[Any], Any]]]] = {
+_PAYLOADS: Final[dict[int, tuple[ItemOrder, Callable[[Any], Any]]]] = {
     id(base): (kind, payload)
     for base, kind, payload in (
-        (collections.OrderedDict, Kind.SEQUENCE, _ordered),
-        (collections.Counter, Kind.MAPPING, lambda v: dict(dict.items(v))),
-        (dict, Kind.MAPPING, lambda v: v if type(v) is dict else dict(dict.items(v))),
-        (list, Kind.SEQUENCE, lambda v: v if type(v) is list else list(list.__iter__(v))),
-        (tuple, Kind.SEQUENCE, lambda v: v if type(v) is tuple else tuple(tuple.__iter__(v))),
-        (set, Kind.SET, lambda v: list(set.__iter__(v))),
-        (frozenset, Kind.SET, lambda v: list(frozenset.__iter__(v))),
-        (type({}.keys()), Kind.SET, list),
-        (type({}.items()), Kind.SET, list),
-        (type({}.values()), Kind.SEQUENCE, list),
-        (types.MappingProxyType, Kind.MAPPING, lambda v: dict(v.items())),
-        (collections.deque, Kind.SEQUENCE, _deque),
-        (int, Kind.SEQUENCE, lambda v: (int.__int__(v),)),
-        (float, Kind.SEQUENCE, lambda v: (float.__float__(v),)),
-        (complex, Kind.SEQUENCE, lambda v: (complex.__complex__(v),)),
-        (str, Kind.SEQUENCE, lambda v: (str.__str__(v),)),
-        (bytes, Kind.SEQUENCE, lambda v: (bytes.__getitem__(v, slice(None)),)),
-        (bytearray, Kind.SEQUENCE, lambda v: (bytearray.__getitem__(v, slice(None)),)),
-        (range, Kind.SEQUENCE, lambda v: (v.start, v.stop, v.step)),
-        (memoryview, Kind.SEQUENCE, _memory),
-        (weakref.ref, Kind.SEQUENCE, lambda v: (weakref.ref.__call__(v),)),
-        (BaseException, Kind.SEQUENCE, _exception),
+        (collections.OrderedDict, ItemOrder.SEQUENCE, _ordered),
+        (collections.Counter, ItemOrder.MAPPING, lambda v: dict(dict.items(v))),
+        (dict, ItemOrder.MAPPING, lambda v: v if type(v) is dict else dict(dict.items(v))),
+        (list, ItemOrder.SEQUENCE, lambda v: v if type(v) is list else list(list.__iter__(v))),
+        (tuple, ItemOrder.SEQUENCE, lambda v: v if type(v) is tuple else tuple(tuple.__iter__(v))),
+        (set, ItemOrder.SET, lambda v: list(set.__iter__(v))),
+        (frozenset, ItemOrder.SET, lambda v: list(frozenset.__iter__(v))),
+        (type({}.keys()), ItemOrder.SET, list),
+        (type({}.items()), ItemOrder.SET, list),
+        (type({}.values()), ItemOrder.SEQUENCE, list),
+        (types.MappingProxyType, ItemOrder.MAPPING, lambda v: dict(v.items())),
+        (collections.deque, ItemOrder.SEQUENCE, _deque),
+        (int, ItemOrder.SEQUENCE, lambda v: (int.__int__(v),)),
+        (float, ItemOrder.SEQUENCE, lambda v: (float.__float__(v),)),
+        (complex, ItemOrder.SEQUENCE, lambda v: (complex.__complex__(v),)),
+        (str, ItemOrder.SEQUENCE, lambda v: (str.__str__(v),)),
+        (bytes, ItemOrder.SEQUENCE, lambda v: (bytes.__getitem__(v, slice(None)),)),
+        (bytearray, ItemOrder.SEQUENCE, lambda v: (bytearray.__getitem__(v, slice(None)),)),
+        (range, ItemOrder.SEQUENCE, lambda v: (v.start, v.stop, v.step)),
+        (memoryview, ItemOrder.SEQUENCE, _memory),
+        (weakref.ref, ItemOrder.SEQUENCE, lambda v: (weakref.ref.__call__(v),)),
+        (BaseException, ItemOrder.SEQUENCE, _exception),
     )
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
-from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.constants import ConstantPool
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -51,7 +51,7 @@ class Source:
         data: bytes,
         limit: int,
         more: Callable[[int], bytes],
-        magic: Magic | None = None,
+        magic: ConstantPool | None = None,
     ) -> None:
         """``more(n)`` returns ``n`` fresh bytes when ``data`` is used up."""
         self._data = bytearray(data)
@@ -143,7 +143,7 @@ class Source:
         """``n`` integers that belong together, and may be more or fewer next time."""
         return [self.below(below) for _ in range(n)]
 
-    def constant(self, fitting: Callable[[Magic], Sequence[_T]]) -> _T | None:
+    def constant(self, fitting: Callable[[ConstantPool], Sequence[_T]]) -> _T | None:
         """One of the application's constants that fit, half of the time; else None."""
         return None if self._magic is None else self._constant(fitting(self._magic))
 

@@ -16,13 +16,13 @@ from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
 from fuzztui.engines.instrument.instrument import Instrumenter, compile_with
 
-__all__ = ["Application", "Loaded"]
+__all__ = ["Application", "InstrumentedModule"]
 
 _NEXT_COUNT = bytes(min(n + 1, 255) for n in range(256))
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class InstrumentedModule:
     """A module as it was instrumented: what it takes to compile parts of it again.
 
     ``spans`` are :attr:`Instrumenter.spans`; ``code`` is what is about to be executed.
@@ -60,7 +60,7 @@ class Application:
         """Modules whose source defeats the instrumenter: loaded as they are."""
         self.on_source: Callable[[str, ast.Module], None] = lambda name, tree: None
         """Called with each module's plain tree before it is instrumented."""
-        self.on_module: Callable[[Loaded], None] = lambda loaded: None
+        self.on_module: Callable[[InstrumentedModule], None] = lambda loaded: None
         """Called with each module that was instrumented, before it is executed."""
         self.compiled: dict[str, CodeType] = {}
         """The instrumented code of each module, as it was compiled first."""
@@ -144,7 +144,7 @@ class Application:
         self.compiled.setdefault(name, code)
         self.table.add(ModuleEdges(name, file, sha, base, tuple(instrumenter.edges)))
         self.coverage.grow(self.table.size)
-        self.on_module(Loaded(name, file, source, base, instrumenter.spans, code))
+        self.on_module(InstrumentedModule(name, file, source, base, instrumenter.spans, code))
         return code
 
 

@@ -9,24 +9,24 @@ from pathlib import Path
 from resource import getrlimit
 from typing import Any
 
-from fuzztui.engines.base.errors import Limited, Refusal
+from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import EngineSpec, Spec
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.execute.limits import lowered_text
-from fuzztui.engines.findings.message_oracle import Alarm
-from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.findings.message_oracle import MessageOracle
+from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.inputs import BytesInput, GeneratedInput, InputForm, TextInput
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target, application_packages, load_target
 
-__all__ = ["Loaded", "form_of", "load", "lowered_on_import"]
+__all__ = ["LoadedTarget", "form_of", "load", "lowered_on_import"]
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedTarget:
     """``executor`` runs ``target``, which lies in ``application``, whose edges are in ``table``."""
 
     target: Target
@@ -47,8 +47,8 @@ def load(
     on_fresh: Callable[[bytes], None] | None = None,
     generated: type[GeneratedInput] = GeneratedInput,
     output: Path | None = None,
-) -> Loaded:
-    """Import the target under instrumentation. Raises :class:`Refusal`.
+) -> LoadedTarget:
+    """Import the target under instrumentation. Raises :class:`CannotStart`.
 
     ``folder``: where it runs if the campaign does not say. ``prepare`` is called before
     anything is imported. ``draw``, ``on_fresh`` and ``generated``: see :func:`form_of`.
@@ -77,16 +77,16 @@ def load(
         coverage=coverage,
         guard=guard,
         fixture=fixture,
-        alarm=Alarm(message) if message else None,
+        alarm=MessageOracle(message) if message else None,
     )
-    return Loaded(target, application, table, executor, prepared)
+    return LoadedTarget(target, application, table, executor, prepared)
 
 
-def lowered_on_import(spec: Spec, number: int) -> Refusal:
+def lowered_on_import(spec: Spec, number: int) -> CannotStart:
     """What to raise if importing the target lowered this limit, and it cannot be restored."""
     said = lowered_text(number, getrlimit(number)[1])
     where = f'target.function = "{spec.target.function}"'
-    return Refusal(f"{where}: importing it {said}; do not lower that limit there")
+    return CannotStart(f"{where}: importing it {said}; do not lower that limit there")
 
 
 def form_of(
@@ -96,7 +96,7 @@ def form_of(
     on_fresh: Callable[[bytes], None] | None = None,
     generated: type[GeneratedInput] = GeneratedInput,
 ) -> InputForm:
-    """How bytes become the target's argument. Raises :class:`Refusal`.
+    """How bytes become the target's argument. Raises :class:`CannotStart`.
 
     A generator that needs more choices than there are has them drawn: ``draw(n)`` returns
     n bytes, and ``on_fresh`` is told of them. ``generated``: the form for a generator.
@@ -105,5 +105,5 @@ def form_of(
     if target.generator is None:
         return TextInput() if target.text else BytesInput()
     file = engine.options.get("targets")
-    magic = Magic.read(Path(file)) if file and engine.constants else None
+    magic = ConstantPool.read(Path(file)) if file and engine.constants else None
     return generated(target.generator, engine.max_size, draw, on_fresh, magic)

@@ -14,7 +14,7 @@ from typing import Any
 
 from fuzztui.base.suggest import meant, near
 from fuzztui.base.text import listed
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.inputs.offers import generators_in, targets_in
 
@@ -46,7 +46,7 @@ def resolve(
         makes = key == "target.generator"
         what = "function, strategy or type" if makes else "function"
         there = [*(generators_in if makes else targets_in)(module)]
-        raise Refusal(
+        raise CannotStart(
             f'{key} = "{reference}": module {module.__name__} has {has} {what}'
             f" {name!r}{_instead(name, there)}"
         )
@@ -60,7 +60,7 @@ def look_up(
     where = f'{key} = "{reference}"'
     name, attribute = split_reference(reference, default)
     if not name or not attribute:
-        raise Refusal(f'{where}: write it as "module:function" or "file.py:function"')
+        raise CannotStart(f'{where}: write it as "module:function" or "file.py:function"')
     if name not in modules:
         modules[name] = import_module(where, name, spec)
     module = modules[name]
@@ -80,17 +80,17 @@ def _instead(name: str, there: Sequence[str]) -> str:
 
 
 def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
-    """By its name or file. Raises :class:`Refusal`, which says ``where`` it was asked for."""
+    """By its name or file. Raises :class:`CannotStart`, which says ``where`` it was asked for."""
     try:
         return _import_file(where, Path(name)) if is_file(name) else importlib.import_module(name)
-    except Refusal:
+    except CannotStart:
         raise
     except ModuleNotFoundError as e:
         if (inner := _beside(e.name or "")) is not None:
-            raise Refusal(f"{where}: {e}; {inner}") from None
+            raise CannotStart(f"{where}: {e}; {inner}") from None
         # What to do comes first: screens cut the end.
         searched = f" (now {list(spec.path)})" if spec.path else ""
-        raise Refusal(
+        raise CannotStart(
             f"{e}: install it for target.python ({sys.executable}), or set target.path to where it"
             f" lies{searched}; {where}"
         ) from None
@@ -101,7 +101,7 @@ def import_module(where: str, name: str, spec: TargetSpec) -> ModuleType:
         if isinstance(e, SyntaxError):
             place = f" at {e.filename}:{e.lineno}"
         words = " ".join(f"{type(e).__name__}: {e}".split())
-        raise Refusal(f"{where}: importing it raised {words:.300}{place}", detail) from None
+        raise CannotStart(f"{where}: importing it raised {words:.300}{place}", detail) from None
 
 
 def _beside(name: str) -> str | None:
@@ -118,13 +118,13 @@ def _beside(name: str) -> str | None:
 
 def _import_file(where: str, file: Path) -> ModuleType:
     if not file.is_file():
-        raise Refusal(f"{where}: there is no file {file}")
+        raise CannotStart(f"{where}: there is no file {file}")
     name = file.stem
     if name in sys.modules:
         name = f"_harness_{name}"  # never in the way of an imported module of that name
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise Refusal(f"{where}: {file} is not a Python file")
+        raise CannotStart(f"{where}: {file} is not a Python file")
     found = importlib.util.find_spec(name)
     if found is not None and found.origin == str(file):
         spec = found  # reachable by import: so also instrumented, if it is included

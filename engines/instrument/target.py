@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.generators.scope import undecorated
 from fuzztui.engines.inputs.source import Source
@@ -64,13 +64,13 @@ class Target:
 def application_packages(spec: TargetSpec) -> tuple[str, ...]:
     """The packages that are instrumented: ``include``, or the function's own top-level one.
 
-    Raises :class:`Refusal` for a harness file that does not say.
+    Raises :class:`CannotStart` for a harness file that does not say.
     """
     if spec.include:
         return spec.include
     module, _ = split_reference(spec.function, DEFAULT_FUNCTION)
     if is_file(module):
-        raise Refusal(
+        raise CannotStart(
             f'target.include is missing: target.function = "{spec.function}" is a harness file,'
             ' so name the packages under test, for example include = ["mypackage"]'
         )
@@ -87,7 +87,7 @@ def search_path(spec: TargetSpec) -> list[str]:
 def load_target(spec: TargetSpec, application: Application | None) -> Target:
     """Import the target, instrumented if there is an ``application`` to do it.
 
-    Everything that is wrong raises :class:`Refusal` with a sentence that names the key.
+    Everything that is wrong raises :class:`CannotStart` with a sentence that names the key.
     """
     began = time.monotonic()
     sys.path[:0] = [p for p in search_path(spec) if p not in sys.path]
@@ -152,18 +152,18 @@ def _of_test(
 
     where = f'target.function = "{spec.function}"'
     if spec.generator:
-        raise Refusal(
+        raise CannotStart(
             f'target.generator = "{spec.generator}": {where} is a Hypothesis test, whose strategies'
             " make its inputs: remove target.generator"
         )
     if spec.oracle.against:
-        raise Refusal(
+        raise CannotStart(
             f'oracle.against = "{spec.oracle.against}": {where} is a Hypothesis test, which returns'
             " nothing to compare: remove oracle.against"
         )
     module, name = split_reference(spec.function, DEFAULT_FUNCTION)
     if not spec.include and re.match("tests?(_|$|[.])", module):
-        raise Refusal(
+        raise CannotStart(
             f"target.include is missing: {where} is a test, so name the packages under test,"
             ' for example include = ["mypackage"]'
         )
@@ -180,14 +180,14 @@ def _check_callable(
 ) -> None:
     where = f'{key} = "{reference}"'
     if inspect.iscoroutinefunction(function):
-        raise Refusal(
+        raise CannotStart(
             f"{where} is a coroutine function: name a plain one that calls asyncio.run() on it"
         )
     try:
         # Decorators may add arguments: what counts is what the outermost takes.
         inspect.signature(undecorated(function), follow_wrapped=False).bind(b"")
     except TypeError as e:
-        raise Refusal(f"{where} must be callable with one argument, {argument}: {e}") from None
+        raise CannotStart(f"{where} must be callable with one argument, {argument}: {e}") from None
     except ValueError:
         pass  # a builtin without a signature
 
@@ -207,7 +207,7 @@ def _compare(
     try:
         check_compare(found)
     except TypeError as e:
-        raise Refusal(f"{where} {e}") from None
+        raise CannotStart(f"{where} {e}") from None
     return found  # type: ignore[no-any-return]
 
 
@@ -228,7 +228,7 @@ def _check_included(spec: TargetSpec, application: Application) -> None:
         why = "no Python source of it was loaded"
         if application.compiled_only:
             why = f"only compiled modules were found: {', '.join(application.compiled_only[:5])}"
-        raise Refusal(
+        raise CannotStart(
             f"target.include = {list(application.include)}: nothing to instrument, {why};"
             " name the packages that hold the code under test"
         )
@@ -248,7 +248,7 @@ def _exception(name: str) -> type[BaseException]:
         for part in parts[split:]:
             found = getattr(found, part, None)
     if not (isinstance(found, type) and issubclass(found, BaseException)):
-        raise Refusal(
+        raise CannotStart(
             f'target.expected: "{name}" is not an exception class; write builtins by their name'
             ' ("ValueError") and others with their module ("package.module.ParseError")'
         )

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fuzztui.engines.base.spec import Spec
-from fuzztui.engines.directory.events import EventLog, Told
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.events import EventLog, ReportedEvents
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.instrument.importer import Application
@@ -30,10 +30,10 @@ class Context:
     seeds: Sequence[SeedFile]
     text: bool
     """Does the target take text?"""
-    journal: Journal
+    journal: TrialJournal
     store: Store
     log: EventLog
-    told: Told
+    told: ReportedEvents
     """What was told before a restart."""
     target: Target
     application: Application

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-__all__ = ["Corpus", "Entry", "Scheduler", "SteerError", "Steerable", "ZestScheduler"]
+__all__ = ["Corpus", "CorpusEntry", "Scheduler", "SteerError", "Steerable", "ZestScheduler"]
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class CorpusEntry:
     """One input of the corpus; ``id`` is its number in ``queue/``."""
 
     id: int
@@ -35,8 +35,8 @@ class Corpus:
     """The entries, by id and in order of arrival."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.by_id: dict[int, Entry] = {}
+        self.entries: list[CorpusEntry] = []
+        self.by_id: dict[int, CorpusEntry] = {}
         self.max_edges = 0
         self.max_depth = 0
         self.pending = 0
@@ -47,7 +47,7 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: CorpusEntry) -> None:
         """Append an entry."""
         self.entries.append(entry)
         self.by_id[entry.id] = entry
@@ -57,7 +57,7 @@ class Corpus:
         self.pending += 1
         self.pending_favored += entry.favored
 
-    def picked(self, entry: Entry) -> None:
+    def picked(self, entry: CorpusEntry) -> None:
         """The entry is fuzzed for the first time."""
         if not entry.fuzzed:
             entry.fuzzed = True
@@ -76,13 +76,13 @@ class Scheduler(Protocol):
     def cycles(self) -> int:
         """How often the whole corpus was gone through."""
 
-    def pick(self) -> Entry | None:
+    def pick(self) -> CorpusEntry | None:
         """The parent of the next child; None while there is none."""
 
     def leave(self) -> None:
         """Go on to the next entry, whatever energy the current one has left."""
 
-    def energy(self, entry: Entry) -> int:
+    def energy(self, entry: CorpusEntry) -> int:
         """How many children a visit of this entry gives."""
 
 
@@ -103,7 +103,7 @@ class ZestScheduler:
         self.cycles = 0
         self._left = 0
 
-    def pick(self) -> Entry | None:
+    def pick(self) -> CorpusEntry | None:
         """Raises nothing; the first call starts with the first entry."""
         entries = self._corpus.entries
         if self._left <= 0 or self.position < 0:
@@ -121,7 +121,7 @@ class ZestScheduler:
         """The next :meth:`pick` moves on."""
         self._left = 0
 
-    def energy(self, entry: Entry) -> int:
+    def energy(self, entry: CorpusEntry) -> int:
         """At least one child."""
         share = self._baseline * entry.edges // max(1, self._corpus.max_edges)
         return max(1, share) * (self.FAVORED if entry.favored else 1)
@@ -159,7 +159,7 @@ class Steerable:
         """The base's cycles."""
         return self._base.cycles
 
-    def pick(self) -> Entry | None:
+    def pick(self) -> CorpusEntry | None:
         """The promoted entry, else the base's next that is not skipped."""
         if self.promoted:
             return self._pick_promoted()
@@ -172,7 +172,7 @@ class Steerable:
             self._base.leave()
         return entry
 
-    def _pick_promoted(self) -> Entry:
+    def _pick_promoted(self) -> CorpusEntry:
         entry = self._corpus.by_id[self.promoted[0]]
         if self._promoted_left <= 0:
             self._promoted_left = max(self._favored, self._base.energy(entry))
@@ -190,7 +190,7 @@ class Steerable:
         else:
             self._base.leave()
 
-    def energy(self, entry: Entry) -> int:
+    def energy(self, entry: CorpusEntry) -> int:
         """The base's; of a demoted entry the least."""
         return 1 if entry.id in self.demoted else self._base.energy(entry)
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.instrument.edges import CoverageMap
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 
 __all__ = ["CoverageFeedback", "Feedback"]
 
@@ -24,10 +24,10 @@ class Feedback(Protocol):
     def keeps(self, execution: Execution, smaller: Execution) -> bool:
         """Does the smaller input show all the news that ``execution`` has?"""
 
-    def learn(self, execution: Execution, entry: Entry) -> None:
+    def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """The input is kept as ``entry``: what it showed is no news any more."""
 
-    def recall(self, execution: Execution, entry: Entry) -> bool:
+    def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
         """After a restart: learn it again; was it the first to show something?"""
 
 
@@ -56,13 +56,13 @@ class CoverageFeedback:
         seen = self.seen_valid if valid else self.seen
         return not execution.observed & ~smaller.observed & ~seen
 
-    def learn(self, execution: Execution, entry: Entry) -> None:
+    def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Unite."""
         self.seen |= execution.observed
         if execution.outcome is Outcome.SUCCESS:
             self.seen_valid |= execution.observed
 
-    def recall(self, execution: Execution, entry: Entry) -> bool:
+    def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
         """Is any of it new?"""
         new = bool(self.judge(execution))
         self.learn(execution, entry)

@@ -3,7 +3,7 @@
 The order of calls is a contract; parts may rely on it:
 
 1. *tick*, about every 50 ms by the clock and always between trials: fixture and
-   guard are checked, commands are drained (:class:`Steering`), figures go to the
+   guard are checked, commands are drained (:class:`ControlReader`), figures go to the
    journal, changed counts of findings are told. While paused the loop stays here.
 2. The budget is checked.
 3. *stages* are asked in order; the first proposal is the candidate. (Choosing an
@@ -19,7 +19,7 @@ The order of calls is a contract; parts may rely on it:
    kept (or in each trial): that it does something else is a cause, too.
 7. ``journal.end``.
 
-Between trials, before 1, modules imported late are taken notice of. ``Recycle`` ends
+Between trials, before 1, modules imported late are taken notice of. ``RecycleWorker`` ends
 the loop when the target has leaked the memory away: see :meth:`Loop._starved`. ``Limited``
 ends it when the target has lowered a hard resource limit that saving needs.
 
@@ -37,22 +37,22 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from fuzztui.base.text import several
-from fuzztui.engines.base.errors import Recycle, Stopping
+from fuzztui.engines.base.errors import RecycleWorker, Stopping
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.control import Steering
-from fuzztui.engines.directory.events import EventLog, Told
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.control import ControlReader
+from fuzztui.engines.directory.events import EventLog, ReportedEvents
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.directory.store import QUEUE, Store, candidate_tail, entry_ids
 from fuzztui.engines.execute import memory
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
-from fuzztui.engines.findings.differential import Rival
+from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.failures import Failure
 from fuzztui.engines.findings.findings import Description, Findings
-from fuzztui.engines.findings.triage import FLAKY, Triage
+from fuzztui.engines.findings.triage import FLAKY, FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate
-from fuzztui.engines.loop.corpus import Corpus, Entry, Steerable
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.loop.stages import Stage
 from fuzztui.engines.loop.trim import shrink
@@ -98,7 +98,7 @@ class Parts:
     """What remains to be done once the budget is used up."""
     on_modules: Callable[[], None] = lambda: None
     """Called between trials when modules were imported late."""
-    connect: Callable[[Callable[[Entry], None], Callable[[], bool]], None] = lambda tell, go: None
+    connect: Callable[[Callable[[CorpusEntry], None], Callable[[], bool]], None] = lambda *_: None
     """Is given what tells anew of an entry whose merits have changed, and :meth:`Loop.pulse`."""
     saved: Callable[[Candidate, str], None] = lambda candidate, folder: None
     """Called when a trial's input was saved, with the folder: ``queue``, ``crashes``, ``hangs``."""
@@ -113,14 +113,14 @@ class Loop:
         self,
         parts: Parts,
         *,
-        journal: Journal,
+        journal: TrialJournal,
         store: Store,
         log: EventLog,
         findings: Findings,
-        steering: Steering,
+        steering: ControlReader,
         rescue: Rescue,
         edges: EdgeTable,
-        rival: Rival | None = None,
+        rival: DifferentialOracle | None = None,
         budget_trials: int = 0,
         budget_cpu_s: float = 0.0,
         on_modules: Callable[[], None] = lambda: None,
@@ -138,7 +138,7 @@ class Loop:
         self.rescue, self._rival = rescue, rival
         self._budget = budget_trials or (1 << 62)
         self._budget_cpu_s = budget_cpu_s
-        self._triage = Triage(parts.executor, edges.files())
+        self._triage = FailureTriage(parts.executor, edges.files())
         self._modules = len(edges.modules)
         self._on_modules, self._third_party, self._extent = on_modules, third_party, extent
         self._due = 0
@@ -157,7 +157,7 @@ class Loop:
     def run(self) -> None:
         """Trials without end; returns when the budget is used up or it is told to stop.
 
-        Raises ``Recycle`` when the target has leaked the memory away.
+        Raises ``RecycleWorker`` when the target has leaked the memory away.
         """
         words, clock = self.journal.words, time.monotonic_ns
         modules = self.edges.modules
@@ -214,14 +214,14 @@ class Loop:
         if execution.observed:
             self._blind = False
         if self._starved(execution):
-            raise Recycle
+            raise RecycleWorker
         if not (candidate.recovered and journal.tallied):
             words[_TALLY[execution.outcome]] += 1
         if execution.outcome is Outcome.FAILURE or execution.outcome is Outcome.TIMEOUT:
             self._failed(candidate, execution)
             journal.end()
             if self._leaked(execution):
-                raise Recycle
+                raise RecycleWorker
             return
         reasons = self._judge(execution)
         whole = execution
@@ -273,7 +273,7 @@ class Loop:
         self.parts.executor.fixture.check_limits()  # before it is saved
         self._check_error(execution)
         if self._starved(execution):
-            raise Recycle
+            raise RecycleWorker
         return execution
 
     def _check_error(self, execution: Execution) -> None:
@@ -330,7 +330,7 @@ class Loop:
         self.store.put(QUEUE, name, execution.data)
         self.parts.saved(candidate, QUEUE)
         parent = corpus.by_id.get(candidate.src) if not candidate.peer else None
-        entry = Entry(
+        entry = CorpusEntry(
             id=number,
             name=name,
             data=execution.data,
@@ -360,7 +360,7 @@ class Loop:
         words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
         self.describe(entry)
 
-    def describe(self, entry: Entry) -> None:
+    def describe(self, entry: CorpusEntry) -> None:
         """Tell what is known of an entry."""
         self.log.write(
             EntryDescribed(
@@ -391,7 +391,9 @@ class Loop:
             lambda: self._triage.describe(execution, stack, flaky=not same),
         )
 
-    def _contrast(self, rival: Rival, candidate: Candidate, execution: Execution) -> None:
+    def _contrast(
+        self, rival: DifferentialOracle, candidate: Candidate, execution: Execution
+    ) -> None:
         """Does the second implementation do the same with the input? If not, it is a finding."""
         data = execution.data
         # What ran last may have been another attempt at making it smaller.
@@ -472,7 +474,7 @@ class Loop:
 
     # --------------------------------------------------------------------- restart
 
-    def rebuild(self, told: Told, unsafe: set[int]) -> None:
+    def rebuild(self, told: ReportedEvents, unsafe: set[int]) -> None:
         """Go on from ``queue/``: run each entry again for its coverage.
 
         Entries in ``unsafe`` (running them killed a worker) stay in the queue but are
@@ -490,7 +492,7 @@ class Loop:
             except OSError as e:
                 self.log.say("warning", f"queue/{name} cannot be read: {e.strerror or e}")
                 continue
-            entry = Entry(number, name, data, edges=0, favored=False)
+            entry = CorpusEntry(number, name, data, edges=0, favored=False)
             if number not in unsafe:
                 self.parts.before_recall()
                 self.journal.begin(

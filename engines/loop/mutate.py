@@ -8,19 +8,19 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from fuzztui.engines.loop.candidate import Candidate
-from fuzztui.engines.loop.corpus import Corpus, Entry
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 
-__all__ = ["ChoiceMutator", "Geometric", "Havoc", "Mixture", "Mutator", "Splice"]
+__all__ = ["ChoiceMutator", "Geometric", "Havoc", "Mutator", "Splice", "WeightedMutators"]
 
 
 class Mutator(Protocol):
     """Makes a child of an entry. All randomness comes from the engine's one generator."""
 
-    def mutate(self, entry: Entry) -> Candidate:
+    def mutate(self, entry: CorpusEntry) -> Candidate:
         """A new input; never changes the entry."""
 
 
-class Mixture:
+class WeightedMutators:
     """Draws one of several mutators, each in proportion to its weight, which can be steered."""
 
     def __init__(self, parts: Sequence[tuple[str, float, Mutator]], rng: random.Random) -> None:
@@ -47,7 +47,7 @@ class Mixture:
                 limit += weight / total
                 self._limits.append((limit, self._mutators[name]))
 
-    def mutate(self, entry: Entry) -> Candidate:
+    def mutate(self, entry: CorpusEntry) -> Candidate:
         """By the mutator that the weights draw."""
         limits = self._limits
         if len(limits) > 1:
@@ -88,7 +88,7 @@ class ChoiceMutator:
         self._times = Geometric(8.0, rng)
         self._size = Geometric(4.0, rng)
 
-    def mutate(self, entry: Entry) -> Candidate:
+    def mutate(self, entry: CorpusEntry) -> Candidate:
         """A child of the same length."""
         data = bytearray(entry.data)
         length = len(data)
@@ -171,7 +171,7 @@ class Havoc:
             *4 * [self._overwrite_token],
         ]
 
-    def mutate(self, entry: Entry) -> Candidate:
+    def mutate(self, entry: CorpusEntry) -> Candidate:
         """A child; equal to its parent only by chance."""
         data = bytearray(entry.data)
         times = self.edit(data)
@@ -280,7 +280,7 @@ class Splice:
     def __init__(self, rng: random.Random, corpus: Corpus, havoc: Havoc) -> None:
         self._random, self._corpus, self._havoc = rng.random, corpus, havoc
 
-    def mutate(self, entry: Entry) -> Candidate:
+    def mutate(self, entry: CorpusEntry) -> Candidate:
         """A child of two parents; havoc alone where there is no second one."""
         entries = self._corpus.entries
         other = entries[int(self._random() * len(entries))]

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, Scheduler
@@ -121,14 +121,14 @@ def list_seeds(paths: Iterable[str], limit: int, say: Callable[[str, str], None]
     """The regular files among the paths and in folders below them, in a fixed order.
 
     What is no file is passed over with a message; a path that does not exist raises
-    :class:`Refusal`. Files above ``limit`` bytes are cut when they are read.
+    :class:`CannotStart`. Files above ``limit`` bytes are cut when they are read.
     """
     files: list[SeedFile] = []
     odd: list[str] = []
     cut = 0
     for path in paths:
         if not Path(path).exists():
-            raise Refusal(f"engine.seeds: there is no file or folder {path}")
+            raise CannotStart(f"engine.seeds: there is no file or folder {path}")
         for file in _walk(Path(path)):
             try:
                 status = file.stat()

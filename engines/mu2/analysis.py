@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.isolation import Isolation
-from fuzztui.engines.mu2.isolated import Outside
+from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import Oracle
 from fuzztui.engines.mu2.pipeline import Pipeline
-from fuzztui.engines.mu2.probe_selection import Watch
+from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.runner import Runner
-from fuzztui.engines.mu2.schedule import Schedule
-from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mu2.schedule import MutantSchedule
+from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.program import Program
 
 __all__ = ["Analysis"]
@@ -25,12 +25,12 @@ class Analysis:
 
     executor: Executor
     program: Program
-    table: Table
+    table: MutantTable
     runner: Runner
-    outside: Outside
+    outside: IsolatedRunner
     pipeline: Pipeline
-    schedule: Schedule
-    watch: Watch
+    schedule: MutantSchedule
+    watch: ProbeSelection
     oracle: Oracle
     isolation: Isolation
-    journal: Journal
+    journal: TrialJournal

@@ -17,11 +17,11 @@ from typing import Final
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.loop.candidate import Candidate
-from fuzztui.engines.loop.corpus import Corpus, Entry, Steerable
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.mu2.analysis import Analysis
-from fuzztui.engines.mu2.isolated import Told
+from fuzztui.engines.mu2.isolated import IsolatedResult
 from fuzztui.engines.mu2.runner import Kill
-from fuzztui.engines.mu2.schedule import Full
+from fuzztui.engines.mu2.schedule import FullSchedule
 from fuzztui.engines.mu2.settled import NEVER, Settled, bits_of
 
 __all__ = ["Backlog"]
@@ -38,14 +38,14 @@ _OUTSIDE_SHARE: Final = 0.05
 trial depends on what children tell."""
 _WAIT_S: Final = 0.005
 _STRIKES: Final = 3
-_EXACT: Final = Full()
+_EXACT: Final = FullSchedule()
 
 
 @dataclass(slots=True)
 class _Job:
     """A saved input under analysis; ``left`` are the mutants still to run on it."""
 
-    entry: Entry
+    entry: CorpusEntry
     original: Execution
     left: deque[int] = field(default_factory=deque)
     audits: frozenset[int] = frozenset()
@@ -73,16 +73,16 @@ class Backlog:
         self._instance = instance
         self._settled = settled
         self._strikes: dict[int, int] = {}
-        self._queue: deque[Entry] = deque()
+        self._queue: deque[CorpusEntry] = deque()
         self._job: _Job | None = None
         self._outside_turn = 0
         self._outside_began = self._outside_due = 0.0
         self._passed: dict[int, int] = {}
         """For mutants outside: so many entries at the corpus' beginning need no look any more."""
-        self._outsiders: Iterator[Told | None] | None = None
+        self._outsiders: Iterator[IsolatedResult | None] | None = None
         self.exact = False
         """Work without a budget until everything is settled."""
-        self.on_kills: Callable[[Entry], None] = lambda entry: None
+        self.on_kills: Callable[[CorpusEntry], None] = lambda entry: None
         """Called when an entry that is in the corpus already has killed."""
         self.pulse: Callable[[], bool] = lambda: True
         """To be called in long work (:meth:`Loop.pulse`); False: stop at once."""
@@ -91,13 +91,13 @@ class Backlog:
         """How many saved inputs wait."""
         return len(self._queue) + (self._job is not None)
 
-    def add(self, execution: Execution, entry: Entry, ran: Iterable[int]) -> None:
+    def add(self, execution: Execution, entry: CorpusEntry, ran: Iterable[int]) -> None:
         """The input is in the corpus; these mutants were run on it already."""
         self._watch.entered(execution.observed)
         self._settled.begin(entry.id, bits_of(ran))
         self._queue.append(entry)
 
-    def commit(self, entry: Entry, kills: Iterable[Kill]) -> int:
+    def commit(self, entry: CorpusEntry, kills: Iterable[Kill]) -> int:
         """The mutants are killed by that entry; returns how many were not dead before."""
         new = 0
         for at, verdict in kills:
@@ -138,7 +138,7 @@ class Backlog:
                 self.exact = self._send_outside()
         self._schedule.spent(self._runner.cost - cost, kills, saved=True)
 
-    def _begin(self, entry: Entry) -> _Job | None:
+    def _begin(self, entry: CorpusEntry) -> _Job | None:
         """Run the program on the input with all probes; who is left to be run?"""
         table = self._table
         settled = self._settled[entry.id]
@@ -169,7 +169,7 @@ class Backlog:
             return None
         return _Job(entry, original, left, frozenset(audits), turns)
 
-    def _strike(self, entry: Entry) -> None:
+    def _strike(self, entry: CorpusEntry) -> None:
         """It cannot be judged by now: a machine that was busy may be the reason, so once more."""
         self._strikes[entry.id] = self._strikes.get(entry.id, 0) + 1
         distrusted = self._isolation.distrusts(entry.data)
@@ -212,12 +212,12 @@ class Backlog:
             self._job = None
         return len(kills)
 
-    def _mark(self, entry: Entry) -> None:
+    def _mark(self, entry: CorpusEntry) -> None:
         """Should the process die: it was no trial."""
         candidate = Candidate(entry.data, j.ANALYSE, entry.id)
         self._journal.begin(time.monotonic_ns(), candidate, counts=False)
 
-    def _credit(self, entry: Entry, kills: list[Kill]) -> None:
+    def _credit(self, entry: CorpusEntry, kills: list[Kill]) -> None:
         if self.commit(entry, kills):
             self.on_kills(entry)
 
@@ -256,7 +256,7 @@ class Backlog:
         now = time.monotonic()
         self._outside_due = now + (now - self._outside_began) * (1 / _OUTSIDE_SHARE - 1)
 
-    def _hear(self, told: Told) -> list[Kill]:
+    def _hear(self, told: IsolatedResult) -> list[Kill]:
         if told.wrong:
             self._table.invalidate(told.index, told.wrong)
             return []
@@ -278,10 +278,10 @@ class Backlog:
         self._passed[at] = passed
         return passed < len(entries)
 
-    def _open(self, entry: Entry, at: int) -> bool:
+    def _open(self, entry: CorpusEntry, at: int) -> bool:
         return not self._settled[entry.id] >> at & 1
 
-    def _in_child(self, mutants: list[int], entry: Entry) -> list[Kill]:
+    def _in_child(self, mutants: list[int], entry: CorpusEntry) -> list[Kill]:
         """Where no mutant is to run in this process: those, on one input; waits for it."""
         rows = self._table.rows
         kills: list[Kill] = []

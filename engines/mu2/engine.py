@@ -22,24 +22,24 @@ from fuzztui.engines.execute.isolation import Isolation, read_index, write_index
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
-from fuzztui.engines.mu2.isolated import Outside
+from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import Oracle
 from fuzztui.engines.mu2.pipeline import Pipeline
-from fuzztui.engines.mu2.probe_selection import Watch
+from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.report import MutationReport
 from fuzztui.engines.mu2.runner import Runner
-from fuzztui.engines.mu2.schedule import Adaptive, Full
+from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule
 from fuzztui.engines.mu2.settled import Settled
 from fuzztui.engines.mu2.steering import MutantSteering
-from fuzztui.engines.mu2.suspect_check import Inquest
-from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mu2.suspect_check import SuspectCheck
+from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
-from fuzztui.engines.mutants.program import Mutant, Program
+from fuzztui.engines.mutants.program import Program, PythonMutant
 from fuzztui.engines.mutants.reimport import reload
 from fuzztui.engines.zest import engine as zest
 
@@ -75,7 +75,7 @@ def build(context: Context) -> Parts:
     assert isinstance(program, Program)
     base = zest.build(context)
     options = spec.engine.options
-    table = Table(log, journal, context.told)
+    table = MutantTable(log, journal, context.told)
     isolation = Isolation.load(spec.dir)
     oracle = Oracle(
         options.get("oracle", "differential"),
@@ -99,7 +99,7 @@ def build(context: Context) -> Parts:
         table=table,
         isolation=isolation,
     )
-    outside = Outside(
+    outside = IsolatedRunner(
         executor,
         program,
         oracle,
@@ -116,8 +116,8 @@ def build(context: Context) -> Parts:
         runner=runner,
         outside=outside,
         pipeline=Pipeline(table, rng, log.say),
-        schedule=Full() if options.get("schedule") == "full" else Adaptive(rng),
-        watch=Watch(program, table),
+        schedule=FullSchedule() if options.get("schedule") == "full" else AdaptiveSchedule(rng),
+        watch=ProbeSelection(program, table),
         oracle=oracle,
         isolation=isolation,
         journal=journal,
@@ -146,12 +146,12 @@ def build(context: Context) -> Parts:
             late = [pair for pair in known.items() if pair[0] not in program.by_id]
             write_index(spec.dir, ids + late)
 
-    def connect(describe: Callable[[Entry], None], pulse: Callable[[], bool]) -> None:
+    def connect(describe: Callable[[CorpusEntry], None], pulse: Callable[[], bool]) -> None:
         backlog.on_kills, backlog.pulse = describe, pulse
 
     found()
     settled.load((f"{m.id} {m.hash}" for m in program.mutants), _code_of(context))
-    Inquest(executor, program, oracle, silence_s, still_loading).hold(isolation, log.say)
+    SuspectCheck(executor, program, oracle, silence_s, still_loading).hold(isolation, log.say)
     table.send_outside(isolation.outside)
     first, *others = base.stages
     return replace(
@@ -181,8 +181,8 @@ def _code_of(context: Context) -> Iterator[str]:
                 yield f"{file} {hashlib.sha256(file.read_bytes()).hexdigest()}"
 
 
-def _reload(context: Context, program: Program) -> Callable[[Mutant | None], Executor]:
-    def anew(mutant: Mutant | None) -> Executor:
+def _reload(context: Context, program: Program) -> Callable[[PythonMutant | None], Executor]:
+    def anew(mutant: PythonMutant | None) -> Executor:
         target = reload(program, context.spec.target, mutant)
         return context.executor.like(target.function, target.expected)
 

@@ -7,7 +7,7 @@ from typing import Final
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.loop.candidate import Candidate
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
@@ -114,13 +114,13 @@ class KillFeedback:
         turns = int(self._schedule.trial_turns)
         return all(self._runner.kills(smaller, (at,), turns=turns) for at, _ in self._kills)
 
-    def learn(self, execution: Execution, entry: Entry) -> None:
+    def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """The kills are the entry's; the other mutants will be run on it in time."""
         kills, self._kills = self._kills, []
         self._backlog.commit(entry, kills)
         self._backlog.add(execution, entry, (at for at, _ in kills))
 
-    def recall(self, execution: Execution, entry: Entry) -> bool:
+    def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
         """Had it killed before the restart?"""
         entry.kills = self._table.kills_of(entry.id)
         self._backlog.add(execution, entry, ())

@@ -14,20 +14,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import TIMEOUT, Oracle, Verdict
-from fuzztui.engines.mu2.mutant_executor import Attack, allowance
-from fuzztui.engines.mutants.program import CannotSwap, Mutant, Program
+from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillEvidence, Oracle
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor, allowance
+from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
 
-__all__ = ["Outside", "Pair", "Told"]
+__all__ = ["IsolatedResult", "IsolatedRunner", "Pair"]
 
-Pair = tuple[Mutant, int, bytes]
+Pair = tuple[PythonMutant, int, bytes]
 """A mutant, a key for the input, and the input."""
 
-Reload = Callable[[Mutant | None], Executor]
+Reload = Callable[[PythonMutant | None], Executor]
 """Import the application anew, with a static mutant or without: an executor of it (in a child)."""
 
 
@@ -40,7 +40,7 @@ _DEEPER: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class IsolatedResult:
     """One pair that was run; ``verdict`` None: the mutant survived.
 
     ``wrong``: why it could not be run ("" if it was): the mutant cannot be made.
@@ -49,12 +49,12 @@ class Told:
 
     index: int
     key: int
-    verdict: Verdict | None
+    verdict: KillEvidence | None
     wrong: str = ""
     flaky: bool = False
 
 
-class Outside:
+class IsolatedRunner:
     """Starts a child a static mutant, or one for all others; more if they die."""
 
     def __init__(
@@ -81,7 +81,7 @@ class Outside:
         self._import_s = _IMPORT_TIMES * import_s
         self._import_fuel = allowance(import_periods, again=True)
 
-    def run(self, pairs: Sequence[Pair]) -> Iterator[Told | None]:
+    def run(self, pairs: Sequence[Pair]) -> Iterator[IsolatedResult | None]:
         """Run the pairs in order; those of a mutant that was killed are passed over.
 
         Yields None, at once, while there is nothing to tell.
@@ -94,7 +94,7 @@ class Outside:
         for those in static.values():
             yield from self._children(those, self._reloaded)
 
-    def _children(self, pairs: list[Pair], work: Work) -> Iterator[Told | None]:
+    def _children(self, pairs: list[Pair], work: Work) -> Iterator[IsolatedResult | None]:
         while pairs:
             at, entered = 0, False
             over: set[int] = set()
@@ -121,14 +121,16 @@ class Outside:
                 mutant, key, _ = pairs[at]
                 left.update(range(at + 1, len(pairs)))
                 if death.how == "raised":  # not the mutant's doing
-                    yield Told(mutant.index, key, None, f"its child process {death.words}")
+                    yield IsolatedResult(
+                        mutant.index, key, None, f"its child process {death.words}"
+                    )
                     over.add(mutant.index)
                 elif not entered:  # the program itself did it: the others have not run yet
-                    yield Told(mutant.index, key, None, flaky=True)
+                    yield IsolatedResult(mutant.index, key, None, flaky=True)
                     if mutant.static:  # the inputs before it were not run on the mutant yet
                         left.update(range(at))
                 else:
-                    told = Told(mutant.index, key, _of_death(death))
+                    told = IsolatedResult(mutant.index, key, _of_death(death))
                     told = yield from self._judged(told, pairs[at], work)
                     yield told
                     if told.verdict is not None:
@@ -146,33 +148,37 @@ class Outside:
             patient=False,
         )
 
-    def _judged(self, told: Told, pair: Pair, work: Work) -> Generator[None, None, Told]:
+    def _judged(
+        self, told: IsolatedResult, pair: Pair, work: Work
+    ) -> Generator[None, None, IsolatedResult]:
         """A kill must happen again, in a child that has run nothing else."""
         if told.verdict is None:
             return told
-        again: Verdict | None = None
+        again: KillEvidence | None = None
         for message in self._in_child(work, [pair], confirms=True):
             if message is None:
                 yield None
             elif isinstance(message, Death):
                 again = _of_death(message) or again
             elif message.get("wrong"):
-                return Told(told.index, told.key, None, str(message["wrong"]))
+                return IsolatedResult(told.index, told.key, None, str(message["wrong"]))
             elif message.get("flaky"):
-                return Told(told.index, told.key, None, flaky=True)
+                return IsolatedResult(told.index, told.key, None, flaky=True)
             elif message.get("verdict"):
                 again = _verdict(message)
         if again is not None and told.verdict.oracle == TIMEOUT != again.oracle:
             # Slow, not endless, and at its end something else than the program.
-            return (yield from self._judged(Told(told.index, told.key, again), pair, work))
+            return (
+                yield from self._judged(IsolatedResult(told.index, told.key, again), pair, work)
+            )
         same = again is not None and again.oracle == told.verdict.oracle
-        return told if same else Told(told.index, told.key, None)
+        return told if same else IsolatedResult(told.index, told.key, None)
 
     # ------------------------------------------------------------- in the child
 
     def _swapped(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
         self._executor.in_child()
-        attack = Attack(self._executor, self._program, self._oracle)
+        attack = MutantExecutor(self._executor, self._program, self._oracle)
         killed: set[int] = set()
         for at, (mutant, _, data) in enumerate(pairs):
             if mutant.index in killed:
@@ -228,7 +234,9 @@ class Outside:
         if verdict is not None:
             tell({"verdict": [verdict.oracle, verdict.detail]})
 
-    def _imported(self, mutant: Mutant, tell: Tell) -> tuple[Executor | None, Verdict | None]:
+    def _imported(
+        self, mutant: PythonMutant, tell: Tell
+    ) -> tuple[Executor | None, KillEvidence | None]:
         """The program with the mutant in it, or what became of importing it."""
         try:
             other = self._import(mutant)
@@ -238,13 +246,13 @@ class Outside:
         except BaseException as e:
             if not self._executor.guard.expired:
                 words = f"importing the program with the mutant raised {_cause(e)}"
-                return None, Verdict("exception", words)
+                return None, KillEvidence("exception", words)
         else:
             if not self._executor.guard.expired:
                 return other, None
-        return None, Verdict(TIMEOUT, "importing the program with the mutant did not end")
+        return None, KillEvidence(TIMEOUT, "importing the program with the mutant did not end")
 
-    def _import(self, mutant: Mutant | None) -> Executor:
+    def _import(self, mutant: PythonMutant | None) -> Executor:
         """By fuel alone: the clock is for trials, and an import takes what it takes."""
         guard = self._executor.guard
         guard.disarm()
@@ -259,24 +267,24 @@ class Outside:
             guard.arm()
 
 
-def _told(pair: Pair, message: dict[str, Any]) -> Told:
+def _told(pair: Pair, message: dict[str, Any]) -> IsolatedResult:
     wrong, flaky = str(message.get("wrong", "")), bool(message.get("flaky"))
-    return Told(pair[0].index, pair[1], _verdict(message), wrong, flaky)
+    return IsolatedResult(pair[0].index, pair[1], _verdict(message), wrong, flaky)
 
 
-def _verdict(message: dict[str, Any]) -> Verdict | None:
+def _verdict(message: dict[str, Any]) -> KillEvidence | None:
     verdict = message.get("verdict")
-    return None if verdict is None else Verdict(str(verdict[0]), str(verdict[1]))
+    return None if verdict is None else KillEvidence(str(verdict[0]), str(verdict[1]))
 
 
-def _of_death(death: Death) -> Verdict | None:
+def _of_death(death: Death) -> KillEvidence | None:
     """How a mutant is killed whose process ended so."""
     if death.how == "hung":
-        return Verdict(TIMEOUT, "the mutant hung")
-    return Verdict("died", f"the mutant {death.words}") if death.how == "died" else None
+        return KillEvidence(TIMEOUT, "the mutant hung")
+    return KillEvidence("died", f"the mutant {death.words}") if death.how == "died" else None
 
 
 def _cause(error: BaseException) -> str:
     """The class of what the import raised: ``load_target`` puts that into words."""
     inner = error.__context__
-    return type(inner if isinstance(error, Refusal) and inner is not None else error).__name__
+    return type(inner if isinstance(error, CannotStart) and inner is not None else error).__name__

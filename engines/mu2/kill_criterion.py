@@ -21,7 +21,7 @@ from fuzztui.engines.findings.contrast import cut, from_difference, long_repr
 from fuzztui.engines.findings.failures import title_of
 from fuzztui.engines.inputs.shape import type_name, without_addresses
 
-__all__ = ["TIMEOUT", "Compare", "Guarded", "Mode", "Oracle", "Verdict"]
+__all__ = ["TIMEOUT", "Compare", "Guarded", "KillEvidence", "Mode", "Oracle"]
 
 _T = TypeVar("_T")
 
@@ -47,7 +47,7 @@ TIMEOUT: Final = "timeout"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class KillEvidence:
     """A kill. ``oracle``: how it showed, one of value, exception, timeout, died.
 
     ``detail``: one line for people, harmless on a terminal, at most 200 characters.
@@ -72,7 +72,7 @@ class Oracle:
             return True
         return outcome is Outcome.INVALID and self._mode != "paper"
 
-    def verdict(self, original: Execution, mutated: Execution) -> Verdict | None:
+    def verdict(self, original: Execution, mutated: Execution) -> KillEvidence | None:
         """How the mutant's run differs from the program's; None if it does not."""
         if Outcome.TIMEOUT in (original.outcome, mutated.outcome):
             return self._by_time(original, mutated)
@@ -80,18 +80,18 @@ class Oracle:
             return self._by_error(original, mutated)
         if self._same(original.value, mutated.value):
             return None
-        return Verdict("value", self._difference(original.value, mutated.value))
+        return KillEvidence("value", self._difference(original.value, mutated.value))
 
-    def _by_time(self, original: Execution, mutated: Execution) -> Verdict | None:
+    def _by_time(self, original: Execution, mutated: Execution) -> KillEvidence | None:
         if original.outcome is mutated.outcome:
             return None
         if original.outcome is Outcome.TIMEOUT:
-            return Verdict(TIMEOUT, "did not end, the mutant did")
-        return Verdict(TIMEOUT, "the mutant did not end")
+            return KillEvidence(TIMEOUT, "did not end, the mutant did")
+        return KillEvidence(TIMEOUT, "the mutant did not end")
 
     # --------------------------------------------------------------------- exceptions
 
-    def _by_error(self, original: Execution, mutated: Execution) -> Verdict | None:
+    def _by_error(self, original: Execution, mutated: Execution) -> KillEvidence | None:
         before, after = original.error, mutated.error
         if before is None:
             return _verdict("exception", f"the mutant raised {self._title(after)}")
@@ -165,5 +165,5 @@ def _line(text: str) -> str:
     return cut(visible(text), _DETAIL)
 
 
-def _verdict(oracle: str, detail: str) -> Verdict:
-    return Verdict(oracle, _line(detail))
+def _verdict(oracle: str, detail: str) -> KillEvidence:
+    return KillEvidence(oracle, _line(detail))

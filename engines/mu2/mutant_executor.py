@@ -15,10 +15,10 @@ from typing import Final
 
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import TIMEOUT, Oracle, Verdict
-from fuzztui.engines.mutants.program import Mutant, Program
+from fuzztui.engines.mu2.kill_criterion import TIMEOUT, KillEvidence, Oracle
+from fuzztui.engines.mutants.program import Program, PythonMutant
 
-__all__ = ["Attack", "Unstable", "allowance"]
+__all__ = ["MutantExecutor", "Unstable", "allowance"]
 
 _FUEL_TIMES: Final = 3
 _AGAIN_TIMES: Final = 10
@@ -34,7 +34,7 @@ class Unstable(Exception):
     """The program did not repeat itself: a flaky input, or something that a mutant left behind."""
 
 
-class Attack:
+class MutantExecutor:
     """Runs mutants; keeps count of what that costs."""
 
     def __init__(
@@ -52,7 +52,9 @@ class Attack:
         self.fuel = 0
         """Periods that timeouts have burnt."""
 
-    def verdict(self, original: Execution, mutant: Mutant, turns: int = 0) -> Verdict | None:
+    def verdict(
+        self, original: Execution, mutant: PythonMutant, turns: int = 0
+    ) -> KillEvidence | None:
         """The kill, which happened twice, or None. Raises ``CannotSwap``, :class:`Unstable`.
 
         ``turns``: what the program takes for this input (:meth:`measure`), if known. The
@@ -83,7 +85,7 @@ class Attack:
             first, (_, second) = second, self._run(original, mutant.index, fuel)
         return first if second is not None and second.oracle == first.oracle else None
 
-    def once(self, original: Execution, mutant: Mutant) -> Verdict | None:
+    def once(self, original: Execution, mutant: PythonMutant) -> KillEvidence | None:
         """A verdict that somebody else must confirm. Raises ``CannotSwap``."""
         self._program.enter_base(mutant)
         base, _ = self._run(original, mutant.index, 0)
@@ -136,7 +138,9 @@ class Attack:
         finally:
             self._end()
 
-    def _run(self, original: Execution, index: int, fuel: int) -> tuple[Execution, Verdict | None]:
+    def _run(
+        self, original: Execution, index: int, fuel: int
+    ) -> tuple[Execution, KillEvidence | None]:
         """One run; what is in place is taken out."""
         self.runs += 1
         try:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from fuzztui.engines.mu2.runner import Kill
-from fuzztui.engines.mu2.schedule import Schedule
-from fuzztui.engines.mu2.table import Row, Table
+from fuzztui.engines.mu2.schedule import MutantSchedule
+from fuzztui.engines.mu2.table import MutantRecord, MutantTable
 from fuzztui.engines.mutants.program import Probing, Unit
 
 __all__ = ["Pipeline", "Tally", "Watched"]
@@ -51,7 +51,9 @@ class Watched:
 class Pipeline:
     """Filters and counts."""
 
-    def __init__(self, table: Table, rng: random.Random, say: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, table: MutantTable, rng: random.Random, say: Callable[[str, str], None]
+    ) -> None:
         self._table, self._rng, self._say = table, rng, say
         self.tally = Tally()
 
@@ -76,8 +78,8 @@ class Pipeline:
         return Watched(watched, tuple(infected), len(reached), len(blind))
 
     def todo(
-        self, seen: Watched, schedule: Schedule, *, saved: bool, settled: int = 0
-    ) -> list[Row]:
+        self, seen: Watched, schedule: MutantSchedule, *, saved: bool, settled: int = 0
+    ) -> list[MutantRecord]:
         """The mutants to run on that input, in order; those in ``settled`` (bits) need no run."""
         tally, table = self.tally, self._table
         infected = [at for at in seen.infected if not settled >> at & 1]
@@ -91,7 +93,7 @@ class Pipeline:
         tally.put_off += unknown + len(infected) - len(chosen)
         return chosen
 
-    def put_off(self, chosen: list[Row], now: list[Row]) -> list[Row]:
+    def put_off(self, chosen: list[MutantRecord], now: list[MutantRecord]) -> list[MutantRecord]:
         """Of the chosen only these are to run now, the others in time."""
         self.tally.put_off += len(chosen) - len(now)
         return now

@@ -7,10 +7,10 @@ import time
 from typing import Final
 
 from fuzztui.engines.execute.executor import Execution
-from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.program import Probing, Program
 
-__all__ = ["Watch"]
+__all__ = ["ProbeSelection"]
 
 _STALE: Final = 4
 _STALE_PART: Final = 8
@@ -20,7 +20,7 @@ _UNITS: Final = 4
 """Units that are compiled at a time: commands wait no longer."""
 
 
-class Watch:
+class ProbeSelection:
     """Keeps two sets of probes, compiled for the units that the corpus has entered.
 
     The dead among the watched cost a little time, compiling costs more: a set is
@@ -28,7 +28,7 @@ class Watch:
     would cost a kill: then it is renewed at once.
     """
 
-    def __init__(self, program: Program, table: Table) -> None:
+    def __init__(self, program: Program, table: MutantTable) -> None:
         self._program, self._table = program, table
         self._all, self._some = program.probing(), program.probing()
         self._all_wanted: frozenset[int] = frozenset()

@@ -7,20 +7,20 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from fuzztui.engines.base.errors import Recycle
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.base.errors import RecycleWorker
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute import memory
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
-from fuzztui.engines.mu2.kill_criterion import Oracle, Verdict
-from fuzztui.engines.mu2.mutant_executor import Attack, Unstable
-from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mu2.kill_criterion import KillEvidence, Oracle
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
+from fuzztui.engines.mu2.table import MutantTable
 from fuzztui.engines.mutants.program import CannotSwap, Program
 
 __all__ = ["Kill", "Runner"]
 
-Kill = tuple[int, Verdict]
+Kill = tuple[int, KillEvidence]
 """A mutant's index and how its death showed."""
 
 _VERIFY_EVERY: Final = 64
@@ -38,13 +38,13 @@ class Runner:
         executor: Executor,
         program: Program,
         oracle: Oracle,
-        journal: Journal,
-        table: Table,
+        journal: TrialJournal,
+        table: MutantTable,
         isolation: Isolation,
     ) -> None:
         self._program, self._journal, self._table = program, journal, table
         self._isolation = isolation
-        self._attack = Attack(
+        self._attack = MutantExecutor(
             executor,
             program,
             oracle,
@@ -166,7 +166,7 @@ class Runner:
     def _look_into(self, original: Execution) -> None:
         """The program did not repeat itself: is it flaky, or has it changed for good?"""
         if memory.used_up():
-            raise Recycle  # what it did without memory says nothing
+            raise RecycleWorker  # what it did without memory says nothing
         if not self._attack.varies(original):
             rows = self._table.rows
             self._isolation.accuse(original.data, [rows[at].id for at in sorted(self.since)])

@@ -21,15 +21,15 @@ import random
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from fuzztui.engines.mu2.table import Row
+from fuzztui.engines.mu2.table import MutantRecord
 
-__all__ = ["EPOCH", "Adaptive", "Full", "Schedule"]
+__all__ = ["EPOCH", "AdaptiveSchedule", "FullSchedule", "MutantSchedule"]
 
 EPOCH: Final = 128
 """Trials between two decisions whether to probe."""
 
 
-class Schedule(Protocol):
+class MutantSchedule(Protocol):
     """Decides; knows nothing of how mutants are run."""
 
     everything: bool
@@ -44,7 +44,7 @@ class Schedule(Protocol):
     def probes(self, trial: int, *, waiting: bool) -> bool:
         """Is this trial to run with probes? ``waiting``: saved inputs wait for analysis."""
 
-    def choose(self, rows: Iterable[Row], *, saved: bool) -> list[Row]:
+    def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
         """Order, back-off and budget for the mutants that an input infects."""
 
     def may_work(self) -> bool:
@@ -60,11 +60,11 @@ class Schedule(Protocol):
         """So much was spent on mutants of a saved input, or of a trial's."""
 
 
-def _rank(row: Row) -> tuple[bool, int, int, int]:
+def _rank(row: MutantRecord) -> tuple[bool, int, int, int]:
     return (not row.promoted, row.order, row.runs, row.mutant.index)
 
 
-class Full:
+class FullSchedule:
     """Algorithms 2 and 3 as they stand: everything that is not soundly pruned, at once."""
 
     everything = True
@@ -75,7 +75,7 @@ class Full:
         """Always."""
         return True
 
-    def choose(self, rows: Iterable[Row], *, saved: bool) -> list[Row]:
+    def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
         """All, in order."""
         return sorted(rows, key=_rank)
 
@@ -93,7 +93,7 @@ class Full:
         """Nothing to count."""
 
 
-class Adaptive:
+class AdaptiveSchedule:
     """The default: see the module."""
 
     everything = False
@@ -151,9 +151,9 @@ class Adaptive:
                 self._pending -= 1
         return self._probing and not waiting
 
-    def choose(self, rows: Iterable[Row], *, saved: bool) -> list[Row]:
+    def choose(self, rows: Iterable[MutantRecord], *, saved: bool) -> list[MutantRecord]:
         """Promoted and never run ones always; others as back-off and the account allow."""
-        chosen: list[Row] = []
+        chosen: list[MutantRecord] = []
         room = self.SAVED_AT_MOST if saved else int(self._account / self.trial_turns)
         for row in sorted(rows, key=_rank):
             if row.promoted or not row.runs:

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_told
 from fuzztui.engines.execute.executor import Executor
@@ -28,10 +28,10 @@ from fuzztui.engines.execute.forks import Death, in_child
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.mu2.engine import SILENCE_TIMES, prepare
-from fuzztui.engines.mu2.isolated import Outside
-from fuzztui.engines.mu2.kill_criterion import Oracle, Verdict
-from fuzztui.engines.mu2.mutant_executor import Attack, Unstable
-from fuzztui.engines.mutants.program import CannotSwap, Mutant
+from fuzztui.engines.mu2.isolated import IsolatedRunner
+from fuzztui.engines.mu2.kill_criterion import KillEvidence, Oracle
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
+from fuzztui.engines.mutants.program import CannotSwap, PythonMutant
 from fuzztui.engines.mutants.reimport import reload
 
 __all__ = ["score"]
@@ -48,7 +48,7 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
     """
     inputs = list(_inputs(folders))
     if not inputs:
-        raise Refusal(f"{', '.join(map(str, folders))}: no input there to score")
+        raise CannotStart(f"{', '.join(map(str, folders))}: no input there to score")
     out, err = os.dup(1), os.dup(2)  # the target may close, replace or print to its own
 
     def say(what: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ def score(spec: Spec, folders: Sequence[Path], jobs: int) -> int:
         gc.collect()
         gc.freeze()  # children that collect would copy what is loaded
         scorer.run(max(1, jobs))
-    except Refusal as e:
+    except CannotStart as e:
         os.dup2(err, 2)
         raise e from None
     say({"result": scorer.result()})
@@ -120,12 +120,12 @@ class _Scorer:
         program.scan()
         self._silence_s = 2 + SILENCE_TIMES * spec.target.timeout_s
 
-        def anew(mutant: Mutant | None) -> Executor:
+        def anew(mutant: PythonMutant | None) -> Executor:
             fresh = reload(program, spec.target, mutant)
             return executor.like(fresh.function, fresh.expected)
 
         self._memory_bytes = spec.target.memory_bytes
-        self._outside = Outside(
+        self._outside = IsolatedRunner(
             executor,
             program,
             self._oracle,
@@ -144,7 +144,7 @@ class _Scorer:
         }
         self._state = {m.index: verdicts.get(m.index, "pending") for m in program.mutants}
         self._alive = {at for at, state in self._state.items() if state == "pending"}
-        self._kills: dict[int, tuple[str, Verdict]] = {}
+        self._kills: dict[int, tuple[str, KillEvidence]] = {}
         self._reasons: dict[int, str] = {}
         self._quarantine: set[int] = set()
         self._flaky: set[int] = set()
@@ -222,7 +222,7 @@ class _Scorer:
                     self._state[mutant] = "alive"
             elif "kills" in message:
                 for killed, oracle, detail in message["kills"]:
-                    self._killed(killed, at, Verdict(oracle, detail))
+                    self._killed(killed, at, KillEvidence(oracle, detail))
             elif "invalid" in message:
                 self._invalid(mutant, str(message["invalid"]))
             elif "flaky" in message:
@@ -236,7 +236,9 @@ class _Scorer:
             self._step(len(self._inputs) - at)
             return len(self._inputs)
         if death.how == "raised":
-            raise Refusal(f"scoring failed, please report this: the child process {death.words}")
+            raise CannotStart(
+                f"scoring failed, please report this: the child process {death.words}"
+            )
         if mutant >= 0:
             # Alone in a child of its own: then its death is the mutant's doing.
             self._quarantine.add(mutant)
@@ -247,7 +249,7 @@ class _Scorer:
     def _work(self, share: frozenset[int], start: int, tell: Callable[[Any], None]) -> None:
         executor, program = self._executor, self._program
         executor.in_child()
-        attack = Attack(executor, program, self._oracle)
+        attack = MutantExecutor(executor, program, self._oracle)
         mutants = program.mutants
         mine = self._alive & share - self._quarantine
         alive = {a for a in mine if not mutants[a].static}
@@ -298,7 +300,7 @@ class _Scorer:
 
     # ---------------------------------------------------------------- the outcome
 
-    def _killed(self, mutant: int, at: int, verdict: Verdict) -> None:
+    def _killed(self, mutant: int, at: int, verdict: KillEvidence) -> None:
         self._alive.discard(mutant)
         self._state[mutant] = "killed"
         self._kills[mutant] = (self._inputs[at][0], verdict)
@@ -345,8 +347,8 @@ class _Scorer:
             "mutants": [self._row(m) for m in mutants],
         }
 
-    def _row(self, m: Mutant) -> dict[str, Any]:
-        killer, verdict = self._kills.get(m.index, ("", Verdict("", "")))
+    def _row(self, m: PythonMutant) -> dict[str, Any]:
+        killer, verdict = self._kills.get(m.index, ("", KillEvidence("", "")))
         return {
             "id": m.id,
             "file": m.file,

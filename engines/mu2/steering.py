@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzztui.base.text import several
 from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.mu2.backlog import Backlog
-from fuzztui.engines.mu2.table import ALIVE, PENDING, Row, Table
+from fuzztui.engines.mu2.table import ALIVE, PENDING, MutantRecord, MutantTable
 from fuzztui.wire.commands import (
     Command,
     ExactPass,
@@ -22,7 +22,7 @@ __all__ = ["MutantSteering"]
 class MutantSteering:
     """Applied between trials; every change is told by the table, and so outlives a restart."""
 
-    def __init__(self, table: Table, backlog: Backlog) -> None:
+    def __init__(self, table: MutantTable, backlog: Backlog) -> None:
         self._table, self._backlog = table, backlog
 
     def obey(self, command: Command) -> str:
@@ -60,7 +60,7 @@ class MutantSteering:
         return f"{_many(rows)} {done}"
 
 
-def _living(rows: list[Row]) -> list[Row]:
+def _living(rows: list[MutantRecord]) -> list[MutantRecord]:
     """Those that a verdict can still concern: a kill is a fact. Raises :class:`SteerError`."""
     living = [row for row in rows if row.base in (PENDING, ALIVE)]
     if not living:
@@ -69,5 +69,5 @@ def _living(rows: list[Row]) -> list[Row]:
     return living
 
 
-def _many(rows: list[Row]) -> str:
+def _many(rows: list[MutantRecord]) -> str:
     return f"{len(rows)} mutant{'s' if len(rows) != 1 else ''}"

@@ -15,15 +15,15 @@ from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import Death, in_child
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.mu2.kill_criterion import Oracle
-from fuzztui.engines.mu2.mutant_executor import Attack, Unstable
-from fuzztui.engines.mutants.program import CannotSwap, Mutant, Program
+from fuzztui.engines.mu2.mutant_executor import MutantExecutor, Unstable
+from fuzztui.engines.mutants.program import CannotSwap, Program, PythonMutant
 
-__all__ = ["Inquest"]
+__all__ = ["SuspectCheck"]
 
 _REPEATS = 20
 
 
-class Inquest:
+class SuspectCheck:
     """Names the guilty in :class:`Isolation`."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Inquest:
                 say("warning", f"the program changed while mutants ran, and none did it: {what}")
         isolation.save()
 
-    def _guilty(self, data: bytes, mutants: Iterable[Mutant]) -> list[Mutant]:
+    def _guilty(self, data: bytes, mutants: Iterable[PythonMutant]) -> list[PythonMutant]:
         return [m for m in mutants if not self._in_child(partial(self._after, data, m))]
 
     def _in_child(self, work: Callable[[Callable[[Any], None]], None]) -> bool:
@@ -76,14 +76,14 @@ class Inquest:
 
     def _repeats(self, data: bytes, tell: Callable[[Any], None]) -> None:
         self._executor.in_child()
-        attack = Attack(self._executor, self._program, self._oracle)
+        attack = MutantExecutor(self._executor, self._program, self._oracle)
         original = self._executor.call(data)
         tell(all(attack.repeats(original) for _ in range(_REPEATS)))
 
-    def _after(self, data: bytes, mutant: Mutant, tell: Callable[[Any], None]) -> None:
+    def _after(self, data: bytes, mutant: PythonMutant, tell: Callable[[Any], None]) -> None:
         """Does the program repeat itself after the mutant ran?"""
         self._executor.in_child()
-        attack = Attack(self._executor, self._program, self._oracle)
+        attack = MutantExecutor(self._executor, self._program, self._oracle)
         original = self._executor.call(data)
         try:
             attack.verdict(original, mutant)

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog, Told
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.events import EventLog, ReportedEvents
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.loop.corpus import SteerError
-from fuzztui.engines.mu2.kill_criterion import Verdict
-from fuzztui.engines.mutants.program import Mutant
+from fuzztui.engines.mu2.kill_criterion import KillEvidence
+from fuzztui.engines.mutants.program import PythonMutant
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection
 
-__all__ = ["ALIVE", "DEAD", "INVALID", "PENDING", "Row", "Table"]
+__all__ = ["ALIVE", "DEAD", "INVALID", "PENDING", "MutantRecord", "MutantTable"]
 
 PENDING: Final = "pending"
 ALIVE: Final = "alive"
@@ -32,7 +32,7 @@ _RUNS_A_LINE: Final = 500
 _FAVOURS: Final = 4
 
 
-class Row:
+class MutantRecord:
     """One mutant's row. Has what :mod:`fuzztui.wire.selection` selects by."""
 
     __slots__ = (
@@ -40,7 +40,7 @@ class Row:
         "promoted", "reached", "reason", "runs", "told_runs", "trial", "verdict",
     )  # fmt: skip
 
-    def __init__(self, mutant: Mutant) -> None:
+    def __init__(self, mutant: PythonMutant) -> None:
         self.mutant = mutant
         self.base = PENDING
         """pending, alive, killed or invalid: what running it has shown."""
@@ -96,7 +96,7 @@ class Row:
         return "first" if self.order < 0 else "last" if self.order > 0 else ""
 
 
-class Table:
+class MutantTable:
     """The rows by index of :attr:`Program.mutants`, and the sets that the pipeline needs.
 
     ``survivors`` are the indices worth running in this process: neither dead nor
@@ -104,10 +104,10 @@ class Table:
     same for those.
     """
 
-    def __init__(self, log: EventLog, journal: Journal, told: Told) -> None:
+    def __init__(self, log: EventLog, journal: TrialJournal, told: ReportedEvents) -> None:
         self._log, self._words, self._told = log, journal.words, told
-        self.rows: list[Row] = []
-        self._by_id: dict[str, Row] = {}
+        self.rows: list[MutantRecord] = []
+        self._by_id: dict[str, MutantRecord] = {}
         self.survivors: set[int] = set()
         self.outside: set[int] = set()
         self.promoted: set[int] = set()
@@ -121,14 +121,14 @@ class Table:
 
     # ----------------------------------------------------------------- the rows
 
-    def add(self, mutants: Sequence[Mutant], stale: set[str]) -> None:
+    def add(self, mutants: Sequence[PythonMutant], stale: set[str]) -> None:
         """New mutants of the program; what was told of them before is taken up again.
 
         ``stale``: ids whose function has changed since: what was told is about another.
         """
         fresh = []
         for mutant in mutants:
-            row = Row(mutant)
+            row = MutantRecord(mutant)
             self.rows.append(row)
             self._by_id[mutant.id] = row
             if mutant.id in stale:
@@ -143,7 +143,7 @@ class Table:
         for row in fresh:
             self._tell(row)  # else its former state would go on standing in the log
 
-    def _take_up(self, row: Row) -> None:
+    def _take_up(self, row: MutantRecord) -> None:
         last, kill = self._told.mutants.get(row.id), self._told.killed.get(row.id)
         if kill is not None:
             row.base, row.killer, row.oracle = DEAD, kill.killer, kill.oracle
@@ -162,9 +162,9 @@ class Table:
         row.promoted = last.steer == "promoted"
         row.order = {"first": -1, "last": 1}.get(last.steer, 0)
 
-    def _announce(self, mutants: Sequence[Mutant]) -> None:
+    def _announce(self, mutants: Sequence[PythonMutant]) -> None:
         """Tell of them, unless a worker before has told the same."""
-        by_module: dict[str, list[Mutant]] = {}
+        by_module: dict[str, list[PythonMutant]] = {}
         for mutant in mutants:
             if self._told.found.get(mutant.id) == _described(mutant):
                 continue
@@ -182,7 +182,7 @@ class Table:
                     )
                 )
 
-    def _place(self, row: Row) -> None:
+    def _place(self, row: MutantRecord) -> None:
         """Put the row into the sets where it belongs."""
         at = row.mutant.index
         lives = not row.verdict and row.base in (PENDING, ALIVE)
@@ -198,7 +198,7 @@ class Table:
             self.changes += 1
             self.mask ^= 1 << at
 
-    def _tell(self, *rows: Row) -> None:
+    def _tell(self, *rows: MutantRecord) -> None:
         self._log.write_all(
             MutantState(
                 self._log.instance,
@@ -226,7 +226,7 @@ class Table:
         if row.runs >= 2 * row.told_runs:
             self._changed_runs.add(at)
 
-    def kill(self, at: int, verdict: Verdict, killer: str) -> None:
+    def kill(self, at: int, verdict: KillEvidence, killer: str) -> None:
         """The input saved as ``killer`` ("main/12") has killed it."""
         row = self.rows[at]
         self.dead += row.base != DEAD
@@ -282,7 +282,7 @@ class Table:
         row.favours += 1
         return row.favours <= _FAVOURS
 
-    def select(self, text: str) -> list[Row]:
+    def select(self, text: str) -> list[MutantRecord]:
         """The rows of a selection. Raises :class:`SteerError` when it names none."""
         try:
             rows = parse_selection(text).of(self.rows)
@@ -292,14 +292,14 @@ class Table:
             raise SteerError(f"no mutant is named by {text!r}")
         return rows
 
-    def judge(self, rows: Sequence[Row], verdict: str, reason: str = "") -> None:
+    def judge(self, rows: Sequence[MutantRecord], verdict: str, reason: str = "") -> None:
         """skipped or equivalent."""
         for row in rows:
             row.verdict, row.reason, row.promoted = verdict, reason, False
             self._place(row)
         self._tell(*rows)
 
-    def promote(self, rows: Sequence[Row]) -> None:
+    def promote(self, rows: Sequence[MutantRecord]) -> None:
         """Their turn is now, and always; undoes a skip or a verdict."""
         for row in rows:
             row.verdict = row.reason = ""
@@ -307,7 +307,7 @@ class Table:
             self._place(row)
         self._tell(*rows)
 
-    def move(self, rows: Sequence[Row], to: str) -> None:
+    def move(self, rows: Sequence[MutantRecord], to: str) -> None:
         """first or last among those that wait."""
         for row in rows:
             row.order = -1 if to == "first" else 1
@@ -315,7 +315,7 @@ class Table:
             self._place(row)
         self._tell(*rows)
 
-    def requeue(self, rows: Sequence[Row]) -> None:
+    def requeue(self, rows: Sequence[MutantRecord]) -> None:
         """As if it had never been run or judged."""
         for row in rows:
             self.dead -= row.base == DEAD
@@ -326,7 +326,7 @@ class Table:
         self._tell(*rows)
 
 
-def _described(m: Mutant) -> dict[str, object]:
+def _described(m: PythonMutant) -> dict[str, object]:
     told: dict[str, object] = {
         "id": m.id,
         "line": m.line,

@@ -8,31 +8,31 @@ import gc
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 
-from fuzztui.engines.instrument.importer import Application, Loaded
-from fuzztui.engines.mutants.mutant import Mutant, PointInfo, words
-from fuzztui.engines.mutants.operators import Change, Operator
-from fuzztui.engines.mutants.recompile import Place, flatten, future_flags, outermost
-from fuzztui.engines.mutants.sites import Point, Scope, find_scopes
-from fuzztui.engines.mutants.text import Text
-from fuzztui.engines.mutants.units import Source, Unit
+from fuzztui.engines.instrument.importer import Application, InstrumentedModule
+from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant, words
+from fuzztui.engines.mutants.operators import Mutation, MutationOperator
+from fuzztui.engines.mutants.recompile import UnitPosition, flatten, future_flags, outermost
+from fuzztui.engines.mutants.sites import MutationScope, Point, find_scopes
+from fuzztui.engines.mutants.text import ModuleText
+from fuzztui.engines.mutants.units import ModuleCode, Unit
 
-__all__ = ["Cache", "Census"]
+__all__ = ["Cache", "Enumeration"]
 
 Cache = functools._lru_cache_wrapper
 
 
-class Census:
+class Enumeration:
     """All that was found so far; its lists only grow, except for ``units``."""
 
     def __init__(
-        self, application: Application, operators: Sequence[Operator], only: Sequence[str]
+        self, application: Application, operators: Sequence[MutationOperator], only: Sequence[str]
     ) -> None:
-        self.mutants: list[Mutant] = []
-        self.by_id: dict[str, Mutant] = {}
+        self.mutants: list[PythonMutant] = []
+        self.by_id: dict[str, PythonMutant] = {}
         self.units: list[Unit] = []
         self.points: list[PointInfo] = []
         self.warnings: list[str] = []
-        self.sources: dict[str, Source] = {}
+        self.sources: dict[str, ModuleCode] = {}
         self.owners: list[Unit | None] = []
         """The unit of each cell of the coverage map."""
         self.caches: list[Cache[object]] = []
@@ -40,13 +40,13 @@ class Census:
         self.on_grown: Callable[[Unit], None] = lambda unit: None
         """Called when a unit that was known has more live functions."""
         self._application, self._operators, self._only = application, operators, tuple(only)
-        self._loaded: list[Loaded] = []  # not scanned yet
+        self._loaded: list[InstrumentedModule] = []  # not scanned yet
         self._codes: dict[int, tuple[Unit, int]] = {}  # imported code, by id
         self._alive: list[CodeType] = []  # keeps the ids above taken
         self._known: set[int] = set()  # ids of functions
         application.on_module = self._loaded.append
 
-    def scan(self) -> list[Mutant]:
+    def scan(self) -> list[PythonMutant]:
         """See :meth:`Program.scan`."""
         loaded, self._loaded[:] = list(self._loaded), []
         first = len(self.mutants)
@@ -68,9 +68,9 @@ class Census:
                 self._make_static(unit)
         return self.mutants[first:]
 
-    def _scan_module(self, loaded: Loaded) -> list[Unit]:
+    def _scan_module(self, loaded: InstrumentedModule) -> list[Unit]:
         try:
-            text = Text(loaded.source)
+            text = ModuleText(loaded.source)
             scopes = find_scopes(ast.parse(loaded.source, loaded.file), self._operators)
         except RecursionError:
             self.warnings.append(
@@ -80,7 +80,7 @@ class Census:
         parts = loaded.name.split(".")
         if loaded.file.endswith("/__init__.py"):
             parts.append("__init__")
-        source = Source(
+        source = ModuleCode(
             module=loaded.name,
             file="/".join(parts) + ".py",
             path=loaded.file,
@@ -103,14 +103,14 @@ class Census:
 
     def _unit(
         self,
-        scope: Scope,
-        source: Source,
-        loaded: Loaded,
+        scope: MutationScope,
+        source: ModuleCode,
+        loaded: InstrumentedModule,
         roots: dict[tuple[str, int], list[CodeType]],
     ) -> Unit | None:
         node = scope.node
         decorators = getattr(node, "decorator_list", ())
-        place = Place(
+        place = UnitPosition(
             line=node.lineno,
             column=node.col_offset,
             end_line=node.end_lineno,
@@ -142,7 +142,7 @@ class Census:
             self.owners += [None] * (end - len(self.owners))
         self.owners[start:end] = [unit] * (end - start)
 
-    def _add_mutants(self, scope: Scope, unit: Unit | None, source: Source) -> None:
+    def _add_mutants(self, scope: MutationScope, unit: Unit | None, source: ModuleCode) -> None:
         ordinals: dict[str, int] = {}
         for point in scope.points:
             number = len(self.points)
@@ -155,7 +155,7 @@ class Census:
                 first = ordinals.get(operator.name, 0)
                 sites[operator.name] = max(sites.get(operator.name, 0), change.site + 1)
                 before, after = words(source.text, point, change)
-                mutant = Mutant(
+                mutant = PythonMutant(
                     index=len(self.mutants),
                     id=f"{source.module}:{scope.name}:{operator.name}"
                     f":{first + change.site}:{change.variant}",
@@ -218,14 +218,14 @@ class Census:
         wrapped = getattr(cache, "__wrapped__", None)
         return type(wrapped) is FunctionType and self._application.has(str(wrapped.__module__))
 
-    def locate(self, tree: ast.Module, mutant: Mutant) -> tuple[ast.AST, Change, Point]:
+    def locate(self, tree: ast.Module, mutant: PythonMutant) -> tuple[ast.AST, Mutation, Point]:
         """The mutant's node, change and point in a plain tree of its module."""
         points = [p for scope in find_scopes(tree, self._operators) for p in scope.points]
         point = points[mutant.point - self.sources[mutant.module].first_point]
         return point.node, point.changes[mutant.change][1], point
 
 
-def _within(code: CodeType, place: Place) -> bool:
+def _within(code: CodeType, place: UnitPosition) -> bool:
     """Does the code come from this place? Told by columns: there are others on its line."""
     first, last = (place.line, place.column), (place.end_line, place.end_column)
     found = False

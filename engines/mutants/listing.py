@@ -8,14 +8,14 @@ import os
 import sys
 from typing import Any
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import application_packages, load_target
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
-from fuzztui.engines.mutants.program import Mutant, Program
+from fuzztui.engines.mutants.program import Program, PythonMutant
 
 __all__ = ["described", "list_mutants", "program_of"]
 
@@ -24,7 +24,7 @@ def list_mutants(spec: Spec, diff: str | None = None) -> int:
     """Load the target and print its mutants as one JSON object; returns the exit status.
 
     ``{"mutants": [...], "warnings": [...]}``, or ``{"diff": "..."}`` of the mutant whose id
-    is ``diff``. What the target prints goes to stderr. Raises :class:`Refusal`.
+    is ``diff``. What the target prints goes to stderr. Raises :class:`CannotStart`.
     """
     os.environ.update(spec.target.env)
     out = os.dup(1)
@@ -52,7 +52,9 @@ def list_mutants(spec: Spec, diff: str | None = None) -> int:
     elif diff in program.by_id:
         answer = {"diff": program.diff(program.by_id[diff])}
     else:
-        raise Refusal(f'there is no mutant "{diff:.200}" in the target: list them without --diff')
+        raise CannotStart(
+            f'there is no mutant "{diff:.200}" in the target: list them without --diff'
+        )
     with os.fdopen(out, "w", encoding="utf-8") as file:
         json.dump(answer, file)
         file.write("\n")
@@ -62,7 +64,7 @@ def list_mutants(spec: Spec, diff: str | None = None) -> int:
 
 
 def program_of(spec: Spec, application: Application) -> Program:
-    """The program as the ``[engine]`` table wants it mutated. Raises :class:`Refusal`."""
+    """The program as the ``[engine]`` table wants it mutated. Raises :class:`CannotStart`."""
     operators = _strings(spec, "operators") or list(DEFAULT_OPERATORS)
     return Program(application, operators, _strings(spec, "mutate"))
 
@@ -70,11 +72,11 @@ def program_of(spec: Spec, application: Application) -> Program:
 def _strings(spec: Spec, key: str) -> list[str]:
     value = spec.engine.options.get(key, [])
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise Refusal(f"engine.{key} must be a list of strings, not {value!r:.60}")
+        raise CannotStart(f"engine.{key} must be a list of strings, not {value!r:.60}")
     return value
 
 
-def described(mutant: Mutant) -> dict[str, Any]:
+def described(mutant: PythonMutant) -> dict[str, Any]:
     """A mutant as JSON."""
     keys = ("id", "module", "file", "path", "line", "function", "operator")
     more = ("before", "after", "static", "hash")

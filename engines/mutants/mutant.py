@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 
 from fuzztui.engines.execute.markers import placed
 from fuzztui.engines.mutants.infection import Watch
-from fuzztui.engines.mutants.operators import Change
+from fuzztui.engines.mutants.operators import Mutation
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
-from fuzztui.engines.mutants.text import Cut, Text, one_line
+from fuzztui.engines.mutants.text import Cut, ModuleText, one_line
 from fuzztui.engines.mutants.units import Code, Unit
 
-__all__ = ["Mutant", "PointInfo", "cuts", "made", "words"]
+__all__ = ["PointInfo", "PythonMutant", "cuts", "made", "words"]
 
 _F_STRINGS_HAVE_PLACES = sys.version_info >= (3, 12)
 
 
 @dataclass(slots=True, eq=False)
-class Mutant:
+class PythonMutant:
     """One mutation of one expression of the program."""
 
     index: int
@@ -59,12 +59,12 @@ class PointInfo:
     mutants: list[int]
 
 
-def made(change: Change, node: ast.AST) -> ast.AST:
+def made(change: Mutation, node: ast.AST) -> ast.AST:
     """The mutated node, at the place of the original."""
     return placed(change.make(), node)
 
 
-def words(text: Text, point: Point, change: Change) -> tuple[str, str]:
+def words(text: ModuleText, point: Point, change: Mutation) -> tuple[str, str]:
     """The expression before and after, each on one line."""
     node = point.node
     if point.text is not None and not _F_STRINGS_HAVE_PLACES:
@@ -73,7 +73,7 @@ def words(text: Text, point: Point, change: Change) -> tuple[str, str]:
     return one_line(text.of(node)), one_line(text.changed(node, change.cuts(text)))
 
 
-def cuts(text: Text, point: Point, change: Change) -> list[Cut]:
+def cuts(text: ModuleText, point: Point, change: Mutation) -> list[Cut]:
     """The change as edits of the source; of the whole f-string, where that has no places."""
     if point.text is None or _F_STRINGS_HAVE_PLACES:
         return list(change.cuts(text))

@@ -1,6 +1,6 @@
 """What can be mutated: PIT's default operators (paper, section II-B) on Python's syntax tree.
 
-An operator is a generator over one node: it yields the node's :class:`Change`\\ s. A change
+An operator is a generator over one node: it yields the node's :class:`Mutation`\\ s. A change
 makes the mutated node out of the original's own operands, which it evaluates all the same,
 and in the same order: so what only the operands do is no difference, and the free variables
 of the function stay what they are.
@@ -18,9 +18,17 @@ from fuzztui.engines.execute.markers import marker
 from fuzztui.engines.mutants import infection
 from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.kinds import empty_literal, is_boolean, is_empty, is_sequence
-from fuzztui.engines.mutants.text import Cut, Text
+from fuzztui.engines.mutants.text import Cut, ModuleText
 
-__all__ = ["DEFAULT_OPERATORS", "OPERATORS", "PREDICATE", "TEST", "VALUE", "Change", "Operator"]
+__all__ = [
+    "DEFAULT_OPERATORS",
+    "OPERATORS",
+    "PREDICATE",
+    "TEST",
+    "VALUE",
+    "Mutation",
+    "MutationOperator",
+]
 
 # How a node is used, where that matters.
 VALUE: Final = "value"
@@ -31,7 +39,7 @@ PREDICATE: Final = "predicate"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Mutation:
     """One mutation of one node.
 
     ``site`` tells apart places within the node (the operators of ``a < b < c``),
@@ -41,18 +49,18 @@ class Change:
 
     variant: str
     make: Callable[[], ast.AST]
-    cuts: Callable[[Text], Sequence[Cut]]
+    cuts: Callable[[ModuleText], Sequence[Cut]]
     watch: Watch | None = None
     site: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class MutationOperator:
     """``words`` is for people; ``roles`` are the uses of a node that it looks at."""
 
     name: str
     words: str
-    changes: Callable[[ast.AST, str], Iterator[Change]]
+    changes: Callable[[ast.AST, str], Iterator[Mutation]]
     roles: tuple[str, ...] = (VALUE,)
 
 
@@ -90,7 +98,7 @@ _CALCULATED: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
 
 def _comparisons(
     node: ast.AST, table: dict[type[ast.cmpop], type[ast.cmpop]], watch: Watch | None
-) -> Iterator[Change]:
+) -> Iterator[Mutation]:
     if not isinstance(node, ast.Compare):
         return
     for i, old in enumerate(node.ops):
@@ -103,7 +111,7 @@ def _comparisons(
             ops = [*node.ops[:i], new(), *node.ops[i + 1 :]]
             return ast.Compare(node.left, ops, node.comparators)
 
-        yield Change(
+        yield Mutation(
             _SYMBOL[new].replace(" ", "-"),
             make,
             _symbol_cut(left, node.comparators[i], type(old), new),
@@ -112,11 +120,11 @@ def _comparisons(
         )
 
 
-def _boundary(node: ast.AST, role: str) -> Iterator[Change]:
+def _boundary(node: ast.AST, role: str) -> Iterator[Mutation]:
     return _comparisons(node, _BOUNDARY, infection.ordering)
 
 
-def _negate(node: ast.AST, role: str) -> Iterator[Change]:
+def _negate(node: ast.AST, role: str) -> Iterator[Mutation]:
     if isinstance(node, ast.Compare):
         yield from _comparisons(node, _NEGATED, None)
     elif role == TEST and isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
@@ -124,17 +132,17 @@ def _negate(node: ast.AST, role: str) -> Iterator[Change]:
         if isinstance(node, ast.NamedExpr | ast.IfExp | ast.Lambda | ast.Yield | ast.YieldFrom):
             opening, closing = "not (", ")"
 
-        def cuts(text: Text) -> list[Cut]:
+        def cuts(text: ModuleText) -> list[Cut]:
             start, end = text.span(node)
             return [Cut(start, start, opening), Cut(end, end, closing)]
 
-        yield Change("not", lambda: ast.UnaryOp(ast.Not(), node), cuts)
+        yield Mutation("not", lambda: ast.UnaryOp(ast.Not(), node), cuts)
 
 
 # ------------------------------------------------------------------- arithmetic
 
 
-def _math(node: ast.AST, role: str) -> Iterator[Change]:
+def _math(node: ast.AST, role: str) -> Iterator[Mutation]:
     if isinstance(node, ast.AugAssign) and type(node.op) not in (ast.Add, ast.Sub):
         yield from _assigned(node)
     if not isinstance(node, ast.BinOp) or is_sequence(node):
@@ -146,7 +154,7 @@ def _math(node: ast.AST, role: str) -> Iterator[Change]:
     def make() -> ast.AST:
         return ast.BinOp(node.left, new(), node.right)
 
-    def cuts(text: Text) -> list[Cut]:
+    def cuts(text: ModuleText) -> list[Cut]:
         cuts = [text.between(node.left, node.right, _SYMBOL[old], _SYMBOL[new])]
         if old in (ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor):  # the new one binds otherwise
             for part in (node, node.left, node.right):
@@ -158,37 +166,37 @@ def _math(node: ast.AST, role: str) -> Iterator[Change]:
     watch = None
     if old in _CALCULATED and new in _CALCULATED:
         watch = infection.arithmetic(_CALCULATED[old], _CALCULATED[new])
-    yield Change(_SYMBOL[new], make, cuts, watch)
+    yield Mutation(_SYMBOL[new], make, cuts, watch)
 
 
-def _increments(node: ast.AST, role: str) -> Iterator[Change]:
+def _increments(node: ast.AST, role: str) -> Iterator[Mutation]:
     if isinstance(node, ast.AugAssign) and type(node.op) in (ast.Add, ast.Sub):
         yield from _assigned(node)
 
 
-def _assigned(node: ast.AugAssign) -> Iterator[Change]:
+def _assigned(node: ast.AugAssign) -> Iterator[Mutation]:
     old, new = type(node.op), _MATH.get(type(node.op))
     if new is None or is_sequence(node.value):
         return
-    yield Change(
+    yield Mutation(
         _SYMBOL[new] + "=",
         lambda: ast.AugAssign(node.target, new(), node.value),
         _symbol_cut(node.target, node.value, old, new),
     )
 
 
-def _negatives(node: ast.AST, role: str) -> Iterator[Change]:
+def _negatives(node: ast.AST, role: str) -> Iterator[Mutation]:
     if not isinstance(node, ast.UnaryOp) or not isinstance(node.op, ast.USub):
         return
     constant = isinstance(node.operand, ast.Constant)
     if constant and type(node.operand.value) is int and node.operand.value == 0:  # type: ignore[attr-defined]
         return
 
-    def cuts(text: Text) -> list[Cut]:
+    def cuts(text: ModuleText) -> list[Cut]:
         start, _ = text.span(node)
         return [Cut(start, start + 1, "")]
 
-    yield Change("drop", lambda: node.operand, cuts, None if constant else infection.not_zero)
+    yield Mutation("drop", lambda: node.operand, cuts, None if constant else infection.not_zero)
 
 
 def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
@@ -204,7 +212,7 @@ def _folds_to_the_same(node: ast.BinOp, new: type[ast.operator]) -> bool:
 # --------------------------------------------------------------- returns, calls
 
 
-def _returns(node: ast.AST, role: str) -> Iterator[Change]:
+def _returns(node: ast.AST, role: str) -> Iterator[Mutation]:
     """``None`` and the empty value of its type, or the other of ``True`` and ``False``.
 
     The expression is evaluated, then the constant is returned.
@@ -229,28 +237,28 @@ def _returns(node: ast.AST, role: str) -> Iterator[Change]:
     def make() -> ast.AST:
         return ast.Return(ast.Call(marker("empty"), [node.value], []))  # type: ignore[list-item]
 
-    def cuts(text: Text) -> list[Cut]:
+    def cuts(text: ModuleText) -> list[Cut]:
         start, end = text.span(value)
         return [Cut(start, end, literal or f"empty({text.of(value)})")]
 
-    yield Change("empty", make, cuts, None if constant else infection.not_empty)
+    yield Mutation("empty", make, cuts, None if constant else infection.not_empty)
 
 
 def _returning(
     node: ast.Return, constant: bool | None, variant: str, watch: Watch | None
-) -> Change:
+) -> Mutation:
     def make() -> ast.AST:
         both = ast.Tuple([node.value, ast.Constant(constant)], ast.Load())  # type: ignore[list-item]
         return ast.Return(ast.Subscript(both, ast.Constant(1), ast.Load()))
 
-    def cuts(text: Text) -> list[Cut]:
+    def cuts(text: ModuleText) -> list[Cut]:
         assert node.value is not None
         return [Cut(*text.span(node.value), str(constant))]
 
-    return Change(variant, make, cuts, watch)
+    return Mutation(variant, make, cuts, watch)
 
 
-def _void_call(node: ast.AST, role: str) -> Iterator[Change]:
+def _void_call(node: ast.AST, role: str) -> Iterator[Mutation]:
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return
     call = node.value
@@ -259,33 +267,33 @@ def _void_call(node: ast.AST, role: str) -> Iterator[Change]:
         parts = [call.func, *call.args, *(k.value for k in call.keywords)]
         return ast.Expr(ast.Tuple(parts, ast.Load()))
 
-    yield Change("drop", make, lambda text: [Cut(*text.span(node), "pass")])
+    yield Mutation("drop", make, lambda text: [Cut(*text.span(node), "pass")])
 
 
 def _symbol_cut(
     left: ast.AST, right: ast.AST, old: type[ast.AST], new: type[ast.AST]
-) -> Callable[[Text], Sequence[Cut]]:
+) -> Callable[[ModuleText], Sequence[Cut]]:
     return lambda text: [text.between(left, right, _SYMBOL[old], _SYMBOL[new])]
 
 
 OPERATORS: Final = (
-    Operator("boundary", "conditional boundary: < becomes <=", _boundary),
-    Operator("increments", "increments: += becomes -=", _increments),
-    Operator("negatives", "invert negatives: -a becomes a", _negatives),
-    Operator("math", "arithmetic and bit operators: + becomes -", _math),
-    Operator(
+    MutationOperator("boundary", "conditional boundary: < becomes <=", _boundary),
+    MutationOperator("increments", "increments: += becomes -=", _increments),
+    MutationOperator("negatives", "invert negatives: -a becomes a", _negatives),
+    MutationOperator("math", "arithmetic and bit operators: + becomes -", _math),
+    MutationOperator(
         "negate",
         "negate conditionals: == becomes !=",
         _negate,
         (VALUE, TEST),
     ),
-    Operator(
+    MutationOperator(
         "returns",
         "return values: None, empty, True or False",
         _returns,
         (VALUE, PREDICATE),
     ),
-    Operator("void-call", "drop a call whose value is not used", _void_call),
+    MutationOperator("void-call", "drop a call whose value is not used", _void_call),
 )
 """All operators. Their order is part of the mutants' order."""
 

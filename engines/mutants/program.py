@@ -13,27 +13,27 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import Final
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.mutants.enumeration import Census
+from fuzztui.engines.mutants.enumeration import Enumeration
 from fuzztui.engines.mutants.infection import empty_of
-from fuzztui.engines.mutants.mutant import Mutant, cuts, made
-from fuzztui.engines.mutants.operators import OPERATORS, Change, Operator
+from fuzztui.engines.mutants.mutant import PythonMutant, cuts, made
+from fuzztui.engines.mutants.operators import OPERATORS, Mutation, MutationOperator
 from fuzztui.engines.mutants.probe_recorder import Probing
 from fuzztui.engines.mutants.sites import Point
-from fuzztui.engines.mutants.units import CannotSwap, Code, Unit, Workshop, size_of
+from fuzztui.engines.mutants.units import CannotSwap, Code, Unit, UnitCompiler, size_of
 
-__all__ = ["CannotSwap", "Mutant", "Probing", "Program", "Unit", "chosen"]
+__all__ = ["CannotSwap", "Probing", "Program", "PythonMutant", "Unit", "chosen"]
 
 _KEEP_BYTES: Final = 64 << 20
 
 
-def chosen(names: Sequence[str]) -> tuple[Operator, ...]:
-    """The operators of these names, in the table's order. Raises :class:`Refusal`."""
+def chosen(names: Sequence[str]) -> tuple[MutationOperator, ...]:
+    """The operators of these names, in the table's order. Raises :class:`CannotStart`."""
     known = {o.name for o in OPERATORS}
     for name in names:
         if name not in known:
-            raise Refusal(
+            raise CannotStart(
                 f'engine.operators: "{name:.60}" is not an operator; choose from'
                 f" {', '.join(o.name for o in OPERATORS)}"
             )
@@ -48,11 +48,11 @@ class Program:
     ) -> None:
         """``only``: the modules (or packages) to mutate; empty for all of the application.
 
-        Raises :class:`Refusal` for an operator that does not exist.
+        Raises :class:`CannotStart` for an operator that does not exist.
         """
         self.application = application
         self.operators = chosen(operators)
-        self._census = census = Census(application, self.operators, only)
+        self._census = census = Enumeration(application, self.operators, only)
         self.mutants = census.mutants
         self.by_id = census.by_id
         self.units = census.units
@@ -62,7 +62,7 @@ class Program:
         """Modules that could not be mutated, in words."""
         self.keep_bytes = _KEEP_BYTES
         """How much memory compiled mutants may take, about."""
-        self.workshop = Workshop(
+        self.workshop = UnitCompiler(
             self.operators,
             {**application.constants, "empty": empty_of},
             counting=application.coverage.counting,
@@ -71,7 +71,7 @@ class Program:
         self._probing: Probing | None = None  # installed
         self._entered: Unit | None = None
         self._quiet: set[Unit] = set()
-        self._kept: deque[tuple[Mutant, int]] = deque()  # compiled mutants and their size
+        self._kept: deque[tuple[PythonMutant, int]] = deque()  # compiled mutants and their size
         self._kept_bytes = 0
         census.on_grown = self._grown
 
@@ -80,7 +80,7 @@ class Program:
         """Time spent preparing and compiling units so far."""
         return self.workshop.compile_ns
 
-    def scan(self) -> list[Mutant]:
+    def scan(self) -> list[PythonMutant]:
         """Enumerate the mutants of modules loaded since the last time; returns the new ones.
 
         Finds the live functions of their units, so it must come before ``gc.freeze()``, and
@@ -123,7 +123,7 @@ class Program:
             if unit not in self._quiet:
                 unit.run(code)
 
-    def enter(self, mutant: Mutant) -> None:
+    def enter(self, mutant: PythonMutant) -> None:
         """Swap the mutant in. Raises :class:`CannotSwap`; then P runs as before."""
         unit = mutant.unit
         if unit is None:
@@ -140,7 +140,7 @@ class Program:
         if self._census.caches:
             self.clear_caches()
 
-    def enter_base(self, mutant: Mutant) -> None:
+    def enter_base(self, mutant: PythonMutant) -> None:
         """Swap in the mutant's unit, compiled as the mutant is but unmutated."""
         unit = mutant.unit
         if unit is None:
@@ -186,7 +186,7 @@ class Program:
         for cache in self._census.caches:
             cache.cache_clear()
 
-    def _keep(self, mutant: Mutant, code: Code) -> None:
+    def _keep(self, mutant: PythonMutant, code: Code) -> None:
         """Keep compiled code, and drop the oldest where there is too much of it."""
         mutant.code = code
         self._kept.append((mutant, size := size_of(code)))
@@ -201,7 +201,7 @@ class Program:
             unit.base = self.workshop.compile(unit, self.workshop.for_mutants(unit), {})
         return unit.base
 
-    def _compile(self, unit: Unit, mutant: Mutant) -> Code:
+    def _compile(self, unit: Unit, mutant: PythonMutant) -> Code:
         prepared = self.workshop.for_mutants(unit)
         point = prepared.points[mutant.point - unit.points[0]]
         node = point.node
@@ -224,12 +224,12 @@ class Program:
         self._probings.append(Probing(self))
         return self._probings[-1]
 
-    def diff(self, mutant: Mutant) -> str:
+    def diff(self, mutant: PythonMutant) -> str:
         """The mutant as a unified diff of its file, for people."""
         source = self._census.sources[mutant.module]
         _, change, point = self.locate(ast.parse(source.text.data), mutant)
         return source.text.diff(source.file, cuts(source.text, point, change))
 
-    def locate(self, tree: ast.Module, mutant: Mutant) -> tuple[ast.AST, Change, Point]:
+    def locate(self, tree: ast.Module, mutant: PythonMutant) -> tuple[ast.AST, Mutation, Point]:
         """The mutant's node, change and point in a plain tree of its module."""
         return self._census.locate(tree, mutant)

@@ -18,11 +18,11 @@ from typing import Any, Final
 
 from fuzztui.engines.execute.markers import placed
 from fuzztui.engines.mutants.sites import Function, Shell
-from fuzztui.engines.mutants.text import Text
+from fuzztui.engines.mutants.text import ModuleText
 
 __all__ = [
-    "Place",
     "Slots",
+    "UnitPosition",
     "flatten",
     "future_flags",
     "only_unit",
@@ -39,7 +39,7 @@ _FUNCTION: Final = 0x1  # CO_OPTIMIZED: has fast locals, so it is no class body
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class UnitPosition:
     """Where a unit is in its module: positions as the syntax tree has them."""
 
     line: int
@@ -52,7 +52,7 @@ class Place:
     shells: tuple[Shell, ...]
 
 
-def parse_unit(text: Text, place: Place) -> Function | ast.Lambda:
+def parse_unit(text: ModuleText, place: UnitPosition) -> Function | ast.Lambda:
     """The unit's plain tree, with the positions that it has in the module."""
     if place.is_lambda:
         node = ast.Expr(ast.Constant(None))
@@ -71,13 +71,13 @@ def parse_unit(text: Text, place: Place) -> Function | ast.Lambda:
     return function  # type: ignore[no-any-return]
 
 
-def _at(node: ast.stmt, place: Place) -> ast.stmt:
+def _at(node: ast.stmt, place: UnitPosition) -> ast.stmt:
     node.lineno, node.col_offset = place.line, place.column
     node.end_lineno, node.end_col_offset = place.end_line, place.end_column
     return node
 
 
-def strip(node: Function | ast.Lambda, place: Place) -> None:
+def strip(node: Function | ast.Lambda, place: UnitPosition) -> None:
     """Leave out what is evaluated outside the unit."""
     args = node.args
     args.defaults = []

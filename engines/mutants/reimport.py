@@ -13,13 +13,13 @@ from pathlib import Path
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.mutants.mutant import made
-from fuzztui.engines.mutants.program import Mutant, Program
+from fuzztui.engines.mutants.program import Program, PythonMutant
 from fuzztui.engines.mutants.recompile import Slots
 
 __all__ = ["reload"]
 
 
-def reload(program: Program, target: TargetSpec, mutant: Mutant | None) -> Target:
+def reload(program: Program, target: TargetSpec, mutant: PythonMutant | None) -> Target:
     """Load the target again, the application with ``mutant`` in it, or unchanged.
 
     Works for every mutant, also those that can be swapped in. Raises whatever the import

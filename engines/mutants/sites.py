@@ -16,9 +16,9 @@ from typing import Any
 
 from fuzztui.engines.execute.fuel import loops_of
 from fuzztui.engines.mutants.naming import digest, headers, import_name, lambda_name
-from fuzztui.engines.mutants.operators import PREDICATE, TEST, VALUE, Change, Operator
+from fuzztui.engines.mutants.operators import PREDICATE, TEST, VALUE, Mutation, MutationOperator
 
-__all__ = ["Function", "Point", "Scope", "Shell", "find_scopes", "find_unit"]
+__all__ = ["Function", "MutationScope", "Point", "Shell", "find_scopes", "find_unit"]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -41,14 +41,14 @@ class Point:
     """
 
     node: Any
-    changes: list[tuple[Operator, Change]]
+    changes: list[tuple[MutationOperator, Mutation]]
     function: str
     temporaries: bool
     text: ast.expr | None
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class MutationScope:
     """``name`` identifies it within the module; ``hash`` is 12 hex digits of its tree."""
 
     node: Any
@@ -59,7 +59,7 @@ class Scope:
     points: list[Point] = field(default_factory=list)
 
 
-def find_scopes(tree: ast.Module, operators: Sequence[Operator]) -> list[Scope]:
+def find_scopes(tree: ast.Module, operators: Sequence[MutationOperator]) -> list[MutationScope]:
     """All scopes of a module that have points. Raises RecursionError."""
     finder = _Finder(operators)
     finder.statements(tree.body)
@@ -71,7 +71,7 @@ def find_scopes(tree: ast.Module, operators: Sequence[Operator]) -> list[Scope]:
     return [s for s in finder.scopes if s.points or s.unit]
 
 
-def find_unit(node: Function | ast.Lambda, operators: Sequence[Operator]) -> Scope:
+def find_unit(node: Function | ast.Lambda, operators: Sequence[MutationOperator]) -> MutationScope:
     """The points of one unit, as :func:`find_scopes` finds them, from its own tree."""
     finder = _Finder(operators)
     finder.unit(node, "")
@@ -79,12 +79,12 @@ def find_unit(node: Function | ast.Lambda, operators: Sequence[Operator]) -> Sco
 
 
 class _Finder(ast.NodeVisitor):
-    def __init__(self, operators: Sequence[Operator]) -> None:
-        self.scopes: list[Scope] = []
+    def __init__(self, operators: Sequence[MutationOperator]) -> None:
+        self.scopes: list[MutationScope] = []
         self._operators = operators
         self._names: list[str] = []
         self._shells: tuple[Shell, ...] = ()
-        self._scope: Scope | None = None  # what points go to
+        self._scope: MutationScope | None = None  # what points go to
         self._in_unit = False
         self._in_comprehension = False
         self._temporaries = False
@@ -103,7 +103,7 @@ class _Finder(ast.NodeVisitor):
 
     def _at_import(self, statement: ast.stmt) -> None:
         outer = self._scope
-        self._scope = scope = Scope(statement, "", unit=False)
+        self._scope = scope = MutationScope(statement, "", unit=False)
         self.scopes.append(scope)
         self.visit(statement)
         if scope.points:
@@ -115,7 +115,7 @@ class _Finder(ast.NodeVisitor):
         """An outermost function: its body, without defaults and decorators."""
         unit_hash = digest([node]) if known_hash is None else known_hash
         name = lambda_name(unit_hash) if isinstance(node, ast.Lambda) else node.name
-        scope = Scope(node, ".".join([*self._names, name]), True, self._shells, unit_hash)
+        scope = MutationScope(node, ".".join([*self._names, name]), True, self._shells, unit_hash)
         self.scopes.append(scope)
         outer = self._scope, self._in_unit
         self._scope, self._in_unit = scope, True

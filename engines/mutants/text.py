@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib.util import decode_source
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Cut", "Text", "one_line"]
+__all__ = ["Cut", "ModuleText", "one_line"]
 
 _SHOWN: Final = 120
 _COMMENT: Final = re.compile(rb"#[^\n]*")
@@ -25,7 +25,7 @@ class Cut(NamedTuple):
     new: str
 
 
-class Text:
+class ModuleText:
     """A module's source as UTF-8 with newlines only, which is what the tree's positions mean."""
 
     __slots__ = ("_starts", "data")

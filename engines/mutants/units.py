@@ -19,10 +19,10 @@ from typing import Any, Final
 from fuzztui.engines.execute.fuel import add_fuel
 from fuzztui.engines.execute.markers import compile_with
 from fuzztui.engines.instrument.instrument import Instrumenter
-from fuzztui.engines.mutants.operators import Operator
+from fuzztui.engines.mutants.operators import MutationOperator
 from fuzztui.engines.mutants.recompile import (
-    Place,
     Slots,
+    UnitPosition,
     flatten,
     only_unit,
     parse_unit,
@@ -30,9 +30,9 @@ from fuzztui.engines.mutants.recompile import (
     strip,
 )
 from fuzztui.engines.mutants.sites import Point, find_unit
-from fuzztui.engines.mutants.text import Text
+from fuzztui.engines.mutants.text import ModuleText
 
-__all__ = ["CannotSwap", "Code", "Prepared", "Source", "Unit", "Workshop", "size_of"]
+__all__ = ["CannotSwap", "Code", "ModuleCode", "Prepared", "Unit", "UnitCompiler", "size_of"]
 
 _KEPT: Final = 64
 
@@ -45,14 +45,14 @@ class CannotSwap(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModuleCode:
     """A module's text and how it was compiled."""
 
     module: str
     file: str
     """As people see it: ``package/module.py``."""
     path: str
-    text: Text
+    text: ModuleText
     flags: int
     first_point: int
     """Number of the module's first point."""
@@ -62,10 +62,10 @@ class Source:
 class Unit:
     """``cells`` are its first cell and the one after its last."""
 
-    source: Source
+    source: ModuleCode
     name: str
     hash: str
-    place: Place
+    place: UnitPosition
     cells: tuple[int, int]
     points: list[int] = field(default_factory=list)
     """Numbers of its points, in their order."""
@@ -119,11 +119,11 @@ def size_of(code: Code) -> int:
     )
 
 
-class Workshop:
+class UnitCompiler:
     """Prepares and compiles units, and counts the time that it takes."""
 
     def __init__(
-        self, operators: Sequence[Operator], constants: Mapping[str, Any], *, counting: bool
+        self, operators: Sequence[MutationOperator], constants: Mapping[str, Any], *, counting: bool
     ) -> None:
         self._operators, self._constants = operators, constants
         self._counting = counting

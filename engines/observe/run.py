@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.text import several
-from fuzztui.engines.base.errors import Limited, Refusal
+from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Outcome
 from fuzztui.engines.execute.forks import Death, Tell, in_child
@@ -32,7 +32,7 @@ from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.loop.stages import BUILTIN, list_seeds
 from fuzztui.engines.observe.kinds import UNNAMED, Kinds, alternatives, merge
-from fuzztui.engines.observe.watch import Seen, Watch
+from fuzztui.engines.observe.watch import CallTracer, Seen
 from fuzztui.engines.process.worker import limit_resources
 
 __all__ = ["observe"]
@@ -53,7 +53,7 @@ def observe(spec: Spec, file: Path) -> int:
     try:
         request = json.loads(file.read_bytes())
     except (OSError, ValueError) as e:
-        raise Refusal(f"{file}: {e}") from None
+        raise CannotStart(f"{file}: {e}") from None
     limit_resources(spec)
     with answering() as say:
         runner = _Runner(spec, request)
@@ -75,7 +75,7 @@ class _Runner:
         self._executor = load(
             spec, folder=spec.dir / ".scratch", table=EdgeTable(None), draw=self._rng.randbytes
         ).executor
-        self._watch = Watch(request["functions"])
+        self._watch = CallTracer(request["functions"])
         self._silence_s = 2 + 2 * spec.target.timeout_s
         self.inputs = [*self._seeds(), *range(request["inputs"] * self._executor.form.choices)]
         self._seen: Seen = {}
@@ -103,7 +103,7 @@ class _Runner:
             ):
                 if isinstance(message, Death):
                     if message.how == "raised":
-                        raise Refusal(f"observing types failed, please report: {message.words}")
+                        raise CannotStart(f"observing types failed, please report: {message.words}")
                     if message.how != "exited":
                         self.lost += 1
                         self.done += 1

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from fuzztui.engines.observe.kinds import Kinds, Namer, merge
 
-__all__ = ["RETURN", "Seen", "Wanted", "Watch"]
+__all__ = ["RETURN", "CallTracer", "Seen", "Wanted"]
 
 Wanted: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
 """Names of parameters (and :data:`RETURN`) by function, by module."""
@@ -50,7 +50,7 @@ class _Function:
         self.calls = self.ends = 0
 
 
-class Watch:
+class CallTracer:
     """Collects what parameters of the wanted functions are, while it is entered."""
 
     def __init__(self, wanted: Wanted) -> None:

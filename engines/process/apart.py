@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.execute.forks import StopWatch, has_ended
 from fuzztui.engines.execute.overseer import stopped_text
 from fuzztui.engines.process.worker import die_with
@@ -30,7 +30,7 @@ def apart(
     In the child, returns what ``work`` returns. The child dies with this process, and this process
     with its parent, the process ``parent`` (0: whichever it is now). SIGTERM is for the child.
     ``meanwhile`` is called every 20 ms in this process.
-    Raises :class:`Refusal`, in this process, if the child stays stopped.
+    Raises :class:`CannotStart`, in this process, if the child stays stopped.
     """
     die_with(parent or os.getppid())
     this = os.getpid()
@@ -48,5 +48,5 @@ def apart(
         os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if not ended:
-        raise Refusal(stopped_text(stops.name))
+        raise CannotStart(stopped_text(stops.name))
     return status

@@ -30,14 +30,14 @@ from types import FrameType
 from typing import Any, Final
 
 from fuzztui.base.atomic import replace_bytes
-from fuzztui.engines.base.errors import Limited, Refusal
+from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.regular_files import read_regular
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.execute.limits import lowered_signature, lowered_text
 from fuzztui.engines.findings.answers import Say, answering
-from fuzztui.engines.findings.triage import Triage
+from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.process.worker import limit_resources
@@ -57,7 +57,7 @@ def batch(spec: Spec, file: Path) -> int:
     try:
         request = json.loads(file.read_bytes())
     except (OSError, ValueError) as e:
-        raise Refusal(f"{file}: {e}") from None
+        raise CannotStart(f"{file}: {e}") from None
     limit_resources(spec)
     with answering() as say:
         runner = _Runner(spec, request, say)
@@ -92,7 +92,7 @@ class _Runner:
         try:
             self._table.save(replace_bytes)
         except OSError as e:
-            raise Refusal(f"{edges}: {e.strerror or e}") from None
+            raise CannotStart(f"{edges}: {e.strerror or e}") from None
         say({"loaded": {name: _place(name) for name in request["modules"]}})
         self._lines.tell(say)
         self._confirmed = 0
@@ -137,7 +137,7 @@ class _Runner:
     def _dead(self, death: Death, start: int, at: int, *, well: bool) -> int:
         """``well``: its last verdict was no failure. Returns where the next has to start."""
         if death.how == "raised":
-            raise Refusal(f"running inputs failed, please report this: the child {death.words}")
+            raise CannotStart(f"running inputs failed, please report this: the child {death.words}")
         if at >= len(self._inputs):
             return at
         if death.how == "exited" or (at > start and not self._believing):
@@ -207,7 +207,7 @@ class _Runner:
 
     def _described(self, execution: Execution) -> dict[str, str]:
         executor = self._executor
-        triage = Triage(executor, self._table.files())
+        triage = FailureTriage(executor, self._table.files())
         failure = triage.classify(execution)
         told = triage.describe(execution, executor.guard.where, flaky=False)
         return {

@@ -24,8 +24,8 @@ from typing import Any, Final
 
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.base.text import listed
-from fuzztui.engines.base.diagnostic import Remark
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.diagnostic import Diagnostic
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import KINDS, Spec
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.generators.names import name_of
@@ -37,7 +37,7 @@ from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.instrument.scope_summary import extent
 from fuzztui.engines.process.samples import MAKING_S, Samples
 from fuzztui.engines.process.worker import die_with, limit_resources
-from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.relations import TypeRelations
 
 __all__ = ["ready"]
 
@@ -52,12 +52,12 @@ NEWEST: Final = (3, 14)
 """The newest Python that the engines were tried with."""
 
 
-def untested(version: tuple[int, int]) -> Remark | None:
+def untested(version: tuple[int, int]) -> Diagnostic | None:
     """A warning if the target's interpreter is newer than the engines were tested with."""
     if version <= NEWEST:
         return None
     (major, minor), (last, newest) = version, NEWEST
-    return Remark(
+    return Diagnostic(
         f"target.python is Python {major}.{minor}: engines were tried with 3.11 to {last}.{newest},"
         " so coverage and mutants may be wrong; name an older interpreter if they are",
         "target.python",
@@ -110,7 +110,7 @@ class _Late(Exception):
 def _spoilt(spec: Spec, how: str) -> None:
     """One input in many may do so: it is for the trials to find."""
     key = "target.generator" if spec.target.generator else "target.function"
-    _say(**asdict(Remark(f"{key}: trying to make inputs {how}", key, warns=True)))
+    _say(**asdict(Diagnostic(f"{key}: trying to make inputs {how}", key, warns=True)))
 
 
 def _say(**what: Any) -> None:
@@ -136,14 +136,14 @@ def _load(spec: Spec, tell: Tell) -> None:
         )
         if hasattr(engine, "fit"):
             engine.fit(loaded.executor.form)
-    except Refusal as e:
+    except CannotStart as e:
         tell({"refused": str(e)})
         return
     tell({"ready": True})
     if remark := untested(sys.version_info[:2]):
         tell(asdict(remark))
     for words in extent(loaded.application):
-        tell(asdict(Remark(f"instruments {words}")))
+        tell(asdict(Diagnostic(f"instruments {words}")))
     if loaded.target.generator is None:
         tell({"made": 0})
         return
@@ -163,7 +163,7 @@ def _load(spec: Spec, tell: Tell) -> None:
 class _Aliases:
     """What is known of the types that ``[engine] aliases`` names."""
 
-    def __init__(self, application: Application, samples: Samples, kin: Kin) -> None:
+    def __init__(self, application: Application, samples: Samples, kin: TypeRelations) -> None:
         self._application, self._samples, self._kin = application, samples, kin
         self._made = kin.made()
 

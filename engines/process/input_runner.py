@@ -19,21 +19,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from fuzztui.engines.base.errors import Limited, Refusal
+from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.descriptors import high_copy
 from fuzztui.engines.execute.executor import Outcome
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.execute.limits import lowered_signature, lowered_text
-from fuzztui.engines.findings.differential import Rival
+from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.failures import last_place
-from fuzztui.engines.findings.triage import Triage
+from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.process.noted import NotedInput
 
-__all__ = ["Trials", "Verdict"]
+__all__ = ["InputRunner", "TrialResult"]
 
 _MOST: Final = 1000
 """A child runs so many at most: what it leaks is gone with it."""
@@ -44,7 +44,7 @@ _SIZES: Final = struct.Struct("<QQ")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TrialResult:
     """``signature``: of the failure, "" for none; ``outcome``: what it was, in a word.
 
     ``data``: the bytes that make the input again. ``starts``: where each choice begins, if that
@@ -59,13 +59,13 @@ class Verdict:
     died: bool = False
 
 
-class Trials:
+class InputRunner:
     """Holds the loaded target; its children run the inputs."""
 
     def __init__(self, spec: Spec, folder: Path) -> None:
         """Load the target. ``folder``: where it runs if the campaign does not say.
 
-        Raises :class:`Refusal`.
+        Raises :class:`CannotStart`.
         """
         self.strict = False
         """Is an input that needs more choices than it has none? Else they are drawn, as ``repro``
@@ -87,7 +87,7 @@ class Trials:
         )
         self._executor, self._table = loaded.executor, loaded.table
         self._spec, self._target = spec, loaded.target
-        self._rival: Rival | None = None
+        self._rival: DifferentialOracle | None = None
         self._trace = _high(os.memfd_create("trace"))
         self._child: _Child | None = None
 
@@ -96,8 +96,8 @@ class Trials:
         """Are the inputs a generator's choices?"""
         return self._executor.form.choices
 
-    def run(self, data: bytes, *, fresh: bool = False, like: bytes = b"") -> Verdict:
-        """Run one input; ``fresh``: in a child that has run nothing yet. Raises :class:`Refusal`.
+    def run(self, data: bytes, *, fresh: bool = False, like: bytes = b"") -> TrialResult:
+        """Run one input; ``fresh``: in a child that has run nothing yet. Raises ``CannotStart``.
 
         ``like``: another one, in which each choice lies where it does in ``data``: each is found
         by where in the generator it is drawn then, and is 0 where that has none.
@@ -116,14 +116,14 @@ class Trials:
                     return self.run(data, fresh=True, like=like)
                 signature, outcome = self._dead(message)
                 used = base64.b64decode(built["used"]) if built else data + drawn
-                return Verdict(signature, outcome, used, built.get("starts", ()), clean, True)
+                return TrialResult(signature, outcome, used, built.get("starts", ()), clean, True)
             if "drawn" in message:
                 drawn += base64.b64decode(message["drawn"])
             elif "built" in message:
                 built = message["built"]
             else:
                 used, starts = base64.b64decode(message["used"]), message["starts"]
-                return Verdict(message["signature"], message["outcome"], used, starts, clean)
+                return TrialResult(message["signature"], message["outcome"], used, starts, clean)
         raise AssertionError("a death is the last that is heard")
 
     @property
@@ -139,7 +139,7 @@ class Trials:
 
     def _dead(self, death: Death) -> tuple[str, str]:
         if death.how in ("raised", "exited"):
-            raise Refusal(f"running inputs failed, please report this: the child {death.words}")
+            raise CannotStart(f"running inputs failed, please report this: the child {death.words}")
         size = os.fstat(self._trace).st_size
         trace = os.pread(self._trace, size, 0).decode(errors="replace")
         # Also of an input that took its time, but did end.
@@ -157,7 +157,9 @@ class Trials:
         try:
             return _Child(self._work, self._silence_s, self._memory_bytes)
         except OSError as e:
-            raise Refusal(f"no process is to be had to run inputs in: {e.strerror or e}") from None
+            raise CannotStart(
+                f"no process is to be had to run inputs in: {e.strerror or e}"
+            ) from None
 
     # -------------------------------------------------------------------- in the child
 
@@ -165,7 +167,7 @@ class Trials:
         self._tell = tell
         executor = self._executor
         executor.in_child()
-        self._rival = Rival.of(self._target, self._spec.target, executor)
+        self._rival = DifferentialOracle.of(self._target, self._spec.target, executor)
         if self.deadly and isinstance(executor.form, NotedInput):
             executor.form.on_built = lambda: tell({"built": self._used(executor.form.used(b""))})
         faulthandler.enable(self._trace, all_threads=False)
@@ -202,7 +204,7 @@ class Trials:
             signature, outcome = lowered_signature(lowered_text(e.number, 0)), Outcome.TIMEOUT
         else:
             if outcome not in _WELL:
-                triage = Triage(self._executor, self._table.files())
+                triage = FailureTriage(self._executor, self._table.files())
                 signature = triage.classify(execution).signature
             elif difference is not None:
                 signature = difference.failure.signature

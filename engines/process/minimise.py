@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.text import several
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.findings.answers import Say, answering
 from fuzztui.engines.inputs.reduce import Attempt, Reducer
-from fuzztui.engines.process.input_runner import Trials, Verdict
+from fuzztui.engines.process.input_runner import InputRunner, TrialResult
 from fuzztui.engines.process.worker import limit_resources
 
 __all__ = ["minimise"]
@@ -33,15 +33,15 @@ _TELL_S: Final = 0.2
 def minimise(spec: Spec, file: Path, tries: int, seconds: float) -> int:
     """Make the input in ``file`` smaller, with so many runs and in about so much time at most.
 
-    Returns the exit status. Raises :class:`Refusal` where there is nothing to keep.
+    Returns the exit status. Raises :class:`CannotStart` where there is nothing to keep.
     """
     try:
         data = file.read_bytes()
     except OSError as e:
-        raise Refusal(f"{file}: {e.strerror or e}") from None
+        raise CannotStart(f"{file}: {e.strerror or e}") from None
     limit_resources(spec)
     with answering() as say:
-        trials = Trials(spec, Path.cwd())
+        trials = InputRunner(spec, Path.cwd())
         gc.collect()
         gc.freeze()  # children that collect would copy what is loaded
         with contextlib.closing(trials):
@@ -56,7 +56,7 @@ class _Enough(Exception):
 class _Search:
     """Asks the trials for the reducer, within limits, and tells how far it is."""
 
-    def __init__(self, trials: Trials, say: Say, tries: int, seconds: float) -> None:
+    def __init__(self, trials: InputRunner, say: Say, tries: int, seconds: float) -> None:
         self._trials, self._say = trials, say
         self._most, self._seconds = tries, seconds
         self._tries = 0
@@ -89,18 +89,18 @@ class _Search:
         finally:  # what is known is kept, whatever has ended it
             self._tell(**told)
 
-    def _checked(self, data: bytes) -> Verdict:
-        """The input as it fails again and again. Raises :class:`Refusal`."""
+    def _checked(self, data: bytes) -> TrialResult:
+        """The input as it fails again and again. Raises :class:`CannotStart`."""
         trials = self._trials
         first = trials.run(data, fresh=True)  # with choices that it may lack
         if not first.signature:
-            raise Refusal(f"there is nothing to keep: it does not fail ({first.outcome})")
+            raise CannotStart(f"there is nothing to keep: it does not fail ({first.outcome})")
         self._wanted, trials.strict, trials.deadly = first.signature, True, first.died
         for _ in range(_REPEATED):
             again = trials.run(first.data, fresh=True)
             if again.signature != first.signature:
                 others = again.signature or again.outcome
-                raise Refusal(
+                raise CannotStart(
                     "it does not always fail alike, so that nothing can be told from a smaller one:"
                     f" {first.signature}; then: {others}"
                 )
@@ -127,7 +127,7 @@ class _Search:
     def _redraw(self, data: bytes, like: bytes) -> bytes:
         return self._run(data, fresh=self._each, like=like).data
 
-    def _run(self, data: bytes, *, fresh: bool, like: bytes = b"") -> Verdict:
+    def _run(self, data: bytes, *, fresh: bool, like: bytes = b"") -> TrialResult:
         if self._stopped:
             raise _Enough("stopped")
         if self._tries >= self._most:

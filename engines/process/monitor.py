@@ -23,12 +23,12 @@ from resource import RLIMIT_NPROC
 from typing import Final
 
 from fuzztui import __version__
-from fuzztui.engines.base.errors import AFRESH, CANNOT_START, RECYCLE, Refusal, Stopping
+from fuzztui.engines.base.errors import AFRESH, CANNOT_START, RECYCLE, CannotStart, Stopping
 from fuzztui.engines.base.spec import KINDS, LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.control import CAPABILITIES
 from fuzztui.engines.directory.events import EventLog, read_told
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.stats import Reporter
 from fuzztui.engines.directory.store import Store, candidate_tail
@@ -40,7 +40,7 @@ from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.wire.events import InstanceHello
 
-__all__ = ["Nanny"]
+__all__ = ["WorkerMonitor"]
 
 _POLL_S: Final = 0.05
 _STOP_GRACE_S: Final = 3.0
@@ -54,13 +54,13 @@ _SUSPICIONS: Final = 3
 _FROM_OUTSIDE: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class Nanny:
+class WorkerMonitor:
     """Runs one engine instance from start to end: :meth:`run`."""
 
     def __init__(self, spec: Spec, file: Path) -> None:
-        """Lock and prepare the directory. Raises :class:`Refusal`."""
+        """Lock and prepare the directory. Raises :class:`CannotStart`."""
         if spec.engine.kind not in KINDS:
-            raise Refusal(f'engine.kind = "{spec.engine.kind}": there are {", ".join(KINDS)}')
+            raise CannotStart(f'engine.kind = "{spec.engine.kind}": there are {", ".join(KINDS)}')
         self._spec, self._spec_file = spec, file
         self._told_to_stop = self._told_to_finish = False
         signal.signal(signal.SIGUSR2, self._on_finish)
@@ -72,11 +72,11 @@ class Nanny:
             self._store.create()
             self._lock = _lock(spec.dir)
             self._store.tidy()
-            self._journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
+            self._journal = TrialJournal(spec.dir / ".cur_input", spec.engine.max_size)
             self._reporter = Reporter(spec, self._journal, self._store)
             self._reporter.setup(sys.orig_argv)
         except OSError as e:
-            raise Refusal(f"{e.filename or spec.dir}: {e.strerror or e}") from None
+            raise CannotStart(f"{e.filename or spec.dir}: {e.strerror or e}") from None
         self._words = self._journal.words
         self._words[j.STOP] = 0
         self._words[j.START_TIME] = self._words[j.START_TIME] or int(time.time())
@@ -139,7 +139,7 @@ class Nanny:
                     break
         except Stopping:
             pass
-        except Refusal as e:
+        except CannotStart as e:
             self._log.say("error", str(e))
             raise
         finally:
@@ -262,7 +262,7 @@ class Nanny:
         self._keep_rescue()
         self._afresh = 0 if self._words[j.TRIAL] != trial_at_start else self._afresh + 1
         if self._afresh >= _AFRESH_ALLOWED:
-            raise Refusal(
+            raise CannotStart(
                 "the program's behaviour changes while its mutants run, whichever are left out:"
                 " does the target depend on what ran before? events.jsonl tells more"
             )
@@ -280,7 +280,7 @@ class Nanny:
             )
 
     def _bury(self, status: int, trial_at_start: int) -> None:
-        """Draw the consequences of a death that was not wanted. Raises :class:`Refusal`."""
+        """Draw the consequences of a death that was not wanted. Raises :class:`CannotStart`."""
         words = self._words
         phase, trial, label = words[j.PHASE], words[j.TRIAL], self._journal.label()
         how = how_it_ended(status)
@@ -329,7 +329,7 @@ class Nanny:
             if self._hung and not self._stopped:
                 how = f"did not end within {LOAD_LIMIT_S:g} s"
             where = f'target.function = "{self._spec.target.function}": importing it'
-            raise Refusal(
+            raise CannotStart(
                 f"{where} {how}{self._lowered}"
                 if loading
                 else f"the worker {how}{self._lowered}, {self._deaths} times without getting"
@@ -481,11 +481,11 @@ def _is_debugged(pid: int) -> bool:
 
 
 def _lock(directory: Path) -> int:
-    """Lock the instance directory as afl-fuzz does; raises :class:`Refusal` if it is in use."""
+    """Lock the instance directory as afl-fuzz does; raises :class:`CannotStart` if it is in use."""
     fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(fd)
-        raise Refusal(f"{directory} is in use: another engine runs on it") from None
+        raise CannotStart(f"{directory} is in use: another engine runs on it") from None
     return fd

@@ -12,7 +12,7 @@ from resource import getrlimit
 from typing import Final
 
 from fuzztui.base.text import visible
-from fuzztui.engines.base.errors import CANNOT_START, Refusal
+from fuzztui.engines.base.errors import CANNOT_START, CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
@@ -20,9 +20,9 @@ from fuzztui.engines.execute.forks import how_it_ended
 from fuzztui.engines.execute.guard import Guard, TrialTimeout
 from fuzztui.engines.execute.limits import Limits, lowered_text
 from fuzztui.engines.execute.pipe import Pipe
-from fuzztui.engines.findings.differential import Rival
+from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.failures import title_of, traceback_text
-from fuzztui.engines.findings.message_oracle import Alarm
+from fuzztui.engines.findings.message_oracle import MessageOracle
 from fuzztui.engines.findings.triage import UNMADE
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.source import Rejected
@@ -47,7 +47,7 @@ def reproduce(spec: Spec, file: Path) -> int:
     try:
         data = file.read_bytes()
     except OSError as e:
-        raise Refusal(f"{file}: {e.strerror or e}") from None
+        raise CannotStart(f"{file}: {e.strerror or e}") from None
     this, pipe = os.getpid(), Pipe()
     said: dict[str, str] = {}
 
@@ -58,7 +58,7 @@ def reproduce(spec: Spec, file: Path) -> int:
         pipe.settle_in()
         try:
             status, text = _run(spec, data)
-        except Refusal as e:
+        except CannotStart as e:
             pipe.say(_REFUSED, str(e))
             return CANNOT_START
         pipe.say(_FAILS if status else _WELL, text)
@@ -69,13 +69,13 @@ def reproduce(spec: Spec, file: Path) -> int:
         if os.getpid() != this:
             return status
         hear()
-    except Refusal as e:
+    except CannotStart as e:
         print(f"hang: {e}")
         return 1
     finally:
         pipe.close()
     if _REFUSED in said:
-        raise Refusal(said[_REFUSED])
+        raise CannotStart(said[_REFUSED])
     for word in (_WELL, _FAILS):
         if word in said:
             print(said[word].rstrip("\n"), flush=True)
@@ -126,7 +126,7 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
         words = f"success: {value!r:.500}"
     except invalid as e:
         guard.stop()
-        if spec.target.oracle.message and Alarm(spec.target.oracle.message).said(e)[0]:
+        if spec.target.oracle.message and MessageOracle(spec.target.oracle.message).said(e)[0]:
             return _failed(e, when)
         first = Execution(Outcome.INVALID, data, 0, None, e)
         words = f"invalid, as expected: {title_of(e, when)}"
@@ -163,7 +163,7 @@ def _contrasted(spec: Spec, target: Target, form: InputForm, first: Execution) -
     )
     names = spec.target.function, spec.target.oracle.against
     guard.arm()
-    difference = Rival(executor, target.compare, names=names).differs(first)
+    difference = DifferentialOracle(executor, target.compare, names=names).differs(first)
     guard.disarm()
     if difference is None:
         return 0, visible(f"{names[1]} does the same")

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from fuzztui.base.text import listed
-from fuzztui.engines.base.diagnostic import Remark
+from fuzztui.engines.base.diagnostic import Diagnostic
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.guard import TrialTimeout
 from fuzztui.engines.findings.compare import same
 from fuzztui.engines.findings.failures import failure_of, title_of
 from fuzztui.engines.generators import made_by
-from fuzztui.engines.instrument.loading import Loaded
+from fuzztui.engines.instrument.loading import LoadedTarget
 from fuzztui.engines.spoton.form import TypedInput
-from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.strategies.given import Pending
 
 __all__ = ["MAKING_S", "Samples"]
@@ -44,7 +44,7 @@ _How = Literal["made", "gave up", "raised", "late"]
 class Samples:
     """What was made, each input twice, and what is to be said of it."""
 
-    def __init__(self, loaded: Loaded, spec: TargetSpec) -> None:
+    def __init__(self, loaded: LoadedTarget, spec: TargetSpec) -> None:
         """The target has a generator. Makes them, of the choices that the form draws."""
         executor, form = loaded.executor, loaded.executor.form
         self._executor, self._files = executor, loaded.table.files()
@@ -60,7 +60,7 @@ class Samples:
         self._raised: list[str] = []
         self.draws_later = False
         """Does it draw more while the target runs (``data()``)? Of that nothing is known here."""
-        self.kin = Kin(form.stacks, {}) if isinstance(form, TypedInput) else None
+        self.kin = TypeRelations(form.stacks, {}) if isinstance(form, TypedInput) else None
         """Has met all of them."""
         executor.guard.arm()
         until = time.monotonic() + MAKING_S
@@ -131,7 +131,7 @@ class Samples:
         where = f'{self._key} = "{self._value}"'
         return f"{where} raises {self._raised[0]}, for each of {self.tried} inputs"
 
-    def remarks(self) -> Iterator[Remark]:
+    def remarks(self) -> Iterator[Diagnostic]:
         """What else is to be said, the worst first."""
         tried = f"{self.tried} inputs"
         if self._raised:
@@ -160,18 +160,18 @@ class Samples:
         elif not set(own) <= set(types):
             yield self._note("is no @generator: what it draws itself has no type")
         if types:
-            yield Remark(f"types of its choices: {listed(types, _SHOWN)}")
+            yield Diagnostic(f"types of its choices: {listed(types, _SHOWN)}")
         else:
             yield self._note(
                 "no choice has a type, so nothing is aimed at: zest does the same for less"
                 " (docs/hypothesis.md: which strategies give types)"
             )
 
-    def _warning(self, words: str) -> Remark:
-        return Remark(f"{self._key}: {words}", self._key, warns=True)
+    def _warning(self, words: str) -> Diagnostic:
+        return Diagnostic(f"{self._key}: {words}", self._key, warns=True)
 
-    def _note(self, words: str) -> Remark:
-        return Remark(f"{self._key}: {words}", self._key)
+    def _note(self, words: str) -> Diagnostic:
+        return Diagnostic(f"{self._key}: {words}", self._key)
 
 
 def _of_test(value: Any) -> Any:

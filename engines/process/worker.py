@@ -23,22 +23,22 @@ from fuzztui.engines.base.errors import (
     CANNOT_START,
     LIMITED,
     RECYCLE,
-    Afresh,
+    CannotStart,
     Limited,
-    Recycle,
-    Refusal,
+    RecycleWorker,
+    RestartWorker,
     Stopping,
 )
 from fuzztui.engines.base.spec import KINDS, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.control import Steering
+from fuzztui.engines.directory.control import ControlReader
 from fuzztui.engines.directory.events import EventLog, read_told
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.descriptors import high_copy
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.findings.differential import Rival
+from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Findings
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput
@@ -59,7 +59,7 @@ _PR_SET_PDEATHSIG: Final = 1
 class Voice:
     """The worker's own words for ``worker.log``, whatever the target does to stderr."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: TrialJournal) -> None:
         self._fd, self._journal = high_copy(2), journal
 
     def say(self, text: str) -> None:
@@ -77,7 +77,7 @@ class Voice:
 def work(spec: Spec, parent: int) -> int:
     """Fuzz until the budget is used up or told to stop; returns the exit status."""
     die_with(parent)
-    journal = Journal(spec.dir / ".cur_input", spec.engine.max_size)
+    journal = TrialJournal(spec.dir / ".cur_input", spec.engine.max_size)
     voice = Voice(journal)
     journal.words[j.PHASE] = j.LOADING
     log = EventLog(spec.dir / "events.jsonl", spec.instance)
@@ -87,16 +87,16 @@ def work(spec: Spec, parent: int) -> int:
         gc.freeze()  # what is loaded stays: collections need not look at it
         journal.words[j.PHASE] = j.IDLE
         loop.run()
-    except Refusal as e:
+    except CannotStart as e:
         if e.detail:
             voice.say(e.detail)
         voice.say(f"fuzztui: {e}")
         log.say("error", str(e))
         journal.words[j.PHASE] = j.REFUSED
         return CANNOT_START
-    except Afresh:
+    except RestartWorker:
         return AFRESH
-    except Recycle:
+    except RecycleWorker:
         return RECYCLE  # the phase tells whether a trial is to be repeated
     except Stopping:
         return 0  # the phase stays: what could not be saved is tried at the next start
@@ -111,7 +111,7 @@ def work(spec: Spec, parent: int) -> int:
     return 0
 
 
-def _confide(journal: Journal, error: BaseException) -> None:
+def _confide(journal: TrialJournal, error: BaseException) -> None:
     """Leave the traceback to the parent: the target may have replaced what writing it needs."""
     try:
         text = "".join(traceback.format_exception(error))
@@ -120,7 +120,7 @@ def _confide(journal: Journal, error: BaseException) -> None:
     journal.confide(text)
 
 
-def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
+def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     fixtures: list[Fixture] = []
 
     def wait(seconds: float) -> None:
@@ -208,7 +208,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         store=store,
         log=log,
         findings=Findings(store, log, journal, told, spec.engine.max_findings),
-        steering=Steering(
+        steering=ControlReader(
             spec.dir / "control.jsonl",
             parts.scheduler,
             journal,
@@ -218,7 +218,7 @@ def _build(spec: Spec, journal: Journal, log: EventLog) -> Loop:
         ),
         rescue=Rescue(spec.dir),
         edges=table,
-        rival=Rival.of(loaded.target, spec.target, executor, log.say),
+        rival=DifferentialOracle.of(loaded.target, spec.target, executor, log.say),
         budget_trials=spec.budget_trials,
         budget_cpu_s=spec.budget_cpu_s,
         on_modules=on_modules,

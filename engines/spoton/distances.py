@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from fuzztui.engines.spoton.goals import CodeTarget
-from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.goals import Goal
+from fuzztui.engines.spoton.relations import TypeRelations
 
-__all__ = ["Distances", "Standing", "label_of", "unify"]
+__all__ = ["Distances", "TypeStats", "label_of", "unify"]
 
 MATCH: Final = 3 / 4
 MISS: Final = 4 / 3
@@ -51,7 +51,7 @@ def unify(targets: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 @dataclass(slots=True)
-class Standing:
+class TypeStats:
     """What is known of one type, over the whole life of the instance."""
 
     weight: float = 1.0
@@ -74,10 +74,10 @@ class Distances:
     more: else a type at 0 that no generator makes would never lose a chance.
     """
 
-    def __init__(self, rng: random.Random, kin: Kin | None = None) -> None:
+    def __init__(self, rng: random.Random, kin: TypeRelations | None = None) -> None:
         """``kin`` knows which types entries have had; without it, all types are drawn."""
         self._random, self._kin = rng.random, kin
-        self.standings: dict[str, Standing] = {}
+        self.standings: dict[str, TypeStats] = {}
         self.now: dict[str, int] = {}
         """The types of what is left to cover, and their distances."""
         self._chances: dict[str, float] = {}
@@ -86,11 +86,11 @@ class Distances:
         self._age = 0
         """Of what ``kin`` knew when the chances were made out."""
 
-    def aim(self, targets: Iterable[CodeTarget]) -> None:
+    def aim(self, targets: Iterable[Goal]) -> None:
         """These are what is to be covered now."""
         self.now = unify(target.types for target in targets)
         for name in self.now:
-            self.standings.setdefault(name, Standing())
+            self.standings.setdefault(name, TypeStats())
         self._renew()
 
     def probability(self, name: str) -> float:
@@ -129,10 +129,10 @@ class Distances:
         """A person's word; also about a type that does not matter now. Raises ValueError."""
         if not 0 <= weight <= 1e6:
             raise ValueError(f"a weight is from 0 to 1,000,000, not {weight:g}")
-        self.standings.setdefault(name, Standing()).weight = weight
+        self.standings.setdefault(name, TypeStats()).weight = weight
         self._renew()
 
-    def _scale(self, standing: Standing, by: float) -> None:
+    def _scale(self, standing: TypeStats, by: float) -> None:
         factor = min(MOST, max(1.0, standing.factor * by))
         if factor != standing.factor:
             standing.factor = factor

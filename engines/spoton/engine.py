@@ -16,23 +16,23 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from fuzztui.base.text import listed
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.rescue import Unsafe
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.corpus import Corpus, Entry, Steerable, ZestScheduler
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.stages import Fresh, Mutate, Stage
 from fuzztui.engines.spoton.distances import Distances
-from fuzztui.engines.spoton.feedback import Mode, TargetFeedback
+from fuzztui.engines.spoton.feedback import GoalFeedback, Mode
 from fuzztui.engines.spoton.form import TypedInput
-from fuzztui.engines.spoton.goals import Document, Targets, read_document
+from fuzztui.engines.spoton.goals import AnalysisFile, Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
-from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.source import Annotated
-from fuzztui.engines.spoton.steering import Steers
+from fuzztui.engines.spoton.steering import TargetingCommands
 from fuzztui.engines.spoton.types_file import TYPES, Figures
 from fuzztui.engines.zest import engine as zest
 from fuzztui.wire.analysed import stale_words
@@ -69,9 +69,9 @@ class Sometimes:
 
 
 def fit(form: InputForm) -> TypedInput:
-    """The form. Raises :class:`Refusal` for inputs that no generator makes."""
+    """The form. Raises :class:`CannotStart` for inputs that no generator makes."""
     if not isinstance(form, TypedInput):
-        raise Refusal(
+        raise CannotStart(
             'target.generator is missing: engine.kind = "spoton" mutates the choices of a'
             " generator; name one, let target.function be a Hypothesis test, or use"
             ' engine.kind = "zest"'
@@ -85,9 +85,9 @@ def build(context: Context) -> Parts:
     form.on_drawn = context.journal.rewrite
     settings = _Settings(spec.engine.options)
     base = zest.build(context)
-    kin = Kin(form.stacks, settings.aliases)
-    targets, distances = Targets(settings.document, _where(context)), Distances(rng, kin)
-    feedback = TargetFeedback(targets, distances, base.coverage, settings.mode)
+    kin = TypeRelations(form.stacks, settings.aliases)
+    targets, distances = Goals(settings.document, _where(context)), Distances(rng, kin)
+    feedback = GoalFeedback(targets, distances, base.coverage, settings.mode)
     mutator = TypedMutator(
         rng,
         Choices(_annotating(context, form)),
@@ -144,11 +144,11 @@ def build(context: Context) -> Parts:
         on_modules=on_modules,
         tick=tick,
         finish=figures.write,
-        obey=Steers(feedback, mutator, kin, figures).obey,
+        obey=TargetingCommands(feedback, mutator, kin, figures).obey,
     )
 
 
-def _aimless(feedback: TargetFeedback, kin: Kin) -> str:
+def _aimless(feedback: GoalFeedback, kin: TypeRelations) -> str:
     """What to say if no entry that was mutated has a choice of any type that decides; else ""."""
     now, standings = feedback.distances.now, feedback.distances.standings
     has_aimed = any(standing.matches for standing in standings.values())
@@ -172,23 +172,23 @@ class _Settings:
         self.fresh = _part(options, "fresh", 0.05)
         mode = options.get("distances", "frontier")
         if mode not in ("frontier", "global"):
-            raise Refusal(f"engine.distances = {mode!r:.60}: choose frontier or global")
+            raise CannotStart(f"engine.distances = {mode!r:.60}: choose frontier or global")
         self.mode = cast("Mode", mode)
         aliases = options.get("aliases") or {}
         if not isinstance(aliases, dict):
-            raise Refusal(f"engine.aliases must be a table of type names, not {aliases!r:.60}")
+            raise CannotStart(f"engine.aliases must be a table of type names, not {aliases!r:.60}")
         self.aliases = {
             str(name): tuple(map(str, made if isinstance(made, list) else [made]))
             for name, made in aliases.items()
         }
         file = options.get("targets")
-        self.document = read_document(Path(file)) if file else Document({})
+        self.document = read_document(Path(file)) if file else AnalysisFile({})
 
 
 def _part(options: Mapping[str, Any], key: str, default: float) -> float:
     value = options.get(key, default)
     if type(value) not in (int, float) or not 0 <= value <= 1:
-        raise Refusal(f"engine.{key} = {value!r:.60}: a part is from 0 to 1")
+        raise CannotStart(f"engine.{key} = {value!r:.60}: a part is from 0 to 1")
     return float(value)
 
 
@@ -203,7 +203,7 @@ def _where(context: Context) -> Callable[[str], tuple[str, int] | None]:
     return where
 
 
-def _annotating(context: Context, form: TypedInput) -> Callable[[Entry], Annotated | None]:
+def _annotating(context: Context, form: TypedInput) -> Callable[[CorpusEntry], Annotated | None]:
     """Learns what an entry's choices are, under the guard and the journal.
 
     For the journal it is an entry that is run again: one that kills the worker is left out.
@@ -211,7 +211,7 @@ def _annotating(context: Context, form: TypedInput) -> Callable[[Entry], Annotat
     executor, journal = context.executor, context.journal
     unsafe = Unsafe(context.spec.dir).load()
 
-    def annotate(entry: Entry) -> Annotated | None:
+    def annotate(entry: CorpusEntry) -> Annotated | None:
         if entry.id in unsafe:
             return None
         executor.fixture.restore()

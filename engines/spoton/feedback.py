@@ -8,14 +8,14 @@ from typing import Final, Literal
 from fuzztui.base.text import listed
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.loop.candidate import Candidate
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import Distances, label_of
-from fuzztui.engines.spoton.goals import CodeTarget, Targets
+from fuzztui.engines.spoton.goals import Goal, Goals
 from fuzztui.engines.spoton.mutator import TYPED
 from fuzztui.wire.analysed import have_changed
 
-__all__ = ["Mode", "TargetFeedback"]
+__all__ = ["GoalFeedback", "Mode"]
 
 Mode = Literal["frontier", "global"]
 
@@ -23,7 +23,7 @@ _EACH: Final = 32
 """Trials between two that are asked which decisions they came to."""
 
 
-class TargetFeedback:
+class GoalFeedback:
     """Comes before the coverage feedback: what is new to that is new here.
 
     Algorithm 1, line 29: what is covered is no target any more. Here distances are made anew when
@@ -31,7 +31,7 @@ class TargetFeedback:
     """
 
     def __init__(
-        self, targets: Targets, distances: Distances, coverage: CoverageFeedback, mode: Mode
+        self, targets: Goals, distances: Distances, coverage: CoverageFeedback, mode: Mode
     ) -> None:
         self.targets, self.distances = targets, distances
         self._coverage, self._mode = coverage, mode
@@ -133,7 +133,7 @@ class TargetFeedback:
             self.pinned = ""
         self.distances.aim(self.wanted())
 
-    def wanted(self) -> list[CodeTarget]:
+    def wanted(self) -> list[Goal]:
         """The targets that are aimed at now: pinned, or on the frontier, or any that is left."""
         targets = self.targets
         if self.pinned and (number := targets.find(self.pinned)) in targets.uncovered:
@@ -142,7 +142,7 @@ class TargetFeedback:
             return rows
         return [t for t in self._minded(targets.uncovered) if t.reachable]
 
-    def _minded(self, numbers: Iterable[int]) -> list[CodeTarget]:
+    def _minded(self, numbers: Iterable[int]) -> list[Goal]:
         """Those of them that some type decides about and nobody ignores."""
         return [t for t in self.targets.with_types(numbers) if t.location not in self.ignored]
 
@@ -162,7 +162,7 @@ class TargetFeedback:
         """There is no news to be lost."""
         return True
 
-    def learn(self, execution: Execution, entry: Entry) -> None:
+    def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """Which type was aimed at, if it covered anything new; and what is left."""
         seen = self._coverage.seen
         now = seen | execution.observed
@@ -172,7 +172,7 @@ class TargetFeedback:
                     standing.new_arms += new
         self._cover(now)
 
-    def recall(self, execution: Execution, entry: Entry) -> bool:
+    def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
         """The same after a restart, when nobody aimed."""
         self._cover(self._coverage.seen | execution.observed)
         return False

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.wire.analysed import analysis_of
 
-__all__ = ["CodeTarget", "Document", "Targets", "read_document"]
+__all__ = ["AnalysisFile", "Goal", "Goals", "read_document"]
 
 _HANDLER: Final = "except"
 """An arm that none beside it tells of: most of the time no handler is run at all."""
@@ -27,7 +27,7 @@ _SET: Final = re.compile(rb"[^\0]")
 
 
 @dataclass(frozen=True, slots=True)
-class CodeTarget:
+class Goal:
     """An arm of a branch. Cells are those of the coverage map, 0 being the module's first one
     as long as it is not loaded.
     """
@@ -48,7 +48,7 @@ class CodeTarget:
     never: bool = False
     """Is it proved that it is not taken? Then it counts as none."""
 
-    def placed(self, base: int) -> CodeTarget:
+    def placed(self, base: int) -> Goal:
         """The same where the module's cells begin at ``base``."""
         return replace(
             self,
@@ -58,12 +58,12 @@ class CodeTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class AnalysisFile:
     """What ``targets.json`` says."""
 
     modules: Mapping[str, str]
     """The hash of each module's source when it was analysed."""
-    targets: tuple[CodeTarget, ...] = ()
+    targets: tuple[Goal, ...] = ()
     types: frozenset[str] = frozenset()
     """All that were found, those of the targets among them."""
     notes: tuple[str, ...] = ()
@@ -77,14 +77,14 @@ class Document:
         return analysis_of(self.modules)
 
 
-def read_document(file: Path) -> Document:
-    """Read ``targets.json``. Raises :class:`Refusal` with what is wrong."""
+def read_document(file: Path) -> AnalysisFile:
+    """Read ``targets.json``. Raises :class:`CannotStart` with what is wrong."""
     try:
         data = json.loads(file.read_bytes())
         modules = {str(m["name"]): str(m["sha"]) for m in data["modules"]}
         files = {str(m["name"]): _file(str(m["name"]), m.get("file")) for m in data["modules"]}
         targets = tuple(
-            CodeTarget(
+            Goal(
                 location=str(t["location"]),
                 module=str(t["module"]),
                 decision=int(t["decision"]),
@@ -100,11 +100,11 @@ def read_document(file: Path) -> Document:
         types = {str(x["name"]) for x in data.get("types", ())}
         notes = tuple(map(str, data.get("notes", ())))
     except OSError as e:
-        raise Refusal(f"{file}: {e.strerror or e}") from None
+        raise CannotStart(f"{file}: {e.strerror or e}") from None
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError) as e:
-        raise Refusal(f"{file} is not a targets.json: {type(e).__name__}: {e}") from None
+        raise CannotStart(f"{file} is not a targets.json: {type(e).__name__}: {e}") from None
     known = frozenset(types.union(*(t.types for t in targets)))
-    return Document(modules, targets, known, notes, files)
+    return AnalysisFile(modules, targets, known, notes, files)
 
 
 def _file(module: str, path: object) -> str:
@@ -118,19 +118,21 @@ def _cells(numbers: Iterable[object]) -> tuple[int, ...]:
     return tuple(cast("Iterable[int]", numbers))
 
 
-class Targets:
+class Goals:
     """The targets of the modules that are loaded, numbered, and what is covered of them.
 
     Those that are proved never to be taken are none of them.
     """
 
-    def __init__(self, document: Document, loaded: Callable[[str], tuple[str, int] | None]) -> None:
+    def __init__(
+        self, document: AnalysisFile, loaded: Callable[[str], tuple[str, int] | None]
+    ) -> None:
         """``loaded(module)``: hash of its source and its first cell; None: it is not there."""
         self.document, self._loaded = document, loaded
         self._waiting = set(document.modules)
         self.changed: list[str] = []
         """The files that are not what was analysed: their targets are left out."""
-        self.all: list[CodeTarget] = []
+        self.all: list[Goal] = []
         self._taken: dict[int, list[int]] = {}
         """The targets that a cell covers, and those whose decision it tells of."""
         self._met: dict[int, list[int]] = {}
@@ -192,7 +194,7 @@ class Targets:
         met = {n for cell in _numbers(observed) for n in self._met.get(cell, ())}
         return sorted(met & self.frontier)
 
-    def with_types(self, numbers: Iterable[int]) -> list[CodeTarget]:
+    def with_types(self, numbers: Iterable[int]) -> list[Goal]:
         """Those of them that some type decides about, in their order."""
         return [self.all[n] for n in sorted(numbers) if self.all[n].types]
 
@@ -204,7 +206,7 @@ class Targets:
         """The locations of those that are covered."""
         return {t.location for n, t in enumerate(self.all) if n not in self.uncovered}
 
-    def waits(self, target: CodeTarget) -> bool:
+    def waits(self, target: Goal) -> bool:
         """Is its module not loaded yet?"""
         return target.module in self._waiting
 

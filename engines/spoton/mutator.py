@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Final
 
 from fuzztui.engines.loop.candidate import Candidate
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric
 from fuzztui.engines.spoton.distances import Distances, label_of
-from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.source import Annotated, runs
 
 __all__ = ["TYPED", "Choices", "TypedMutator"]
@@ -36,12 +36,12 @@ _BLOCK: Final = 8
 class Choices:
     """What each choice of an entry is: got by running the generator, and kept for a while."""
 
-    def __init__(self, annotate: Callable[[Entry], Annotated | None]) -> None:
+    def __init__(self, annotate: Callable[[CorpusEntry], Annotated | None]) -> None:
         """``annotate`` gives None for an entry that the generator does not make any more."""
         self._annotate = annotate
         self._known: OrderedDict[int, Annotated | None] = OrderedDict()
 
-    def of(self, entry: Entry) -> Annotated | None:
+    def of(self, entry: CorpusEntry) -> Annotated | None:
         """None: it has none, or nobody knows what they are."""
         if entry.id in self._known:
             self._known.move_to_end(entry.id)
@@ -65,7 +65,7 @@ class TypedMutator:
         choices: Choices,
         expect: Callable[[bytes, Annotated], None],
         distances: Distances,
-        kin: Kin,
+        kin: TypeRelations,
         *,
         targeted: float,
     ) -> None:
@@ -80,7 +80,7 @@ class TypedMutator:
         self._plain = ChoiceMutator(rng)
         self.targeted = targeted
 
-    def mutate(self, entry: Entry) -> Candidate:
+    def mutate(self, entry: CorpusEntry) -> Candidate:
         """A child; of an entry whose choices are not known, Zest's."""
         choices = self._choices.of(entry)
         if choices is None:

@@ -13,13 +13,13 @@ from typing import Final
 
 from fuzztui.engines.spoton.source import TypeStacks
 
-__all__ = ["Kin"]
+__all__ = ["TypeRelations"]
 
 _UNTOLD: Final = ("builtins.", "hypothesis.", "dataclasses._")
 """Types of what strategies have made on the way: nobody's code depends on them."""
 
 
-class Kin:
+class TypeRelations:
     """Type stacks by the types that they hold, one way or another."""
 
     def __init__(self, stacks: TypeStacks, aliases: Mapping[str, Sequence[str]]) -> None:

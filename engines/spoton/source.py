@@ -20,7 +20,7 @@ from types import FrameType, TracebackType
 from typing import ClassVar, Final
 
 from fuzztui.engines.inputs import source
-from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Rejected, Source
 
 __all__ = ["NO_TYPES", "Annotated", "TypeStacks", "Typed", "runs"]
@@ -102,7 +102,7 @@ class Typed(Source):
         more: Callable[[int], bytes],
         stacks: TypeStacks,
         *,
-        magic: Magic | None = None,
+        magic: ConstantPool | None = None,
         parent: Annotated | None = None,
     ) -> None:
         """``stacks``: where type stacks get their numbers."""
@@ -191,7 +191,7 @@ class Typed(Source):
         self._counts[site] = index + 1
         return index
 
-    def scope(self, types: tuple[str, ...], depth: int) -> Scope:
+    def scope(self, types: tuple[str, ...], depth: int) -> GeneratorCall:
         """For one invocation of a generator that makes such types (usually one, or none).
 
         ``depth``: so many calls above us is the generator's caller.
@@ -199,11 +199,11 @@ class Typed(Source):
         stack = self._stack
         for name in types:
             stack = self._stacks.push(stack, name)
-        return Scope(self, hash((self._next(_frame(depth)), 1)), stack)
+        return GeneratorCall(self, hash((self._next(_frame(depth)), 1)), stack)
 
-    def span(self, label: int) -> Scope:
+    def span(self, label: int) -> GeneratorCall:
         """For one invocation of a part of a strategy, which has a label and no place of its own."""
-        return Scope(self, hash((self._index(label), 3)), self._stack)
+        return GeneratorCall(self, hash((self._index(label), 3)), self._stack)
 
     @property
     def position(self) -> int:
@@ -221,7 +221,7 @@ class Typed(Source):
             self._made.pop()
 
 
-class Scope:
+class GeneratorCall:
     """An invocation of a generator; entered again and again if it yields."""
 
     __slots__ = ("_counts", "_prefix", "_source", "_stack")

@@ -10,14 +10,14 @@ from typing import Final
 
 from fuzztui.engines.loop.corpus import SteerError
 from fuzztui.engines.spoton.distances import Distances
-from fuzztui.engines.spoton.feedback import TargetFeedback
-from fuzztui.engines.spoton.goals import CodeTarget
+from fuzztui.engines.spoton.feedback import GoalFeedback
+from fuzztui.engines.spoton.goals import Goal
 from fuzztui.engines.spoton.mutator import TypedMutator
-from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.types_file import TYPES, Figures
-from fuzztui.wire.commands import Command, IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
-__all__ = ["Steers"]
+__all__ = ["TargetingCommands"]
 
 _NEAR: Final = 3
 """Names that are proposed for one that is unknown."""
@@ -29,13 +29,13 @@ _SHOWN: Final = 80
 """Characters of what a person has written, in the words of a refusal."""
 
 
-class Steers:
+class TargetingCommands:
     """Applied between trials. What was done is in ``.types`` before it is answered, so it outlives
     whatever is killed; what cannot be written there is not done.
     """
 
     def __init__(
-        self, feedback: TargetFeedback, mutator: TypedMutator, kin: Kin, figures: Figures
+        self, feedback: GoalFeedback, mutator: TypedMutator, kin: TypeRelations, figures: Figures
     ) -> None:
         self._feedback, self._mutator = feedback, mutator
         self._kin, self._figures = kin, figures
@@ -43,17 +43,17 @@ class Steers:
     def obey(self, command: Command) -> str:
         """Do it; returns what was done. Raises :class:`SteerError`."""
         match command:
-            case WeighType() | SetTargeted() if command.problem:
+            case WeighType() | SetTargetedShare() if command.problem:
                 raise SteerError(command.problem)
             case WeighType():
                 return self._weigh(self._named(command.type), float(command.weight))
-            case PinTarget(location=""):
+            case PinGoal(location=""):
                 return self._unpin()
-            case PinTarget():
+            case PinGoal():
                 return self._pin(self._left(command.location))
-            case IgnoreTarget():
+            case IgnoreGoal():
                 return self._ignore(command.location, bool(command.ignored))
-            case SetTargeted():
+            case SetTargetedShare():
                 return self._share(float(command.share))
             case _:
                 raise SteerError(f"this engine does not know how to {command.name}")
@@ -71,7 +71,7 @@ class Steers:
         words += f": {before:.0%} -> {distances.probability(name):.0%} of picks"
         return words if _any_left(distances) else f"{words}; no type is left: none is aimed at"
 
-    def _pin(self, target: CodeTarget) -> str:
+    def _pin(self, target: Goal) -> str:
         location = target.location
         words = "pinned, and ignored no more" if location in self._feedback.ignored else "pinned"
         with self._kept():
@@ -82,7 +82,7 @@ class Steers:
             told = f"{types[0]} and {len(types) - 1} more"
         return "; but ".join([f"{location} is {words}: {told}", *self._doubts(target)])
 
-    def _doubts(self, target: CodeTarget) -> Iterator[str]:
+    def _doubts(self, target: Goal) -> Iterator[str]:
         """Why aiming at it may come to nothing."""
         distances = self._feedback.distances
         if not _any_left(distances):
@@ -153,7 +153,7 @@ class Steers:
             raise SteerError(f"{_shown(name)} may be {_either(ending)}: say which")
         raise SteerError(f"no type {_shown(name)} decides about any branch{_near(name, known)}")
 
-    def _left(self, location: str) -> CodeTarget:
+    def _left(self, location: str) -> Goal:
         """The target there, if mutations can be aimed at it. Raises :class:`SteerError`."""
         targets = self._feedback.targets
         every = {target.location: target for target in targets.document.targets}

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.bounds import loads
-from fuzztui.engines.spoton.distances import Standing
-from fuzztui.engines.spoton.feedback import TargetFeedback
+from fuzztui.engines.spoton.distances import TypeStats
+from fuzztui.engines.spoton.feedback import GoalFeedback
 from fuzztui.engines.spoton.mutator import TypedMutator
 
 __all__ = ["TYPES", "Figures"]
@@ -41,7 +41,7 @@ _TORN: Final = (
 _EVERY_S: Final = 1.0
 _PART: Final = 0.02
 """Of the time, at most, that is spent with it: of thousands of types it is written less often."""
-_KEPT: Final = [f.name for f in fields(Standing) if f.name != "factor"]
+_KEPT: Final = [f.name for f in fields(TypeStats) if f.name != "factor"]
 """Not what misses have done to a type's chance: when that was written last is the clock's doing,
 and what a worker draws must not depend on that."""
 _MOST: Final = 300
@@ -56,7 +56,7 @@ class Figures:
     def __init__(
         self,
         file: Path,
-        feedback: TargetFeedback,
+        feedback: GoalFeedback,
         mutator: TypedMutator,
         replace: Callable[[Path, bytes], None],
     ) -> None:
@@ -76,7 +76,7 @@ class Figures:
 
     def _take(self, data: Any) -> None:
         standings = {
-            str(name): Standing(**{key: _number(row[key]) for key in _KEPT})
+            str(name): TypeStats(**{key: _number(row[key]) for key in _KEPT})
             for name, row in data["types"].items()
         }
         reached = {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.inputs.source import Rejected, Source
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ _LIMIT: Final = 1 << 20
 
 @cache
 def library() -> Any:
-    """:mod:`.making`, with Hypothesis in it. Raises :class:`Refusal` if that cannot be."""
+    """:mod:`.making`, with Hypothesis in it. Raises :class:`CannotStart` if that cannot be."""
     try:
         from fuzztui.engines.strategies import making
 
         making.check()
     except (ImportError, AttributeError, TypeError) as e:
         if importlib.util.find_spec("hypothesis") is None:
-            raise Refusal(
+            raise CannotStart(
                 f"Hypothesis is missing for target.python ({sys.executable}), which has to make"
                 " inputs from strategies or types: python -m pip install hypothesis"
             ) from None
@@ -49,11 +49,11 @@ def library() -> Any:
     return making
 
 
-def unlike(error: Exception) -> Refusal:
+def unlike(error: Exception) -> CannotStart:
     """What to say where Hypothesis has not the parts that are known here."""
     import hypothesis
 
-    return Refusal(
+    return CannotStart(
         f"Hypothesis {hypothesis.__version__} has no backends as they are known here: install"
         f" {'.'.join(map(str, OLDEST))}, or the newest, for target.python ({sys.executable}):"
         f" {type(error).__name__}: {error}"
@@ -110,7 +110,7 @@ def generator_of(where: str, found: object) -> Callable[[Source], object] | None
     """What is named as a generator and is none: a strategy, or a type; None for anything else.
 
     Strategies without arguments of their own (``@composite``) are called. ``where``: the key and
-    its value. Raises :class:`Refusal`.
+    its value. Raises :class:`CannotStart`.
     """
     if inspect.isclass(found):
         return _checked(where, lambda: from_type(found))
@@ -129,13 +129,13 @@ def _checked(
     try:
         made = make()
     except (TypeError, library().HypothesisException) as e:
-        raise Refusal(f"{where}: Hypothesis: {type(e).__name__}: {e}") from None
+        raise CannotStart(f"{where}: Hypothesis: {type(e).__name__}: {e}") from None
     try_out(where, made)
     return made
 
 
 def try_out(where: str, make: Callable[[Source], object]) -> None:
-    """Make one input, before it counts. Raises :class:`Refusal` if Hypothesis cannot.
+    """Make one input, before it counts. Raises :class:`CannotStart` if Hypothesis cannot.
 
     What the user's code raises is for the trials to find. The strategies build what they keep.
     """
@@ -146,11 +146,11 @@ def try_out(where: str, make: Callable[[Source], object]) -> None:
             continue
         except library().HypothesisException as e:
             words = " ".join(str(e).split())
-            raise Refusal(f"{where}: Hypothesis: {type(e).__name__}: {words:.400}") from None
+            raise CannotStart(f"{where}: Hypothesis: {type(e).__name__}: {words:.400}") from None
         except BaseException:  # to exit, or to skip the test, is no Exception
             return
         return
-    raise Refusal(
+    raise CannotStart(
         f"{where}: Hypothesis: of {_ATTEMPTS} inputs from random choices its strategies gave all"
         " up: make their filters and assumptions easier to satisfy"
     )

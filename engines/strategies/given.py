@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.strategies import library, try_out, unlike
 
@@ -71,7 +71,7 @@ class GivenTest:
     """
 
     def __init__(self, where: str, test: Any, owner: object) -> None:
-        """``owner``: the class, if it is a method. Raises :class:`Refusal`."""
+        """``owner``: the class, if it is a method. Raises :class:`CannotStart`."""
         library()
         from hypothesis.strategies import DataObject
 
@@ -95,7 +95,7 @@ class GivenTest:
     def _check(self, test: Any) -> None:
         where = self._where
         if inspect.iscoroutinefunction(self.function):
-            raise Refusal(f"{where} is a coroutine function: fuzz a test that is none")
+            raise CannotStart(f"{where} is a coroutine function: fuzz a test that is none")
         missing = [
             p.name
             for p in inspect.signature(test).parameters.values()
@@ -104,7 +104,7 @@ class GivenTest:
         self._bound = bool(missing) and isinstance(self._owner, type)
         missing = missing[self._bound :]
         if missing:
-            raise Refusal(
+            raise CannotStart(
                 f"{where} takes {', '.join(missing)}, which @given does not make: there are no"
                 " fixtures and parameters of pytest here, so fuzz a test without"
             )
@@ -112,7 +112,7 @@ class GivenTest:
             test.hypothesis.fuzz_one_input  # noqa: B018 - has Hypothesis check the test
         except library().HypothesisException as e:
             words = " ".join(str(e).split())
-            raise Refusal(f"{where}: Hypothesis: {type(e).__name__}: {words:.400}") from None
+            raise CannotStart(f"{where}: Hypothesis: {type(e).__name__}: {words:.400}") from None
         except TypeError:
             if not self._bound:
                 raise  # else it is `self` that is missing
@@ -127,7 +127,7 @@ class GivenTest:
                 _call(of, name, of)
             except BaseException as e:
                 words = " ".join(f"{type(e).__name__}: {e}".split())
-                raise Refusal(f"{self._where}: {name} raised {words:.300}") from None
+                raise CannotStart(f"{self._where}: {name} raised {words:.300}") from None
 
     def make(self, r: Source) -> Pending:
         """The test's arguments."""

@@ -25,7 +25,7 @@ from fuzztui.engines.strategies import values
 if TYPE_CHECKING:
     from hypothesis.internal.intervalsets import IntervalSet
 
-    from fuzztui.engines.spoton.source import Scope, Typed
+    from fuzztui.engines.spoton.source import GeneratorCall, Typed
 
 __all__ = ["Case", "HypothesisException", "SearchStrategy", "check"]
 
@@ -85,7 +85,7 @@ class SpanBackend(Backend):
     def __init__(self, data: ConjectureData | None, /, *, source: Source) -> None:
         super().__init__(data, source=source)
         self._typed = cast("Typed", source)
-        self._open: list[tuple[Scope, int]] = []
+        self._open: list[tuple[GeneratorCall, int]] = []
 
     def span_start(self, label: int, /) -> None:
         """A part of the strategy begins: it is a scope, as a generator's invocation is."""

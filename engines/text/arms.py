@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import accumulate
 from typing import Final
 
-from fuzztui.engines.text.block import Block
+from fuzztui.engines.text.block import StatsBlock
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 from fuzztui.wire.mixture import Mixture
@@ -51,7 +51,7 @@ Bandit = Callable[[Sequence[int], Sequence[int], Sequence[int], int], list[int]]
 class Arms:
     """The block's content and its rules: by what the next step is drawn, what each arm has done."""
 
-    def __init__(self, block: Block, bandit: Bandit, without: Collection[str] = ()) -> None:
+    def __init__(self, block: StatsBlock, bandit: Bandit, without: Collection[str] = ()) -> None:
         """``without``: names of arms that are never drawn."""
         self.block = block
         self._bandit = bandit

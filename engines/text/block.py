@@ -18,7 +18,7 @@ from typing import Final
 
 from fuzztui.engines.text.table import ARMS
 
-__all__ = ["BLOCK", "SIZE", "Arm", "Block", "Writer", "read_block"]
+__all__ = ["BLOCK", "SIZE", "MutatorCounters", "StatsBlock", "Writer", "read_block"]
 
 BLOCK: Final = ".text"
 """What it is called in an instance's directory."""
@@ -39,7 +39,7 @@ assert (_HEAD.size, _ARM.size) == (128, 64)
 
 
 @dataclass(slots=True)
-class Arm:
+class MutatorCounters:
     """One operator's, or other way's, counters; ``weight`` is of 1,000,000 within its class.
 
     ``tried``: drawn; ``applied``: inputs that it changed; ``found``, ``crashes``: those of them
@@ -56,7 +56,7 @@ class Arm:
 
 
 @dataclass(slots=True)
-class Block:
+class StatsBlock:
     """The probabilities of the three classes, which add to 1, and the arms in ARMS' order.
 
     ``wish``: those that somebody has set, from which the adaptive mode goes out.
@@ -67,11 +67,11 @@ class Block:
     splice: float = 0.0
     adaptive: bool = False
     trials: int = 0
-    arms: list[Arm] = field(default_factory=lambda: [Arm() for _ in ARMS])
+    arms: list[MutatorCounters] = field(default_factory=lambda: [MutatorCounters() for _ in ARMS])
     wish: tuple[float, float, float] | None = None
 
 
-def read_block(path: Path) -> Block | None:
+def read_block(path: Path) -> StatsBlock | None:
     """What is in the file now; None where there is none, or it makes no sense, or changes."""
     for _ in range(_TRIES):
         data = _read(path)
@@ -96,7 +96,7 @@ def _read(path: Path) -> bytes:
         os.close(fd)
 
 
-def _decode(data: bytes) -> tuple[Block | None, int]:
+def _decode(data: bytes) -> tuple[StatsBlock | None, int]:
     """The block and its sequence."""
     if len(data) < _USED:
         return None, 0
@@ -106,23 +106,23 @@ def _decode(data: bytes) -> tuple[Block | None, int]:
     found = [_arm(data, i) for i in range(arms)]
     adaptive = bool(flags & _ADAPTIVE)
     wished = (wish[0], wish[1], wish[2]) if _is_mixture(*wish) else None
-    return Block(havoc, text, splice, adaptive, min(trials, _MOST), found, wished), sequence
+    return StatsBlock(havoc, text, splice, adaptive, min(trials, _MOST), found, wished), sequence
 
 
 def _is_mixture(*parts: float) -> bool:
     return all(map(math.isfinite, parts)) and min(parts) >= 0 and abs(sum(parts) - 1) <= 1e-6
 
 
-def _arm(data: bytes, index: int) -> Arm:
+def _arm(data: bytes, index: int) -> MutatorCounters:
     """Somebody may have written anything there: no counter becomes too large to reckon with."""
     numbers = _ARM.unpack_from(data, _HEAD.size + index * _ARM.size)
-    return Arm(*map(min, numbers, _BOUNDS))
+    return MutatorCounters(*map(min, numbers, _BOUNDS))
 
 
 class Writer:
     """The file's one writer: keeps ``block`` and writes it whenever :meth:`publish` is called."""
 
-    def __init__(self, path: Path, settings: Block) -> None:
+    def __init__(self, path: Path, settings: StatsBlock) -> None:
         """Go on with what is there, or else begin with ``settings``."""
         self._path = path
         found, sequence = _decode(_read(path))

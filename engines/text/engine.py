@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.base.text import several
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.store import CRASHES, HANGS, QUEUE, entry_ids
 from fuzztui.engines.execute.executor import Execution
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.context import Context
-from fuzztui.engines.loop.corpus import Corpus, Entry, SteerError
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, SteerError
 from fuzztui.engines.loop.loop import Parts
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.loop.stages import Mutate, Seeds, Stage
 from fuzztui.engines.text.arms import AT, Arms
-from fuzztui.engines.text.block import BLOCK, Block, Writer
+from fuzztui.engines.text.block import BLOCK, StatsBlock, Writer
 from fuzztui.engines.text.careful import Careful
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.mixture import TextMixture, arms_of
@@ -40,7 +40,7 @@ __all__ = ["build", "fit"]
 COMBY: Final = ".comby-found"
 
 
-class Harvest:
+class FragmentFeedback:
     """A feedback that judges nothing: each entry is parsed once, when it is kept."""
 
     def __init__(
@@ -57,12 +57,12 @@ class Harvest:
         """There is no news to be lost."""
         return True
 
-    def learn(self, execution: Execution, entry: Entry) -> None:
+    def learn(self, execution: Execution, entry: CorpusEntry) -> None:
         """What it is made of can be spliced from now on."""
         self._fragments.add(entry.data, self._parser.spans(entry.data))
         self._tell()
 
-    def recall(self, execution: Execution, entry: Entry) -> bool:
+    def recall(self, execution: Execution, entry: CorpusEntry) -> bool:
         """The same after a restart."""
         self.learn(execution, entry)
         return False
@@ -89,7 +89,7 @@ class Matchless:
         self._say = None
 
 
-class Steers:
+class MixtureCommands:
     """Carries out the command ``mixture``; the block makes it outlive a restart."""
 
     def __init__(self, arms: Arms, publish: Callable[[], None]) -> None:
@@ -108,9 +108,9 @@ class Steers:
 
 
 def fit(form: InputForm) -> None:
-    """Raises :class:`Refusal` for inputs that are no text."""
+    """Raises :class:`CannotStart` for inputs that are no text."""
     if form.choices:
-        raise Refusal(
+        raise CannotStart(
             "target.function: a Hypothesis test makes its inputs from choices, which are no text:"
             ' name a function that takes text, or use engine.kind = "zest"'
         )
@@ -163,7 +163,7 @@ def build(context: Context) -> Parts:
     matchless = []
     if syntax is not None and fragments is not None:
         tell = _Dropped(syntax, context.log.say)
-        harvest.append(Harvest(Careful(syntax.spans, spec.dir), fragments, tell))
+        harvest.append(FragmentFeedback(Careful(syntax.spans, spec.dir), fragments, tell))
         matchless.append(Matchless(syntax.matches, base.corpus, say))
     stages: list[Stage] = []
     for stage in base.stages:
@@ -177,7 +177,7 @@ def build(context: Context) -> Parts:
         feedbacks=[*base.feedbacks, *harvest],
         saved=saved,
         tick=publish,
-        obey=Steers(arms, publish).obey,
+        obey=MixtureCommands(arms, publish).obey,
     )
 
 
@@ -188,8 +188,8 @@ class _Settings:
         parts = [table.get(name) for name in ("havoc", "text", "splice")]
         mixture = Mixture(*parts) if None not in parts else Mixture(0.25, 0.75, 0.0)
         if mixture.problem:
-            raise Refusal(f"[text]: {mixture.problem}")
-        self.block = Block(*mixture, adaptive=bool(table.get("adaptive")))
+            raise CannotStart(f"[text]: {mixture.problem}")
+        self.block = StatsBlock(*mixture, adaptive=bool(table.get("adaptive")))
         self.language = str(table.get("language") or "")
         self.templates = list(table.get("templates") or ())
         self.without = list(table.get("without") or ())

@@ -22,8 +22,17 @@ from fuzztui.engines.text.alike import common_head, common_tail
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.syntax import MOST_INPUT, MOST_NAME, Edit, Span, Spans
 
-__all__ = ["SPAN", "Entry", "Fragment", "Fragments", "Host", "Pool", "balanced", "key_of",
-           "packed"]  # fmt: skip
+__all__ = [
+    "SPAN",
+    "EntryFragments",
+    "Fragment",
+    "Fragments",
+    "Pool",
+    "SpliceRecipient",
+    "balanced",
+    "key_of",
+    "packed",
+]  # fmt: skip
 
 MOST_A_KIND: Final = 200
 MOST_FRAGMENTS: Final = 4 << 20
@@ -65,7 +74,7 @@ class Fragment:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryFragments:
     """What is known of one input: packed spans by kind, packed identifiers by kind, edits."""
 
     groups: tuple[tuple[str, bytes], ...] = ()
@@ -73,7 +82,7 @@ class Entry:
     edits: tuple[Edit, ...] = ()
 
     @classmethod
-    def of(cls, data: bytes, spans: Spans) -> Entry:
+    def of(cls, data: bytes, spans: Spans) -> EntryFragments:
         """The same with one place of each identifier, and not too many of them."""
         distinct: dict[str, dict[bytes, Span]] = defaultdict(dict)
         for start, n, kind in spans.names:
@@ -94,12 +103,12 @@ class Entry:
         return 24 + parts + sum(16 + len(edit[2]) for edit in self.edits)
 
 
-class Host:
+class SpliceRecipient:
     """An input that is being mutated, and what of it stands where, unchanged, in the result."""
 
     __slots__ = ("_segments", "_was", "data", "entry")
 
-    def __init__(self, data: bytes, entry: Entry) -> None:
+    def __init__(self, data: bytes, entry: EntryFragments) -> None:
         self.data, self.entry = data, entry
         self.reset()
 
@@ -148,14 +157,14 @@ class Pool:
     """Fragments by kind, in alphabetical order and then as they are drawn, and all entries."""
 
     fragments: Mapping[str, Sequence[Fragment]] = field(default_factory=dict)
-    entries: Mapping[int, Entry] = field(default_factory=dict)
+    entries: Mapping[int, EntryFragments] = field(default_factory=dict)
 
-    def find(self, data: bytes) -> Host | None:
+    def find(self, data: bytes) -> SpliceRecipient | None:
         """What is known of an input; None for nothing (:func:`balanced` needs none)."""
         entry = self.entries.get(key_of(data)) if len(data) <= MOST_INPUT else None
-        return None if entry is None else Host(data, entry)
+        return None if entry is None else SpliceRecipient(data, entry)
 
-    def splice(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
+    def splice(self, host: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
         """A span gives way to a fragment of its kind; None if nothing can be done.
 
         ``now`` is what has become of the input so far, ``limit`` the most bytes of the result.
@@ -175,7 +184,7 @@ class Pool:
                 return made
         return None
 
-    def template(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
+    def template(self, host: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
         """One of the edits that the templates make here; None if nothing can be done."""
         edits = host.entry.edits
         if not edits:
@@ -189,7 +198,7 @@ class Pool:
         return None
 
 
-def _renamed(fragment: Fragment, host: Host, rng: Rng) -> bytes:
+def _renamed(fragment: Fragment, host: SpliceRecipient, rng: Rng) -> bytes:
     text, parts, begin = fragment.text, [], 0
     called: list[bytes | None] = []
     for at, n, group, kind in fragment.names:
@@ -201,7 +210,7 @@ def _renamed(fragment: Fragment, host: Host, rng: Rng) -> bytes:
     return b"".join((*parts, text[begin:]))
 
 
-def _word(host: Host, kind: str, rng: Rng) -> bytes | None:
+def _word(host: SpliceRecipient, kind: str, rng: Rng) -> bytes | None:
     for other, places in host.entry.words:
         if other == kind:
             start, n, _ = SPAN.unpack_from(places, rng.below(len(places) // 8) * 8)
@@ -227,7 +236,7 @@ class Fragments:
         self._fragments: dict[str, list[Fragment]] = {}
         self._sizes: dict[str, int] = {}
         self._size = 0
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[int, EntryFragments] = {}
         self._own, self._passing = _Shelf(MOST_ENTRIES), _Shelf(MOST_PASSING)
         self.pool = Pool(self._fragments, self._entries)
         """What there is at any time."""
@@ -245,7 +254,7 @@ class Fragments:
             for start, n in spans.kinds[kind]:
                 self._keep(kind, _cut(data, start, n, spans.names))
         key = key_of(data)
-        self._entries[key] = Entry.of(data, spans)
+        self._entries[key] = EntryFragments.of(data, spans)
         self._shelve(key, passing and key not in self._own)
 
     def keep(self, key: int, *, passing: bool = False) -> None:
@@ -259,15 +268,15 @@ class Fragments:
         for forgotten in shelf.put(key, self._entries[key].size):
             del self._entries[forgotten]
 
-    def find(self, data: bytes) -> Host | None:
+    def find(self, data: bytes) -> SpliceRecipient | None:
         """See :meth:`Pool.find`."""
         return self.pool.find(data)
 
-    def splice(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
+    def splice(self, host: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
         """See :meth:`Pool.splice`."""
         return self.pool.splice(host, now, limit, rng)
 
-    def template(self, host: Host, now: bytes, limit: int, rng: Rng) -> bytes | None:
+    def template(self, host: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
         """See :meth:`Pool.template`."""
         return self.pool.template(host, now, limit, rng)
 

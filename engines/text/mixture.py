@@ -13,10 +13,10 @@ from typing import Final, Protocol
 
 from fuzztui.engines.directory.store import QUEUE
 from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate
-from fuzztui.engines.loop.corpus import Corpus, Entry
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text.arms import AT, Arms
-from fuzztui.engines.text.fragments import Fragments, Host, balanced
+from fuzztui.engines.text.fragments import Fragments, SpliceRecipient, balanced
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.table import ARMS, BALANCED, FRAGMENT, HAVOC, TEMPLATE
 
@@ -58,15 +58,15 @@ class TextMixture:
         self._arms, self._apply, self._corpus, self._havoc = arms, apply, corpus, havoc
         self._fragments = fragments
         self._rng = Rng(rng.getrandbits(64))
-        self._host: Host | None = None
-        self._entry: Entry | None = None
+        self._host: SpliceRecipient | None = None
+        self._entry: CorpusEntry | None = None
         self._between: list[bytes] = []
         """What the data was after each step that the host has not followed yet."""
         self._other = NO_ENTRY
         self._stack: list[int] = []
         self._made: Candidate | None = None
 
-    def mutate(self, entry: Entry) -> Candidate:
+    def mutate(self, entry: CorpusEntry) -> Candidate:
         """A child; equal to its parent if no step applied."""
         arms, data = self._arms, entry.data
         self._begin(entry)
@@ -95,7 +95,7 @@ class TextMixture:
 
     # ---------------------------------------------------------------------- steps
 
-    def _begin(self, entry: Entry) -> None:
+    def _begin(self, entry: CorpusEntry) -> None:
         self._other = NO_ENTRY
         self._between.clear()
         if self._fragments is None or not self._arms.needs_spans:
@@ -106,7 +106,7 @@ class TextMixture:
         if self._host is not None:
             self._host.reset()
 
-    def _step(self, entry: Entry, data: bytes) -> tuple[int, bytes]:
+    def _step(self, entry: CorpusEntry, data: bytes) -> tuple[int, bytes]:
         """The arm that has changed the data, or -1; and the data."""
         arms, rng = self._arms, self._rng
         roll = rng.next() >> 11
@@ -140,7 +140,7 @@ class TextMixture:
                 return arm, made
         return None
 
-    def _splice(self, entry: Entry, data: bytes) -> tuple[int, bytes] | None:
+    def _splice(self, entry: CorpusEntry, data: bytes) -> tuple[int, bytes] | None:
         """One way or, where it is impossible, the other."""
         first = self._arms.draw_splice(self._rng)
         for arm in (first, _FRAGMENT + _BALANCED - first):
@@ -158,7 +158,7 @@ class TextMixture:
         host = self._followed(self._host)
         return self._fragments.splice(host, data, self._havoc.limit, self._rng)
 
-    def _followed(self, host: Host) -> Host:
+    def _followed(self, host: SpliceRecipient) -> SpliceRecipient:
         """The host as of the last step but one; whoever asks it follows the last himself.
 
         It takes longer than most steps: only now that somebody wants to know.
@@ -168,7 +168,7 @@ class TextMixture:
         self._between.clear()
         return host
 
-    def _by_delimiters(self, entry: Entry, data: bytes) -> bytes | None:
+    def _by_delimiters(self, entry: CorpusEntry, data: bytes) -> bytes | None:
         entries = self._corpus.entries
         if len(entries) < 2:
             return None

@@ -12,10 +12,10 @@ from typing import Any, Final, Protocol
 from fuzztui.engines.text.reference import Plain, Rng
 from fuzztui.engines.text.table import NAMES
 
-__all__ = ["Native", "Operators", "UnfitError", "load"]
+__all__ = ["MutatorLibrary", "Native", "UnfitError", "load"]
 
 
-class Operators(Protocol):
+class MutatorLibrary(Protocol):
     """What mutates: see plain.py for what each of them does."""
 
     @property
@@ -112,7 +112,7 @@ def _check(library: ctypes.CDLL) -> None:
         raise UnfitError("it was compiled from another version's table of operators")
 
 
-def load(path: str) -> Operators:
+def load(path: str) -> MutatorLibrary:
     """The compiled operators of that library, or, where there is none, those in Python.
 
     ``path`` "" asks for those in Python. If it cannot be loaded their ``why`` says so.

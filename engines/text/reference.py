@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from fuzztui.engines.text.table import OPERATORS, Kind, Operator
+from fuzztui.engines.text.table import OPERATORS, TextMutator, TextMutatorKind
 
 __all__ = ["Plain", "Rng", "apply", "weights"]
 
@@ -56,17 +56,17 @@ def apply(data: bytes, limit: int, rng: Rng, op: int) -> bytes | None:
     strings = operator.strings
     begin, end = places[0][0], places[-1][1]
     match operator.kind:
-        case Kind.REPLACE:
+        case TextMutatorKind.REPLACE:
             made = strings[1]
-        case Kind.SPAN:
+        case TextMutatorKind.SPAN:
             made = strings[2]
             if made.startswith(strings[0]):
                 begin, made = places[0][1], made[len(strings[0]) :]
-        case Kind.SWAP:
+        case TextMutatorKind.SWAP:
             begin, end = places[0][1], places[2][0]
             middle, behind = places[1]
             made = data[behind:end] + data[middle:behind] + data[begin:middle]
-        case Kind.DUPLICATE:
+        case TextMutatorKind.DUPLICATE:
             begin = places[0][strings[1].startswith(strings[0])]
             made = data[begin:end] * 2
     if len(data) - (end - begin) + len(made) > max(limit, 0) or made == data[begin:end]:
@@ -78,7 +78,7 @@ _Places = list[tuple[int, int]]
 """Of delimiters: where they begin, and where what follows them does."""
 
 
-def _occurrence(data: bytes, rng: Rng, operator: Operator) -> _Places | None:
+def _occurrence(data: bytes, rng: Rng, operator: TextMutator) -> _Places | None:
     """Where its delimiters are: at or behind a random place, or else before it."""
     start = rng.position(len(data))
     first = operator.strings[0]
@@ -86,11 +86,11 @@ def _occurrence(data: bytes, rng: Rng, operator: Operator) -> _Places | None:
     return found or _locate(data, 0, start + len(first) - 1, operator)
 
 
-def _locate(data: bytes, start: int, end: int, operator: Operator) -> _Places | None:
+def _locate(data: bytes, start: int, end: int, operator: TextMutator) -> _Places | None:
     """Each delimiter as soon as possible behind the one before; the first within ``end``."""
     places = []
     delimiters = operator.delimiters
-    if operator.kind is Kind.SPAN and operator.strings[:2] == (b"\n", b" "):
+    if operator.kind is TextMutatorKind.SPAN and operator.strings[:2] == (b"\n", b" "):
         return _first_word(data, start, end)
     for number, delimiter in enumerate(delimiters):
         at = data.find(delimiter, start, end)
@@ -161,7 +161,7 @@ def _merit(applied: int, found: int, of: int, all_: int, prior: int) -> int:
 
 
 class Plain:
-    """These functions as one thing: see :class:`fuzztui.engines.text.native.Operators`."""
+    """These functions as one thing: see :class:`fuzztui.engines.text.native.MutatorLibrary`."""
 
     name: Final = "plain"
 

@@ -13,13 +13,24 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ARMS", "BALANCED", "FRAGMENT", "HAVOC", "NAMES", "OPERATORS", "TABLE", "TEMPLATE",
-           "Kind", "Operator", "parse"]  # fmt: skip
+__all__ = [
+    "ARMS",
+    "BALANCED",
+    "FRAGMENT",
+    "HAVOC",
+    "NAMES",
+    "OPERATORS",
+    "TABLE",
+    "TEMPLATE",
+    "TextMutator",
+    "TextMutatorKind",
+    "parse",
+]  # fmt: skip
 
 TABLE: Final = Path(__file__).with_name("operators.h")
 
 
-class Kind(Enum):
+class TextMutatorKind(Enum):
     """What an operator does with its strings (see operators.h)."""
 
     REPLACE = "replace"
@@ -28,16 +39,26 @@ class Kind(Enum):
     DUPLICATE = "duplicate"
 
 
-_STRINGS: Final = {Kind.REPLACE: 2, Kind.SPAN: 3, Kind.SWAP: 3, Kind.DUPLICATE: 2}
-_DELIMITERS: Final = {Kind.REPLACE: 1, Kind.SPAN: 2, Kind.SWAP: 3, Kind.DUPLICATE: 2}
+_STRINGS: Final = {
+    TextMutatorKind.REPLACE: 2,
+    TextMutatorKind.SPAN: 3,
+    TextMutatorKind.SWAP: 3,
+    TextMutatorKind.DUPLICATE: 2,
+}
+_DELIMITERS: Final = {
+    TextMutatorKind.REPLACE: 1,
+    TextMutatorKind.SPAN: 2,
+    TextMutatorKind.SWAP: 3,
+    TextMutatorKind.DUPLICATE: 2,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class TextMutator:
     """One line of the table; ``strings`` are the arguments behind the name."""
 
     name: str
-    kind: Kind
+    kind: TextMutatorKind
     strings: tuple[bytes, ...]
 
     @property
@@ -50,17 +71,17 @@ class Operator:
         """What it does, in words."""
         parts = [_shown(s) for s in self.strings]
         match self.kind:
-            case Kind.REPLACE:
+            case TextMutatorKind.REPLACE:
                 return f"{parts[0]} -> {parts[1]}"
-            case Kind.SPAN:
+            case TextMutatorKind.SPAN:
                 return f"{parts[0]}...{parts[1]} -> {parts[2]}"
-            case Kind.SWAP:
+            case TextMutatorKind.SWAP:
                 return f"swap the two parts of {parts[0]}...{parts[1]}...{parts[2]}"
-            case Kind.DUPLICATE:
+            case TextMutatorKind.DUPLICATE:
                 return f"{parts[0]}...{parts[1]} twice"
 
 
-def parse(text: str) -> tuple[Operator, ...]:
+def parse(text: str) -> tuple[TextMutator, ...]:
     """The operators of a table such as operators.h. Raises ValueError for a line that is none."""
     return tuple(_operators(text))
 
@@ -70,7 +91,7 @@ _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
-def _operators(text: str) -> Iterator[Operator]:
+def _operators(text: str) -> Iterator[TextMutator]:
     # A comment is made as many lines as it was: errors name the line.
     bare = _COMMENT.sub(lambda m: "\n" * m[0].count("\n"), text)
     names = set[str]()
@@ -78,13 +99,13 @@ def _operators(text: str) -> Iterator[Operator]:
         if not line.strip():
             continue
         match = _LINE.match(line.strip())
-        if not match or match[1] not in Kind.__members__:
+        if not match or match[1] not in TextMutatorKind.__members__:
             raise ValueError(f"{TABLE.name}, line {number}: this is no operator: {line}")
-        kind = Kind[match[1]]
+        kind = TextMutatorKind[match[1]]
         name, *strings = _literals(match[2], number)
         if not _NAME.match(name) or name in names:
             raise ValueError(f"{TABLE.name}, line {number}: the name {name} is taken or no name")
-        operator = Operator(name, kind, tuple(s.encode("latin-1") for s in strings))
+        operator = TextMutator(name, kind, tuple(s.encode("latin-1") for s in strings))
         if len(strings) != _STRINGS[kind] or not all(operator.delimiters):
             raise ValueError(f"{TABLE.name}, line {number}: {_STRINGS[kind]} strings are needed")
         names.add(name)

@@ -15,7 +15,7 @@ from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.loop.loop import Parts
-from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mixture, Mutator, Splice
+from fuzztui.engines.loop.mutate import ChoiceMutator, Havoc, Mutator, Splice, WeightedMutators
 from fuzztui.engines.loop.stages import Fresh, Mutate, Recover, Seeds
 
 __all__ = ["build"]
@@ -49,7 +49,7 @@ def build(context: Context) -> Parts:
             Recover(Rescue(spec.dir)),
             Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.say),
             Sync(spec.sync_dir, context.store, limit),
-            Mutate(corpus, scheduler, Mixture(mutators, rng)),
+            Mutate(corpus, scheduler, WeightedMutators(mutators, rng)),
             Fresh(rng, choices=choices),
         ],
         coverage=coverage,

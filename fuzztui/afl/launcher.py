@@ -47,7 +47,7 @@ from fuzztui.minimise.afl_tmin import minimiser
 from fuzztui.model.state import Instance, State
 from fuzztui.observe.stats_reader import FiguresSource
 from fuzztui.process.identity import ProcessId
-from fuzztui.triage.afl import Triage as FindingTriage
+from fuzztui.triage.afl import AflTriage as FindingTriage
 from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, CancelMinimise, Minimise
 from fuzztui.wire.events import Event, InstanceHello, Message
 

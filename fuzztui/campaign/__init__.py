@@ -1,7 +1,7 @@
 """From ``campaign.toml`` to a checked :class:`Campaign`; every error has file, key and line."""
 
 from fuzztui.campaign.errors import CampaignError, Problem
-from fuzztui.campaign.frozen import Loaded, write_frozen
+from fuzztui.campaign.frozen import FrozenCampaign, write_frozen
 from fuzztui.campaign.idle import refuse_idle_keys
 from fuzztui.campaign.load import load
 from fuzztui.campaign.model import Campaign
@@ -9,7 +9,7 @@ from fuzztui.campaign.model import Campaign
 __all__ = [
     "Campaign",
     "CampaignError",
-    "Loaded",
+    "FrozenCampaign",
     "Problem",
     "load",
     "refuse_idle_keys",

@@ -12,7 +12,7 @@ import tomli_w
 from fuzztui.base.atomic import replace_text
 from fuzztui.campaign.model import Campaign
 
-__all__ = ["Loaded", "Tables", "run_of", "write_frozen"]
+__all__ = ["FrozenCampaign", "Tables", "run_of", "write_frozen"]
 
 FROZEN = "campaign.toml"
 """What it is called in its run."""
@@ -24,7 +24,7 @@ Tables = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class FrozenCampaign:
     """A checked campaign and the tables of its frozen copy (all paths absolute)."""
 
     campaign: Campaign
@@ -48,6 +48,6 @@ def run_of(file: Path) -> Path | None:
     return here if frozen else None
 
 
-def write_frozen(loaded: Loaded, run: Path) -> None:
+def write_frozen(loaded: FrozenCampaign, run: Path) -> None:
     """Put the frozen copy into a run directory, whole or not at all. Raises OSError."""
     replace_text(run / FROZEN, loaded.toml())

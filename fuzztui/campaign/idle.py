@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fuzztui.campaign.errors import CampaignError, Problem
-from fuzztui.campaign.frozen import Loaded, run_of
+from fuzztui.campaign.frozen import FrozenCampaign, run_of
 
 __all__ = ["refuse_idle_keys"]
 
 
-def refuse_idle_keys(loaded: Loaded) -> None:
+def refuse_idle_keys(loaded: FrozenCampaign) -> None:
     """Raise :class:`CampaignError` with every key of the file that would have no effect.
 
     The frozen copy of a run is accepted as it is.
@@ -26,7 +26,7 @@ def refuse_idle_keys(loaded: Loaded) -> None:
         raise CampaignError([Problem(loaded.origin(key), key, text) for key, text in found])
 
 
-def _idle(loaded: Loaded) -> Iterator[tuple[str, str]]:
+def _idle(loaded: FrozenCampaign) -> Iterator[tuple[str, str]]:
     """Dotted keys that would have no effect if they were given: why, and what to do."""
     campaign = loaded.campaign
     target, engine, mutants = campaign.target, campaign.engine, campaign.mutants

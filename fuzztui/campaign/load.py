@@ -12,7 +12,7 @@ import tomli
 
 from fuzztui.campaign.contradictions import contradictions
 from fuzztui.campaign.errors import CampaignError, Problem
-from fuzztui.campaign.frozen import Loaded, Tables, run_of
+from fuzztui.campaign.frozen import FrozenCampaign, Tables, run_of
 from fuzztui.campaign.lines import key_lines
 from fuzztui.campaign.model import Campaign
 from fuzztui.campaign.schema import (
@@ -55,7 +55,7 @@ def load(
     cwd: Path | None = None,
     kind: str = "",
     text: str | None = None,
-) -> Loaded:
+) -> FrozenCampaign:
     """Read ``path``, apply ``table.key=value`` overrides, check everything.
 
     ``kind``: of the engine that it is wanted for, whatever the file says. Tables that this one
@@ -84,7 +84,7 @@ class _Loader:
         self.overridden: dict[str, str] = {}
         self.problems: list[Problem] = []
 
-    def load(self, overrides: list[str], kind: str) -> Loaded:
+    def load(self, overrides: list[str], kind: str) -> FrozenCampaign:
         tables = self._read()
         for override in overrides:
             self._override(tables, override)
@@ -121,7 +121,7 @@ class _Loader:
         for dotted, text in contradictions(campaign, of_run=self.home is not None):
             self._problem(dotted, text)
         self._stop_if_wrong()
-        return Loaded(campaign, frozen, self._origin, given, "campaign.output" in given)
+        return FrozenCampaign(campaign, frozen, self._origin, given, "campaign.output" in given)
 
     # -------------------------------------------------------------- reading
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 from fuzztui.cli import damage
-from fuzztui.cli.output import FAILED, Failure, say
+from fuzztui.cli.output import FAILED, CliError, say
 from fuzztui.cli.parser import parse
 
 
@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> int:
     damage.forget()
     try:
         return damage.finish(int(options.command(options)))
-    except Failure as failure:
+    except CliError as failure:
         say(str(failure))
         return damage.finish(failure.code)
     except BrokenPipeError:

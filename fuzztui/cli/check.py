@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fuzztui.base.text import several
-from fuzztui.campaign import Loaded
+from fuzztui.campaign import FrozenCampaign
 from fuzztui.campaign.rundir import Unfit
 from fuzztui.cli.output import DONE, say
 from fuzztui.cli.run import load_file, refuse_idle, unfit
@@ -30,7 +30,7 @@ def check(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _asked(loaded: Loaded) -> Ready:
+def _asked(loaded: FrozenCampaign) -> Ready:
     """Have the target imported, and some inputs made."""
     try:
         with Waiting() as waiting:
@@ -39,7 +39,7 @@ def _asked(loaded: Loaded) -> Ready:
         raise unfit(loaded, e) from None
 
 
-def _alias(loaded: Loaded, name: str) -> str:
+def _alias(loaded: FrozenCampaign, name: str) -> str:
     """Where an alias is written: for a generator's type, with the first application's type."""
     for of, makes in loaded.campaign.engine["aliases"].items():
         if name in (of, makes) or (isinstance(makes, list) and name in makes):

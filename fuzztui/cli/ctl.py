@@ -21,13 +21,13 @@ from fuzztui.cli.output import (
     FAILED,
     NOT_RUNNING,
     USAGE,
-    Failure,
+    CliError,
     probability,
     say,
     still_run,
 )
 from fuzztui.cli.runs import find_run, standing, unsupervised
-from fuzztui.model.mutators import Setting, changed, settings
+from fuzztui.model.mutators import MixtureSetting, changed, settings
 from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, Result
 from fuzztui.wire.commands import (
     AddSeed,
@@ -86,10 +86,10 @@ def _owner(id_: str) -> str:
     return "a branch's" if _BRANCH.fullmatch(id_) else ""
 
 
-def _wrong(options: argparse.Namespace, needs: str, example: str) -> Failure:
+def _wrong(options: argparse.Namespace, needs: str, example: str) -> CliError:
     """The error for an ID that ``options.action`` does not take, and the action that does."""
     if not options.id:
-        return Failure(f"{options.action} needs {needs}: {example}", USAGE)
+        return CliError(f"{options.action} needs {needs}: {example}", USAGE)
     owner = _owner(options.id)
     instead = "minimise" if owner == "a finding's" else _INSTEAD.get((options.action, owner), "")
     what = f"{options.id!r}, {owner}" if owner else repr(options.id)
@@ -98,13 +98,13 @@ def _wrong(options: argparse.Namespace, needs: str, example: str) -> Failure:
         action, *more = instead.split()
         command = shlex.join(["fuzztui", "ctl", str(options.run), action, options.id, *more])
         words = f"{options.action} needs {needs}; {options.id!r} is {owner}: {command}"
-    return Failure(words, USAGE)
+    return CliError(words, USAGE)
 
 
 def _whole(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Command]:
     def build(options: argparse.Namespace) -> Command:
         if options.id:
-            raise Failure(f"{options.action} takes no ID: {options.id!r}", USAGE)
+            raise CliError(f"{options.action} takes no ID: {options.id!r}", USAGE)
         return command(instance=options.instance)
 
     return build
@@ -122,9 +122,9 @@ def _entry(command: Callable[..., Command]) -> Callable[[argparse.Namespace], Co
 
 def _seed(options: argparse.Namespace) -> Command:
     if not options.id:
-        raise Failure("add-seed needs a file, or a directory of them", USAGE)
+        raise CliError("add-seed needs a file, or a directory of them", USAGE)
     if options.instance:
-        raise Failure("add-seed is for all instances: leave --instance out", USAGE)
+        raise CliError("add-seed is for all instances: leave --instance out", USAGE)
     return AddSeed(os.path.abspath(options.id))  # noqa: PTH100 - symlinks stay the user's own
 
 
@@ -165,16 +165,16 @@ def _mixture(options: argparse.Namespace) -> list[SetMixture]:
     for text in (part for word in (options.id, *options.more) for part in word.split(",") if part):
         name, equals, value = (part.strip() for part in text.partition("="))
         if name not in CLASSES or not equals:
-            raise Failure(f"{text!r} is no part of a mixture: {_PARTS}", USAGE)
+            raise CliError(f"{text!r} is no part of a mixture: {_PARTS}", USAGE)
         if name in given:
-            raise Failure(f"{name} is given twice", USAGE)
+            raise CliError(f"{name} is given twice", USAGE)
         given[name] = probability(name, value)
     if options.adaptive and options.fixed:
-        raise Failure("--adaptive and --fixed are one or the other", USAGE)
+        raise CliError("--adaptive and --fixed are one or the other", USAGE)
     if not given and not options.adaptive and not options.fixed:
-        raise Failure(f"what mixture? {_PARTS}; or --adaptive, or --fixed", USAGE)
+        raise CliError(f"what mixture? {_PARTS}; or --adaptive, or --fixed", USAGE)
     if (whole := fsum(given.values())) > 1 + 1e-6:
-        raise Failure(f"{' and '.join(given)} add to {whole:g}: there is no more than 1", USAGE)
+        raise CliError(f"{' and '.join(given)} add to {whole:g}: there is no more than 1", USAGE)
     if len(given) < len(CLASSES):
         commands = changed(
             _settings(options), lambda now: completed(given, now), adaptive=options.adaptive
@@ -182,24 +182,24 @@ def _mixture(options: argparse.Namespace) -> list[SetMixture]:
     else:
         mixture = Mixture(**given)
         if wrong := mixture.problem:
-            raise Failure(wrong, USAGE)
+            raise CliError(wrong, USAGE)
         commands = [SetMixture(*mixture, adaptive=options.adaptive)]
     if options.instance:
         commands = [replace(command, instance=options.instance) for command in commands]
     return commands
 
 
-def _settings(options: argparse.Namespace) -> dict[str, Setting]:
-    """What the instances that are meant mix now. Raises :class:`Failure` if none has told."""
+def _settings(options: argparse.Namespace) -> dict[str, MixtureSetting]:
+    """What the instances that are meant mix now. Raises :class:`CliError` if none has told."""
     run = options.run = find_run(options.run)  # once: it may tell which
     state = standing(run).state
     if each := settings(state, options.instance):
         return each
     if options.instance and options.instance not in state.instances:
         those = f"but: {', '.join(state.instances)}" if state.instances else "and no other yet"
-        raise Failure(f"{run}: there is no instance {options.instance!r}, {those}")
+        raise CliError(f"{run}: there is no instance {options.instance!r}, {those}")
     nobody = f"{options.instance} has not" if options.instance else "no instance has"
-    raise Failure(f"{run}: {nobody} told of a mixture of operators")
+    raise CliError(f"{run}: {nobody} told of a mixture of operators")
 
 
 _PARTS = "write havoc=0.2 text=0.7 splice=0.1 (or 20%, 70%, 10%), which add to 1"
@@ -268,9 +268,9 @@ def ctl(options: argparse.Namespace) -> int:
     """Send a command, or one an instance, wait for the answer, print it."""
     for option, action in _OPTIONS.items():
         if getattr(options, option) and options.action != action:
-            raise Failure(f"--{option} goes with {action}, not with {options.action}", USAGE)
+            raise CliError(f"--{option} goes with {action}, not with {options.action}", USAGE)
     if options.more and options.action not in ("mixture", "weigh"):
-        raise Failure(f"{options.action} takes one ID, not also {options.more[0]!r}", USAGE)
+        raise CliError(f"{options.action} takes one ID, not also {options.more[0]!r}", USAGE)
     asked = ACTIONS[options.action](options)
     commands = [asked] if isinstance(asked, Command) else asked
     run = find_run(options.run)
@@ -279,12 +279,12 @@ def ctl(options: argparse.Namespace) -> int:
     try:
         client = _connect(run, min(patience, _ANSWER_S))
     except NotRunning:
-        raise Failure(f"{run}: {_nobody(run)}", NOT_RUNNING) from None
+        raise CliError(f"{run}: {_nobody(run)}", NOT_RUNNING) from None
     except RemoteError as e:
-        raise Failure(str(e), NOT_RUNNING) from None
+        raise CliError(str(e), NOT_RUNNING) from None
     if isinstance(asked, ExactPass) and (engine := standing(run).state.engine) != "mu2":
         client.close()
-        raise Failure(f"only mu2 makes an exact pass; the campaign is for {engine}", USAGE)
+        raise CliError(f"only mu2 makes an exact pass; the campaign is for {engine}", USAGE)
     if select := getattr(asked, "select", ""):
         _say_which(run, select)
     mute = Timer(_MUTE_S, say, [_WAITING.get(options.action, _NOT_YET)])
@@ -297,7 +297,7 @@ def ctl(options: argparse.Namespace) -> int:
             print(_answer(result))
             done = done and result.ok
     except RemoteError as e:
-        raise Failure(str(e)) from None
+        raise CliError(str(e)) from None
     finally:
         mute.cancel()
         client.close()

@@ -9,12 +9,12 @@ from pathlib import Path
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.cli.output import USAGE, Failure, probability, say
+from fuzztui.cli.output import USAGE, CliError, probability, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.model.state import State
 from fuzztui.model.targeting import aim, targets_left, types, weights
-from fuzztui.targeting.analysis.document import Document, DocumentError
-from fuzztui.wire.commands import IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.targeting.analysis.document import DocumentError, TargetingAnalysis
+from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 __all__ = ["ban", "ignore", "pin", "targeted", "unban", "unignore", "unpin", "weigh"]
 
@@ -25,20 +25,20 @@ _NEAR = 3
 def weigh(options: argparse.Namespace) -> list[WeighType]:
     """``weigh TYPE 3``; ``x2`` and ``x0.5`` are times what each instance has now."""
     if not options.id or len(options.more) != 1:
-        raise Failure("weigh needs a type and a weight: datetime.date 3, or x2, or x0.5", USAGE)
+        raise CliError("weigh needs a type and a weight: datetime.date 3, or x2, or x0.5", USAGE)
     text = options.more[0]
     factor = text.startswith(("x", "X", "*"))
     try:
         number = float(text[1:] if factor else text)
     except ValueError:
-        raise Failure(f"{text!r} is no weight: write 3, or x2, or x0.5", USAGE) from None
+        raise CliError(f"{text!r} is no weight: write 3, or x2, or x0.5", USAGE) from None
     state = _state(options)
     name = _type(options, state)
     if not factor:
         return [_weighed(name, number, options.instance)]
     each = weights(state, name, options.instance) or {options.instance: 1.0}
     if not any(each.values()):
-        raise Failure(f"{name} is banned, and {text} of nothing is nothing: unban it", USAGE)
+        raise CliError(f"{name} is banned, and {text} of nothing is nothing: unban it", USAGE)
     if len(set(each.values())) == 1:
         return [_weighed(name, next(iter(each.values())) * number, options.instance)]
     return [_weighed(name, weight * number, instance) for instance, weight in each.items()]
@@ -54,25 +54,25 @@ def unban(options: argparse.Namespace) -> WeighType:
     return _weighed(_type(options, _state(options)), 1.0, options.instance)
 
 
-def pin(options: argparse.Namespace) -> PinTarget:
+def pin(options: argparse.Namespace) -> PinGoal:
     """Aim at one code target, of which a type is known."""
-    return PinTarget(_target(options), options.instance)
+    return PinGoal(_target(options), options.instance)
 
 
-def ignore(options: argparse.Namespace) -> IgnoreTarget:
+def ignore(options: argparse.Namespace) -> IgnoreGoal:
     """Aim at one code target no more."""
-    return IgnoreTarget(_target(options), True, options.instance)
+    return IgnoreGoal(_target(options), True, options.instance)
 
 
-def unignore(options: argparse.Namespace) -> IgnoreTarget:
+def unignore(options: argparse.Namespace) -> IgnoreGoal:
     """Aim at it again, when its turn comes."""
-    return IgnoreTarget(_target(options), False, options.instance)
+    return IgnoreGoal(_target(options), False, options.instance)
 
 
 def _target(options: argparse.Namespace) -> str:
     """The location that is meant: the whole of it, or the end."""
     if not options.id:
-        raise Failure(
+        raise CliError(
             f"{options.action} needs a code target's location: package/module.py:12:then", USAGE
         )
     state, run = _state(options), find_run(options.run)
@@ -83,49 +83,49 @@ def _target(options: argparse.Namespace) -> str:
     if known:
         location = _one_of(location, known, "/", f"{run}: there is no code target")
     if document and any(t.location == location and t.never for t in document.targets):
-        raise Failure(f"{location} is never taken, as mypy proves by annotations")
+        raise CliError(f"{location} is never taken, as mypy proves by annotations")
     if not known.get(location, True):
-        raise Failure(f"{location}: no type is known to decide about it")
+        raise CliError(f"{location}: no type is known to decide about it")
     # One that is not told of may be covered, or of a module that is not loaded: engines know.
     return location
 
 
-def unpin(options: argparse.Namespace) -> PinTarget:
+def unpin(options: argparse.Namespace) -> PinGoal:
     """Aim at all that is left again."""
     if options.id:
-        raise Failure(f"unpin takes no location: {options.id!r}", USAGE)
+        raise CliError(f"unpin takes no location: {options.id!r}", USAGE)
     _state(options)
-    return PinTarget("", options.instance)
+    return PinGoal("", options.instance)
 
 
-def targeted(options: argparse.Namespace) -> SetTargeted:
+def targeted(options: argparse.Namespace) -> SetTargetedShare:
     """How many of the mutations aim."""
     if not options.id:
-        raise Failure("targeted needs the part of mutations that aim at types: 0.7 or 70%", USAGE)
+        raise CliError("targeted needs the part of mutations that aim at types: 0.7 or 70%", USAGE)
     share = probability("targeted", options.id)
     _state(options)
-    return SetTargeted(share, options.instance)
+    return SetTargetedShare(share, options.instance)
 
 
 def _weighed(name: str, weight: float, instance: str) -> WeighType:
     command = WeighType(name, weight, instance)
     if wrong := command.problem:
-        raise Failure(wrong, USAGE)
+        raise CliError(wrong, USAGE)
     return command
 
 
 def _state(options: argparse.Namespace) -> State:
-    """What is so now. Raises :class:`Failure` if nobody of the campaign aims."""
+    """What is so now. Raises :class:`CliError` if nobody of the campaign aims."""
     run = options.run = find_run(options.run)  # once: it may tell which
     state = standing(run).state
     if aim(state) is None and state.engine not in ("", "spoton"):
-        raise Failure(
+        raise CliError(
             f"{options.action}: only spoton aims at types; the campaign is for {state.engine}",
             USAGE,
         )
     if options.instance and state.instances and options.instance not in state.instances:
         those = ", ".join(state.instances)
-        raise Failure(f"{run}: there is no instance {options.instance!r}, but: {those}")
+        raise CliError(f"{run}: there is no instance {options.instance!r}, but: {those}")
     return state
 
 
@@ -136,7 +136,7 @@ def _type(options: argparse.Namespace, state: State) -> str:
     application's types are what is weighed.
     """
     if not options.id:
-        raise Failure(f"{options.action} needs a type: datetime.date", USAGE)
+        raise CliError(f"{options.action} needs a type: datetime.date", USAGE)
     run = find_run(options.run)
     known = dict.fromkeys(types(state))
     known |= dict.fromkeys(n for row in targets_left(state).values() for n, _ in row.types)
@@ -155,9 +155,9 @@ def _type(options: argparse.Namespace, state: State) -> str:
         return stand_for[0]
     if stand_for:
         those = " or ".join(stand_for)
-        raise Failure(f"{name} is what generators make for several types: say {those}", USAGE)
+        raise CliError(f"{name} is what generators make for several types: say {those}", USAGE)
     words = f"{name} is an alias of {', '.join(made[name])}, which no target depends on"
-    raise Failure(f"{run}: {words} (engine.aliases)", USAGE)
+    raise CliError(f"{run}: {words} (engine.aliases)", USAGE)
 
 
 def _aliases(run: Path) -> dict[str, list[str]]:
@@ -182,7 +182,7 @@ def _one_of(given: str, known: Iterable[str], before: str, nothing: str) -> str:
     if len(ends) == 1:
         return ends[0]
     words = meant(ends[:_NEAR] or near_last(given, names, before, _NEAR))
-    raise Failure(f"{nothing} {given!r}{words}", USAGE)
+    raise CliError(f"{nothing} {given!r}{words}", USAGE)
 
 
 def _ends(name: str, given: str, before: str) -> bool:
@@ -190,9 +190,9 @@ def _ends(name: str, given: str, before: str) -> bool:
     return f"{before}{name}".endswith(before + given)
 
 
-def _document(run: Path) -> Document | None:
+def _document(run: Path) -> TargetingAnalysis | None:
     """What was found before the first start; None if that cannot be read."""
     try:
-        return Document.loads(RunDir(run).targets.read_bytes())
+        return TargetingAnalysis.loads(RunDir(run).targets.read_bytes())
     except (OSError, DocumentError):
         return None

@@ -18,7 +18,7 @@ from fuzztui.base.files import read_regular
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, Failure, say
+from fuzztui.cli.output import DONE, FAILED, FINDINGS, NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.engines.execute.overseer import Overseer
 from fuzztui.inprocess.spec import python_of, spec_near
@@ -26,11 +26,11 @@ from fuzztui.minimise.afl_tmin import judged_by_oracle
 from fuzztui.minimise.afl_tmin import minimise as minimised
 from fuzztui.minimise.python_inputs import minimise_by_engine
 from fuzztui.minimise.turns import instance_of, minimised_path
-from fuzztui.oracle.judge import Judge
-from fuzztui.process.execute import Mark
+from fuzztui.oracle.judge import OracleJudge
+from fuzztui.process.execute import ProcessMark
 from fuzztui.supervise.launchers import CANNOT_START
 from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
-from fuzztui.triage.program import Subject, find_file, repro_command_line
+from fuzztui.triage.program import TargetProgram, find_file, repro_command_line
 
 MAX_SHOWN = 1 << 20
 """Of a target's output: what is more helps nobody at a terminal."""
@@ -74,7 +74,7 @@ def minimise(options: argparse.Namespace) -> int:
     try:
         words = asyncio.run(_until_stopped(begin, at_eof=options.until_eof))
     except SupervisorError as e:
-        raise Failure(str(e)) from None
+        raise CliError(str(e)) from None
     finally:
         line.end()
     print(visible(words), flush=True)
@@ -124,7 +124,7 @@ def _find(home: RunDir, given: str) -> Path:
         # INSTANCE/crashes/NAME, of which AFL++ makes INSTANCE/crashes.DATE/NAME.
         if found := find_file(path.parent.parent, f"{path.parent.name}/{path.name}"):
             return found
-    raise Failure(f"{given}: there is no such file, neither here nor in {home.out}", USAGE)
+    raise CliError(f"{given}: there is no such file, neither here nor in {home.out}", USAGE)
 
 
 def _afl_campaign(home: RunDir) -> Campaign | None:
@@ -134,7 +134,7 @@ def _afl_campaign(home: RunDir) -> Campaign | None:
     except CampaignError as e:
         if any(home.out.glob("*/spec.json")):  # one of ours: its engine knows the rest
             return None
-        raise Failure(str(e), USAGE) from None
+        raise CliError(str(e), USAGE) from None
     return campaign if campaign.kind == "afl" else None
 
 
@@ -150,11 +150,11 @@ def _repro_afl(campaign: Campaign, home: RunDir, file: Path, category: str) -> i
     try:
         data = read_regular(file, MAX_INPUT)
         if judged_by_oracle(campaign, home, file):
-            return _repro_oracle(Judge.of(campaign), file, data)
-        subject = Subject.of(campaign, instance_of(home, file))
+            return _repro_oracle(OracleJudge.of(campaign), file, data)
+        subject = TargetProgram.of(campaign, instance_of(home, file))
         verdict = asyncio.run(examine_file(subject, category, data, told=shown.take))
     except (SupervisorError, OSError) as e:
-        raise Failure(str(e)) from None
+        raise CliError(str(e)) from None
     shown.end()
     if verdict.stack:
         print(verdict.stack)
@@ -163,7 +163,7 @@ def _repro_afl(campaign: Campaign, home: RunDir, file: Path, category: str) -> i
     return DONE if verdict.ended else FINDINGS
 
 
-def _repro_oracle(judge: Judge, file: Path, data: bytes) -> int:
+def _repro_oracle(judge: OracleJudge, file: Path, data: bytes) -> int:
     """The commands of ``[oracle]`` run the input. Raises SupervisorError, OSError."""
     verdicts = asyncio.run(judge.verdicts(data))
     answers = verdicts[-1][1] if verdicts else asyncio.run(judge.ask(data))
@@ -182,14 +182,14 @@ def _repro_engine(home: RunDir, file: Path, near: Path | None = None) -> int:
     """
     spec = spec_near(home, near or file)
     if spec is None:
-        raise Failure(f"{home.path}: no instance has been started here", NOT_RUNNING)
+        raise CliError(f"{home.path}: no instance has been started here", NOT_RUNNING)
     try:
         python, said = python_of(spec)
     except SupervisorError as e:
-        raise Failure(str(e)) from None
+        raise CliError(str(e)) from None
     package = home.supervisor / "pkg"
     # As in the campaign: the order of a set may decide whether it fails.
-    mark = Mark(home.path, f"repro-{os.getpid()}")
+    mark = ProcessMark(home.path, f"repro-{os.getpid()}")
     env = {**os.environ, "PYTHONHASHSEED": "0", **said, "PYTHONPATH": str(package), **mark.env}
     argv = [python, "-P", "-m", "fuzztui.engines", str(spec), "--repro", str(file)]
     # A target that stops its process group must not stop this process. At a terminal it may:
@@ -198,7 +198,7 @@ def _repro_engine(home: RunDir, file: Path, near: Path | None = None) -> int:
     try:
         process = subprocess.Popen(argv, env=env, process_group=group)
     except OSError as e:
-        raise Failure(f"{python}: the target's interpreter cannot be run: {e.strerror}") from None
+        raise CliError(f"{python}: the target's interpreter cannot be run: {e.strerror}") from None
     overseer = Overseer(process.pid, mark.sweep)
     try:
         status = process.wait()

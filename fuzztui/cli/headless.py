@@ -12,7 +12,7 @@ from fuzztui.base.text import brief
 from fuzztui.cli.look import status_object, status_text
 from fuzztui.cli.mutant_lines import grouped
 from fuzztui.cli.output import DONE, FAILED, FINDINGS, at_terminal, duration, say, speed
-from fuzztui.cli.runs import Standing, fold_all, open_session
+from fuzztui.cli.runs import RunStatus, fold_all, open_session
 from fuzztui.model.fuzzfirst import tally
 from fuzztui.model.selectors import ENDED, running_time, tallies, totals
 from fuzztui.model.state import State
@@ -39,10 +39,10 @@ def follow(run: Path, *, as_json: bool) -> int:
         over = state.state in ENDED or pid is None
         if time.monotonic() >= due and not over:
             due = time.monotonic() + LINE_EVERY[style]
-            now = Standing(state, pid, trouble(run), problems=session.problems)
+            now = RunStatus(state, pid, trouble(run), problems=session.problems)
             _progress(run, now, style)
         if over:
-            now = Standing(fold_all(session), running(run), problems=session.problems)
+            now = RunStatus(fold_all(session), running(run), problems=session.problems)
             break
         time.sleep(POLL)
     stopper.restore()
@@ -55,7 +55,7 @@ def follow(run: Path, *, as_json: bool) -> int:
     return exit_code(now)
 
 
-def exit_code(now: Standing) -> int:
+def exit_code(now: RunStatus) -> int:
     """The exit code of a command that followed a campaign to its end."""
     if now.word in ("failed", "interrupted", "empty"):
         return FAILED
@@ -63,7 +63,7 @@ def exit_code(now: Standing) -> int:
     return FINDINGS if any(found.groups for found in tallies(now.state).values()) else DONE
 
 
-def _progress(run: Path, now: Standing, style: str) -> None:
+def _progress(run: Path, now: RunStatus, style: str) -> None:
     if style == "json":
         print(json.dumps(status_object(run, now)), flush=True)
         return

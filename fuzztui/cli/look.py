@@ -21,14 +21,14 @@ from fuzztui.cli.output import (
     DONE,
     FAILED,
     NOT_RUNNING,
-    Failure,
+    CliError,
     duration,
     say,
     speed,
     still_run,
 )
 from fuzztui.cli.runs import (
-    Standing,
+    RunStatus,
     find_run,
     is_run,
     open_session,
@@ -58,7 +58,7 @@ from fuzztui.model.state import Instance, State
 from fuzztui.model.status import status_dict
 from fuzztui.observe.afl_names import ADDED
 from fuzztui.remote.client import running
-from fuzztui.watch.directories import TreeError, Trees
+from fuzztui.watch.directories import Trees, WatchError
 
 if TYPE_CHECKING:
     from fuzztui.watch.snapshot import Snapshot
@@ -79,7 +79,7 @@ def attach(options: argparse.Namespace) -> int:
 
 
 def screen(run: Path, theme: str | None) -> int:
-    """Open the live screen; returns its exit code. Raises :class:`Failure` for a bad log."""
+    """Open the live screen; returns its exit code. Raises :class:`CliError` for a bad log."""
     try:
         reader = LogReader(run)
     except (LogError, OSError) as e:
@@ -145,7 +145,9 @@ def status(options: argparse.Namespace) -> int:
     if now.word == "empty" and now.pid is None:
         # What could not begin has left no copy of its file.
         file = run / "campaign.toml" if (run / "campaign.toml").exists() else "CAMPAIGN.toml"
-        raise Failure(f"{run}: its campaign has never begun; start it: fuzztui {file}", NOT_RUNNING)
+        raise CliError(
+            f"{run}: its campaign has never begun; start it: fuzztui {file}", NOT_RUNNING
+        )
     if options.json:
         print(json.dumps(status_object(run, now), indent=2))
     else:
@@ -153,11 +155,11 @@ def status(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _nothing(path: Path, problems: Sequence[str]) -> Failure:
+def _nothing(path: Path, problems: Sequence[str]) -> CliError:
     """The error for a log without a single record."""
     if problems:
-        return Failure(f"{path}: the log is damaged: no record of it can be read", DAMAGED)
-    return Failure(f"{path}: the log is empty: no campaign was recorded in it", NOT_RUNNING)
+        return CliError(f"{path}: the log is damaged: no record of it can be read", DAMAGED)
+    return CliError(f"{path}: the log is empty: no campaign was recorded in it", NOT_RUNNING)
 
 
 def _damage(state: State, problems: Sequence[str]) -> dict[str, Any]:
@@ -169,7 +171,7 @@ def foreign(path: Path | None) -> Trees | None:
     """The AFL output directory at ``path``; None if it is none, or a run of ours."""
     if path is None or is_run(path) or not path.is_dir():
         return None
-    with contextlib.suppress(TreeError):
+    with contextlib.suppress(WatchError):
         trees = Trees([path])
         return trees if trees.places() else None
     return None
@@ -244,7 +246,7 @@ def _unmeasured(t: Totals) -> str:
     return "" if t.execs_per_sec >= 0 else " (not measured yet)"
 
 
-def status_object(run: Path, now: Standing) -> dict[str, object]:
+def status_object(run: Path, now: RunStatus) -> dict[str, object]:
     """The object of ``status --json``."""
     whole = {**status_dict(now.state), "state": now.word, "run": str(run), "pid": now.pid}
     whole["trouble"] = now.trouble or None
@@ -255,7 +257,7 @@ def status_object(run: Path, now: Standing) -> dict[str, object]:
     return whole
 
 
-def status_text(run: Path, now: Standing) -> str:
+def status_text(run: Path, now: RunStatus) -> str:
     """What ``status`` prints: a few aligned lines, then a line an instance."""
     state, t = now.state, totals(now.state)
     reason = f" ({state.reason})" if state.reason else ""
@@ -321,7 +323,7 @@ def status_text(run: Path, now: Standing) -> str:
     return "\n".join(lines)
 
 
-def _lost(now: Standing) -> str:
+def _lost(now: RunStatus) -> str:
     lost = f"{several(now.state.lost, 'record')} lost before the log was repaired"
     what = "damaged" if now.problems else lost
     return f'{what}; each figure means "at least"'
@@ -334,7 +336,7 @@ def _word(i: Instance) -> str:
     return "by mutants" if i.id == HANDED else brief(i.state)
 
 
-def _old(i: Instance, now: Standing) -> str:
+def _old(i: Instance, now: RunStatus) -> str:
     """How old a running instance's figures are, where that is worth a word."""
     age = now.state.t - i.stats_t + now.gone_s
     if now.word in ENDED or i.state in ENDED or i.stats_t < 0 or age < FRESH_S:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fuzztui.base.text import several
 from fuzztui.model.mutation_score import Summary, mutants_summary
-from fuzztui.model.selectors import Tally, tallies, totals
+from fuzztui.model.selectors import FindingTally, tallies, totals
 from fuzztui.model.state import State
 
 _BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
@@ -26,7 +26,7 @@ def percent(part: float | None) -> str:
     return "-" if part is None else f"{part:.1%}"
 
 
-def grouped(found: Tally) -> str:
+def grouped(found: FindingTally) -> str:
     """How many findings of a kind: groups, and files where those are more."""
     if found.files <= found.groups or not found.groups:
         return f"{found.files:,}"

@@ -23,12 +23,12 @@ from fuzztui.cli.output import (
     DONE,
     NOT_RUNNING,
     USAGE,
-    Failure,
+    CliError,
     at_terminal,
     duration,
     say,
 )
-from fuzztui.cli.runs import Standing, find_run, is_run, none_left, standing
+from fuzztui.cli.runs import RunStatus, find_run, is_run, none_left, standing
 from fuzztui.cli.samples import named
 from fuzztui.cli.worklist import (
     diff_of,
@@ -69,12 +69,12 @@ MOST_LINES = 20
 def mutants(options: argparse.Namespace) -> int:
     """``list``, ``show``, ``rank`` or ``matrix``."""
     if options.csv and options.what != "matrix":
-        raise Failure(f"--csv goes with matrix, not with {options.what}", USAGE)
+        raise CliError(f"--csv goes with matrix, not with {options.what}", USAGE)
     if options.what == "rank":
         return rank_mutants(options)
     if options.what == "matrix":
         if options.selections:
-            raise Failure("mutants matrix takes a run and nothing else", USAGE)
+            raise CliError("mutants matrix takes a run and nothing else", USAGE)
         run = find_run(options.path)
         return kill_matrix(run, as_json=options.json, as_csv=options.csv)
     return _list(options) if options.what == "list" else _show(options)
@@ -130,7 +130,7 @@ def _list_queue(state: State, rows: list[Mutant], width: int, *, as_json: bool) 
 def _show(options: argparse.Namespace) -> int:
     """One mutant: all that is known of it, and its diff."""
     if len(options.selections) != 1:
-        raise Failure("mutants show needs one ID ('fuzztui mutants list' shows them)", USAGE)
+        raise CliError("mutants show needs one ID ('fuzztui mutants list' shows them)", USAGE)
     (text,) = options.selections
     chosen = selection(text)
     state, file, doubt = _look_up(options)
@@ -139,7 +139,7 @@ def _show(options: argparse.Namespace) -> int:
         raise nobody(text, state)
     if len(rows) > 1:
         some = "\n  ".join(m.id for m in rows[:20])
-        raise Failure(
+        raise CliError(
             f"{text} names {len(rows)} mutants, name one:\n  {some}"
             + ("\n  ..." if len(rows) > 20 else ""),
             USAGE,
@@ -170,7 +170,7 @@ def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
         for answer in ask(campaign, ["--mutants", f"--diff={mutant.id}"]):
             if isinstance(answer.get("diff"), str):
                 return str(answer["diff"])
-    except (SupervisorError, Failure) as e:
+    except (SupervisorError, CliError) as e:
         say(f"no diff: {e}")
     return ""
 
@@ -179,20 +179,20 @@ def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
 
 
 def selection(text: str) -> Selection:
-    """A selection as a person wrote it. Raises :class:`Failure`."""
+    """A selection as a person wrote it. Raises :class:`CliError`."""
     try:
         return parse_selection(text)
     except SelectionError as e:
-        raise Failure(str(e), USAGE) from None
+        raise CliError(str(e), USAGE) from None
 
 
-def nobody(text: str, state: State) -> Failure:
+def nobody(text: str, state: State) -> CliError:
     """What to say when no mutant is meant: what may have been."""
     if not state.mutants and state.stage:
-        return Failure(f"no mutants: {state.name} has ranked none yet", USAGE)
+        return CliError(f"no mutants: {state.name} has ranked none yet", USAGE)
     if not state.mutants:
         why = "has none (yet)" if state.engine == "mu2" else f"is for {state.engine}, not mu2"
-        return Failure(f"no mutants: {state.name} {why}", USAGE)
+        return CliError(f"no mutants: {state.name} {why}", USAGE)
     alike = near(text, state.mutants, 3, 0.5)
     hint = f"an id looks like {next(iter(state.mutants))}"
     if alike:
@@ -201,7 +201,7 @@ def nobody(text: str, state: State) -> Failure:
         with contextlib.suppress(SelectionError):  # several, of which none is to blame
             conditions = parse_selection(text).conditions
             hint = _values(conditions, list(state.mutants.values())) if conditions else hint
-    return Failure(f"{text} names no mutant; {hint}", USAGE)
+    return CliError(f"{text} names no mutant; {hint}", USAGE)
 
 
 def _values(conditions: Iterable[tuple[str, str]], mutants: Sequence[Mutant]) -> str:
@@ -228,19 +228,19 @@ def _in_order(value: str) -> tuple[int, str]:
 
 
 def python_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
-    """A campaign file's campaign, as one for mu2. Raises :class:`Failure`."""
+    """A campaign file's campaign, as one for mu2. Raises :class:`CliError`."""
     try:
         return load(file, overrides, kind=_AS).campaign
     except CampaignError as e:
-        raise Failure(str(e), USAGE) from None
+        raise CliError(str(e), USAGE) from None
 
 
 def own_campaign(file: Path, overrides: Iterable[str] = ()) -> Campaign:
-    """A campaign file's campaign, for the engine that the file names. Raises :class:`Failure`."""
+    """A campaign file's campaign, for the engine that the file names. Raises :class:`CliError`."""
     try:
         return load(file, overrides).campaign
     except CampaignError as e:
-        raise Failure(str(e), USAGE) from None
+        raise CliError(str(e), USAGE) from None
 
 
 def _look_up(options: argparse.Namespace) -> tuple[State, Path, str]:
@@ -264,13 +264,13 @@ def _look_up(options: argparse.Namespace) -> tuple[State, Path, str]:
         return state, file, f"the states of mutants are lost: {now.damage}"
     file, _ = named(path)
     if not file.exists():
-        raise Failure(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
+        raise CliError(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
     _refuse_queue(file, options.overrides)
     return found(python_campaign(file, options.overrides)), file, ""
 
 
-def _refuse_unrecorded(run: Path, now: Standing) -> None:
-    """Raise :class:`Failure` if only the run's log, which names no mutant, could name its mutants.
+def _refuse_unrecorded(run: Path, now: RunStatus) -> None:
+    """Raise :class:`CliError` if only the run's log, which names no mutant, could name its mutants.
 
     What the campaign is for is read from the run's copy of its file: the log may be damaged.
     """
@@ -278,15 +278,15 @@ def _refuse_unrecorded(run: Path, now: Standing) -> None:
     if campaign.mutants and now.is_lower_bound:
         raise none_left(run, now, "mutants")
     if campaign.mutants:
-        raise Failure(f"no mutants: {campaign.name} has ranked none yet", USAGE)
+        raise CliError(f"no mutants: {campaign.name} has ranked none yet", USAGE)
     if campaign.kind == AFL:
-        raise Failure(f"{run}: its campaign is for afl and fuzzes no mutants first", USAGE)
+        raise CliError(f"{run}: its campaign is for afl and fuzzes no mutants first", USAGE)
 
 
 def _refuse_queue(file: Path, overrides: Iterable[str]) -> None:
-    """A campaign that fuzzes mutants first ranks them while it runs. Raises :class:`Failure`."""
+    """A campaign that fuzzes mutants first ranks them while it runs. Raises :class:`CliError`."""
     if own_campaign(file, [*overrides]).mutants:
-        raise Failure(
+        raise CliError(
             f"{file}: its mutants are made and ranked when it runs; before that: "
             "fuzztui mutants rank SOURCE...",
             USAGE,
@@ -294,18 +294,18 @@ def _refuse_queue(file: Path, overrides: Iterable[str]) -> None:
 
 
 def found(campaign: Campaign) -> State:
-    """All mutants of a campaign's program, none of them run. Raises :class:`Failure`."""
+    """All mutants of a campaign's program, none of them run. Raises :class:`CliError`."""
     from fuzztui.inprocess.ask import ask
 
     say("loading the target to look for mutants")
     try:
         answers = list(ask(campaign, ["--mutants"]))
     except SupervisorError as e:
-        raise Failure(f"{campaign.file}: {e}") from None
+        raise CliError(f"{campaign.file}: {e}") from None
     state = State(name=campaign.name, engine=campaign.kind)
     answer = next((a for a in answers if isinstance(a.get("mutants"), list)), None)
     if answer is None:
-        raise Failure(f"{campaign.file}: the engine gave no list of mutants")
+        raise CliError(f"{campaign.file}: the engine gave no list of mutants")
     for words in answer.get("warnings", []):
         say(str(words))
     items = [item for item in answer["mutants"] if isinstance(item, dict)]

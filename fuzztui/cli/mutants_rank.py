@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from fuzztui.base.text import several, visible
 from fuzztui.campaign.units import parse_ranges
-from fuzztui.cli.output import DONE, FAILED, USAGE, Failure, at_terminal, say
+from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
 
 if TYPE_CHECKING:
-    from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+    from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
 ORDERS = ("fpf", "universalmutator", "random")
 
@@ -40,7 +40,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
     files = [options.path, *map(Path, options.selections)]
     if options.language and options.language not in LANGUAGES.values():
         known = ", ".join(sorted(set(LANGUAGES.values())))
-        raise Failure(f"--language {options.language}: there are {known}", USAGE)
+        raise CliError(f"--language {options.language}: there are {known}", USAGE)
     lines = parse_lines(options.lines)
     counter = Counter()
     found = Generated()
@@ -56,14 +56,14 @@ def rank_mutants(options: argparse.Namespace) -> int:
                 check.prepare(file, options.language)
         except MutantError as e:
             counter.clear()
-            raise Failure(str(e), USAGE) from None
+            raise CliError(str(e), USAGE) from None
     counter.clear()
     if not found.mutants:
         where = f" in lines {options.lines}" if options.lines else ""
         say(f"there is nothing to mutate{where}")
         return FAILED
     total = len(found.mutants) if options.limit is None else min(options.limit, len(found.mutants))
-    rows: list[tuple[TextMutant, float]] = []
+    rows: list[tuple[SourceMutant, float]] = []
 
     def accept(index: int) -> bool:
         if check is None:
@@ -79,7 +79,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
             counter.show(f"ranking {several(len(found.mutants), 'mutant')}", len(rows), total)
     except MutantError as e:
         counter.clear()
-        raise Failure(str(e)) from None
+        raise CliError(str(e)) from None
     except KeyboardInterrupt:
         counter.clear()
         say(f"interrupted: the {len(rows):,} that are ranked")
@@ -104,7 +104,7 @@ def rank_mutants(options: argparse.Namespace) -> int:
 
 
 def _order(
-    mutants: Sequence[TextMutant],
+    mutants: Sequence[SourceMutant],
     options: argparse.Namespace,
     counter: Counter,
     accept: Callable[[int], bool],
@@ -130,14 +130,14 @@ def _order(
 
 
 def parse_lines(text: str) -> set[int]:
-    """``12,40-60`` as a set of line numbers; "" is an empty one. Raises :class:`Failure`."""
+    """``12,40-60`` as a set of line numbers; "" is an empty one. Raises :class:`CliError`."""
     try:
         return set(chain(*parse_ranges(text)))
     except ValueError as e:
-        raise Failure(f"--lines {text}: {e}", USAGE) from None
+        raise CliError(f"--lines {text}: {e}", USAGE) from None
 
 
-def mutant_dict(place: int, m: TextMutant, distance: float, checked: bool) -> dict[str, object]:
+def mutant_dict(place: int, m: SourceMutant, distance: float, checked: bool) -> dict[str, object]:
     """A ranked mutant for ``--json``; the first one, and any in random order, has no distance.
 
     What does not compile is not ranked: ``compiles`` is null where nobody looked.
@@ -155,7 +155,7 @@ def mutant_dict(place: int, m: TextMutant, distance: float, checked: bool) -> di
     }
 
 
-def table(rows: Sequence[tuple[TextMutant, float]], width: int = 0) -> Iterator[str]:
+def table(rows: Sequence[tuple[SourceMutant, float]], width: int = 0) -> Iterator[str]:
     """A mutant a line, cut to ``width`` columns (0: as long as it is)."""
     of_rank = len(str(len(rows)))
     places = [visible(f"{m.file}:{m.line}") for m, _ in rows]

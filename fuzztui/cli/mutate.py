@@ -13,7 +13,7 @@ from typing import Final
 
 from fuzztui.base.suggest import meant, near
 from fuzztui.base.text import several, visible
-from fuzztui.cli.output import DONE, FAILED, USAGE, Failure, say
+from fuzztui.cli.output import DONE, FAILED, USAGE, CliError, say
 from fuzztui.engines.text.reference import Rng, apply
 from fuzztui.engines.text.table import NAMES, OPERATORS
 
@@ -28,7 +28,7 @@ _ODD: Final = re.compile(r"[^A-Za-z0-9._+=@-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileEdit:
     """What one operator did: from ``line`` (the first is 1) on ``old`` became ``new``.
 
     Both are whole lines; "" is none.
@@ -41,12 +41,12 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Mutant:
+class MutatedFile:
     """A file's text after some operators."""
 
     file: Path
     data: bytes
-    changes: tuple[Change, ...]
+    changes: tuple[FileEdit, ...]
 
     def name(self, number: int) -> str:
         """What its file is called, whatever the one that it is made from is called."""
@@ -67,7 +67,7 @@ def mutate(options: argparse.Namespace) -> int:
             print(f"{operator.name:<{width}}  {operator.effect}")
         return DONE
     if not options.files:
-        raise Failure("a file to mutate is needed (--list shows the operators)", USAGE)
+        raise CliError("a file to mutate is needed (--list shows the operators)", USAGE)
     numbers = [_number(name) for name in options.operator] or list(range(len(NAMES)))
     contents = {file: _read(file) for file in options.files}
     keep = _shown if options.output is None else _writer(options.output)
@@ -83,7 +83,7 @@ def _number(name: str) -> int:
     if name in NAMES:
         return NAMES.index(name)
     words = f"there is no such operator{meant(near(name, NAMES, least=0.4))} (--list shows all)"
-    raise Failure(f"--operator {name}: {words}", USAGE)
+    raise CliError(f"--operator {name}: {words}", USAGE)
 
 
 def _read(file: Path) -> bytes:
@@ -93,16 +93,16 @@ def _read(file: Path) -> bytes:
         fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as opened:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise Failure(f"{name} is no regular file: name a file with text in it", USAGE)
+                raise CliError(f"{name} is no regular file: name a file with text in it", USAGE)
             data = opened.read(_MOST + 1)
     except FileNotFoundError:
-        raise Failure(f"{name}: there is no such file", USAGE) from None
+        raise CliError(f"{name}: there is no such file", USAGE) from None
     except IsADirectoryError:
-        raise Failure(f"{name} is a directory: name the files in it", USAGE) from None
+        raise CliError(f"{name} is a directory: name the files in it", USAGE) from None
     except OSError as e:
-        raise Failure(f"{name}: {e.strerror}", USAGE) from None
+        raise CliError(f"{name}: {e.strerror}", USAGE) from None
     if len(data) > _MOST:
-        raise Failure(f"{name}: more than {_MOST >> 20} MiB; mutate a part of it", USAGE)
+        raise CliError(f"{name}: more than {_MOST >> 20} MiB; mutate a part of it", USAGE)
     return data
 
 
@@ -111,7 +111,7 @@ def _read(file: Path) -> bytes:
 
 def _mutants(
     contents: dict[Path, bytes], numbers: Sequence[int], options: argparse.Namespace
-) -> Iterator[Mutant]:
+) -> Iterator[MutatedFile]:
     """``--count`` of them, of the files in turn. What nothing applies to is left out, and said."""
     rng = Rng(options.seed)
     files = list(contents)
@@ -129,9 +129,11 @@ def _mutants(
         yield mutant
 
 
-def _mutant(file: Path, data: bytes, numbers: Sequence[int], stack: int, rng: Rng) -> Mutant | None:
+def _mutant(
+    file: Path, data: bytes, numbers: Sequence[int], stack: int, rng: Rng
+) -> MutatedFile | None:
     limit = len(data) + _GROWTH
-    changes: list[Change] = []
+    changes: list[FileEdit] = []
     for _ in range(stack):
         for _ in range(_TRIES):
             number = numbers[rng.below(len(numbers))]
@@ -142,10 +144,10 @@ def _mutant(file: Path, data: bytes, numbers: Sequence[int], stack: int, rng: Rn
                 break
         else:
             break
-    return Mutant(file, data, tuple(changes)) if changes else None
+    return MutatedFile(file, data, tuple(changes)) if changes else None
 
 
-def change(operator: str, before: bytes, after: bytes) -> Change:
+def change(operator: str, before: bytes, after: bytes) -> FileEdit:
     """Which lines differ."""
     head = _shared(before, after)
     begin = before.rfind(b"\n", 0, head) + 1
@@ -159,7 +161,7 @@ def change(operator: str, before: bytes, after: bytes) -> Change:
     same = next((n for n in range(most) if old[n] != new[n]), most)
     also = next((n for n in range(most - same) if old[-1 - n] != new[-1 - n]), most - same)
     line = before.count(b"\n", 0, begin) + 1 + same
-    return Change(
+    return FileEdit(
         operator,
         line,
         _text(b"".join(old[same : len(old) - also])),
@@ -213,7 +215,7 @@ def _window(old: str, new: str, around: int, most: int) -> tuple[str, str]:
     return cut(old), cut(new)
 
 
-def _shown(number: int, mutant: Mutant) -> None:
+def _shown(number: int, mutant: MutatedFile) -> None:
     """Print the lines that differ, as in a unified diff; for each operator where they are then."""
     print(f"--- {visible(_path(mutant.file))}\n+++ {number:06}")
     for c in mutant.changes:
@@ -224,7 +226,7 @@ def _shown(number: int, mutant: Mutant) -> None:
     print()
 
 
-def _summary(mutant: Mutant) -> str:
+def _summary(mutant: MutatedFile) -> str:
     """What each operator did; of a single one the name of the file says which it is."""
     alone = len(mutant.changes) == 1
     parts = []
@@ -235,29 +237,29 @@ def _summary(mutant: Mutant) -> str:
     return "; ".join(parts)
 
 
-def _writer(directory: Path) -> Callable[[int, Mutant], None]:
+def _writer(directory: Path) -> Callable[[int, MutatedFile], None]:
     """What writes mutants there, and prints a line for each."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         taken = min(directory.iterdir(), default=None)
     except (FileExistsError, NotADirectoryError):
-        raise Failure(f"--output {directory}: there is a file of that name", USAGE) from None
+        raise CliError(f"--output {directory}: there is a file of that name", USAGE) from None
     except OSError as e:
-        raise Failure(f"--output {directory}: {e.strerror}", USAGE) from None
+        raise CliError(f"--output {directory}: {e.strerror}", USAGE) from None
     if taken is not None:
-        raise Failure(
+        raise CliError(
             f"--output {directory} has files in it ({taken.name}): name a new or an empty "
             "directory, nothing is overwritten",
             USAGE,
         )
 
-    def write(number: int, mutant: Mutant) -> None:
+    def write(number: int, mutant: MutatedFile) -> None:
         file = directory / mutant.name(number)
         try:
             with file.open("xb") as opened:
                 opened.write(mutant.data)
         except OSError as e:
-            raise Failure(f"{file}: {e.strerror}") from None
+            raise CliError(f"{file}: {e.strerror}") from None
         print(f"{file.name}  {_summary(mutant)}")
 
     return write

@@ -9,15 +9,15 @@ from typing import Any
 
 from fuzztui.base.text import brief, clock, several
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.output import DONE, Failure
+from fuzztui.cli.output import DONE, CliError
 from fuzztui.cli.runs import find_run, none_left, standing
-from fuzztui.model.mutators import FEW, FEW_USES, Arm, arms, blend, operators_dict
+from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, arms, blend, operators_dict
 from fuzztui.model.state import State
 from fuzztui.wire.mixture import CLASSES, percentage
 
 __all__ = ["COLUMNS", "mixture_rows", "operators", "table"]
 
-_ORDER: dict[str, Callable[[Arm], Any]] = {
+_ORDER: dict[str, Callable[[MutatorRow], Any]] = {
     "pays": lambda a: a.order,
     "found": lambda a: a.found,
     "crashes": lambda a: a.crashes,
@@ -47,7 +47,7 @@ def operators(options: argparse.Namespace) -> int:
     if options.json:
         return DONE
     if not rows:
-        raise Failure(f"{run}: no engine of its campaign has told of operators on text")
+        raise CliError(f"{run}: no engine of its campaign has told of operators on text")
     for line in table(rows):
         print(line)
     if any(_doubtful(arm) for arm in rows):
@@ -57,7 +57,7 @@ def operators(options: argparse.Namespace) -> int:
     return DONE
 
 
-def ordered(rows: Any, column: str) -> list[Arm]:
+def ordered(rows: Any, column: str) -> list[MutatorRow]:
     """By a column; rows that are alike in it stay in their order."""
     if column == "name":
         return sorted(rows, key=lambda a: a.name)
@@ -66,7 +66,7 @@ def ordered(rows: Any, column: str) -> list[Arm]:
     return sorted(rows, key=_ORDER[column], reverse=True)
 
 
-def table(rows: list[Arm]) -> Iterator[str]:
+def table(rows: list[MutatorRow]) -> Iterator[str]:
     """A line for each arm, under titles."""
     wide = max(len(brief(a.name)) for a in rows)
     yield (
@@ -83,7 +83,7 @@ def table(rows: list[Arm]) -> Iterator[str]:
         )
 
 
-def _doubtful(arm: Arm) -> bool:
+def _doubtful(arm: MutatorRow) -> bool:
     return arm.found > 0 and not arm.tells
 
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from fuzztui.base.atomic import replace_text
 from fuzztui.base.files import read_json
-from fuzztui.campaign import Campaign, Loaded
-from fuzztui.cli.output import USAGE, Failure, say, still_run
+from fuzztui.campaign import Campaign, FrozenCampaign
+from fuzztui.cli.output import USAGE, CliError, say, still_run
 from fuzztui.remote.address import announced
 from fuzztui.remote.client import running
 
@@ -42,7 +42,7 @@ def has_begun(run: Path) -> bool:
     return is_run(run) and (_frozen(run).is_file() or running(run) is not None)
 
 
-def newest(loaded: Loaded, more: str = "") -> Path | None:
+def newest(loaded: FrozenCampaign, more: str = "") -> Path | None:
     """The run that a campaign file means; None if it has none.
 
     Says which where that is not plain: one of several, or elsewhere (``more`` is added then).
@@ -105,13 +105,13 @@ def remember(run: Path, campaign: Campaign) -> None:
     replace_text(run / "supervisor" / "origin.json", words)
 
 
-def refuse_foreign(output: Path, loaded: Loaded) -> None:
-    """Raise :class:`Failure` if the file's directory is a run of another campaign file."""
+def refuse_foreign(output: Path, loaded: FrozenCampaign) -> None:
+    """Raise :class:`CliError` if the file's directory is a run of another campaign file."""
     if loaded.says_where or not has_begun(output):
         return
     if other := _foreign_origin(output, loaded.campaign):
         words = f"{output} is a run of {other}: use --new, or --set campaign.output=DIR"
-        raise Failure(words, USAGE)
+        raise CliError(words, USAGE)
 
 
 def _foreign_origin(run: Path, campaign: Campaign) -> Path | None:
@@ -140,7 +140,7 @@ def _origin(run: Path) -> _Origin:
         return _Origin()
 
 
-def _in_place(output: Path, loaded: Loaded) -> Iterator[Path]:
+def _in_place(output: Path, loaded: FrozenCampaign) -> Iterator[Path]:
     """The runs of the file among ``output`` and those that are numbered after it."""
     campaign = loaded.campaign
     for run in _siblings(output):
@@ -156,7 +156,7 @@ def _in_place(output: Path, loaded: Loaded) -> Iterator[Path]:
                 yield run
 
 
-def _elsewhere(loaded: Loaded, alive: Iterable[Path]) -> list[Path]:
+def _elsewhere(loaded: FrozenCampaign, alive: Iterable[Path]) -> list[Path]:
     """Those beside the file that are the user's own, and those that run."""
     campaign = loaded.campaign
     beside = campaign.file.resolve().parent / "runs" / campaign.output.name

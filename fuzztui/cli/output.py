@@ -11,7 +11,7 @@ FINDINGS = 10
 BELOW_THRESHOLD = 11
 
 
-class Failure(Exception):
+class CliError(Exception):
     """Something that the user must be told; ends the command with ``code``."""
 
     def __init__(self, text: str, code: int = FAILED) -> None:
@@ -40,13 +40,13 @@ def still_run(names: list[str]) -> str:
 
 
 def probability(name: str, text: str) -> float:
-    """What ``name`` was given: ``0.25`` or ``25%``. Raises :class:`Failure`."""
+    """What ``name`` was given: ``0.25`` or ``25%``. Raises :class:`CliError`."""
     try:
         part = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         part = -1.0
     if not 0 <= part <= 1:
-        raise Failure(f"{name}={text}: a probability is from 0 to 1, or 0% to 100%", USAGE)
+        raise CliError(f"{name}={text}: a probability is from 0 to 1, or 0% to 100%", USAGE)
     return part
 
 

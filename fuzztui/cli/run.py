@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fuzztui.campaign import Campaign, CampaignError, Loaded, load, refuse_idle_keys
+from fuzztui.campaign import Campaign, CampaignError, FrozenCampaign, load, refuse_idle_keys
 from fuzztui.campaign.frozen import Tables
 from fuzztui.cli.headless import exit_code, follow
 from fuzztui.cli.look import screen, status_object, status_text
 from fuzztui.cli.origins import another, has_begun, newest, refuse_foreign, remember
-from fuzztui.cli.output import DONE, USAGE, Failure, at_terminal, say
-from fuzztui.cli.runs import Standing, is_run, standing, with_output
+from fuzztui.cli.output import DONE, USAGE, CliError, at_terminal, say
+from fuzztui.cli.runs import RunStatus, is_run, standing, with_output
 from fuzztui.cli.samples import installation, missing, named
 from fuzztui.cli.waiting import Waiting
 from fuzztui.model.selectors import ENDED, running_time
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     return _show(options, where, over=False)
 
 
-def _start_another(loaded: Loaded) -> Path:
+def _start_another(loaded: FrozenCampaign) -> Path:
     """Begin a run of its own, whoever else begins one at the same moment."""
     refuse_idle(loaded)
     while True:
@@ -66,7 +66,7 @@ def _start_another(loaded: Loaded) -> Path:
             return own.campaign.output
 
 
-def _where(loaded: Loaded, options: argparse.Namespace) -> Path:
+def _where(loaded: FrozenCampaign, options: argparse.Namespace) -> Path:
     """The run that is meant: that of this file, or where a new one begins."""
     output = loaded.campaign.output
     if any(o.partition("=")[0].strip() == "campaign.output" for o in options.overrides):
@@ -81,7 +81,7 @@ def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     if options.detach:
         now = _under_way(where)
         if now.word == "failed":
-            raise Failure(f"{where}: the campaign has failed: {now.state.reason}")
+            raise CliError(f"{where}: the campaign has failed: {now.state.reason}")
         say(f"fuzztui attach {where} shows it; fuzztui ctl {where} stop ends it")
         return DONE
     if options.headless or options.json or not (at_terminal() and sys.stdin and sys.stdin.isatty()):
@@ -98,7 +98,7 @@ def _show(options: argparse.Namespace, where: Path, *, over: bool) -> int:
     return code or (exit_code(now) if now.state.state in ENDED else DONE)
 
 
-def _under_way(where: Path) -> Standing:
+def _under_way(where: Path) -> RunStatus:
     """The campaign once its instances run or have refused to, or as it is after a while."""
     end = time.monotonic() + SETTLED_S
     while (now := standing(where)).state.state in ("empty", "starting"):
@@ -108,8 +108,8 @@ def _under_way(where: Path) -> Standing:
     return now
 
 
-def load_file(file: Path, overrides: list[str]) -> Loaded:
-    """A campaign file, or a sample by its name. Raises :class:`Failure`."""
+def load_file(file: Path, overrides: list[str]) -> FrozenCampaign:
+    """A campaign file, or a sample by its name. Raises :class:`CliError`."""
     file, implied = named(file)
     if not file.exists():
         raise missing(file)
@@ -118,18 +118,18 @@ def load_file(file: Path, overrides: list[str]) -> Loaded:
     try:
         return load(file, [*implied, *overrides])
     except CampaignError as e:
-        raise Failure(str(e), USAGE) from None
+        raise CliError(str(e), USAGE) from None
 
 
-def refuse_idle(loaded: Loaded) -> None:
-    """Raise :class:`Failure` for keys that would have no effect in a new run."""
+def refuse_idle(loaded: FrozenCampaign) -> None:
+    """Raise :class:`CliError` for keys that would have no effect in a new run."""
     try:
         refuse_idle_keys(loaded)
     except CampaignError as e:
-        raise Failure(str(e), USAGE) from None
+        raise CliError(str(e), USAGE) from None
 
 
-def _start(loaded: Loaded, word: str, *, rejoin: bool = True) -> bool:
+def _start(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
     """Whether it was us who started it, and not somebody else at the same moment."""
     where = loaded.campaign.output
     say(f"{word} {loaded.campaign.name} in {where}")
@@ -147,9 +147,9 @@ def _start(loaded: Loaded, word: str, *, rejoin: bool = True) -> bool:
             say(f"somebody else started it at the same moment: rejoining {where}")
         return False
     except SupervisorError as e:
-        raise Failure(str(e)) from None
+        raise CliError(str(e)) from None
     except OSError as e:
-        raise Failure(f"{where}: the run directory cannot be written: {e.strerror}") from None
+        raise CliError(f"{where}: the run directory cannot be written: {e.strerror}") from None
     return True
 
 
@@ -164,7 +164,7 @@ _IDENTITY = (
 )
 
 
-def _same_campaign(loaded: Loaded, where: Path) -> None:
+def _same_campaign(loaded: FrozenCampaign, where: Path) -> None:
     """Refuse to go on with another campaign's directory; tell which keys changed."""
     try:
         before = load(where / "campaign.toml").frozen
@@ -174,7 +174,7 @@ def _same_campaign(loaded: Loaded, where: Path) -> None:
     for table, key in _IDENTITY if _has_executed(where) else ():
         old, new = before[table].get(key), loaded.frozen[table].get(key)
         if old != new:
-            raise Failure(
+            raise CliError(
                 f"{where} holds another campaign: {table}.{key} is {old!r} there, {new!r} now; "
                 "use --new, or --set campaign.output=DIR",
                 USAGE,
@@ -220,9 +220,9 @@ def _larger(campaign: Campaign, where: Path) -> Iterator[tuple[str, object]]:
         yield "stop.crashes", sum(i.crash_files for i in state.instances.values()) + 1
 
 
-def unfit(loaded: Loaded, error: Unfit) -> Failure:
+def unfit(loaded: FrozenCampaign, error: Unfit) -> CliError:
     """The error for a campaign whose engine cannot start: the place in the file, and the reason."""
     words = f"{loaded.origin(error.key)}: {error}"
     if "No module named" in words and (command := installation(loaded.campaign)):
         words += f". What the sample needs: {command}"
-    return Failure(words, USAGE)
+    return CliError(words, USAGE)

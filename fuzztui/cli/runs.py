@@ -9,10 +9,10 @@ from pathlib import Path
 
 from fuzztui.base.suggest import meant, near
 from fuzztui.base.text import several
-from fuzztui.campaign import CampaignError, Loaded, load
+from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.cli import damage
 from fuzztui.cli.origins import has_begun, is_run, newest, refuse_foreign
-from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, Failure
+from fuzztui.cli.output import DAMAGED, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.progress import Estimate
 from fuzztui.cli.samples import named
 from fuzztui.log.files import LogError
@@ -21,10 +21,10 @@ from fuzztui.model.state import State
 from fuzztui.remote.address import announced
 from fuzztui.remote.client import running, trouble
 from fuzztui.session import LiveClock, ReplayClock, Session
-from fuzztui.watch.directories import TreeError, Trees
+from fuzztui.watch.directories import Trees, WatchError
 
 __all__ = [
-    "Standing",
+    "RunStatus",
     "find_run",
     "fold_all",
     "is_run",
@@ -42,14 +42,14 @@ _STEP_S = 0.1
 """Between two words on how far a command is."""
 
 
-def with_output(loaded: Loaded, run: Path) -> Loaded:
+def with_output(loaded: FrozenCampaign, run: Path) -> FrozenCampaign:
     """The same campaign in another run directory."""
     frozen = {**loaded.frozen, "campaign": {**loaded.frozen["campaign"], "output": str(run)}}
     return replace(loaded, campaign=replace(loaded.campaign, output=run), frozen=frozen)
 
 
 def find_run(given: Path | None) -> Path:
-    """The run that the user means. Raises :class:`Failure` with what there is instead."""
+    """The run that the user means. Raises :class:`CliError` with what there is instead."""
     if given is None and is_run(Path.cwd()):
         return Path.cwd()
     if given is None:
@@ -65,37 +65,37 @@ def find_run(given: Path | None) -> Path:
     if given.is_dir():
         trees = Trees([given])
         if trees.places():
-            raise Failure(f"{given} is AFL's: fuzztui watch {given}", NOT_RUNNING)
+            raise CliError(f"{given} is AFL's: fuzztui watch {given}", NOT_RUNNING)
         return _only_or_latest(given, trees.nothing())
     if len(given.parts) == 1 and is_run(Path("runs") / given):
         return (Path("runs") / given).absolute()
     known = [path.name for path in Path("runs").glob("*") if is_run(path)]
     offer = meant(near(given.name, known))
-    raise Failure(f"{given}: there is no such run directory{offer}", NOT_RUNNING)
+    raise CliError(f"{given}: there is no such run directory{offer}", NOT_RUNNING)
 
 
 def _run_of(file: Path, implied: list[str], given: Path) -> Path:
     try:
         loaded = load(file, implied)
     except CampaignError as e:
-        raise Failure(str(e), USAGE) from None
+        raise CliError(str(e), USAGE) from None
     if run := newest(loaded):
         return run
     where = loaded.campaign.output
     refuse_foreign(where, loaded)
     if is_run(where) and not has_begun(where):
         return where  # what is asked of it says so
-    raise Failure(f"{given} has no run yet ({where}); start it: fuzztui {given}", NOT_RUNNING)
+    raise CliError(f"{given} has no run yet ({where}); start it: fuzztui {given}", NOT_RUNNING)
 
 
-def _only_or_latest(parent: Path, nothing: TreeError | None = None) -> Path:
+def _only_or_latest(parent: Path, nothing: WatchError | None = None) -> Path:
     """``nothing``: why there is nothing of AFL's to watch either."""
     runs = [p for p in parent.iterdir() if is_run(p)] if parent.is_dir() else []
     if not runs and nothing:
-        raise Failure(f"no run in {nothing}", NOT_RUNNING)
+        raise CliError(f"no run in {nothing}", NOT_RUNNING)
     if not runs:
         elsewhere = ", ".join(sorted(str(run) for run in announced()))
-        raise Failure(
+        raise CliError(
             f"no run in {parent}; name a run directory, or start one: fuzztui CAMPAIGN.toml"
             + (f" (running elsewhere: {elsewhere})" if elsewhere else ""),
             NOT_RUNNING,
@@ -103,13 +103,13 @@ def _only_or_latest(parent: Path, nothing: TreeError | None = None) -> Path:
     alive = [p for p in runs if running(p)]
     if len(alive) > 1:
         names = ", ".join(str(p) for p in sorted(alive))
-        raise Failure(f"several campaigns run here, name one: {names}", USAGE)
+        raise CliError(f"several campaigns run here, name one: {names}", USAGE)
     begun = [p for p in runs if any((p / "log").iterdir())] or runs
     return alive[0] if alive else max(begun, key=lambda p: (p / "log").stat().st_mtime)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunStatus:
     """The newest state of a run and whether its supervisor lives (its pid)."""
 
     state: State
@@ -146,16 +146,16 @@ class Standing:
         return self.state.state
 
 
-def standing(run: Path) -> Standing:
-    """Fold the whole log of a run (by its last checkpoint). Raises :class:`Failure`."""
+def standing(run: Path) -> RunStatus:
+    """Fold the whole log of a run (by its last checkpoint). Raises :class:`CliError`."""
     return standing_of(open_session(run), run)
 
 
-def standing_of(session: Session, run: Path | None) -> Standing:
+def standing_of(session: Session, run: Path | None) -> RunStatus:
     """Fold what the session's clock allows; ``run``: the run of that log, if there is one."""
     pid = None if run is None else running(run)
     state = fold_all(session)
-    now = Standing(
+    now = RunStatus(
         state,
         pid,
         "" if run is None else trouble(run),
@@ -169,10 +169,10 @@ def standing_of(session: Session, run: Path | None) -> Standing:
     return replace(now, gone_s=gone_s)
 
 
-def none_left(run: Path, now: Standing, what: str) -> Failure:
+def none_left(run: Path, now: RunStatus, what: str) -> CliError:
     """The error where a log that misses records has none about ``what``: it may have had some."""
     words = f"{run}: records about {what}, if there were any, are lost: {now.damage}"
-    return Failure(words, DAMAGED)
+    return CliError(words, DAMAGED)
 
 
 def unsupervised(run: Path) -> list[str]:
@@ -194,7 +194,7 @@ def _left_alone(state: State, living: Collection[str]) -> None:
 def open_session(path: Path, *, at: float | None = None) -> Session:
     """A session on a run or a log: of the present, or standing at campaign time ``at``.
 
-    Raises :class:`Failure` when there is no log.
+    Raises :class:`CliError` when there is no log.
     """
     try:
         clock = LiveClock() if at is None else ReplayClock(t=at, paused=True)
@@ -203,12 +203,12 @@ def open_session(path: Path, *, at: float | None = None) -> Session:
         raise unreadable(e) from None
 
 
-def unreadable(error: LogError | OSError) -> Failure:
+def unreadable(error: LogError | OSError) -> CliError:
     """The error for a log that cannot be opened."""
     words = str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
         words = f"{error.filename}: {error.strerror}"
-    return Failure(words, NOT_RUNNING)
+    return CliError(words, NOT_RUNNING)
 
 
 def fold_all(session: Session) -> State:
@@ -222,7 +222,7 @@ def fold_all(session: Session) -> State:
             progress.show("reading the log: record", session.state.seq, session.end_seq)
         damage.report()
     except (LogError, OSError) as e:
-        raise Failure(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
+        raise CliError(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
     finally:
         progress.clear()
         session.save_draft()  # of an interrupted command, too: the next one goes on from there

@@ -11,7 +11,7 @@ from pathlib import Path
 import fuzztui
 from fuzztui.base.suggest import meant, near
 from fuzztui.campaign import Campaign
-from fuzztui.cli.output import DONE, USAGE, Failure, say
+from fuzztui.cli.output import DONE, USAGE, CliError, say
 
 __all__ = ["SAMPLES", "campaign_files_like", "installation", "missing", "named", "samples"]
 
@@ -82,10 +82,10 @@ def _words(file: str) -> list[str]:
     return re.split("[-_]", file.removesuffix(".toml").casefold())
 
 
-def missing(file: Path) -> Failure:
+def missing(file: Path) -> CliError:
     """The error for a campaign file that does not exist."""
     offer = meant(campaign_files_like(file.name))
-    return Failure(
+    return CliError(
         f"{file}: there is no such file{offer} ('fuzztui samples' lists the samples)", USAGE
     )
 

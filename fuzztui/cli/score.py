@@ -17,7 +17,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.mutant_lines import percent, summary_line
 from fuzztui.cli.mutants import AFL, own_campaign, python_campaign, table
-from fuzztui.cli.output import BELOW_THRESHOLD, DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
+from fuzztui.cli.output import BELOW_THRESHOLD, DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.runs import find_run, standing
 from fuzztui.inprocess.ask import ask
 from fuzztui.model.fold import apply
@@ -37,7 +37,7 @@ def score(options: argparse.Namespace) -> int:
     engine = now.state.engine or own_campaign(run / "campaign.toml").kind
     if engine == AFL:
         words = f"score is for Python targets; see 'fuzztui mutants matrix {run}'"
-        raise Failure(f"{run}: its campaign is for afl: {words}", USAGE)
+        raise CliError(f"{run}: its campaign is for afl: {words}", USAGE)
     corpus = _corpus(run, options.corpus)
     campaign = python_campaign(run / "campaign.toml", options.overrides)
     result = _ask(campaign, run / "out" / "main", corpus, options.jobs)
@@ -68,15 +68,15 @@ def _corpus(run: Path, given: Iterable[Path]) -> list[Path]:
     folders = [folder.absolute() for folder in given]
     for folder in folders:
         if not folder.exists():
-            raise Failure(f"--corpus {folder}: there is no such directory", USAGE)
+            raise CliError(f"--corpus {folder}: there is no such directory", USAGE)
     folders = folders or sorted((run / "out").glob("*/queue"))
     if not folders:
-        raise Failure(f"{run}: has no queue yet: start it, or name a --corpus DIR", NOT_RUNNING)
+        raise CliError(f"{run}: has no queue yet: start it, or name a --corpus DIR", NOT_RUNNING)
     return folders
 
 
 def _ask(campaign: Campaign, directory: Path, corpus: list[Path], jobs: int) -> dict[str, Any]:
-    """The engine's result, with progress on stderr meanwhile. Raises :class:`Failure`."""
+    """The engine's result, with progress on stderr meanwhile. Raises :class:`CliError`."""
     progress = _Progress(sys.stderr.isatty())
     question = ["--jobs", str(jobs), "--score", *map(str, corpus)]
     try:
@@ -87,10 +87,10 @@ def _ask(campaign: Campaign, directory: Path, corpus: list[Path], jobs: int) -> 
                 elif isinstance(answer.get("result"), dict):
                     return dict(answer["result"])
     except SupervisorError as e:
-        raise Failure(str(e)) from None
+        raise CliError(str(e)) from None
     finally:
         progress.clear()
-    raise Failure("the engine ended without a score")
+    raise CliError("the engine ended without a score")
 
 
 class _Progress:

@@ -10,18 +10,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fuzztui.base.text import several, visible
-from fuzztui.campaign import CampaignError, Loaded, load
+from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.campaign.rundir import Unfit
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, Failure, at_terminal, say
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import unfit
 from fuzztui.cli.runs import is_run
 from fuzztui.cli.samples import named
 from fuzztui.cli.waiting import Waiting
 from fuzztui.inprocess.ready import ready, unknown_aliases
-from fuzztui.targeting.analysis import Document, Request, Target, TargetsError, find_targets
+from fuzztui.targeting.analysis import (
+    AnalysedGoal,
+    Request,
+    TargetingAnalysis,
+    TargetsError,
+    find_targets,
+)
 from fuzztui.tui.labels.targeting import short_names
 
 __all__ = ["summary", "table", "targets"]
@@ -35,11 +41,11 @@ def targets(options: argparse.Namespace) -> int:
     path: Path = options.path
     file = path / "campaign.toml" if path.is_dir() and is_run(path) else named(path)[0]
     if not file.exists():
-        raise Failure(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
+        raise CliError(f"{path}: there is no such campaign file or run directory", NOT_RUNNING)
     try:
         loaded = load(file, options.overrides)
     except CampaignError as e:
-        raise Failure(str(e), USAGE) from None
+        raise CliError(str(e), USAGE) from None
     document = _find(loaded, options)
     if options.json:
         print(json.dumps(document.to_json(), indent=1))
@@ -57,8 +63,8 @@ def targets(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _find(loaded: Loaded, options: argparse.Namespace) -> Document:
-    """What the analysis says of a target that is there. Raises :class:`Failure`."""
+def _find(loaded: FrozenCampaign, options: argparse.Namespace) -> TargetingAnalysis:
+    """What the analysis says of a target that is there. Raises :class:`CliError`."""
     campaign = loaded.campaign
     counter = Counter()
     try:
@@ -82,7 +88,7 @@ def _find(loaded: Loaded, options: argparse.Namespace) -> Document:
     return document
 
 
-def table(document: Document, width: int = 0) -> Iterator[str]:
+def table(document: TargetingAnalysis, width: int = 0) -> Iterator[str]:
     """A target a line: where it is, and its types with their distances, the nearest first.
 
     What the target function does not reach comes last. ``width`` columns: that is summed up, and
@@ -105,17 +111,17 @@ def table(document: Document, width: int = 0) -> Iterator[str]:
         yield f"{several(further, 'further one')} {are} not reachable from the target: --all"
 
 
-def _types(target: Target) -> list[tuple[str, int]]:
+def _types(target: AnalysedGoal) -> list[tuple[str, int]]:
     return [(t.name, t.distance) for t in target.types]
 
 
-def _in_full(target: Target) -> str:
+def _in_full(target: AnalysedGoal) -> str:
     if target.never:
         return "(never taken, as mypy proves)"
     return "(not reachable) " * (not target.reachable) + all_of(_types(target))
 
 
-def summary(document: Document) -> str:
+def summary(document: TargetingAnalysis) -> str:
     """How many targets there are that may be taken, with and without a type; how many types."""
     taken = [t for t in document.targets if not t.never]
     total, typed = len(taken), sum(1 for t in taken if t.types)

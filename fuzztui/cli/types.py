@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from fuzztui.base.text import several, visible
 from fuzztui.cli.mutant_lines import percent
 from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
-from fuzztui.cli.output import DONE, Failure, at_terminal
+from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
 from fuzztui.model.state import State
 from fuzztui.model.targeting import (
@@ -48,7 +48,7 @@ def types(options: argparse.Namespace) -> int:
             raise none_left(run, seen, "types")
         other = state.engine and state.engine != "spoton"
         only = f"; only spoton has any, and the campaign is for {state.engine}" if other else ""
-        raise Failure(f"{run}: no engine of its campaign has told of types{only}")
+        raise CliError(f"{run}: no engine of its campaign has told of types{only}")
     if options.json:
         print(json.dumps({**(types_dict(state) or {}), "problems": [*seen.problems]}, indent=1))
         return DONE

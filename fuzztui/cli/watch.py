@@ -18,9 +18,9 @@ from typing import BinaryIO
 
 from fuzztui.base.temporary import temporary_directory
 from fuzztui.cli import damage
-from fuzztui.cli.output import NOT_RUNNING, USAGE, Failure, say
+from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError, say
 from fuzztui.cli.runs import is_run
-from fuzztui.watch.directories import TreeError, Trees
+from fuzztui.watch.directories import Trees, WatchError
 
 PATIENCE_S = 10.0
 """For the watcher to begin its log, and to end."""
@@ -31,7 +31,7 @@ def watch(options: argparse.Namespace) -> int:
     check(options.directories)
     for directory in options.directories:
         if options.keep and options.keep.absolute().is_relative_to(directory.absolute()):
-            raise Failure(f"--keep {options.keep}: {directory} is only looked at", USAGE)
+            raise CliError(f"--keep {options.keep}: {directory} is only looked at", USAGE)
     with contextlib.ExitStack() as stack:
         home = stack.enter_context(_home(options.keep))
         # A deep tree takes seconds, and nothing is on the screen until then.
@@ -66,20 +66,20 @@ def watch(options: argparse.Namespace) -> int:
 
 
 def check(directories: list[Path]) -> None:
-    """Raises :class:`Failure` where there is nothing to watch."""
+    """Raises :class:`CliError` where there is nothing to watch."""
     for directory in directories:
         if is_run(directory):
-            raise Failure(
+            raise CliError(
                 f"{directory} is a run of fuzztui itself: fuzztui attach {directory}; "
                 f"or, as a stranger would see it, fuzztui watch {directory / 'out'}",
                 USAGE,
             )
     try:
         nothing = Trees(directories).nothing()
-    except TreeError as e:
+    except WatchError as e:
         nothing = e
     if nothing:
-        raise Failure(str(nothing), NOT_RUNNING)
+        raise CliError(str(nothing), NOT_RUNNING)
 
 
 @contextlib.contextmanager
@@ -93,9 +93,9 @@ def _home(keep: Path | None) -> Iterator[Path]:
         keep.mkdir(mode=0o700, parents=True, exist_ok=True)
         taken = any(keep.iterdir())
     except OSError as e:
-        raise Failure(f"--keep {keep}: {e.strerror or e}", USAGE) from None
+        raise CliError(f"--keep {keep}: {e.strerror or e}", USAGE) from None
     if taken:
-        raise Failure(f"--keep {keep}: is not empty; name a new directory", USAGE)
+        raise CliError(f"--keep {keep}: is not empty; name a new directory", USAGE)
     yield keep
 
 
@@ -129,7 +129,7 @@ def _wait_for_log(home: Path, died: Callable[[], str]) -> None:
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end and not any((home / "log").glob("tail-*")):
         if words := died():
-            raise Failure(words)
+            raise CliError(words)
         time.sleep(0.01)
 
 

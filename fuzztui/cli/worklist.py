@@ -15,9 +15,9 @@ from fuzztui.base.text import brief, several
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli.mutant_lines import LEAST_CHANGE, cut, percent
 from fuzztui.cli.mutants_rank import shown_change
-from fuzztui.cli.output import DONE, Failure, at_terminal, duration
+from fuzztui.cli.output import DONE, CliError, at_terminal, duration
 from fuzztui.cli.runs import none_left, standing
-from fuzztui.fuzzfirst.kill_matrix import Matrix
+from fuzztui.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.model.fuzzfirst import (
     AT_WORK,
     PHASES,
@@ -197,7 +197,7 @@ def folded_slots(state: State) -> tuple[list[Instance], str]:
 
 
 def kill_matrix(run: Path, *, as_json: bool, as_csv: bool) -> int:
-    """Print which inputs tell which mutants from the program. Raises :class:`Failure`."""
+    """Print which inputs tell which mutants from the program. Raises :class:`CliError`."""
     now = standing(run)
     state = now.state
     if not state.stage and now.is_lower_bound:
@@ -205,11 +205,11 @@ def kill_matrix(run: Path, *, as_json: bool, as_csv: bool) -> int:
             print(json.dumps({"problems": [*now.problems]}, indent=1))
         raise none_left(run, now, "mutants that are fuzzed first")
     if not state.stage:
-        raise Failure(f"{run}: its campaign fuzzes no mutants first: it has no kill matrix")
+        raise CliError(f"{run}: its campaign fuzzes no mutants first: it has no kill matrix")
     try:
-        matrix = Matrix(run / "mutants" / "kills.jsonl")
+        matrix = KillMatrix(run / "mutants" / "kills.jsonl")
     except SupervisorError as e:
-        raise Failure(str(e)) from None
+        raise CliError(str(e)) from None
     if as_json:
         whole = {**_matrix_dict(state, matrix), "problems": [*now.problems]}
         print(json.dumps(whole, indent=1))
@@ -222,12 +222,12 @@ def kill_matrix(run: Path, *, as_json: bool, as_csv: bool) -> int:
     return DONE
 
 
-def _rows(state: State, matrix: Matrix) -> Iterator[tuple[Mutant | None, str, dict[str, str]]]:
+def _rows(state: State, matrix: KillMatrix) -> Iterator[tuple[Mutant | None, str, dict[str, str]]]:
     for id in matrix.mutants():
         yield state.mutants.get(id), id, dict(matrix.killers(id))
 
 
-def _matrix_dict(state: State, matrix: Matrix) -> dict[str, Any]:
+def _matrix_dict(state: State, matrix: KillMatrix) -> dict[str, Any]:
     rows = [
         {
             "id": id,
@@ -241,7 +241,7 @@ def _matrix_dict(state: State, matrix: Matrix) -> dict[str, Any]:
     return {"killed": rows, "alive": alive}
 
 
-def _matrix_csv(state: State, matrix: Matrix) -> str:
+def _matrix_csv(state: State, matrix: KillMatrix) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["mutant", "file", "line", "input", "oracle"])
@@ -251,7 +251,7 @@ def _matrix_csv(state: State, matrix: Matrix) -> str:
     return out.getvalue()
 
 
-def matrix_lines(state: State, matrix: Matrix, width: int = 0) -> Iterator[str]:
+def matrix_lines(state: State, matrix: KillMatrix, width: int = 0) -> Iterator[str]:
     """A line for each mutant that is killed, the easiest to kill first; then the best inputs."""
     rows = sorted(_rows(state, matrix), key=lambda row: -len(row[2]))
     if not rows:

@@ -11,17 +11,17 @@ import psutil
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.fuzzfirst.batch import AflBatch, Batch
+from fuzztui.fuzzfirst.batch import AflBatch, BatchRunner
 from fuzztui.fuzzfirst.build import Build, MutantBuilder
 from fuzztui.fuzzfirst.context import Told
 from fuzztui.fuzzfirst.program_output import Outputs
 from fuzztui.fuzzfirst.prune import Input
-from fuzztui.fuzzfirst.python_backend import PythonGround
-from fuzztui.fuzzfirst.reach import Reach, reach_by_gcov
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.python_backend import PythonBackend
+from fuzztui.fuzzfirst.reach import BuildReach, reach_by_gcov
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.triage.program import keeps_shadow
 
-__all__ = ["Ground", "ground_for"]
+__all__ = ["MutantBackend", "ground_for"]
 
 
 LEAST_MEMORY = 1 << 30
@@ -35,7 +35,7 @@ class Comparison(Protocol):
         """Digests of inputs on which the mutant with that command answers otherwise: "output"."""
 
 
-class Ground(Protocol):
+class MutantBackend(Protocol):
     """How mutants of one kind of target are made and run."""
 
     @property
@@ -52,7 +52,7 @@ class Ground(Protocol):
     async def prepare(self, told: Told) -> None:
         """Make ready for building. Raises :class:`~fuzztui.campaign.rundir.SupervisorError`."""
 
-    async def build(self, mutant: TextMutant, into: Path) -> Build:
+    async def build(self, mutant: SourceMutant, into: Path) -> Build:
         """Build one mutant; what is wrong with it is in the answer."""
 
     def known(self, digests: dict[str, str]) -> None:
@@ -65,17 +65,17 @@ class Ground(Protocol):
     def target(self, command: Sequence[str]) -> dict[str, Any]:
         """The campaign's ``target`` for the mutant that is run by ``command``."""
 
-    def batch(self, command: Sequence[str], label: str) -> Batch:
+    def batch(self, command: Sequence[str], label: str) -> BatchRunner:
         """Runs corpora on the mutant with that command; on the target itself for ()."""
 
-    async def reach(self, seeds: Sequence[Path]) -> Reach:
+    async def reach(self, seeds: Sequence[Path]) -> BuildReach:
         """Where functions are, and what these seeds execute. Raises SupervisorError."""
 
     def outputs(self) -> Comparison:
         """Tells mutants by their output. One at a time."""
 
 
-class AflGround:
+class AflBackend:
     """Programs that are built with afl-cc and run by AFL++."""
 
     def __init__(self, campaign: Campaign, home: RunDir) -> None:
@@ -96,12 +96,12 @@ class AflGround:
         return list(self._campaign.mutants["sources"])
 
     def known(self, digests: dict[str, str]) -> None:
-        """See :class:`Ground`."""
+        """See :class:`MutantBackend`."""
         self._builder.known(digests)
 
     @property
     def digests(self) -> dict[str, str]:
-        """See :class:`Ground`."""
+        """See :class:`MutantBackend`."""
         return dict(self._builder.digests)
 
     def target(self, command: Sequence[str]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class AflGround:
         own = {"command": list(command), "cmplog": cmplog, "memory_bytes": memory}
         return {**target, **own}
 
-    def batch(self, command: Sequence[str], label: str) -> Batch:
+    def batch(self, command: Sequence[str], label: str) -> BatchRunner:
         """By afl-showmap."""
         campaign = self._campaign
         if not command:
@@ -124,7 +124,7 @@ class AflGround:
             target["cwd"] = ""
         return AflBatch(replace(campaign, target=target), self._home, command, label)
 
-    async def reach(self, seeds: Sequence[Path]) -> Reach:
+    async def reach(self, seeds: Sequence[Path]) -> BuildReach:
         """By gcov."""
         return await reach_by_gcov(self._campaign, self._home, self.tree, seeds)
 
@@ -133,8 +133,8 @@ class AflGround:
         return Outputs(self._campaign, self._home, "oracle")
 
 
-def ground_for(campaign: Campaign, home: RunDir) -> Ground:
+def ground_for(campaign: Campaign, home: RunDir) -> MutantBackend:
     """The one that fits the campaign. Raises :class:`~fuzztui.campaign.rundir.SupervisorError`."""
     if "command" in campaign.target:
-        return AflGround(campaign, home)
-    return PythonGround(campaign, home)
+        return AflBackend(campaign, home)
+    return PythonBackend(campaign, home)

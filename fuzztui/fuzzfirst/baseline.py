@@ -20,8 +20,8 @@ from fuzztui.base.files import read_json, remove, replace_text
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.build_environment import Room
-from fuzztui.fuzzfirst.build_tree import Tree, TreeError
+from fuzztui.fuzzfirst.build_environment import BuildEnvironment
+from fuzztui.fuzzfirst.build_tree import BuildTree, BuildTreeError
 from fuzztui.fuzzfirst.duplicates import digest_of
 from fuzztui.fuzzfirst.failed_builds import FailedBuilds, made
 from fuzztui.fuzzfirst.incremental_build import FastPath
@@ -29,7 +29,7 @@ from fuzztui.fuzzfirst.product import Product
 from fuzztui.fuzzfirst.recorded_build import Unclear, read_calls, recipe_of, same_steps
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.fuzzfirst.wrappers import Tools, find_tools
-from fuzztui.process.execute import Mark, Outcome
+from fuzztui.process.execute import ProcessMark, ProcessResult
 from fuzztui.process.identity import boot_id
 
 __all__ = ["FAST", "WHOLE", "Baseline"]
@@ -61,19 +61,19 @@ class Baseline:
         """What it took to build."""
         self.originals: dict[str, str] = {}
         """Digest of the program without AFL++'s passes, by the way to it."""
-        self.fast: list[tuple[FastPath, Room]] = []
+        self.fast: list[tuple[FastPath, BuildEnvironment]] = []
         """Without AFL++'s passes, and with them, each with the room that it is of; or nothing."""
         self._campaign = campaign
         self._command: str = campaign.target["build"]
         self._work = work = home.path.absolute() / "mutants" / "work"
         source = Path(campaign.target["source"])
-        self.origin = Tree(work / "origin", source, (campaign.output, work.parents[1]))
+        self.origin = BuildTree(work / "origin", source, (campaign.output, work.parents[1]))
         """The source as it was at the first start."""
         self.product = Product(campaign, self.origin)
         self._failed = FailedBuilds(work / "failed")
-        self._mark = Mark(home.path, _LABEL)
+        self._mark = ProcessMark(home.path, _LABEL)
         self._tools: Tools | None = None
-        self._rooms: dict[str, Room] = {}
+        self._rooms: dict[str, BuildEnvironment] = {}
         """Where the whole command is run for mutants."""
 
     @property
@@ -85,7 +85,7 @@ class Baseline:
         """The steps of the fast path that a file of the source goes into; none: build the whole."""
         return self.fast[0][0].steps_of(name) if self.fast else []
 
-    async def failure(self, name: str, outcome: Outcome, room: Room) -> str:
+    async def failure(self, name: str, outcome: ProcessResult, room: BuildEnvironment) -> str:
         """Why a build made no program, in words; all of its output is kept as ``name``."""
         program, source = room.program, room.tree.source
         return await in_thread(lambda: self._failed.words(name, outcome, program, source))
@@ -211,7 +211,7 @@ class Baseline:
         stopped = threading.Event()
         await in_thread(lambda: origin.make(lambda: not stopped.is_set()), stopped.set)
 
-    async def _try_fast(self, plain: Room, base: Room) -> str:
+    async def _try_fast(self, plain: BuildEnvironment, base: BuildEnvironment) -> str:
         """Make the programs on the fast path; why it is not to be trusted, "" if it is."""
         try:
             fast = await in_thread(lambda: self._recipes(plain, base))
@@ -234,7 +234,9 @@ class Baseline:
         self.originals[FAST] = whole
         return ""
 
-    def _recipes(self, plain: Room, base: Room) -> list[tuple[FastPath, Room]]:
+    def _recipes(
+        self, plain: BuildEnvironment, base: BuildEnvironment
+    ) -> list[tuple[FastPath, BuildEnvironment]]:
         """Raises :class:`Unclear`, OSError."""
         assert self._tools is not None
         recipes = [
@@ -250,7 +252,7 @@ class Baseline:
             (FastPath(work / "fast-base", recipes[1], tools, afl_source, mark, plain=False), base),
         ]
 
-    async def _try_plain(self, room: Room) -> str:
+    async def _try_plain(self, room: BuildEnvironment) -> str:
         """Learn the original's digest, twice if need be; why it tells nothing, "" if it does."""
         digests = set()
         for again in (True, False):
@@ -275,7 +277,7 @@ class Baseline:
         files = dict.fromkeys(file for file, _ in self._campaign.mutants.get("sources", ()))
         try:
             names = [self.origin.name_of(file) for file in files]
-        except TreeError:
+        except BuildTreeError:
             return  # it is said when mutants are made of it
         if not names or any(
             self.steps_of(name) if self.fast else self._rooms[_AFL].seen(name) for name in names
@@ -301,7 +303,7 @@ class Baseline:
 
     # ------------------------------------------------------------------------------ rooms
 
-    async def whole_rooms(self) -> tuple[Room | None, Room]:
+    async def whole_rooms(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
         """Where the whole command runs: without AFL++'s passes, if that is of use, and with.
 
         Where there is a fast path, its own baselines are left alone: these are made when the
@@ -327,15 +329,15 @@ class Baseline:
             await in_thread(self._keep)
         self._rooms[WHOLE] = room
 
-    def _room(self, name: str) -> Room:
+    def _room(self, name: str) -> BuildEnvironment:
         """``plain`` and ``base``: of the baselines; those of mutants by the whole command."""
         assert self._tools is not None
-        tree = Tree(self._work / name, self.origin.source)
+        tree = BuildTree(self._work / name, self.origin.source)
         program, plain = self.product.in_tree(tree), name in ("plain", WHOLE)
-        return Room(tree, program, self._tools, self._command, self._mark, plain=plain)
+        return BuildEnvironment(tree, program, self._tools, self._command, self._mark, plain=plain)
 
 
-async def _built(room: Room, limit: float) -> Outcome:
+async def _built(room: BuildEnvironment, limit: float) -> ProcessResult:
     """Build the original from the beginning."""
     await room.make()
     return await room.build(limit)

@@ -16,14 +16,14 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.fuzzfirst.scratch import read_input, sweep_scratch
 from fuzztui.fuzzfirst.showmap import (
+    InputResult,
     Pass,
     Showmap,
     Unrunnable,
-    Verdict,
 )
 from fuzztui.triage.sandbox import bench
 
-__all__ = ["CHUNK", "AflBatch", "Batch", "Progress", "Unrunnable", "Verdict", "silent"]
+__all__ = ["CHUNK", "AflBatch", "BatchRunner", "InputResult", "Progress", "Unrunnable", "silent"]
 
 Progress = Callable[[float], None]
 """Gets the share that is done, 0 to 1."""
@@ -42,10 +42,10 @@ def silent(share: float) -> None:
     """No progress is told."""
 
 
-class Batch(Protocol):
+class BatchRunner(Protocol):
     """Whatever runs inputs on one program."""
 
-    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[Verdict]:
+    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
         """A verdict for each, in order.
 
         Raises :class:`Unrunnable` where the program cannot be run at all, another
@@ -71,9 +71,9 @@ class AflBatch:
         self._turn = asyncio.Lock()
         self._swept = False
 
-    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[Verdict]:
-        """See :class:`Batch`. Cancelling ends it at once."""
-        verdicts: list[Verdict] = []
+    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
+        """See :class:`BatchRunner`. Cancelling ends it at once."""
+        verdicts: list[InputResult] = []
 
         def tell(of_chunk: int) -> None:
             progress(min(1.0, (len(verdicts) + of_chunk) / len(inputs)))
@@ -88,7 +88,7 @@ class AflBatch:
                 tell(0)
         return verdicts
 
-    async def _chunk(self, files: Sequence[Path], tell: Callable[[int], None]) -> list[Verdict]:
+    async def _chunk(self, files: Sequence[Path], tell: Callable[[int], None]) -> list[InputResult]:
         timeout, longer = self._subject.timeout, self._subject.hang_limit
         found, spoilers = await self._all(files, timeout, tell)
         hangs = [at for at, v in enumerate(found) if v.outcome == "hang" and at not in spoilers]
@@ -102,14 +102,14 @@ class AflBatch:
         if self._crash_status is not None:
             for at, verdict in enumerate(found):
                 if verdict.outcome == "ok" and await self._says_crash(files[at]):
-                    found[at] = Verdict("crash", verdict.trace)
+                    found[at] = InputResult("crash", verdict.trace)
         return found
 
     async def _all(
         self, files: Sequence[Path], timeout: float, tell: Callable[[int], None]
-    ) -> tuple[list[Verdict], set[int]]:
+    ) -> tuple[list[InputResult], set[int]]:
         """A verdict for each, and which ones ended the fork server."""
-        found: list[Verdict] = []
+        found: list[InputResult] = []
         spoilers: set[int] = set()
         stalls = 0
         alone = False
@@ -123,7 +123,7 @@ class AflBatch:
                 if not run.begun or stalls > MOST_STALLS:
                     raise Unrunnable(await asyncio.to_thread(self._cannot, run))
                 spoilers.add(before)
-                found.append(Verdict("hang" if run.endless else "crash"))
+                found.append(InputResult("hang" if run.endless else "crash"))
                 alone = False
             else:
                 alone = bool(run.trouble)

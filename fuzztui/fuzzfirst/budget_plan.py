@@ -23,7 +23,7 @@ def abreast(campaign: Campaign) -> int:
 
 
 def plan_of(campaign: Campaign, state: State) -> dict[str, float]:
-    """The figures of :class:`~fuzztui.wire.events.StageStarted`, in seconds or trials.
+    """The figures of :class:`~fuzztui.wire.events.PhaseStarted`, in seconds or trials.
 
     Beside the budget: ``first_s`` and ``first_trials``, what had been used of the campaign's when
     mutants came first; ``began_s``, its running time when they came last; ``before_s``, what

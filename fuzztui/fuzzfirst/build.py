@@ -19,13 +19,13 @@ from pathlib import Path
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.baseline import FAST, WHOLE, Baseline
-from fuzztui.fuzzfirst.build_environment import Room
-from fuzztui.fuzzfirst.build_tree import TreeError, mutated
-from fuzztui.fuzzfirst.duplicates import Twins, digest_of
+from fuzztui.fuzzfirst.build_environment import BuildEnvironment
+from fuzztui.fuzzfirst.build_tree import BuildTreeError, mutated
+from fuzztui.fuzzfirst.duplicates import DuplicateMutants, digest_of
 from fuzztui.fuzzfirst.failed_builds import made
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.fuzzfirst.threads import in_thread
-from fuzztui.process.execute import Outcome
+from fuzztui.process.execute import ProcessResult
 
 __all__ = ["Build", "MutantBuilder", "directory_name"]
 
@@ -57,7 +57,7 @@ class MutantBuilder:
         self.baseline = Baseline(campaign, home)
         self._campaign = campaign
         self._lock = asyncio.Lock()
-        self._twins = Twins()
+        self._twins = DuplicateMutants()
 
     @property
     def digests(self) -> Mapping[str, str]:
@@ -73,7 +73,7 @@ class MutantBuilder:
         async with self._lock:
             await self.baseline.prepare(progress)
 
-    async def build(self, mutant: TextMutant, into: Path) -> Build:
+    async def build(self, mutant: SourceMutant, into: Path) -> Build:
         """Build a mutant; its program and what that needs are in ``into`` then.
 
         May be cancelled at any moment: the next build is not disturbed. Raises OSError for
@@ -94,21 +94,21 @@ class MutantBuilder:
                 if not twin:
                     program = into / self.baseline.product.name
                     built = [str(program), *self._campaign.target["command"][1:]]
-            except (TreeError, _Failed, SupervisorError) as e:
+            except (BuildTreeError, _Failed, SupervisorError) as e:
                 error = str(e)
             finally:
                 if not built:
                     shutil.rmtree(into, ignore_errors=True)
             return Build(tuple(built), error, time.monotonic() - began, how, twin)
 
-    def _text(self, mutant: TextMutant) -> tuple[str, bytes]:
+    def _text(self, mutant: SourceMutant) -> tuple[str, bytes]:
         """The file that the mutant changes, and what is in it then."""
         origin = self.baseline.origin
         name = origin.name_of(mutant.file)
         return name, mutated(origin.text(name), mutant)
 
     async def _fast_build(
-        self, mutant: TextMutant, name: str, text: bytes, steps: list[int], into: Path
+        self, mutant: SourceMutant, name: str, text: bytes, steps: list[int], into: Path
     ) -> str:
         """Returns the twin. Raises :class:`_Failed`, OSError."""
         digest = ""
@@ -124,7 +124,7 @@ class MutantBuilder:
         self._twins.add(mutant.id, digest)
         return ""
 
-    async def _whole_build(self, mutant: TextMutant, name: str, text: bytes, into: Path) -> str:
+    async def _whole_build(self, mutant: SourceMutant, name: str, text: bytes, into: Path) -> str:
         """Returns the twin. Raises :class:`_Failed`, OSError, :class:`SupervisorError`."""
         baseline, digest = self.baseline, ""
         plain, room = await baseline.whole_rooms()
@@ -141,19 +141,21 @@ class MutantBuilder:
             self._twins.add(mutant.id, digest)
         return ""
 
-    def _twin(self, mutant: TextMutant, digest: str, way: str) -> str:
+    def _twin(self, mutant: SourceMutant, digest: str, way: str) -> str:
         """Whom it is the twin of, which is noted then; "" for nobody."""
         twin = self._twins.of(mutant.id, digest, self.baseline.originals[way])
         if twin:
             self._twins.add(mutant.id, digest)
         return twin
 
-    async def _check(self, mutant: TextMutant, outcome: Outcome, program: Path, room: Room) -> None:
+    async def _check(
+        self, mutant: SourceMutant, outcome: ProcessResult, program: Path, room: BuildEnvironment
+    ) -> None:
         """Raise :class:`_Failed` where a build made no program."""
         if not made(outcome, program):
             raise _Failed(await self.baseline.failure(directory_name(mutant.id), outcome, room))
 
-    async def _settle(self, program: Path, room: Room, into: Path) -> None:
+    async def _settle(self, program: Path, room: BuildEnvironment, into: Path) -> None:
         await in_thread(lambda: self.baseline.product.settle(program, room.tree, into))
 
 

@@ -13,25 +13,32 @@ import threading
 from pathlib import Path
 
 from fuzztui.base.files import read_json, replace_text
-from fuzztui.fuzzfirst.build_tree import Tree
+from fuzztui.fuzzfirst.build_tree import BuildTree
 from fuzztui.fuzzfirst.recorded_build import Call, Unclear, read_calls, sources_of
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.fuzzfirst.wrappers import Tools
-from fuzztui.process.execute import Mark, Outcome, execute
+from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 
-__all__ = ["Room"]
+__all__ = ["BuildEnvironment"]
 
 _HEADERS = frozenset({".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inc", ".inl", ".tcc", ".ipp"})
 
 
-class Room:
+class BuildEnvironment:
     """``tree`` with the compilers of ``tools``; ``plain``: without AFL++'s passes.
 
     ``program``: what ``command`` makes in the tree.
     """
 
     def __init__(
-        self, tree: Tree, program: Path, tools: Tools, command: str, mark: Mark, *, plain: bool
+        self,
+        tree: BuildTree,
+        program: Path,
+        tools: Tools,
+        command: str,
+        mark: ProcessMark,
+        *,
+        plain: bool,
     ) -> None:
         self.tree = tree
         self.program = program
@@ -70,7 +77,7 @@ class Room:
         self.dress()
         return True
 
-    async def build(self, limit: float) -> Outcome:
+    async def build(self, limit: float) -> ProcessResult:
         """Run the command. The program is made anew, if only by linking. Raises OSError."""
         self.tree.begin()  # objects may be left half written
         self.program.unlink(missing_ok=True)
@@ -93,7 +100,7 @@ class Room:
         """Whether a compiler was seen to read that file of the source."""
         return name in self._sources
 
-    async def mutant(self, name: str, text: bytes, limit: float) -> Outcome:
+    async def mutant(self, name: str, text: bytes, limit: float) -> ProcessResult:
         """Build with ``text`` in the file ``name``. Raises OSError, :class:`SupervisorError`."""
         direct = name in self._sources
         # A source that no compiler was seen to read was copied first, who knows how.

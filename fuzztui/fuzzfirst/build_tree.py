@@ -18,9 +18,9 @@ from pathlib import Path
 from fuzztui.base.files import read_json, read_regular, replace_text
 from fuzztui.base.text import visible
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
-__all__ = ["Tree", "TreeError", "mutated"]
+__all__ = ["BuildTree", "BuildTreeError", "mutated"]
 
 MOST_BYTES = 2 << 30
 MOST_FILES = 200_000
@@ -30,11 +30,11 @@ MOST_SOURCE = 64 << 20
 _LEFT_OUT = (".git", ".hg", ".svn")
 
 
-class TreeError(Exception):
+class BuildTreeError(Exception):
     """A mutant does not fit to the tree; says why, for people."""
 
 
-class Tree:
+class BuildTree:
     """``home/source``, a copy of ``origin``, and ``home/build``, an empty directory at first.
 
     ``without``: directories that are not copied, wherever they are.
@@ -95,18 +95,18 @@ class Tree:
     def name_of(self, file: str) -> str:
         """What ``file`` (relative to, or inside of, the origin) is called in the tree.
 
-        Raises :class:`TreeError` if the tree has no such file.
+        Raises :class:`BuildTreeError` if the tree has no such file.
         """
         try:
             inside = os.path.relpath(self.origin / file, self.origin)
             real = Path(os.path.realpath(self.source / inside))
         except ValueError:
-            raise TreeError(f"{visible(file)} is no name of a file in target.source") from None
+            raise BuildTreeError(f"{visible(file)} is no name of a file in target.source") from None
         base = os.path.realpath(self.source)
         if ".." in Path(inside).parts or not real.is_relative_to(base):
-            raise TreeError(f"{visible(file)} is outside of target.source")
+            raise BuildTreeError(f"{visible(file)} is outside of target.source")
         if not real.is_file():
-            raise TreeError(f"there is no file {visible(file)} in target.source")
+            raise BuildTreeError(f"there is no file {visible(file)} in target.source")
         return str(real.relative_to(base))
 
     def text(self, name: str) -> bytes:
@@ -202,22 +202,22 @@ class Tree:
             shutil.copy2(source, target, follow_symlinks=False)
 
 
-def mutated(text: bytes, mutant: TextMutant) -> bytes:
-    """A file's text with the mutant's line in it. Raises :class:`TreeError` where it has none."""
+def mutated(text: bytes, mutant: SourceMutant) -> bytes:
+    """A file's text with the mutant's line in it. Raises ``BuildTreeError`` where it has none."""
     lines = text.split(b"\n")
     at = mutant.line - 1
     line = lines[at] if 0 <= at < len(lines) else None
     end = b"\r" if line is not None and line.endswith(b"\r") else b""
     text_now = None if line is None else line.removesuffix(b"\r").decode(errors="surrogateescape")
     if text_now != mutant.before:
-        raise TreeError(
+        raise BuildTreeError(
             f"line {mutant.line} of {visible(mutant.file)} is not the one that was mutated: "
             "the file was changed since"
         )
     try:
         lines[at] = mutant.after.encode(errors="surrogateescape") + end
     except UnicodeEncodeError:
-        raise TreeError(f"{visible(mutant.file)}: the mutant's line is no text") from None
+        raise BuildTreeError(f"{visible(mutant.file)}: the mutant's line is no text") from None
     return b"\n".join(lines)
 
 

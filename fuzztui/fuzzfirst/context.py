@@ -8,20 +8,20 @@ from typing import Protocol
 
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.instances import life
-from fuzztui.instances.life import Ending, Life
+from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 
-__all__ = ["Desk", "Halted", "Told"]
+__all__ = ["CampaignStopping", "MutantPhaseContext", "Told"]
 
 Told = Callable[[str], None]
 """Told in words what is being done: it takes time."""
 
 
-class Halted(Exception):
+class CampaignStopping(Exception):
     """The campaign is being ended; what was begun is gone on with when it is resumed."""
 
 
-class Desk(life.Desk, Protocol):
+class MutantPhaseContext(life.LifeContext, Protocol):
     """What a stage of the campaign needs of its supervisor."""
 
     @property
@@ -39,13 +39,13 @@ class Desk(life.Desk, Protocol):
         """No budget pays for what is done in it: campaign time stands still."""
 
     async def abide(self, job: Awaitable[None]) -> None:
-        """Wait for ``job``; give it up and raise :class:`Halted` when the campaign ends."""
+        """Wait for ``job``; give it up and raise ``CampaignStopping`` when the campaign ends."""
 
-    async def live(self, lives: Sequence[Life], home: RunDir, mutant: str) -> None:
+    async def live(self, lives: Sequence[InstanceLife], home: RunDir, mutant: str) -> None:
         """Let instances that fuzz a mutant live, observed, to their end."""
 
-    def end(self, ending: Ending) -> None:
+    def end(self, ending: EndReason) -> None:
         """End the campaign."""
 
-    def end_one(self, life: Life, ending: Ending) -> None:
+    def end_one(self, life: InstanceLife, ending: EndReason) -> None:
         """End one instance, cleanly."""

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.fuzzfirst.backend import Ground
-from fuzztui.fuzzfirst.batch import Batch, Unrunnable
-from fuzztui.fuzzfirst.kill_matrix import Matrix, killed_by
+from fuzztui.fuzzfirst.backend import MutantBackend
+from fuzztui.fuzzfirst.batch import BatchRunner, Unrunnable
+from fuzztui.fuzzfirst.kill_matrix import KillMatrix, killed_by
 from fuzztui.fuzzfirst.prune import (
     Input,
     Pruned,
@@ -27,12 +27,12 @@ from fuzztui.fuzzfirst.prune import (
     prune,
     put_aside,
 )
-from fuzztui.fuzzfirst.transfer import Handed, Handover, handed_by
+from fuzztui.fuzzfirst.transfer import Transfer, Transferred, handed_by
 from fuzztui.model.fuzzfirst import AT_WORK
 from fuzztui.model.state import State
 from fuzztui.observe.afl_names import ADDED
 
-__all__ = ["Corpora", "Harvest", "slot_number", "slots_of"]
+__all__ = ["Corpora", "TurnResult", "slot_number", "slots_of"]
 
 _SLOT = re.compile(r"m([0-9]+)")
 
@@ -54,7 +54,7 @@ def slots_of(home: RunDir, slot: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Harvest:
+class TurnResult:
     """What a mutant's turn has brought."""
 
     brought: dict[str, int]
@@ -74,12 +74,12 @@ class Harvest:
 class Corpora:
     """All inputs of a run. :meth:`start` it first. Raises :class:`SupervisorError`."""
 
-    def __init__(self, campaign: Campaign, home: RunDir, ground: Ground) -> None:
+    def __init__(self, campaign: Campaign, home: RunDir, ground: MutantBackend) -> None:
         self._sequential = campaign.mutants["use"] == "sequential"
         self._returns: bool = campaign.mutants["returns"]
         self._home = home
-        self._handover = Handover(home.out, ground.batch((), "target"))
-        self.matrix = Matrix(home.mutants / "kills.jsonl")
+        self._handover = Transfer(home.out, ground.batch((), "target"))
+        self.matrix = KillMatrix(home.mutants / "kills.jsonl")
         strict = campaign.mutants["oracle"] == "output"
         self._outputs = ground.outputs() if strict else None
         self._comparing = asyncio.Lock()
@@ -107,7 +107,7 @@ class Corpora:
             while done and not self._last:  # one that never began has left nothing
                 self._last = await asyncio.to_thread(self._left_by, done.pop()) or None
 
-    async def next_for(self, mutant: str, slot: str, batch: Batch) -> Pruned:
+    async def next_for(self, mutant: str, slot: str, batch: BatchRunner) -> Pruned:
         """Lay the seeds of a mutant's turn out: what it survives. What kills it is noted.
 
         ``batch`` runs the mutant. Raises :class:`Unrunnable` where that cannot be run.
@@ -129,8 +129,8 @@ class Corpora:
         return pruned
 
     async def harvest(
-        self, mutant: str, slot: str, batch: Batch | None, command: Sequence[str]
-    ) -> Harvest:
+        self, mutant: str, slot: str, batch: BatchRunner | None, command: Sequence[str]
+    ) -> TurnResult:
         """Run what a mutant's turn has found on the target, and see what kills the mutant.
 
         ``batch`` and ``command`` run the mutant, None and () where it is there no more: then
@@ -138,7 +138,7 @@ class Corpora:
         """
         queue = await asyncio.to_thread(self._queue_of, slot)
         failing = await asyncio.to_thread(self._failing_of, slot)
-        handed, trouble = Handed(), ""
+        handed, trouble = Transferred(), ""
         try:
             handed = await self._handover.take([*queue, *failing])
         except Unrunnable as e:
@@ -163,7 +163,7 @@ class Corpora:
             await asyncio.to_thread(self._tidy, before or [], slot)
         by_slot = await asyncio.to_thread(handed_by, self._home.out)
         brought = by_slot[slot] | {"kills": len(self.matrix.killers(mutant))}
-        return Harvest(brought, handed.edges, trouble, by_slot)
+        return TurnResult(brought, handed.edges, trouble, by_slot)
 
     async def _telling(self, command: Sequence[str], queue: list[Input]) -> dict[str, str]:
         """Kills by another output, where the campaign counts those."""

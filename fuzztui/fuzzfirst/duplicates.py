@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-__all__ = ["Twins", "digest_of"]
+__all__ = ["DuplicateMutants", "digest_of"]
 
 ORIGINAL = "original"
 
@@ -20,7 +20,7 @@ def digest_of(files: Iterable[Path]) -> str:
     return total.hexdigest()[:32]
 
 
-class Twins:
+class DuplicateMutants:
     """Digests by mutant, and of each digest the mutant that had it first."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from fuzztui.afl.build import printed_line, telling_lines
-from fuzztui.process.execute import Outcome
+from fuzztui.process.execute import ProcessResult
 
 __all__ = ["FailedBuilds", "made"]
 
@@ -14,7 +14,7 @@ KEPT = 200
 """Logs of failed builds."""
 
 
-def made(outcome: Outcome, program: Path) -> bool:
+def made(outcome: ProcessResult, program: Path) -> bool:
     """Whether a build has made its program."""
     return outcome.status == 0 and program.is_file()
 
@@ -25,7 +25,7 @@ class FailedBuilds:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def words(self, name: str, outcome: Outcome, program: Path, source: Path) -> str:
+    def words(self, name: str, outcome: ProcessResult, program: Path, source: Path) -> str:
         """Why a build made no ``program``, and where all of its output is: it is kept as ``name``.
 
         ``source``: the private copy that was compiled, which the words do not name. Raises OSError.

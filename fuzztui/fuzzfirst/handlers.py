@@ -21,7 +21,7 @@ from fuzztui.wire.commands import (
     RequeueMutants,
     SkipMutants,
 )
-from fuzztui.wire.events import Event, MutantPlaces, MutantStage, MutantState
+from fuzztui.wire.events import Event, MutantPositions, MutantProgress, MutantState
 from fuzztui.wire.selection import SelectionError, parse_selection
 
 __all__ = ["queue_deeds"]
@@ -78,7 +78,7 @@ class _Hand:
                 places = self._before(rest, min(len(rest), at + 1), moved)
             case _:
                 raise SupervisorError(f"to {command.to!r}: there are first, last, up and down")
-        self._record(MutantPlaces(places))
+        self._record(MutantPositions(places))
         return f"{_count(moved)} moved {command.to}"
 
     async def promote(self, command: PromoteMutants, progress: Progress) -> str:
@@ -92,7 +92,7 @@ class _Hand:
             for m in chosen
         ]
         if waiting:
-            events.append(MutantPlaces(self._before(rest, 0, waiting)))
+            events.append(MutantPositions(self._before(rest, 0, waiting)))
         self._record(*events)
         return f"{_count(chosen)} promoted: next, and with three times the budget"
 
@@ -118,7 +118,7 @@ class _Hand:
             raise SupervisorError("it is being fuzzed: skip it first")
         events: list[Event] = []
         for mutant in chosen:
-            events += [MutantState("", mutant.id, "pending"), MutantStage(mutant.id, "queued")]
+            events += [MutantState("", mutant.id, "pending"), MutantProgress(mutant.id, "queued")]
         self._record(*events)
         return f"{_count(chosen)} queued again"
 

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.base.files import read_regular
-from fuzztui.fuzzfirst.recorded_build import Call, Recipe, Step
+from fuzztui.fuzzfirst.recorded_build import Call, CompileStep, Recipe
 from fuzztui.fuzzfirst.wrappers import Tools
-from fuzztui.process.execute import Mark, Outcome, execute
+from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 
 __all__ = ["FastPath"]
 
@@ -31,7 +31,14 @@ class FastPath:
     """
 
     def __init__(
-        self, home: Path, recipe: Recipe, tools: Tools, source: Path, mark: Mark, *, plain: bool
+        self,
+        home: Path,
+        recipe: Recipe,
+        tools: Tools,
+        source: Path,
+        mark: ProcessMark,
+        *,
+        plain: bool,
     ) -> None:
         self.home = home
         self.program = home / "program"
@@ -63,7 +70,7 @@ class FastPath:
                 words = shlex.join([*step.args, "-M", "-MT", "x", step.source])
                 self._script(f"other-{i}", step.call, f'{words} -MF "$1"')
 
-    async def build(self, limit: float) -> Outcome:
+    async def build(self, limit: float) -> ProcessResult:
         """Make the program: of all objects, or of those that are kept. Raises OSError.
 
         Plain objects are all made anew, for it is then that compilers tell what they include.
@@ -81,7 +88,7 @@ class FastPath:
             ]
         return await self._run(lines, limit)
 
-    async def mutant(self, steps: Sequence[int], limit: float) -> Outcome:
+    async def mutant(self, steps: Sequence[int], limit: float) -> ProcessResult:
         """Make the program, with objects of these steps that are apart. Raises OSError."""
         lines = [self._line(f"step-{i}", self._object(i, mutant=True)) for i in steps]
         return await self._run([*lines, self._link(steps)], limit)
@@ -106,7 +113,7 @@ class FastPath:
             return []
         return [i for i, files in enumerate(self._uses) if name in files]
 
-    async def _run(self, lines: Sequence[str], limit: float) -> Outcome:
+    async def _run(self, lines: Sequence[str], limit: float) -> ProcessResult:
         path = self.home / "run.sh"
         path.write_bytes(os.fsencode("\n".join(["set -e", *lines, ""])))
         self.program.unlink(missing_ok=True)
@@ -141,7 +148,7 @@ class FastPath:
         )
         path.chmod(0o700)
 
-    def _files(self, path: Path, step: Step) -> set[str]:
+    def _files(self, path: Path, step: CompileStep) -> set[str]:
         """The files of the source that a rule of make's names."""
         text = os.fsdecode(read_regular(path, _MOST_DEPENDENCIES))
         words = _WORD.findall(text.replace("\\\n", " ").partition(":")[2])

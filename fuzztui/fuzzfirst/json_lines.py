@@ -13,10 +13,10 @@ from fuzztui.base.bounds import loads
 from fuzztui.base.files import open_regular
 from fuzztui.campaign.rundir import SupervisorError
 
-__all__ = ["Ledger"]
+__all__ = ["JsonLines"]
 
 
-class Ledger:
+class JsonLines:
     """Rows that are there, and more of them. Raises :class:`SupervisorError` if it cannot be."""
 
     def __init__(self, file: Path) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from fuzztui.fuzzfirst.json_lines import Ledger
+from fuzztui.fuzzfirst.json_lines import JsonLines
 
-__all__ = ["Matrix", "killed_by"]
+__all__ = ["KillMatrix", "killed_by"]
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
-class Matrix:
+class KillMatrix:
     """Kills of a run, in an append-only file. Raises :class:`SupervisorError` with the reason.
 
     A killer is an input's digest or origin; with it goes the oracle that tells: "crash",
@@ -21,7 +21,7 @@ class Matrix:
     """
 
     def __init__(self, file: Path) -> None:
-        self._ledger = Ledger(file)
+        self._ledger = JsonLines(file)
         self._kills: dict[str, dict[str, str]] = {}
         for row in self._ledger.rows:
             mutant, killers = row.get("mutant"), row.get("killers")

@@ -16,13 +16,13 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.backend import ground_for
 from fuzztui.fuzzfirst.budget_plan import abreast, plan_of
-from fuzztui.fuzzfirst.context import Desk, Halted
+from fuzztui.fuzzfirst.context import CampaignStopping, MutantPhaseContext
 from fuzztui.fuzzfirst.corpora import Corpora
-from fuzztui.fuzzfirst.supply import Supply
+from fuzztui.fuzzfirst.supply import MutantSupply
 from fuzztui.fuzzfirst.turn import Means, Turn, dwelling
-from fuzztui.fuzzfirst.turn_budget import Allowance
+from fuzztui.fuzzfirst.turn_budget import TurnBudget
 from fuzztui.instances.launcher import Launcher
-from fuzztui.instances.life import Ending
+from fuzztui.instances.life import EndReason
 from fuzztui.instances.process import EngineProcess
 from fuzztui.model.fuzzfirst import AT_WORK, budget, fuzzed_for, head, outlook
 from fuzztui.model.state import Mutant
@@ -30,29 +30,31 @@ from fuzztui.wire.events import (
     CampaignState,
     Event,
     Message,
-    MutantPlaces,
+    MutantPositions,
+    MutantProgress,
     MutantsFound,
-    MutantStage,
     MutantState,
-    StageStarted,
+    PhaseStarted,
 )
 
-__all__ = ["MutantsStage"]
+__all__ = ["MutantPhase"]
 
-_NEWS = (CampaignState, MutantStage, MutantState, MutantPlaces, MutantsFound)
+_NEWS = (CampaignState, MutantProgress, MutantState, MutantPositions, MutantsFound)
 """Events after which the queue may be another one."""
 
 
-class MutantsStage:
+class MutantPhase:
     """Fuzzes mutants of the target for their part of the budget. :meth:`run` it once."""
 
-    def __init__(self, campaign: Campaign, home: RunDir, launcher: Launcher, desk: Desk) -> None:
+    def __init__(
+        self, campaign: Campaign, home: RunDir, launcher: Launcher, desk: MutantPhaseContext
+    ) -> None:
         self._campaign = campaign
         self._home = home
         self._desk = desk
         self._ground = ground_for(campaign, home)
         self._corpora = Corpora(campaign, home, self._ground)
-        self._supply = Supply(campaign, home, self._ground, desk)
+        self._supply = MutantSupply(campaign, home, self._ground, desk)
         self._means = Means(campaign, home, launcher, desk, self._ground, self._corpora)
         self._left_over: list[str] = []
         """Mutants whose turn was interrupted."""
@@ -79,7 +81,7 @@ class MutantsStage:
         state, longest = self._desk.state, 0.0
         for mutant in state.mutants.values():
             if mutant.stage == "fuzzing":
-                allowance = Allowance(self._campaign, self._desk, mutant.id, ())
+                allowance = TurnBudget(self._campaign, self._desk, mutant.id, ())
                 longest = max(longest, allowance.share() - fuzzed_for(state, mutant))
         used, of = budget(state)
         return max(0.0, min(longest, of - used))
@@ -88,10 +90,10 @@ class MutantsStage:
         """To the end of the stage, or until the campaign is ended.
 
         Raises :class:`SupervisorError` where no mutant can be made or run, and
-        :class:`~fuzztui.fuzzfirst.context.Halted`.
+        :class:`~fuzztui.fuzzfirst.context.CampaignStopping`.
         """
         desk, state = self._desk, self._desk.state
-        desk.record(StageStarted("mutants", plan_of(self._campaign, state)))
+        desk.record(PhaseStarted("mutants", plan_of(self._campaign, state)))
         self._left_over = [m.id for m in state.mutants.values() if m.stage in AT_WORK]
         try:
             self._home.mutants.mkdir(mode=0o700, exist_ok=True)
@@ -124,7 +126,7 @@ class MutantsStage:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             failed = [e for task in tasks if task.done() and (e := task.exception())]
             if failed and not self._desk.leaving:
-                self._desk.end(Ending("failed", str(failed[0])))
+                self._desk.end(EndReason("failed", str(failed[0])))
         finally:
             ended = await asyncio.gather(*tasks, return_exceptions=True)
         for error in ended:
@@ -152,7 +154,7 @@ class MutantsStage:
             mutant = state.mutants[self._left_over.pop(0)]
             if mutant.stage != "pruning":
                 return mutant
-            self._desk.record(MutantStage(mutant.id, "queued"))
+            self._desk.record(MutantProgress(mutant.id, "queued"))
         found: list[Mutant] = []
 
         async def find() -> None:
@@ -167,7 +169,7 @@ class MutantsStage:
                     pass
                 elif (mutant := next(ready, None)) is not None:
                     # At once: others look for theirs too.
-                    self._desk.record(MutantStage(mutant.id, "pruning"))
+                    self._desk.record(MutantProgress(mutant.id, "pruning"))
                     found.append(mutant)
                     return
                 with contextlib.suppress(TimeoutError):  # the budget runs out in silence
@@ -176,7 +178,7 @@ class MutantsStage:
 
         await self._desk.abide(find())
         if self._desk.leaving:
-            raise Halted
+            raise CampaignStopping
         return found[0] if found else None
 
     def _spent(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from fuzztui.base.files import remove
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst.build_tree import Tree
+from fuzztui.fuzzfirst.build_tree import BuildTree
 from fuzztui.fuzzfirst.duplicates import digest_of
 from fuzztui.fuzzfirst.program_files import companions, settle, shared_objects
 
@@ -21,7 +21,7 @@ class Product:
     Whatever asks for it raises :class:`SupervisorError` if no tree has it: it is made elsewhere.
     """
 
-    def __init__(self, campaign: Campaign, origin: Tree) -> None:
+    def __init__(self, campaign: Campaign, origin: BuildTree) -> None:
         self._target = campaign.target
         self._bases = {"build": campaign.build_directory, "source": origin.origin}
         self._origin = origin
@@ -31,16 +31,16 @@ class Product:
         """``build/prog``, or ``source/prog``: where a tree has it."""
         return self._place(self._target["command"][0])
 
-    def in_tree(self, tree: Tree) -> Path:
+    def in_tree(self, tree: BuildTree) -> Path:
         """The program of a tree."""
         return tree.home / self.name
 
-    def digest(self, tree: Tree) -> str:
+    def digest(self, tree: BuildTree) -> str:
         """Of the program and the libraries that a mutant may be found in. Raises OSError."""
         made = [*shared_objects(tree.build), *self._libraries(tree)]
         return digest_of([self.in_tree(tree), *made])
 
-    def settle(self, program: Path, tree: Tree, into: Path) -> None:
+    def settle(self, program: Path, tree: BuildTree, into: Path) -> None:
         """Put a program, and what of its tree it needs when it runs, to where they stay.
 
         Raises OSError.
@@ -53,7 +53,7 @@ class Product:
         beside = [*companions(tree.build, without), *self._libraries(tree)]
         settle(program, self.name, tree.home, beside, into)
 
-    def _libraries(self, tree: Tree) -> list[Path]:
+    def _libraries(self, tree: BuildTree) -> list[Path]:
         """Shared objects that a build has made in its source."""
         there = self._origin.source
         found = shared_objects(tree.source)

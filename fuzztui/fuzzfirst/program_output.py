@@ -12,8 +12,8 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.batch import Progress, Unrunnable, silent
 from fuzztui.fuzzfirst.prune import Input
 from fuzztui.fuzzfirst.scratch import read_input
-from fuzztui.process.execute import Mark
-from fuzztui.triage.program import Subject
+from fuzztui.process.execute import ProcessMark
+from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import bench
 
 __all__ = ["MOST_OUTPUT", "Outputs"]
@@ -39,8 +39,8 @@ class Outputs:
 
     def __init__(self, campaign: Campaign, home: RunDir, label: str) -> None:
         self._campaign = campaign
-        self._subject = Subject.of(campaign)
-        self._mark = Mark(home.path, f"output-{label}")
+        self._subject = TargetProgram.of(campaign)
+        self._mark = ProcessMark(home.path, f"output-{label}")
         self._known: dict[str, _Answer | None] = {}
         """Of the target; None where it had no end, or answered otherwise the second time."""
 
@@ -54,7 +54,7 @@ class Outputs:
         Raises :class:`SupervisorError` where one of the two cannot be run at all.
         """
         target = {**self._campaign.target, "command": list(command)}
-        mutant = Subject.of(replace(self._campaign, target=target))
+        mutant = TargetProgram.of(replace(self._campaign, target=target))
         for subject in (self._subject, mutant):
             if why := subject.missing():
                 raise Unrunnable(why)
@@ -66,7 +66,7 @@ class Outputs:
             progress((at + 1) / len(inputs))
         return found
 
-    async def _differs(self, mutant: Subject, digest: str, data: bytes) -> bool:
+    async def _differs(self, mutant: TargetProgram, digest: str, data: bytes) -> bool:
         if digest not in self._known:
             before = await self._answer(self._subject, data)
             again = await self._answer(self._subject, data) if before else None
@@ -81,7 +81,7 @@ class Outputs:
                 return False
         return True
 
-    async def _answer(self, subject: Subject, data: bytes) -> _Answer | None:
+    async def _answer(self, subject: TargetProgram, data: bytes) -> _Answer | None:
         """None where it has no end in time."""
         output = bytearray()
 
@@ -102,7 +102,7 @@ class Outputs:
         return _Answer(outcome.status, hashlib.sha256(plain).digest())
 
 
-def _silenced(subject: Subject) -> Subject:
+def _silenced(subject: TargetProgram) -> TargetProgram:
     """The same without its stderr."""
     words = (subject.command[0], "@@") if subject.driver else subject.command
     command = ("/bin/sh", "-c", 'exec "$@" 2>/dev/null', "sh", *words)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.fuzzfirst.batch import CHUNK, Batch, Progress, Verdict, silent
+from fuzztui.fuzzfirst.batch import CHUNK, BatchRunner, InputResult, Progress, silent
 from fuzztui.fuzzfirst.scratch import read_input
 from fuzztui.observe.afl_names import parse_name
 
@@ -59,7 +59,7 @@ class Pruned:
     """What it does not survive, with "crash" or "hang"."""
 
 
-async def prune(batch: Batch, corpus: Sequence[Input], progress: Progress = silent) -> Pruned:
+async def prune(batch: BatchRunner, corpus: Sequence[Input], progress: Progress = silent) -> Pruned:
     """Part a corpus into what the batch's program survives, and what it does not. In order."""
     pruned = Pruned()
     async for some in run_all(batch, corpus, progress):
@@ -72,8 +72,8 @@ async def prune(batch: Batch, corpus: Sequence[Input], progress: Progress = sile
 
 
 async def run_all(
-    batch: Batch, corpus: Sequence[Input], progress: Progress = silent
-) -> AsyncIterator[list[tuple[Input, Verdict]]]:
+    batch: BatchRunner, corpus: Sequence[Input], progress: Progress = silent
+) -> AsyncIterator[list[tuple[Input, InputResult]]]:
     """Inputs with their verdicts, in order, a few hundred at a time: traces take memory."""
     for at in range(0, len(corpus), CHUNK):
         some = corpus[at : at + CHUNK]

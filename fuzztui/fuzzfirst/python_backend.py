@@ -23,19 +23,19 @@ from fuzztui.base.files import read_json, read_regular, replace_text
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.batch import Batch
+from fuzztui.fuzzfirst.batch import BatchRunner
 from fuzztui.fuzzfirst.build import Build
-from fuzztui.fuzzfirst.build_tree import MOST_SOURCE, TreeError, mutated
-from fuzztui.fuzzfirst.duplicates import Twins
+from fuzztui.fuzzfirst.build_tree import MOST_SOURCE, BuildTreeError, mutated
+from fuzztui.fuzzfirst.duplicates import DuplicateMutants
 from fuzztui.fuzzfirst.python_batch import LOAD_S, PythonBatch, ask
 from fuzztui.fuzzfirst.python_output import PythonOutputs
 from fuzztui.fuzzfirst.python_tree import copy_package
-from fuzztui.fuzzfirst.reach import Reach, python_functions
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.reach import BuildReach, python_functions
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.fuzzfirst.threads import in_thread
-from fuzztui.process.execute import Mark
+from fuzztui.process.execute import ProcessMark
 
-__all__ = ["PythonGround"]
+__all__ = ["PythonBackend"]
 
 LEAST_LIMIT_S = 10.0
 TIMES_BASELINE = 20
@@ -45,16 +45,16 @@ _LABEL = "mutant-builder"
 _SAID = 500
 
 
-class PythonGround:
-    """See :class:`~fuzztui.fuzzfirst.backend.Ground`. A mutant's command is its directory."""
+class PythonBackend:
+    """See ``MutantBackend``. A mutant's command is its directory."""
 
     def __init__(self, campaign: Campaign, home: RunDir) -> None:
         self._campaign = campaign
         self._home = home
         self._work = home.path.absolute() / "mutants" / "work" / "python"
-        self._mark = Mark(home.path, _LABEL)
+        self._mark = ProcessMark(home.path, _LABEL)
         self._lock = asyncio.Lock()
-        self._twins = Twins()
+        self._twins = DuplicateMutants()
         self._state: dict[str, Any] = {}
 
     @property
@@ -87,7 +87,7 @@ class PythonGround:
         }
         return {**target, **moved, "path": [into, *target["path"]]}
 
-    def batch(self, command: Sequence[str], label: str) -> Batch:
+    def batch(self, command: Sequence[str], label: str) -> BatchRunner:
         """In a process of its own, by the engine's own way of running inputs."""
         if not command:
             # The same cells in all batches: they are compared.
@@ -115,7 +115,7 @@ class PythonGround:
                 ) from None
             self._state = state
 
-    async def build(self, mutant: TextMutant, into: Path) -> Build:
+    async def build(self, mutant: SourceMutant, into: Path) -> Build:
         """See :class:`Ground`: ``into`` is what goes in front of the path then."""
         async with self._lock:
             began = time.monotonic()
@@ -125,7 +125,7 @@ class PythonGround:
                 twin = await self._build(mutant, into)
                 if not twin:
                     built = (str(into),)
-            except (TreeError, SupervisorError) as e:
+            except (BuildTreeError, SupervisorError) as e:
                 error = str(e)
             finally:
                 if not built:
@@ -141,9 +141,9 @@ class PythonGround:
 
         return PythonOutputs(batch)
 
-    async def reach(self, seeds: Sequence[Path]) -> Reach:
+    async def reach(self, seeds: Sequence[Path]) -> BuildReach:
         """See :class:`Ground`: functions by the sources, lines by the interpreter."""
-        reach = Reach()
+        reach = BuildReach()
         for file, _ in self.sources:
             try:
                 text = read_regular(self.tree / file, MOST_SOURCE)
@@ -224,16 +224,16 @@ class PythonGround:
 
     # ------------------------------------------------------------------------- one mutant
 
-    async def _build(self, mutant: TextMutant, into: Path) -> str:
+    async def _build(self, mutant: SourceMutant, into: Path) -> str:
         """Returns the twin. Raises OSError, TreeError, :class:`SupervisorError`."""
         row = next((row for row in self._state["sources"] if row["name"] == mutant.file), None)
         if row is None:
-            raise TreeError(f"{visible(mutant.file)} is none of mutants.sources")
+            raise BuildTreeError(f"{visible(mutant.file)} is none of mutants.sources")
         text = mutated(await in_thread(lambda: self._text(mutant.file)), mutant)
         await in_thread(lambda: self._lay_out(into, mutant.file, text))
         answer = await self._code(into / mutant.file)
         if "code" not in answer:
-            raise TreeError(visible(str(answer.get("error")))[:_SAID])
+            raise BuildTreeError(visible(str(answer.get("error")))[:_SAID])
         digest = _digest(mutant.file, str(answer["code"]))
         if not (twin := self._twins.of(mutant.id, digest, self._state["codes"][mutant.file])):
             limit = max(LEAST_LIMIT_S, TIMES_BASELINE * self._state["seconds"])

@@ -18,12 +18,12 @@ from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.execute.overseer import stopped_text
-from fuzztui.fuzzfirst.batch import MOST_STALLS, Progress, Unrunnable, Verdict, silent
+from fuzztui.fuzzfirst.batch import MOST_STALLS, InputResult, Progress, Unrunnable, silent
 from fuzztui.fuzzfirst.scratch import read_input, scratch, sweep_scratch
 from fuzztui.inprocess.spec import write_spec
-from fuzztui.process.execute import Mark, Outcome, execute
+from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 
-__all__ = ["Asked", "PythonBatch", "ask"]
+__all__ = ["BatchReply", "PythonBatch", "ask"]
 
 LOAD_S = 120.0
 """Importing the target may take so long, as in a campaign."""
@@ -44,10 +44,10 @@ _VALID = 7
 
 
 @dataclass(slots=True)
-class Asked:
+class BatchReply:
     """What an engine has answered."""
 
-    outcome: Outcome
+    outcome: ProcessResult
     answers: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -70,11 +70,11 @@ async def ask(
     campaign: Campaign,
     home: RunDir,
     question: Callable[[Path], Sequence[str]],
-    mark: Mark,
+    mark: ProcessMark,
     *,
     limit: float = LOAD_S,
     hear: Callable[[dict[str, Any]], None] | None = None,
-) -> Asked:
+) -> BatchReply:
     """Run the campaign's engine with the arguments that ``question`` gives.
 
     That gets a directory, in which it is run, and which is removed then. ``hear`` gets the
@@ -105,7 +105,7 @@ async def ask(
             )
         except OSError as e:
             raise SupervisorError(f"{e.filename or directory}: {e.strerror or e}") from None
-    return Asked(outcome, answers)
+    return BatchReply(outcome, answers)
 
 
 class PythonBatch:
@@ -121,12 +121,12 @@ class PythonBatch:
         self._campaign = campaign
         self._home = home
         self._edges = edges
-        self._mark = Mark(home.path, f"batch-{label}")
+        self._mark = ProcessMark(home.path, f"batch-{label}")
         self._turn = asyncio.Lock()
         self._swept = False
 
-    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[Verdict]:
-        """See :class:`~fuzztui.fuzzfirst.batch.Batch`. Cancelling ends it at once."""
+    async def run(self, inputs: Sequence[Path], progress: Progress = silent) -> list[InputResult]:
+        """See :class:`~fuzztui.fuzzfirst.batch.BatchRunner`. Cancelling ends it at once."""
         async with self._turn:
             if not self._swept:  # what an earlier supervisor was killed at
                 await asyncio.to_thread(self._mark.sweep)
@@ -134,8 +134,8 @@ class PythonBatch:
                 self._swept = True
             return await self._run(inputs, progress)
 
-    async def _run(self, inputs: Sequence[Path], progress: Progress) -> list[Verdict]:
-        found: dict[int, Verdict] = {}
+    async def _run(self, inputs: Sequence[Path], progress: Progress) -> list[InputResult]:
+        found: dict[int, InputResult] = {}
         done = stalls = 0
         alone = False
         while done < len(inputs):
@@ -152,15 +152,15 @@ class PythonBatch:
             if stalls > MOST_STALLS:
                 reason = run.asked.reason
                 raise Unrunnable(f"{self._campaign.subject}: inputs end fuzztui: {reason}")
-            found[done] = Verdict("crash")
+            found[done] = InputResult("crash")
             done, alone = done + 1, False
-        return [found.get(at, Verdict("unfit")) for at in range(len(inputs))]
+        return [found.get(at, InputResult("unfit")) for at in range(len(inputs))]
 
     async def _pass(
         self,
         inputs: Sequence[Path],
         first: int,
-        found: dict[int, Verdict],
+        found: dict[int, InputResult],
         progress: Callable[[int], None],
     ) -> _Pass:
         def hear(answer: dict[str, Any]) -> None:
@@ -268,7 +268,7 @@ class _Pass:
     """One process."""
 
     loaded: bool = False
-    asked: Asked = field(default_factory=lambda: Asked(Outcome(None, 0.0, b"")))
+    asked: BatchReply = field(default_factory=lambda: BatchReply(ProcessResult(None, 0.0, b"")))
 
 
 class _Lines:
@@ -327,12 +327,12 @@ def _request(
     return ["--batch", str(request)]
 
 
-def _verdict(answer: Mapping[str, Any]) -> tuple[int, Verdict] | None:
+def _verdict(answer: Mapping[str, Any]) -> tuple[int, InputResult] | None:
     match answer:
         case {"verdict": [int(at), str(word), str(cells), int(sig)]} if (
             word in _OUTCOMES and at >= 0
         ):
-            return at, Verdict(_OUTCOMES[word], _trace(cells, valid=word == "success"), sig)
+            return at, InputResult(_OUTCOMES[word], _trace(cells, valid=word == "success"), sig)
     return None
 
 

@@ -18,10 +18,10 @@ from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.state import State
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
 
-__all__ = ["HandedTriage"]
+__all__ = ["TransferTriage"]
 
 
-class HandedTriage:
+class TransferTriage:
     """See :class:`~fuzztui.instances.launcher.Triage`: for what is in ``out/handed``."""
 
     def __init__(

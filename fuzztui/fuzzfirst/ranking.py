@@ -12,9 +12,9 @@ from typing import Any
 from fuzztui.base.bounds import loads
 from fuzztui.base.files import replace_text
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.reach import Reach
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
-from fuzztui.process.execute import Mark, execute
+from fuzztui.fuzzfirst.reach import BuildReach
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.process.execute import ProcessMark, execute
 
 __all__ = ["Ranking"]
 
@@ -35,8 +35,8 @@ class Ranking:
         home: RunDir,
         tree: Path,
         sources: Sequence[tuple[str, str]],
-        reach: Reach,
-        found: Callable[[TextMutant], None],
+        reach: BuildReach,
+        found: Callable[[SourceMutant], None],
     ) -> None:
         self._home = home
         self._reach = reach
@@ -59,7 +59,7 @@ class Ranking:
             await asyncio.to_thread(replace_text, reach, json.dumps(self._reach.to_json()))
             outcome = await execute(
                 words,
-                Mark(self._home.path, "ranking"),
+                ProcessMark(self._home.path, "ranking"),
                 cwd=self._home.path,
                 limit=_LIMIT_S,
                 stdout=True,
@@ -89,7 +89,7 @@ class Ranking:
                 self.notes = [str(note) for note in notes]
                 self.ready.set()
             case {"mutant": dict(fields)}:
-                self._found(TextMutant(*(fields[name] for name in _FIELDS)))
+                self._found(SourceMutant(*(fields[name] for name in _FIELDS)))
             case {"figures": dict(figures)}:
                 self.figures = figures
             case {"error": str(words)}:

@@ -5,7 +5,7 @@ a moment, and the order is that of those that compile (paper: "Choosing the Muta
 keeps a core busy for a while, and the supervisor has better things to do:
 ``python -m fuzztui.fuzzfirst.ranking_process RUN/campaign.toml TREE SOURCES REACH`` prints
 them as JSON
-lines; the sources are ``[[FILE, LINES], ...]``, and the reach is as :class:`Reach` writes it.
+lines; the sources are ``[[FILE, LINES], ...]``, and the reach is as :class:`BuildReach` writes it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign, load
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.campaign.units import parse_ranges
-from fuzztui.fuzzfirst.reach import Reach
+from fuzztui.fuzzfirst.reach import BuildReach
 from fuzztui.fuzzfirst.source_mutants.check import Check
 from fuzztui.fuzzfirst.source_mutants.generate import Generated, MutantError, generate, language_of
 from fuzztui.fuzzfirst.source_mutants.rank import Metric, rank, rank_as_universalmutator, shuffled
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
-__all__ = ["Picks"]
+__all__ = ["RankingProcess"]
 
 _TOLD = 200
 
 
 @dataclass(slots=True)
-class Picks:
+class RankingProcess:
     """The mutants of files below ``tree``, in the order of their rank.
 
     :param sources: the files, and which of their lines, "" for all.
@@ -43,14 +43,14 @@ class Picks:
     campaign: Campaign
     tree: Path
     sources: Sequence[tuple[str, str]]
-    reach: Reach = field(default_factory=Reach)
+    reach: BuildReach = field(default_factory=BuildReach)
     notes: list[str] = field(default_factory=list)
     """What the person should know of it."""
     made: int = 0
     blank: int = 0
     rejected: int = 0
     """Mutants that do not compile, of those that were asked about."""
-    _mutants: list[TextMutant] = field(init=False)
+    _mutants: list[SourceMutant] = field(init=False)
     _checker: Check | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Picks:
         self._mutants = self._generate()
         self._checker = self._check()
 
-    def __iter__(self) -> Iterator[TextMutant]:
+    def __iter__(self) -> Iterator[SourceMutant]:
         """One by one, as they are found. Raises :class:`SupervisorError`."""
         mutants, check = self._mutants, self._checker
 
@@ -87,7 +87,7 @@ class Picks:
     def _most(self) -> int:
         return int(self.campaign.mutants["listed"])
 
-    def _generate(self) -> list[TextMutant]:
+    def _generate(self) -> list[SourceMutant]:
         found = Generated()
         try:
             for name, lines in self.sources:
@@ -115,7 +115,7 @@ class Picks:
             raise SupervisorError(f"mutants.sources: there is nothing to mutate{where}{there}")
         return mutants
 
-    def _wants(self, mutant: TextMutant) -> bool:
+    def _wants(self, mutant: SourceMutant) -> bool:
         """Whether it is where the campaign wants mutants."""
         functions: list[str] = self.campaign.mutants["functions"]
         covered: bool = self.campaign.mutants["covered"]
@@ -135,7 +135,9 @@ class Picks:
                 return None
         return check
 
-    def _order(self, mutants: Sequence[TextMutant], accept: Callable[[int], bool]) -> Iterator[int]:
+    def _order(
+        self, mutants: Sequence[SourceMutant], accept: Callable[[int], bool]
+    ) -> Iterator[int]:
         order = self.campaign.mutants["order"]
         by_chance = shuffled(len(mutants), self.campaign.seed)
         if order == "random":
@@ -159,8 +161,10 @@ def main(arguments: list[str]) -> int:
 
     try:
         sources = [(name, lines) for name, lines in json.loads(arguments[2])]
-        reach = Reach.from_json(json.loads(Path(arguments[3]).read_bytes()))
-        picks = Picks(load(Path(arguments[0])).campaign, Path(arguments[1]), sources, reach)
+        reach = BuildReach.from_json(json.loads(Path(arguments[3]).read_bytes()))
+        picks = RankingProcess(
+            load(Path(arguments[0])).campaign, Path(arguments[1]), sources, reach
+        )
         say(ready=picks.notes)
         for mutant in picks:
             say(mutant=asdict(mutant))

@@ -24,15 +24,15 @@ from fuzztui.afl.build import build_environment, telling_lines
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.build_tree import Tree
+from fuzztui.fuzzfirst.build_tree import BuildTree
 from fuzztui.fuzzfirst.scratch import read_input
 from fuzztui.fuzzfirst.wrappers import AFL_MACROS
-from fuzztui.process.execute import Mark, execute
+from fuzztui.process.execute import ProcessMark, execute
 from fuzztui.process.reaper import own_children
-from fuzztui.triage.program import Subject
+from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import bench
 
-__all__ = ["Reach", "python_functions", "reach_by_gcov"]
+__all__ = ["BuildReach", "python_functions", "reach_by_gcov"]
 
 LIMIT_S = 6 * 3600.0
 MOST_SEEDS = 2000
@@ -103,7 +103,7 @@ exec {compiler} -w -include {header} "$@" --coverage -O0
 
 
 @dataclass(slots=True)
-class Reach:
+class BuildReach:
     """By file: where functions are (name, first and last line), and lines that were executed."""
 
     functions: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
@@ -132,14 +132,14 @@ class Reach:
         return {"functions": self.functions, "lines": lines}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Reach:
+    def from_json(cls, data: Mapping[str, Any]) -> BuildReach:
         """The inverse of :meth:`to_json`."""
         functions = {f: [(n, a, b) for n, a, b in rows] for f, rows in data["functions"].items()}
         return cls(functions, {file: set(numbers) for file, numbers in data["lines"].items()})
 
 
 def python_functions(source: bytes) -> list[tuple[str, int, int]]:
-    """The functions of a Python source, as :attr:`Reach.functions` has them. Raises SyntaxError."""
+    """The functions of a Python source, as ``functions`` has them. Raises SyntaxError."""
     found: list[tuple[str, int, int]] = []
 
     def visit(node: ast.AST, inside: str) -> None:
@@ -158,14 +158,14 @@ def python_functions(source: bytes) -> list[tuple[str, int, int]]:
 
 async def reach_by_gcov(
     campaign: Campaign, home: RunDir, source: Path, seeds: Iterable[Path]
-) -> Reach:
+) -> BuildReach:
     """Build the target in ``source`` for gcov, run the seeds.
 
     Raises :class:`SupervisorError` where that cannot be done.
     """
     place = home.mutants.absolute() / "work" / "reach"
-    mark = Mark(home.path, "mutant-reach")
-    tree = Tree(place, source)
+    mark = ProcessMark(home.path, "mutant-reach")
+    tree = BuildTree(place, source)
     try:
         await asyncio.to_thread(tree.make)
         await asyncio.to_thread(_make_tools, place)
@@ -200,16 +200,18 @@ async def reach_by_gcov(
         await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
 
-async def _run_seeds(campaign: Campaign, mark: Mark, program: Path, seeds: Iterable[Path]) -> None:
+async def _run_seeds(
+    campaign: Campaign, mark: ProcessMark, program: Path, seeds: Iterable[Path]
+) -> None:
     command = [str(program), *campaign.target["command"][1:]]
-    subject = Subject.of(replace(campaign, target={**campaign.target, "command": command}))
+    subject = TargetProgram.of(replace(campaign, target={**campaign.target, "command": command}))
     for seed in list(seeds)[:MOST_SEEDS]:
         if (data := await asyncio.to_thread(read_input, seed)) is not None:
             with bench(subject, data, mark) as place:
                 await place.run(max(1.0, 5 * subject.timeout))
 
 
-def _program(campaign: Campaign, tree: Tree) -> Path:
+def _program(campaign: Campaign, tree: BuildTree) -> Path:
     name = Path(campaign.target["command"][0])
     if name.is_relative_to(campaign.build_directory):
         return tree.build / name.relative_to(campaign.build_directory)
@@ -257,9 +259,9 @@ def _do(argv: list[str], place: Path) -> bytes:
     return done.stdout
 
 
-def _read(place: Path, source: Path) -> Reach:
+def _read(place: Path, source: Path) -> BuildReach:
     """What gcov makes of the notes and counts. Raises OSError, :class:`SupervisorError`."""
-    reach = Reach()
+    reach = BuildReach()
     base = os.path.realpath(source)
     for notes in sorted(place.rglob("*.gcno")):
         told = _do(["gcov", "--json-format", "--stdout", notes.name], notes.parent)

@@ -15,8 +15,8 @@ from fuzztui.base.files import read_regular
 
 __all__ = [
     "Call",
+    "CompileStep",
     "Recipe",
-    "Step",
     "Unclear",
     "read_calls",
     "recipe_of",
@@ -63,7 +63,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CompileStep:
     """One source that becomes one object: ``args`` and then ``-c source -o OBJECT``."""
 
     call: Call
@@ -77,10 +77,10 @@ class Step:
 class Recipe:
     """``steps`` make the objects of the program. Of ``link`` the numbers are these objects."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[CompileStep, ...]
     call: Call
     link: tuple[str | int, ...]
-    others: tuple[Step, ...]
+    others: tuple[CompileStep, ...]
     """Steps whose objects go elsewhere, perhaps by a detour (``ar``) into the program."""
 
 
@@ -164,7 +164,7 @@ def recipe_of(calls: Sequence[Call], program: Path, tree: Path) -> Recipe:
     if link.language or link.shared:
         raise Unclear("the program is linked with -x or -shared")
     objects = _objects(parsed)
-    steps: list[Step] = []
+    steps: list[CompileStep] = []
     places: dict[int, int] = {}
     for i in link.inputs:
         name = call.path(call.args[i])
@@ -173,7 +173,7 @@ def recipe_of(calls: Sequence[Call], program: Path, tree: Path) -> Recipe:
             if step is None:
                 raise Unclear(f"{Path(name).name} is made by more than one compiler call")
         elif i in link.sources:
-            step = Step(call, tuple(_for_compiling(call.args, link)), call.args[i], "")
+            step = CompileStep(call, tuple(_for_compiling(call.args, link)), call.args[i], "")
         elif Path(name).suffix in (".o", ".obj", ".lo") and Path(name).is_relative_to(tree):
             raise Unclear(f"{Path(name).name} is made by no recorded compiler call")
         else:
@@ -187,9 +187,9 @@ def recipe_of(calls: Sequence[Call], program: Path, tree: Path) -> Recipe:
     )
 
 
-def _objects(parsed: Sequence[tuple[Call, _Parsed]]) -> dict[str, Step | None]:
+def _objects(parsed: Sequence[tuple[Call, _Parsed]]) -> dict[str, CompileStep | None]:
     """What ``-c`` made, by path; None where two calls differ on it."""
-    found: dict[str, Step | None] = {}
+    found: dict[str, CompileStep | None] = {}
     for call, parts in parsed:
         if parts.mode != "compile":
             continue
@@ -200,14 +200,16 @@ def _objects(parsed: Sequence[tuple[Call, _Parsed]]) -> dict[str, Step | None]:
     return found
 
 
-def _compiled(call: Call, parts: _Parsed) -> Iterator[Step]:
+def _compiled(call: Call, parts: _Parsed) -> Iterator[CompileStep]:
     args = tuple(_for_compiling(call.args, parts))
     for i in parts.sources:
         name = call.args[i]
-        yield Step(call, args, name, call.path(parts.output or f"{Path(name).stem}.o"))
+        yield CompileStep(call, args, name, call.path(parts.output or f"{Path(name).stem}.o"))
 
 
-def _others(parsed: Sequence[tuple[Call, _Parsed]], steps: Sequence[Step]) -> tuple[Step, ...]:
+def _others(
+    parsed: Sequence[tuple[Call, _Parsed]], steps: Sequence[CompileStep]
+) -> tuple[CompileStep, ...]:
     """Objects that are there still, and not those of another program alone."""
     ours = {step.kept for step in steps}
     elsewhere = {
@@ -216,7 +218,7 @@ def _others(parsed: Sequence[tuple[Call, _Parsed]], steps: Sequence[Step]) -> tu
         if parts.mode == "link" and not parts.shared
         for i in parts.inputs
     }
-    found: dict[str, Step] = {}
+    found: dict[str, CompileStep] = {}
     for call, parts in parsed:
         if parts.mode == "compile":
             for step in _compiled(call, parts):
@@ -227,7 +229,7 @@ def _others(parsed: Sequence[tuple[Call, _Parsed]], steps: Sequence[Step]) -> tu
             for i in parts.inputs:
                 name = call.path(call.args[i])
                 if i in parts.sources:
-                    found[name] = Step(call, args, call.args[i], "")
+                    found[name] = CompileStep(call, args, call.args[i], "")
                 elif name in ours:
                     raise Unclear(f"{Path(name).name} is in a shared library too")
         elif parts.mode == "unclear" and Path(call.path(parts.output or "a.out")).exists():

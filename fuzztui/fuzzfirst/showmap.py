@@ -24,10 +24,10 @@ from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.scratch import read_input, scratch
-from fuzztui.process.execute import Mark, Outcome, execute
-from fuzztui.triage.program import Subject
+from fuzztui.process.execute import ProcessMark, ProcessResult, execute
+from fuzztui.triage.program import TargetProgram
 
-__all__ = ["Pass", "Showmap", "Unrunnable", "Verdict"]
+__all__ = ["InputResult", "Pass", "Showmap", "Unrunnable"]
 
 START_S = 30.0
 """The fork server may take so long to come up."""
@@ -61,7 +61,7 @@ class Unrunnable(SupervisorError):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class InputResult:
     """How a program took an input."""
 
     outcome: str
@@ -79,7 +79,7 @@ class Verdict:
 class Pass:
     """What one afl-showmap came to. ``verdicts``: of the first inputs, in order."""
 
-    verdicts: list[Verdict]
+    verdicts: list[InputResult]
     trouble: str
     """Why those are not all, in words; "" if they are."""
     begun: bool
@@ -99,7 +99,7 @@ class Showmap:
         self, campaign: Campaign, home: RunDir, command: Sequence[str], label: str
     ) -> None:
         target = {**campaign.target, "command": list(command)}
-        self.subject = Subject.of(replace(campaign, target=target))
+        self.subject = TargetProgram.of(replace(campaign, target=target))
         nyx = {"-X", "-Y"} & split_options(campaign.engine.get("extra_args") or []).flags
         if self.subject.blind or nyx:
             option = "-n" if self.subject.blind else min(nyx)
@@ -114,7 +114,7 @@ class Showmap:
             )
         self._tool = tool
         self._run = home.path
-        self.mark = Mark(home.path, f"batch-{label}")
+        self.mark = ProcessMark(home.path, f"batch-{label}")
         self._known: dict[bytes, int] = {}
 
     async def run(
@@ -127,7 +127,7 @@ class Showmap:
             staged = asyncio.to_thread(_stage, files, directory / "in")
             fit = await staged
             if not fit:
-                return Pass([Verdict("unfit")] * len(files), "", True, False)
+                return Pass([InputResult("unfit")] * len(files), "", True, False)
             told = _Told(timeout, progress)
             outcome = await self._execute(directory, timeout, told)
             ends = told.ends[: len(fit)]
@@ -137,15 +137,15 @@ class Showmap:
                 ends = ends[:-1]
             traces = await asyncio.to_thread(self._traces, directory / "out", len(ends))
         done = {
-            at: Verdict(end, trace, sig)
+            at: InputResult(end, trace, sig)
             for at, (end, sig), trace in zip(fit, ends, traces, strict=False)
         }
         reached = len(files) if len(ends) == len(fit) else fit[len(ends)]
-        verdicts = [done.get(at) or Verdict("unfit") for at in range(reached)]
+        verdicts = [done.get(at) or InputResult("unfit") for at in range(reached)]
         trouble = "" if len(ends) == len(fit) else told.stopped or _reason(outcome)
         return Pass(verdicts, trouble, told.begun > 0, bool(told.stopped))
 
-    async def _execute(self, directory: Path, timeout: float, told: _Told) -> Outcome:
+    async def _execute(self, directory: Path, timeout: float, told: _Told) -> ProcessResult:
         subject = self.subject
         for part in ("out", "cwd"):
             (directory / part).mkdir()
@@ -266,7 +266,7 @@ def _stage(files: Sequence[Path], directory: Path) -> list[int]:
     return fit
 
 
-def _reason(outcome: Outcome) -> str:
+def _reason(outcome: ProcessResult) -> str:
     """afl-showmap's own words."""
     text = _ESCAPES.sub("", outcome.output.decode(errors="replace"))
     lines = [line.strip() for line in text.splitlines() if line.strip()]

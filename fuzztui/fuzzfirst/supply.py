@@ -15,17 +15,17 @@ from fuzztui.base.files import read_json, replace_text
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.backend import Ground
+from fuzztui.fuzzfirst.backend import MutantBackend
 from fuzztui.fuzzfirst.build import directory_name
-from fuzztui.fuzzfirst.context import Desk
+from fuzztui.fuzzfirst.context import MutantPhaseContext
 from fuzztui.fuzzfirst.ranking import Ranking
-from fuzztui.fuzzfirst.reach import Reach
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.reach import BuildReach
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.model.fuzzfirst import head
 from fuzztui.model.state import Mutant
-from fuzztui.wire.events import Message, MutantsFound, MutantStage, MutantState, StageStarted
+from fuzztui.wire.events import Message, MutantProgress, MutantsFound, MutantState, PhaseStarted
 
-__all__ = ["Supply"]
+__all__ = ["MutantSupply"]
 
 LISTED_EVERY_S = 0.5
 """Mutants are told in batches: those that were ranked in so many seconds."""
@@ -49,19 +49,21 @@ _SHAPING = ("sources", "functions", "covered", "order", "weights", "language", "
 """Keys that the list of mutants depends on."""
 
 
-class Supply:
+class MutantSupply:
     """Fills the queue, and builds what is at its head. :meth:`start` it once."""
 
-    def __init__(self, campaign: Campaign, home: RunDir, ground: Ground, desk: Desk) -> None:
+    def __init__(
+        self, campaign: Campaign, home: RunDir, ground: MutantBackend, desk: MutantPhaseContext
+    ) -> None:
         self._campaign = campaign
         self._home = home
         self._ground = ground
         self._desk = desk
         self._news = asyncio.Event()
         self._jobs: list[asyncio.Future[None]] = []
-        self._found: list[TextMutant] = []
+        self._found: list[SourceMutant] = []
         """Ranked, and not yet in the log."""
-        self._reach = Reach()
+        self._reach = BuildReach()
         self._failed = self._same = 0
         self.whole = False
         """All mutants that there will be are in the log."""
@@ -127,7 +129,7 @@ class Supply:
         await ranking.ready.wait()
         self._desk.record(*(Message("info", note) for note in ranking.notes))
 
-    def _take(self, mutant: TextMutant) -> None:
+    def _take(self, mutant: SourceMutant) -> None:
         self._found.append(mutant)
 
     async def _rank(self, ranking: Ranking, *, other: bool) -> None:
@@ -160,7 +162,7 @@ class Supply:
         replace_text(listing, json.dumps({"key": self._key(), "whole": True}))
         self.whole = True
         figures = {"listed": len(listed), **ranking.figures}
-        self._desk.record(StageStarted("mutants", {**state.plan, **figures}))
+        self._desk.record(PhaseStarted("mutants", {**state.plan, **figures}))
 
     # ----------------------------------------------------------------- building
 
@@ -198,7 +200,7 @@ class Supply:
     async def _build(self, mutant: Mutant) -> None:
         """Raises OSError where that is no fault of the mutant."""
         record, into = self._desk.record, self.into(mutant)
-        record(MutantStage(mutant.id, "building"))
+        record(MutantProgress(mutant.id, "building"))
         built = await self._ground.build(_text(mutant), into)
         if built.error and shutil.disk_usage(self._home.mutants).free < LEAST_ROOM:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._home.mutants))
@@ -209,7 +211,7 @@ class Supply:
         if built.error:
             record(
                 MutantState("", mutant.id, "invalid", reason="it does not build"),
-                MutantStage(mutant.id, "failed", reason=built.error, costs=costs),
+                MutantProgress(mutant.id, "failed", reason=built.error, costs=costs),
             )
             if self._failed == FAILED_IN_A_ROW:
                 words = f"{self._failed} mutants in a row do not build: is it their fault?"
@@ -218,7 +220,7 @@ class Supply:
             words = "it is the same program once it is compiled"
             record(
                 MutantState("", mutant.id, "equivalent", reason=words),
-                MutantStage(mutant.id, "dropped", reason=words, costs=costs),
+                MutantProgress(mutant.id, "dropped", reason=words, costs=costs),
             )
             if self._same == SAME_IN_A_ROW:
                 words = f"{self._same} mutants in a row are the same program once compiled"
@@ -227,15 +229,17 @@ class Supply:
             words = f"the same program as {built.twin} once it is compiled"
             record(
                 MutantState("", mutant.id, "invalid", reason=words),
-                MutantStage(mutant.id, "dropped", reason=words, costs=costs),
+                MutantProgress(mutant.id, "dropped", reason=words, costs=costs),
             )
         else:
             replace_text(into / _BUILD, json.dumps({"command": built.command}))
             # A person may have skipped it meanwhile, or begun something else with it.
-            record(MutantStage(mutant.id, "built", costs=costs))
+            record(MutantProgress(mutant.id, "built", costs=costs))
 
 
-def _listing(mutants: list[tuple[int, TextMutant]], tree: Path, reach: Reach) -> list[MutantsFound]:
+def _listing(
+    mutants: list[tuple[int, SourceMutant]], tree: Path, reach: BuildReach
+) -> list[MutantsFound]:
     """Events that tell of mutants and their places, file by file."""
     by_file: dict[str, list[dict[str, object]]] = {}
     for place, mutant in mutants:
@@ -256,7 +260,7 @@ def _listing(mutants: list[tuple[int, TextMutant]], tree: Path, reach: Reach) ->
     ]
 
 
-def _text(mutant: Mutant) -> TextMutant:
-    return TextMutant(
+def _text(mutant: Mutant) -> SourceMutant:
+    return SourceMutant(
         mutant.id, mutant.file, mutant.line, mutant.operator, mutant.before, mutant.after
     )

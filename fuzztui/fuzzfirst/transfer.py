@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from fuzztui.fuzzfirst.batch import Batch, Progress, Verdict, silent
-from fuzztui.fuzzfirst.json_lines import Ledger
+from fuzztui.fuzzfirst.batch import BatchRunner, InputResult, Progress, silent
+from fuzztui.fuzzfirst.json_lines import JsonLines
 from fuzztui.fuzzfirst.prune import Input, file_name, gather, run_all, write_whole
 from fuzztui.fuzzfirst.scratch import read_input
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.observe.afl_names import parse_name
 
-__all__ = ["Handed", "Handover", "handed_by"]
+__all__ = ["Transfer", "Transferred", "handed_by"]
 
 
 TRACELESS = 20
@@ -37,7 +37,7 @@ _ORIGIN = re.compile(r"([^/]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
 
 
 @dataclass(slots=True)
-class Handed:
+class Transferred:
     """What one hand-over has brought to the target."""
 
     entries: int = 0
@@ -79,7 +79,7 @@ class _Part:
     """What is covered by what is in it; of the queue, by the seeds too."""
 
 
-class Handover:
+class Transfer:
     """Keeps ``out/handed``. Raises :class:`SupervisorError` where that cannot be.
 
     What was run once is never run again for a verdict: they are in
@@ -87,13 +87,13 @@ class Handover:
     interrupted :meth:`take` that is made again adds what was missed, and nothing twice.
     """
 
-    def __init__(self, out: Path, batch: Batch) -> None:
+    def __init__(self, out: Path, batch: BatchRunner) -> None:
         self._out = out
         self._batch = batch
         self._turn = asyncio.Lock()
         self._parts = {o: _Part(out / HANDED / part) for o, part in _PARTS.items()}
         self._edges: set[int] = set()
-        self._ledger = Ledger(out.parent / "mutants" / "verdicts.jsonl")
+        self._ledger = JsonLines(out.parent / "mutants" / "verdicts.jsonl")
         self._verdicts: dict[str, str] = {}
         for row in self._ledger.rows:
             digest, outcome = row.get("digest"), row.get("outcome")
@@ -117,13 +117,13 @@ class Handover:
 
     async def take(
         self, inputs: Sequence[Input], progress: Progress = silent, time_ms: int = 0
-    ) -> Handed:
+    ) -> Transferred:
         """Run inputs on the target and keep what is new, in the order given.
 
         ``time_ms``: when they were found, for their names. Cancelled, it keeps what it has
         handed over so far.
         """
-        handed = Handed()
+        handed = Transferred()
         room = {"crash": TRACELESS, "hang": TRACELESS}
         async with self._turn:
             fresh: dict[str, Input] = {}
@@ -145,7 +145,7 @@ class Handover:
             part.next_id = 1 + max((int(found[1]) for found in ids if found), default=-1)
         return gather(self._out, [HANDED], list(_PARTS.values()))
 
-    def _learn(self, some: Sequence[tuple[Input, Verdict]]) -> None:
+    def _learn(self, some: Sequence[tuple[Input, InputResult]]) -> None:
         rows: list[dict[str, str]] = []
         for one, verdict in some:
             if verdict.outcome in _PARTS:
@@ -156,8 +156,8 @@ class Handover:
 
     def _keep(
         self,
-        some: Sequence[tuple[Input, Verdict]],
-        handed: Handed,
+        some: Sequence[tuple[Input, InputResult]],
+        handed: Transferred,
         room: dict[str, int],
         time_ms: int,
     ) -> None:
@@ -185,7 +185,7 @@ class Handover:
             self._ledger.append(rows)
 
     def _write(
-        self, one: Input, verdict: Verdict, data: bytes, handed: Handed, time_ms: int
+        self, one: Input, verdict: InputResult, data: bytes, handed: Transferred, time_ms: int
     ) -> None:
         part = self._parts[verdict.outcome]
         edges = len({tuple_ >> 3 for tuple_ in verdict.trace} - self._edges)
@@ -202,20 +202,20 @@ class Handover:
         part.next_id += 1
         self._cover(verdict)
 
-    def _news(self, verdict: Verdict) -> set[int]:
+    def _news(self, verdict: InputResult) -> set[int]:
         return _coverage(verdict) - self._parts[verdict.outcome].seen
 
-    def _cover(self, verdict: Verdict) -> None:
+    def _cover(self, verdict: InputResult) -> None:
         self._parts[verdict.outcome].seen |= _coverage(verdict)
         if verdict.outcome == "ok":
             self._edges.update(tuple_ >> 3 for tuple_ in verdict.trace)
 
-    def _remember(self, one: Input, verdict: Verdict) -> dict[str, str]:
+    def _remember(self, one: Input, verdict: InputResult) -> dict[str, str]:
         self._verdicts[one.digest] = verdict.outcome
         return {"digest": one.digest, "outcome": verdict.outcome}
 
 
-def _coverage(verdict: Verdict) -> set[int]:
+def _coverage(verdict: InputResult) -> set[int]:
     """By what an input is told from others, as afl-fuzz has it: findings by edges alone."""
     if verdict.outcome == "ok":
         return set(verdict.trace)

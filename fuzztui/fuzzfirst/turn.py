@@ -16,18 +16,18 @@ from pathlib import Path
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.backend import Ground
+from fuzztui.fuzzfirst.backend import MutantBackend
 from fuzztui.fuzzfirst.batch import Unrunnable
-from fuzztui.fuzzfirst.context import Desk
+from fuzztui.fuzzfirst.context import MutantPhaseContext
 from fuzztui.fuzzfirst.corpora import Corpora, slot_number, slots_of
-from fuzztui.fuzzfirst.turn_budget import UNWANTED, Allowance
+from fuzztui.fuzzfirst.turn_budget import UNWANTED, TurnBudget
 from fuzztui.instances.launcher import Launcher, instance_names
-from fuzztui.instances.life import TERM_GRACE_S, Ending, Life
+from fuzztui.instances.life import TERM_GRACE_S, EndReason, InstanceLife
 from fuzztui.instances.process import EngineProcess
 from fuzztui.model.state import Mutant
 from fuzztui.process.identity import marked
 from fuzztui.process.reaper import children
-from fuzztui.wire.events import Message, MutantStage, MutantState
+from fuzztui.wire.events import Message, MutantProgress, MutantState
 
 __all__ = ["Means", "Turn", "dwelling"]
 
@@ -54,8 +54,8 @@ class Means:
     campaign: Campaign
     home: RunDir
     launcher: Launcher
-    desk: Desk
-    ground: Ground
+    desk: MutantPhaseContext
+    ground: MutantBackend
     corpora: Corpora
 
 
@@ -83,7 +83,7 @@ class Turn:
             budget_s=0.0,
         )
         self._names = instance_names(self._part)
-        self._allowance = Allowance(self._campaign, self._desk, key, self._names)
+        self._allowance = TurnBudget(self._campaign, self._desk, key, self._names)
         self._crowd = 0
         """Processes that it left behind, and nobody waits for."""
 
@@ -94,7 +94,7 @@ class Turn:
     async def run(self) -> None:
         """To its end.
 
-        Raises :class:`~fuzztui.fuzzfirst.context.Halted`, or :class:`SupervisorError` where
+        Raises ``CampaignStopping``, or ``SupervisorError`` where
         the target itself cannot be run.
         """
         if self._mutant.stage not in ("fuzzing", "collecting"):
@@ -153,7 +153,7 @@ class Turn:
     ) -> None:
         rounded = {name: round(seconds, 3) for name, seconds in (costs or {}).items()}
         self._desk.record(
-            MutantStage(self._key, stage, self._slot, reason, rounded, dict(brought or {}))
+            MutantProgress(self._key, stage, self._slot, reason, rounded, dict(brought or {}))
         )
 
     # ------------------------------------------------------------------ pruning
@@ -203,7 +203,7 @@ class Turn:
             lives = self._lives()
             for life in lives if enough else ():
                 if life.name not in living:  # it is seen to the last, and not started again
-                    await life.end(Ending("finished", enough))
+                    await life.end(EndReason("finished", enough))
             await self._live(lives)
             lived = True
             if self._desk.leaving:
@@ -217,7 +217,7 @@ class Turn:
         else:  # there was no budget left for it
             self._tell("queued")
 
-    def _ended(self, lives: Sequence[Life]) -> str:
+    def _ended(self, lives: Sequence[InstanceLife]) -> str:
         """Why engines came to an end before the turn did.
 
         One of executions goes on: it was promoted when it had used its own up.
@@ -237,7 +237,7 @@ class Turn:
     def _dwelling(self) -> list[tuple[str, Path]]:
         return dwelling(self._home, self._slot)
 
-    def _lives(self) -> list[Life]:
+    def _lives(self) -> list[InstanceLife]:
         """The instances of the turn: the campaign's options, on the mutant."""
         target = self._ground.target(self._command) if self._command else self._part.target
         if self._campaign.mutants["cwd"] == "private":
@@ -246,7 +246,7 @@ class Turn:
         part = replace(self._part, target=target, budget_trials=trials)
         known = self._desk.state.instances
         lives = [
-            Life(
+            InstanceLife(
                 part,
                 self._home,
                 index,
@@ -260,7 +260,7 @@ class Turn:
             life.revive()
         return lives
 
-    async def _live(self, lives: Sequence[Life]) -> None:
+    async def _live(self, lives: Sequence[InstanceLife]) -> None:
         """Let them live until it is enough, whatever is in the way of that."""
         told = False
         while True:
@@ -281,7 +281,7 @@ class Turn:
                 return
             await self._desk.abide(asyncio.sleep(AGAIN_S))
 
-    async def _end_in_time(self, lives: Sequence[Life]) -> None:
+    async def _end_in_time(self, lives: Sequence[InstanceLife]) -> None:
         started = time.monotonic()
         before = children()
         words = ""
@@ -295,7 +295,7 @@ class Turn:
             except Exception as e:  # nobody else would end them
                 words = f"internal error: {e!r}"
         for life in lives:
-            self._desk.end_one(life, Ending("finished", words))
+            self._desk.end_one(life, EndReason("finished", words))
 
     async def _count(self, before: int) -> None:
         """How many processes the mutant has left behind: all of ours are looked at first."""
@@ -330,5 +330,5 @@ class Turn:
             over = mutant.stage == "done" and mutant.slot in by_slot
             if over and (more := by_slot[mutant.slot]).items() - mutant.brought.items():
                 self._desk.record(
-                    MutantStage(mutant.id, "done", mutant.slot, brought=mutant.brought | more)
+                    MutantProgress(mutant.id, "done", mutant.slot, brought=mutant.brought | more)
                 )

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from fuzztui.campaign import Campaign
 from fuzztui.fuzzfirst.budget_plan import LONGEST
-from fuzztui.fuzzfirst.context import Desk
+from fuzztui.fuzzfirst.context import MutantPhaseContext
 from fuzztui.model.fuzzfirst import budget, fuzzed_for, share_of
 from fuzztui.model.state import Mutant
 
-__all__ = ["UNWANTED", "Allowance"]
+__all__ = ["UNWANTED", "TurnBudget"]
 
 UNWANTED = ("skipped", "equivalent")
 """A person's words that end a turn."""
@@ -20,10 +20,12 @@ IDLE_S = 300.0
 """Of a budget in executions: a turn without one for so long is over."""
 
 
-class Allowance:
+class TurnBudget:
     """Of the mutant ``key``, which the instances ``names`` fuzz. Looks at the state only."""
 
-    def __init__(self, campaign: Campaign, desk: Desk, key: str, names: Sequence[str]) -> None:
+    def __init__(
+        self, campaign: Campaign, desk: MutantPhaseContext, key: str, names: Sequence[str]
+    ) -> None:
         self._desk = desk
         self._key = key
         self._names = names

@@ -11,7 +11,7 @@ from typing import Any
 from fuzztui.base.suggest import meant, near_last
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import Unfit
-from fuzztui.engines.base.diagnostic import Remark
+from fuzztui.engines.base.diagnostic import Diagnostic
 from fuzztui.engines.base.spec import LOAD_LIMIT_S
 from fuzztui.inprocess.ask import NoAnswer, ask
 
@@ -27,7 +27,7 @@ _KEY = r"(?:target|engine|oracle|text)\.\w+"
 class Ready:
     """An engine could start; ``made``: so many inputs were made to try the generator."""
 
-    remarks: list[Remark] = field(default_factory=list)
+    remarks: list[Diagnostic] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)
     """Words by each alias that comes to nothing."""
     made: int = 0
@@ -56,7 +56,7 @@ def ready(campaign: Campaign, progress: Callable[[str], None] = lambda words: No
                     found.made = made
                 if isinstance(words := answer.get("words"), str):
                     key = str(answer.get("key"))
-                    found.remarks.append(Remark(words, key, answer.get("warns") is True))
+                    found.remarks.append(Diagnostic(words, key, answer.get("warns") is True))
     except NoAnswer as e:
         if began:  # what was left to be told are remarks
             return found

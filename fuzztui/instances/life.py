@@ -26,7 +26,7 @@ from fuzztui.model.state import Instance
 from fuzztui.observe.relay import end_torn_line
 from fuzztui.wire.events import Event, InstanceHello, InstanceState, Message, Stats
 
-__all__ = ["TERM_GRACE_S", "Desk", "Ending", "Life"]
+__all__ = ["TERM_GRACE_S", "EndReason", "InstanceLife", "LifeContext"]
 
 SILENT_ENDS = 5
 """An engine that ends so often without having shown any life will not do so the next time."""
@@ -46,14 +46,14 @@ _HOPELESS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTD
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class EndReason:
     """Why an instance, or the campaign, is being ended: the state to log, and words."""
 
     state: str
     reason: str
 
 
-class Desk(Protocol):
+class LifeContext(Protocol):
     """What a life needs of its supervisor."""
 
     def record(self, *events: Event) -> None:
@@ -62,11 +62,11 @@ class Desk(Protocol):
     async def last_look(self, name: str) -> None:
         """Log everything that is left to see of an instance without a process."""
 
-    def moved(self, life: Life) -> None:
+    def moved(self, life: InstanceLife) -> None:
         """The instance came to another state."""
 
 
-class Life:
+class InstanceLife:
     """One instance from its first process to its last. :meth:`run` it in a task.
 
     :param before: the instance as the log knows it, None for a new one.
@@ -79,7 +79,7 @@ class Life:
         index: int,
         *,
         launcher: Launcher,
-        desk: Desk,
+        desk: LifeContext,
         before: Instance | None,
     ) -> None:
         self.name = instance_names(campaign)[index]
@@ -106,7 +106,7 @@ class Life:
         self.directory = home.instance(self.name)
         self._logged_pid = before.pid if before else 0
         self._process: EngineProcess | None = None
-        self._ending: Ending | None = None
+        self._ending: EndReason | None = None
         self._finishing = False
         self._woken = asyncio.Event()
         self._delay = FIRST_DELAY_S
@@ -179,7 +179,7 @@ class Life:
             if not await self._back_off(words + (f": {shortage}" if shortage else "")):
                 return
 
-    async def end(self, ending: Ending) -> None:
+    async def end(self, ending: EndReason) -> None:
         """End it: SIGTERM, and SIGKILL for the whole tree if that does not do.
 
         When the ending is ``finished``, what the engine does at the end of its work comes
@@ -414,17 +414,19 @@ class Life:
         self._to(self._ending.state, self._ending.reason)
         return False
 
-    def _judge(self, status: int | None) -> Ending | None:
+    def _judge(self, status: int | None) -> EndReason | None:
         """What the end of the process means; None: start it again."""
         if self._ending:
             killed = " (it had to be killed)" if status == -signal.SIGKILL else ""
-            return Ending(self._ending.state, self._ending.reason + killed)
+            return EndReason(self._ending.state, self._ending.reason + killed)
         if self._share and self.execs >= self._share:
-            return Ending("finished", f"its budget of {several(self._share, 'trial')} is used up")
+            return EndReason(
+                "finished", f"its budget of {several(self._share, 'trial')} is used up"
+            )
         if self.launcher.has_finished(self.directory, status):
-            return Ending("finished", "it ended by itself (a limit in its own options)")
+            return EndReason("finished", "it ended by itself (a limit in its own options)")
         if reason := self.launcher.refusal(self.directory, status):
-            return Ending("failed", reason)
+            return EndReason("failed", reason)
         return None
 
     def _to(self, state: str, reason: str = "") -> None:

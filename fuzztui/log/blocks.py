@@ -28,9 +28,9 @@ __all__ = [
     "END",
     "HEAD",
     "RECORDS",
-    "Block",
     "BlockError",
-    "Span",
+    "RecordRange",
+    "SealedBlock",
     "find_next",
     "is_intact",
     "is_torn_end",
@@ -80,7 +80,7 @@ class BlockError(LogError):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RecordRange:
     """A run of records: sequence numbers and campaign times of the first and last."""
 
     first: int
@@ -91,7 +91,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Block(Span):
+class SealedBlock(RecordRange):
     """One member's place in its file, and what its header says."""
 
     offset: int
@@ -110,7 +110,7 @@ class Block(Span):
         return self.offset + self.size
 
 
-def pack(data: bytes, kind: int, span: Span, level: int = 6, log: int = 1) -> bytes:
+def pack(data: bytes, kind: int, span: RecordRange, level: int = 6, log: int = 1) -> bytes:
     """One member. Compressing lets other threads run."""
     compressor = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     body = compressor.compress(data) + compressor.flush()
@@ -121,7 +121,7 @@ def pack(data: bytes, kind: int, span: Span, level: int = 6, log: int = 1) -> by
     return b"".join((_PREFIX, fields, _CRC.pack(zlib.crc32(fields)), body))
 
 
-def unpack(fd: int, block: Block) -> bytes:
+def unpack(fd: int, block: SealedBlock) -> bytes:
     """A member's content, verified. Raises :class:`BlockError`."""
     raw = read_at(fd, block.offset, block.size)
     inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -135,7 +135,7 @@ def unpack(fd: int, block: Block) -> bytes:
     return data
 
 
-def is_intact(fd: int, block: Block) -> bool:
+def is_intact(fd: int, block: SealedBlock) -> bool:
     """Whether no byte of a member was changed behind its header, which :func:`walk` verified."""
     if block.log:
         body = read_at(fd, block.offset + HEADER_SIZE, block.size - HEADER_SIZE)
@@ -162,7 +162,7 @@ def _parts(body: bytes, size: int = -1) -> list[bytes]:
     return [body[n * part : (n + 1) * part] for n in range(PARTS)]
 
 
-def _sound_bytes(block: Block, body: bytes) -> int:
+def _sound_bytes(block: SealedBlock, body: bytes) -> int:
     """How many bytes of a member's body, from its beginning, are as they were written."""
     parts = _parts(body, block.size - HEADER_SIZE)
     sound = 0
@@ -173,7 +173,7 @@ def _sound_bytes(block: Block, body: bytes) -> int:
     return sound
 
 
-def unpack_damaged(raw: bytes, block: Block | None) -> tuple[bytes, bool]:
+def unpack_damaged(raw: bytes, block: SealedBlock | None) -> tuple[bytes, bool]:
     """What a damaged member certainly unpacked to, and whether that is all of it.
 
     ``raw`` begins where the member did; ``block`` is what its header says, if that is sound.
@@ -201,7 +201,7 @@ def _inflate(body: bytes) -> tuple[bytes, bytes]:
     return data, inflater.unused_data if inflater.eof else b""
 
 
-def walk(fd: int, offset: int, size: int, after: int | None = 0) -> Iterator[Block]:
+def walk(fd: int, offset: int, size: int, after: int | None = 0) -> Iterator[SealedBlock]:
     """The complete members between ``offset`` and ``size``, by their headers alone.
 
     Ends at the first bytes that are no such member, or where members would go back
@@ -217,7 +217,7 @@ def walk(fd: int, offset: int, size: int, after: int | None = 0) -> Iterator[Blo
         offset = block.end
 
 
-def read_header(fd: int, offset: int) -> Block | None:
+def read_header(fd: int, offset: int) -> SealedBlock | None:
     """The member whose header is at ``offset``, complete or not; None without a sound header."""
     header = read_at(fd, offset, HEADER_SIZE)
     if header.startswith(_PREFIX):
@@ -235,7 +235,9 @@ def read_header(fd: int, offset: int) -> Block | None:
     if whole == HEADER_SIZE:
         (log,) = _LOG.unpack_from(fields, _FIELDS.size)
     sound = length > whole and first <= last < 1 << 63 and 0 <= t0 <= t1 < float("inf")
-    return Block(first, last, t0, t1, count, offset, length, kind, log, crcs) if sound else None
+    return (
+        SealedBlock(first, last, t0, t1, count, offset, length, kind, log, crcs) if sound else None
+    )
 
 
 def find_next(fd: int, offset: int, size: int) -> int:

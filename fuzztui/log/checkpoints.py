@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.base.atomic import replace_bytes
-from fuzztui.log.blocks import CHANGES, HEAD, Block, Span, pack, unpack, walk
+from fuzztui.log.blocks import CHANGES, HEAD, RecordRange, SealedBlock, pack, unpack, walk
 from fuzztui.log.files import CHECKPOINTS, SEALED, LogError, open_regular, read_at, write_all
 
 __all__ = ["EVERY", "CheckpointDraft", "CheckpointFile", "CheckpointWriter"]
@@ -37,7 +37,7 @@ class CheckpointFile:
 
     def __init__(self, directory: Path, name: str = CHECKPOINTS) -> None:
         self.path = directory / name
-        self.pairs: list[tuple[Block, Block]] = []
+        self.pairs: list[tuple[SealedBlock, SealedBlock]] = []
         self.version: _Version | None = None
         with contextlib.suppress(OSError, LogError):
             fd = open_regular(self.path)
@@ -58,7 +58,7 @@ class CheckpointFile:
         """The rest of checkpoint ``n``. Raises LogError, OSError, ValueError."""
         return _loads(self._read(self.pairs[n][1]))
 
-    def _read(self, block: Block) -> bytes:
+    def _read(self, block: SealedBlock) -> bytes:
         fd = open_regular(self.path)
         try:
             return unpack(fd, block)
@@ -85,9 +85,9 @@ def _version(fd: int) -> _Version:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _pairs(fd: int) -> list[tuple[Block, Block]]:
+def _pairs(fd: int) -> list[tuple[SealedBlock, SealedBlock]]:
     pairs = []
-    changes: Block | None = None
+    changes: SealedBlock | None = None
     for block in walk(fd, 0, os.fstat(fd).st_size):
         if block.kind == CHANGES and changes is None:
             changes = block
@@ -154,7 +154,7 @@ class CheckpointWriter:
 def _members(data: dict[str, Any]) -> bytes:
     """A checkpoint as it stands in the file."""
     seq, t = data["seq"], data["t"]
-    span = Span(seq, seq, t, t, 1)
+    span = RecordRange(seq, seq, t, t, 1)
     changes = {k: v for k, v in data.items() if k not in ("head", "recent")}
     lines = "\n".join([_dumps(changes), *data["recent"], ""])
     members = pack(lines.encode("ascii"), CHANGES, span)

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from fuzztui.log.blocks import Span
+from fuzztui.log.blocks import RecordRange
 from fuzztui.wire.codec import CodecError, decode_record, record_from_json
 from fuzztui.wire.events import Record, RecordsLost
 
@@ -243,7 +243,7 @@ def upto_t(records: list[Record], t: float) -> int:
     return bisect_right(records, t, key=lambda r: r.t)
 
 
-def span_of(records: list[Record]) -> Span:
+def span_of(records: list[Record]) -> RecordRange:
     """The span of at least one record."""
     a, b = records[0], records[-1]
-    return Span(first_of(a), b.seq, a.t, b.t, len(records))
+    return RecordRange(first_of(a), b.seq, a.t, b.t, len(records))

@@ -6,7 +6,7 @@ import contextlib
 import os
 import weakref
 
-from fuzztui.log.blocks import RECORDS, Block, Span
+from fuzztui.log.blocks import RECORDS, RecordRange, SealedBlock
 from fuzztui.log.files import read_at
 from fuzztui.log.lines import Problems, decode_lines, span_of
 from fuzztui.wire.codec import CodecError, decode_record
@@ -28,7 +28,7 @@ class PlainLog:
     """A file of JSON lines, such as ``zcat campaign.jsonl.gz`` gives; it may grow."""
 
     def __init__(self, fd: int, name: str, problems: Problems) -> None:
-        self.index: list[Block] = []
+        self.index: list[SealedBlock] = []
         self.hot: list[Record] = []
         self._fd = fd
         self._name = name
@@ -77,7 +77,9 @@ class PlainLog:
         if span.first > after + 1:
             self._problems.note_missing(self._name, after + 1, span.first - 1)
         self.index.append(
-            Block(span.first, span.last, span.t0, span.t1, len(parts), offset, len(lines), RECORDS)
+            SealedBlock(
+                span.first, span.last, span.t0, span.t1, len(parts), offset, len(lines), RECORDS
+            )
         )
 
     def _set_hot(self, lines: bytes, offset: int) -> None:
@@ -87,7 +89,7 @@ class PlainLog:
         after = self.index[-1].last if self.index else 0
         self.hot = decode_lines(lines, after, self._name, self._problems, offset=offset)
 
-    def load(self, block: Block) -> list[Record]:
+    def load(self, block: SealedBlock) -> list[Record]:
         """The records of one chunk."""
         data = read_at(self._fd, block.offset, block.size)
         follower = self._following(block.end)
@@ -120,7 +122,7 @@ def _nth_newline(data: bytes, start: int, n: int) -> int:
     return at
 
 
-def _ends(lines: list[bytes], after: int, name: str, follower: Record | None) -> Span | None:
+def _ends(lines: list[bytes], after: int, name: str, follower: Record | None) -> RecordRange | None:
     """The span of a chunk: by its first and last line alone if none is missing between them."""
     first = last = None
     quiet = Problems()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 
-from fuzztui.log.blocks import Block
+from fuzztui.log.blocks import SealedBlock
 from fuzztui.log.files import LogError
 from fuzztui.log.lines import Problems, upto_t
 from fuzztui.log.sources import open_source
@@ -40,7 +40,7 @@ class LogReader:
         self.last_t = 0.0
         self.problems = Problems()
         self._source = open_source(path, self.problems)
-        self._cache: OrderedDict[Block, list[Record]] = OrderedDict()
+        self._cache: OrderedDict[SealedBlock, list[Record]] = OrderedDict()
         self.refresh()
 
     def refresh(self) -> None:
@@ -110,7 +110,7 @@ class LogReader:
         i = bisect_right(index, seq - 1, key=_last)
         return index[min(i, len(index) - 1)].end if index else 0
 
-    def _load(self, block: Block) -> list[Record]:
+    def _load(self, block: SealedBlock) -> list[Record]:
         records = self._cache.get(block)
         if records is None:
             records = self._cache[block] = self._source.load(block)

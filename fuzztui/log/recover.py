@@ -23,8 +23,8 @@ from fuzztui.log.blocks import (
     END,
     END_SIZE,
     RECORDS,
-    Block,
-    Span,
+    RecordRange,
+    SealedBlock,
     find_next,
     is_intact,
     is_torn_end,
@@ -60,7 +60,7 @@ class Leftover:
 
     path: Path
     size: int
-    span: Span | None
+    span: RecordRange | None
     """None: it is empty, or its first line was torn."""
 
 
@@ -148,7 +148,7 @@ class _Piece:
 
     start: int
     stop: int
-    block: Block | None
+    block: SealedBlock | None
     sound: bool
 
 
@@ -226,7 +226,7 @@ def _sorted(mended: Mended, pieces: list[_Piece]) -> list[_Piece]:
     return [pieces[n] for n in order]
 
 
-def _is_ours(mended: Mended, block: Block) -> bool:
+def _is_ours(mended: Mended, block: SealedBlock) -> bool:
     return not block.log or block.log == mended.log
 
 
@@ -286,7 +286,7 @@ def _write_gap(mended: Mended, fd: int, last: int) -> None:
 
 def _write_end(mended: Mended, fd: int) -> None:
     """Write the mark of a log that was closed."""
-    end = Span(mended.last, mended.last, mended.t, mended.t, 0)
+    end = RecordRange(mended.last, mended.last, mended.t, mended.t, 0)
     write_all(fd, pack(b"", END, end, log=mended.log or 1))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fuzztui.log.blocks import Block, unpack_damaged
+from fuzztui.log.blocks import SealedBlock, unpack_damaged
 from fuzztui.log.lines import Problems, decode_lines
 from fuzztui.wire.events import Record
 
@@ -19,7 +19,7 @@ class Recovered:
     whole: bool
 
 
-def recover(raw: bytes, block: Block | None, after: int) -> Recovered:
+def recover(raw: bytes, block: SealedBlock | None, after: int) -> Recovered:
     """The records, behind record ``after``, of a member that began where ``raw`` does.
 
     ``block``: what its header says, if that is sound.

@@ -17,8 +17,8 @@ from typing import Protocol
 from fuzztui.log.blocks import (
     END_SIZE,
     RECORDS,
-    Block,
     BlockError,
+    SealedBlock,
     find_next,
     is_intact,
     is_torn_end,
@@ -34,15 +34,15 @@ from fuzztui.log.plain import LONGEST_LINE, PIECE, PlainLog
 from fuzztui.log.salvage import Recovered, recover
 from fuzztui.wire.events import Record
 
-__all__ = ["RunLog", "Source", "open_source"]
+__all__ = ["RecordSource", "RunLog", "open_source"]
 
 _first = attrgetter("first")
 
 
-class Source(Protocol):
+class RecordSource(Protocol):
     """What :class:`~fuzztui.log.reader.LogReader` stands on."""
 
-    index: list[Block]
+    index: list[SealedBlock]
     """Pieces in order; only grows, unless the file was replaced."""
     hot: list[Record]
     """Records behind the last piece, in memory."""
@@ -50,7 +50,7 @@ class Source(Protocol):
     def refresh(self) -> None:
         """Look for more. Raises LogError, OSError."""
 
-    def load(self, block: Block) -> list[Record]:
+    def load(self, block: SealedBlock) -> list[Record]:
         """The records of a piece. Raises LogError, OSError."""
 
     def check(self, deadline: float) -> bool:
@@ -64,7 +64,7 @@ class RunLog:
     """A log directory, followed while another process writes it; or a sealed file alone."""
 
     def __init__(self, directory: Path | None, sealed: Path, problems: Problems) -> None:
-        self.index: list[Block] = []
+        self.index: list[SealedBlock] = []
         self.hot: list[Record] = []
         self._directory = directory
         self._sealed = sealed
@@ -196,7 +196,7 @@ class RunLog:
         self._end = self._checked = self._joined = self._log = self._ended = 0
         self._searched = (0, 0)
 
-    def _add(self, fd: int, block: Block) -> None:
+    def _add(self, fd: int, block: SealedBlock) -> None:
         self._open = block.kind == RECORDS and block.log > 0
         if self._log and block.log not in (0, self._log):
             words = f"{_bytes(block)} are part of another log; they are left out"
@@ -210,7 +210,7 @@ class RunLog:
             words = f"the mark of a finished log, at byte {block.offset:,}, is damaged"
             self._problems.note(f"{self._sealed}: {words}")
 
-    def _insert(self, block: Block) -> None:
+    def _insert(self, block: SealedBlock) -> None:
         """Add a member in the order of the records, whatever its place in the file."""
         index = self.index
         at = bisect_right(index, block.first, key=_first)
@@ -262,7 +262,9 @@ class RunLog:
             words = f"records {span.first} to {span.last} can still be read{more}"
             self._problems.note(f"{what}; {words}")
             place = (start, stop - start, RECORDS)
-            block = Block(span.first, span.last, span.t0, span.t1, span.count, *place, damaged=True)
+            block = SealedBlock(
+                span.first, span.last, span.t0, span.t1, span.count, *place, damaged=True
+            )
             self._insert(block)
 
     def _assemble(self, sealed: int) -> None:
@@ -282,7 +284,7 @@ class RunLog:
                 last = hot[-1].seq
         self.hot = hot
 
-    def load(self, block: Block) -> list[Record]:
+    def load(self, block: SealedBlock) -> list[Record]:
         """The records of one sealed member; those that can be recovered if it is damaged."""
         fd = open_regular(self._sealed)
         try:
@@ -313,7 +315,7 @@ class RunLog:
             os.close(fd)
         return True
 
-    def _report(self, fd: int, block: Block) -> list[Record]:
+    def _report(self, fd: int, block: SealedBlock) -> list[Record]:
         """The recovered records of a member that is damaged behind its header."""
         records = _recovered(fd, block).records
         some = f"{len(records):,}" if records else "none"
@@ -322,11 +324,11 @@ class RunLog:
         return records
 
 
-def _bytes(block: Block) -> str:
+def _bytes(block: SealedBlock) -> str:
     return f"bytes {block.offset:,} to {block.end:,}"
 
 
-def _recovered(fd: int, block: Block) -> Recovered:
+def _recovered(fd: int, block: SealedBlock) -> Recovered:
     raw = read_at(fd, block.offset, min(block.size, LONGEST_LINE))
     return recover(raw, read_header(fd, block.offset), block.first - 1)
 
@@ -388,7 +390,7 @@ def sealed_path(path: Path) -> bool:
         os.close(fd)
 
 
-def open_source(path: Path, problems: Problems) -> Source:
+def open_source(path: Path, problems: Problems) -> RecordSource:
     """The source for a run, its log directory, or a file. Raises LogError, OSError."""
     if not path.exists():
         raise LogError(f"{path}: no such file or directory")

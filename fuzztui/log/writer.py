@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzztui.log.blocks import END, RECORDS, Span, pack
+from fuzztui.log.blocks import END, RECORDS, RecordRange, pack
 from fuzztui.log.files import SEALED, LogError, open_regular, read_at, tail_name, write_all
 from fuzztui.log.lines import span_of
 from fuzztui.log.recover import Leftover, lock, mend
@@ -124,7 +124,7 @@ class LogWriter:
         tail.count += len(lines)
         grown = span_of(records)
         first, t0 = (tail.span.first, tail.span.t0) if tail.span else (grown.first, grown.t0)
-        tail.span = Span(first, grown.last, t0, grown.t1, tail.count)
+        tail.span = RecordRange(first, grown.last, t0, grown.t1, tail.count)
         self._chunk = b"".join(lines)
 
     def _roll(self) -> _Tail:
@@ -160,7 +160,7 @@ class _Tail:
     fd: int
     count: int
     bytes: int
-    span: Span | None
+    span: RecordRange | None
 
 
 def _full(count: int, size: int) -> bool:
@@ -186,7 +186,7 @@ def _open_locked(directory: Path) -> int:
 @dataclass(slots=True)
 class _Job:
     path: Path
-    span: Span
+    span: RecordRange
     ends: bool = False
     """The log is closed behind it."""
     written: bool = False
@@ -246,7 +246,7 @@ class _Sealer:
         self._log = self._log or zlib.crc32(data.partition(b"\n")[0]) or 1
         members = pack(data, RECORDS, span, log=self._log)
         if job.ends:
-            end = Span(span.last, span.last, span.t1, span.t1, 0)
+            end = RecordRange(span.last, span.last, span.t1, span.t1, 0)
             members += pack(b"", END, end, log=self._log)
         start = os.fstat(self._fd).st_size
         try:

@@ -19,11 +19,11 @@ from fuzztui.instances.launcher import Progress
 from fuzztui.minimise.program_oracle import smaller
 from fuzztui.minimise.turns import InTurn, instance_of, rewrite
 from fuzztui.model.oracle import ORACLE
-from fuzztui.oracle.judge import Judge
-from fuzztui.process.execute import Mark, Outcome, execute
+from fuzztui.oracle.judge import OracleJudge
+from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.afl import MAX_INPUT, category_of, examine_file
-from fuzztui.triage.program import Subject
-from fuzztui.triage.sandbox import Bench, bench
+from fuzztui.triage.program import TargetProgram
+from fuzztui.triage.sandbox import Sandbox, bench
 
 __all__ = ["judged_by_oracle", "minimise", "minimiser"]
 
@@ -48,7 +48,7 @@ def minimiser(campaign: Campaign, home: RunDir) -> InTurn:
     """What the supervisor does when it is told to minimise a finding."""
 
     async def one(
-        file: Path, output: Path, progress: Progress, mark: Mark, stop: Callable[[], bool]
+        file: Path, output: Path, progress: Progress, mark: ProcessMark, stop: Callable[[], bool]
     ) -> str:
         return await minimise(campaign, home, file, output, progress, mark=mark, stop=stop)
 
@@ -62,7 +62,7 @@ async def minimise(
     output: Path,
     progress: Progress,
     *,
-    mark: Mark | None = None,
+    mark: ProcessMark | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> str:
     """Write a smaller input with the outcome of ``file`` to ``output``; says how it went.
@@ -74,20 +74,20 @@ async def minimise(
 
     async def shorten(data: bytes) -> tuple[bytes, str]:
         if judged_by_oracle(campaign, home, file):
-            return await smaller(Judge.of(campaign, mark), data, progress, LONGEST_S, stop)
-        subject = Subject.of(campaign, instance_of(home, file))
+            return await smaller(OracleJudge.of(campaign, mark), data, progress, LONGEST_S, stop)
+        subject = TargetProgram.of(campaign, instance_of(home, file))
         return await _minimised(subject, category_of(file), data, progress, mark=mark, stop=stop)
 
     return await rewrite(file, output, shorten)
 
 
 async def _minimised(
-    subject: Subject,
+    subject: TargetProgram,
     category: str,
     data: bytes,
     progress: Progress,
     *,
-    mark: Mark | None,
+    mark: ProcessMark | None,
     stop: Callable[[], bool],
 ) -> tuple[bytes, str]:
     """By afl-tmin: the smaller input, and what is to be said about it."""
@@ -116,7 +116,7 @@ async def _minimised(
 
 
 async def _shrink(
-    place: Bench, tool: str, category: str, progress: Progress, stop: Callable[[], bool]
+    place: Sandbox, tool: str, category: str, progress: Progress, stop: Callable[[], bool]
 ) -> tuple[bytes, str]:
     """The smaller input, and what is to be said about it."""
     subject = place.subject
@@ -209,7 +209,7 @@ def _plain(line: bytes) -> str:
     return _ESCAPES.sub("", line.decode(errors="replace"))
 
 
-def _reason(outcome: Outcome) -> str:
+def _reason(outcome: ProcessResult) -> str:
     """afl-tmin's own words."""
     lines = [line.strip() for line in _plain(outcome.output).splitlines() if line.strip()]
     for line in reversed(lines):

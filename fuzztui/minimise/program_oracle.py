@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.engines.loop.trim import shrink
-from fuzztui.oracle.judge import Judge
+from fuzztui.oracle.judge import OracleJudge
 
 __all__ = ["smaller"]
 
@@ -18,7 +18,7 @@ RUNS = 100_000
 
 
 async def smaller(
-    judge: Judge,
+    judge: OracleJudge,
     data: bytes,
     progress: Callable[[str, float], None],
     longest_s: float,

@@ -19,7 +19,7 @@ from fuzztui.engines.execute.forks import how_it_ended
 from fuzztui.inprocess.spec import python_of, spec_near
 from fuzztui.instances.launcher import Progress
 from fuzztui.minimise.turns import InTurn, rewrite
-from fuzztui.process.execute import Mark, Outcome, execute
+from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.triage.afl import MAX_INPUT
 
 __all__ = ["engine_minimiser", "minimise_by_engine"]
@@ -38,7 +38,7 @@ def engine_minimiser(home: RunDir) -> InTurn:
     """What the supervisor does when it is told to minimise a finding of an engine of ours."""
 
     async def one(
-        file: Path, output: Path, progress: Progress, mark: Mark, stop: Callable[[], bool]
+        file: Path, output: Path, progress: Progress, mark: ProcessMark, stop: Callable[[], bool]
     ) -> str:
         return await minimise_by_engine(home, file, output, progress, mark=mark, stop=stop)
 
@@ -51,7 +51,7 @@ async def minimise_by_engine(
     output: Path,
     progress: Progress,
     *,
-    mark: Mark | None = None,
+    mark: ProcessMark | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> str:
     """Write a smaller input that fails as ``file`` does to ``output``; says how it went.
@@ -82,9 +82,9 @@ async def _ask(
     given: Path,
     told: Callable[[bytes], None],
     *,
-    mark: Mark | None,
+    mark: ProcessMark | None,
     stop: Callable[[], bool],
-) -> Outcome:
+) -> ProcessResult:
     """Run the engine on the input in ``given``, which has a directory of its own."""
     python, env = python_of(spec)
     stopped = False
@@ -102,7 +102,7 @@ async def _ask(
     cwd.mkdir()
     return await execute(
         argv,
-        mark or Mark(given.parent, "minimise"),
+        mark or ProcessMark(given.parent, "minimise"),
         cwd=cwd,
         limit=LOAD_LIMIT_S + LONGEST_S + _GRACE_S,
         # As an engine is started (docs/house.md).
@@ -147,7 +147,7 @@ class _Reader:
                 sizes = f"{len(self._data)} -> {several(size, 'byte')}"
                 self._progress(f"{several(tries, 'try', 'tries')}, {sizes}", -1.0)
 
-    def result(self, outcome: Outcome, *, stopped: bool) -> tuple[bytes, str]:
+    def result(self, outcome: ProcessResult, *, stopped: bool) -> tuple[bytes, str]:
         """The smallest input, and what is to be said about it. Raises :class:`SupervisorError`.
 
         ``stopped``: the engine was told to stop.
@@ -163,7 +163,7 @@ class _Reader:
         return self._best, f"{note}; {end}: it could be made smaller still" if end else note
 
 
-def _how(outcome: Outcome) -> str:
+def _how(outcome: ProcessResult) -> str:
     if outcome.stopped:
         return f"was stopped by its target ({outcome.stopped})"
     return "took too long" if outcome.status is None else how_it_ended(outcome.status)

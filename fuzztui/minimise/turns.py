@@ -12,7 +12,7 @@ from fuzztui.base.files import read_regular
 from fuzztui.base.text import several
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.instances.launcher import Progress
-from fuzztui.process.execute import Mark
+from fuzztui.process.execute import ProcessMark
 from fuzztui.triage.afl import MAX_INPUT
 from fuzztui.triage.program import find_file
 from fuzztui.wire.commands import CancelMinimise, Command, Minimise
@@ -28,7 +28,7 @@ class InTurn:
     def __init__(
         self,
         home: RunDir,
-        minimise: Callable[[Path, Path, Progress, Mark, Callable[[], bool]], Awaitable[str]],
+        minimise: Callable[[Path, Path, Progress, ProcessMark, Callable[[], bool]], Awaitable[str]],
     ) -> None:
         """``minimise(file, output, progress, mark, stop)`` does it.
 
@@ -71,7 +71,7 @@ class InTurn:
             raise SupervisorError("cancelled before it began")
         home = self._home
         named = [home.instance(command.instance)] if command.instance else home.out.iterdir()
-        mark = Mark(home.path, f"minimise-{next(_numbers)}")
+        mark = ProcessMark(home.path, f"minimise-{next(_numbers)}")
         for directory in sorted(named):
             if file := find_file(directory, command.file):
                 output = minimised_path(home, file)

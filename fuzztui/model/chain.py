@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from fuzztui.model.checkpoint import CheckpointError, Mark, Tables, head_to_state
+from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, Tables, head_to_state
 from fuzztui.model.state import RECENT_RECORDS, State
 from fuzztui.wire.codec import decode_record
 
@@ -59,13 +59,13 @@ class Chain:
         """How many links are not after campaign time ``t``."""
         return bisect_right(self.links, t, key=attrgetter("t"))
 
-    def mark(self, n: int) -> Mark:
+    def mark(self, n: int) -> CheckpointMark:
         """The growing parts as of the ``n``-th link (from 1; 0: empty)."""
         whole = Tables()
         for link in self.links[:n]:
             whole.lay_over(link.tables)
         last = self.links[n - 1] if n else None
-        return Mark(last.seq, last.cost, whole) if last else Mark()
+        return CheckpointMark(last.seq, last.cost, whole) if last else CheckpointMark()
 
     def restore(self, n: int) -> State:
         """The state of the ``n``-th link (0: a fresh one); raises :class:`CheckpointError`."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fuzztui.model.state import Changes, Instance, State
 
-__all__ = ["Touched", "instance"]
+__all__ = ["ChangesBuilder", "instance"]
 
 
-class Touched:
+class ChangesBuilder:
     """The mutable makings of a :class:`~fuzztui.model.state.Changes`."""
 
     __slots__ = ("campaign", "commands", "entries", "findings", "instances", "mutants")
@@ -34,7 +34,7 @@ class Touched:
         )
 
 
-def instance(state: State, name: str, touched: Touched) -> Instance:
+def instance(state: State, name: str, touched: ChangesBuilder) -> Instance:
     """The instance of that name, made when it is first heard of; it counts as touched."""
     found = state.instances.get(name)
     if found is None:

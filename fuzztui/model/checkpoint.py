@@ -36,15 +36,15 @@ from fuzztui.model.state import (
     MixtureChange,
     Mutant,
     State,
-    TargetLeft,
+    UncoveredGoal,
 )
 from fuzztui.wire.codec import decode_record, encode_record
-from fuzztui.wire.events import MutationStats, OperatorFigures, Record, TypeFigures
+from fuzztui.wire.events import MutationStats, MutatorStats, Record, TargetingStats
 
 __all__ = [
     "SCHEMA",
     "CheckpointError",
-    "Mark",
+    "CheckpointMark",
     "Tables",
     "from_json",
     "head_to_state",
@@ -78,7 +78,7 @@ class Tables:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CheckpointMark:
     """What a state's growing parts were at a checkpoint: against it the next one is made."""
 
     seq: int = 0
@@ -86,7 +86,7 @@ class Mark:
     tables: Tables = field(default_factory=Tables)
 
     @classmethod
-    def of(cls, state: State) -> Mark:
+    def of(cls, state: State) -> CheckpointMark:
         """The mark of ``state`` as it is now."""
         rows = (dict(getattr(state, name)) for name in _names(Tables))
         return cls(state.seq, state.cost, Tables(*rows))
@@ -113,10 +113,10 @@ SCHEMA = crc32(
                     Mutant,
                     CommandStatus,
                     MutationStats,
-                    OperatorFigures,
+                    MutatorStats,
                     MixtureChange,
-                    TypeFigures,
-                    TargetLeft,
+                    TargetingStats,
+                    UncoveredGoal,
                 )
             ],
         )
@@ -130,18 +130,18 @@ _finding_row = attrgetter(*_names(Finding))
 _mutant_row = attrgetter(*_names(Mutant))
 _command_row = attrgetter(*_names(CommandStatus))
 _mutation_row = attrgetter(*_names(MutationStats))
-_operators_row = attrgetter(*_names(OperatorFigures))
+_operators_row = attrgetter(*_names(MutatorStats))
 _mixed_row = attrgetter(*_names(MixtureChange))
-_types_row = attrgetter(*_names(TypeFigures))
-_left_row = attrgetter(*_names(TargetLeft))
+_types_row = attrgetter(*_names(TargetingStats))
+_left_row = attrgetter(*_names(UncoveredGoal))
 
 T = TypeVar("T")
 Row = TypeVar("Row", Entry, Finding, Mutant)
 
 
-def to_json(state: State, since: Mark | None = None) -> dict[str, Any]:
+def to_json(state: State, since: CheckpointMark | None = None) -> dict[str, Any]:
     """The whole state, or with ``since`` what changed; only fresh containers, JSON data."""
-    since = since or Mark()
+    since = since or CheckpointMark()
     before = since.tables
     head: dict[str, Any] = {name: getattr(state, name) for name in _SCALARS}
     head["unknown"] = dict(state.unknown)
@@ -222,8 +222,8 @@ def _checked(cls: type[Any], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any
 _TYPES: dict[type[Any], dict[str, str]] = {
     cls: {f.name: str(f.type) for f in fields(cls)}
     for cls in (
-        State, Instance, Entry, Finding, Mutant, CommandStatus, MutationStats, OperatorFigures,
-        MixtureChange, TypeFigures,
+        State, Instance, Entry, Finding, Mutant, CommandStatus, MutationStats, MutatorStats,
+        MixtureChange, TargetingStats,
     )
 }  # fmt: skip
 
@@ -271,12 +271,12 @@ def _mutant(row: list[Any], before: Mapping[str, Mutant]) -> Mutant:
     return Mutant(*row) if len(row) != 2 else changed(before[row[0]], row[1])
 
 
-def _left(row: list[Any]) -> TargetLeft:
+def _left(row: list[Any]) -> UncoveredGoal:
     frontier, reached, asked, types = row
-    _check(TargetLeft, "frontier", "bool", [frontier])
-    _check(TargetLeft, "reached", "int", [reached, asked, *(far for _, far in types)])
-    _check(TargetLeft, "types", "str", [name for name, _ in types])
-    return TargetLeft(frontier, reached, asked, tuple((name, far) for name, far in types))
+    _check(UncoveredGoal, "frontier", "bool", [frontier])
+    _check(UncoveredGoal, "reached", "int", [reached, asked, *(far for _, far in types)])
+    _check(UncoveredGoal, "types", "str", [name for name, _ in types])
+    return UncoveredGoal(frontier, reached, asked, tuple((name, far) for name, far in types))
 
 
 def _one(cls: type[T], row: Sequence[Any]) -> T:
@@ -308,11 +308,11 @@ def head_to_state(head: dict[str, Any], rows: Tables, recent: Iterable[Record]) 
         row[0]: CommandStatus(*row) for row in _checked(CommandStatus, head["commands"])
     }
     state.mutation = _by_name(MutationStats, head["mutation"])
-    state.operators = _by_name(OperatorFigures, head["operators"])
+    state.operators = _by_name(MutatorStats, head["operators"])
     state.mixed = _by_name(MixtureChange, head["mixed"])
-    state.turned = _one(OperatorFigures, head["turned"]) if head["turned"] else None
+    state.turned = _one(MutatorStats, head["turned"]) if head["turned"] else None
     state.mixture = _one(MixtureChange, head["mixture"]) if head["mixture"] else None
-    state.types = _by_name(TypeFigures, head["types"])
+    state.types = _by_name(TargetingStats, head["types"])
     state.left = {
         name: {location: _left(row) for location, row in left.items()}
         for name, left in head["left"].items()

@@ -20,7 +20,7 @@ from typing import Any
 
 from fuzztui.base.signals import is_by_signal
 from fuzztui.model import mutants, mutators, saved, stats, targeting_fold, worklist
-from fuzztui.model.changes import Touched, instance
+from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.state import RECENT_COMMANDS, Changes, CommandStatus, State
 from fuzztui.model.stats import count, finite
 from fuzztui.wire.codec import encode_record
@@ -40,25 +40,25 @@ from fuzztui.wire.events import (
     Event,
     FindingDescribed,
     FindingSaved,
+    GoalsUncovered,
     InstanceHello,
     InstanceState,
     Message,
-    MutantPlaces,
+    MutantPositions,
+    MutantProgress,
     MutantRuns,
     MutantsFound,
-    MutantStage,
     MutantState,
     MutationStats,
-    OperatorFigures,
+    MutatorStats,
+    PhaseStarted,
     Record,
     RecordsLost,
     Resources,
-    StageStarted,
     Stats,
     SupervisorStarted,
     Synced,
-    TargetsLeft,
-    TypeFigures,
+    TargetingStats,
     Unknown,
 )
 
@@ -81,7 +81,7 @@ _ROWS_A_RECORD = 3
 
 def apply(state: State, records: Iterable[Record]) -> Changes:
     """Fold ``records`` into ``state``, in order. Records that it has already are ignored."""
-    touched = Touched()
+    touched = ChangesBuilder()
     applied = 0
     fresh = state.seq == 0
     for record in records:
@@ -153,7 +153,7 @@ def _shallow(value: Any, levels: int) -> bool:
 # ------------------------------------------------------------------ campaign
 
 
-def _campaign_started(state: State, e: CampaignStarted, touched: Touched) -> None:
+def _campaign_started(state: State, e: CampaignStarted, touched: ChangesBuilder) -> None:
     # A campaign that is only watched starts again with each watcher; another one has another name.
     same = (e.name, e.engine) == (state.name, state.engine)
     if not (same and (e.wall == state.started_wall or not state.host)):
@@ -171,24 +171,24 @@ def _campaign_started(state: State, e: CampaignStarted, touched: Touched) -> Non
     touched.campaign = True
 
 
-def _budget_set(state: State, e: BudgetSet, touched: Touched) -> None:
+def _budget_set(state: State, e: BudgetSet, touched: ChangesBuilder) -> None:
     state.budget_s = finite(e.budget_s)
     state.budget_trials = max(count(e.budget_trials), 0)
     touched.campaign = True
 
 
-def _supervisor_started(state: State, e: SupervisorStarted, touched: Touched) -> None:
+def _supervisor_started(state: State, e: SupervisorStarted, touched: ChangesBuilder) -> None:
     state.supervisor_pid, state.host = e.pid, e.host
     state.wall, state.wall_t = finite(e.wall), state.t
     touched.campaign = True
 
 
-def _campaign_state(state: State, e: CampaignState, touched: Touched) -> None:
+def _campaign_state(state: State, e: CampaignState, touched: ChangesBuilder) -> None:
     _set_state(state, e.state, e.reason)
     touched.campaign = True
 
 
-def _campaign_ended(state: State, e: CampaignEnded, touched: Touched) -> None:
+def _campaign_ended(state: State, e: CampaignEnded, touched: ChangesBuilder) -> None:
     _set_state(state, e.state, e.reason)
     state.supervisor_pid = 0
     touched.campaign = True
@@ -206,7 +206,7 @@ def _set_state(state: State, word: str, reason: str) -> None:
 # ------------------------------------------------------------------ steering
 
 
-def _command_issued(state: State, e: CommandIssued, touched: Touched) -> None:
+def _command_issued(state: State, e: CommandIssued, touched: ChangesBuilder) -> None:
     legible = _representable(Record(1, 0.0, e), 0.0).event is e
     state.commands[e.id] = CommandStatus(e.id, state.t, e.command if legible else {}, e.by)
     touched.commands.add(e.id)
@@ -219,7 +219,7 @@ def _forget_commands(state: State) -> None:
         del state.commands[next(finished, next(iter(state.commands)))]
 
 
-def _answer(state: State, key: str, touched: Touched) -> CommandStatus:
+def _answer(state: State, key: str, touched: ChangesBuilder) -> CommandStatus:
     command = state.commands.get(key)
     if command is None:
         # The answer to a command that left the table, or was never logged.
@@ -230,7 +230,7 @@ def _answer(state: State, key: str, touched: Touched) -> CommandStatus:
     return command
 
 
-def _command_applied(state: State, e: CommandApplied, touched: Touched) -> None:
+def _command_applied(state: State, e: CommandApplied, touched: ChangesBuilder) -> None:
     command = _answer(state, e.id, touched)
     command.state, command.text = "applied", e.detail
     command.instance, command.trial = e.instance, e.trial
@@ -238,46 +238,46 @@ def _command_applied(state: State, e: CommandApplied, touched: Touched) -> None:
     targeting_fold.steered(state, command, e.instance, touched)
 
 
-def _command_progress(state: State, e: CommandProgress, touched: Touched) -> None:
+def _command_progress(state: State, e: CommandProgress, touched: ChangesBuilder) -> None:
     command = state.commands.get(e.id)
     if command is not None and command.state == "pending":
         command.text, command.part = e.text, finite(e.part, -1.0)
         touched.commands.add(e.id)
 
 
-def _command_rejected(state: State, e: CommandRejected, touched: Touched) -> None:
+def _command_rejected(state: State, e: CommandRejected, touched: ChangesBuilder) -> None:
     command = _answer(state, e.id, touched)
     if command.state == "applied" and command.command.get("c") in _BY_ANY:
         return  # another instance could
     command.state, command.text, command.instance = "rejected", e.reason, e.instance
 
 
-def _message(state: State, e: Message, touched: Touched) -> None:
+def _message(state: State, e: Message, touched: ChangesBuilder) -> None:
     """Messages are in ``recent`` and nowhere else."""
 
 
-def _records_lost(state: State, e: RecordsLost, touched: Touched) -> None:
+def _records_lost(state: State, e: RecordsLost, touched: ChangesBuilder) -> None:
     state.lost += max(1, state.seq - max(e.first, 1) + 1)
     touched.campaign = True
 
 
-def _unknown(state: State, e: Unknown, touched: Touched) -> None:
+def _unknown(state: State, e: Unknown, touched: ChangesBuilder) -> None:
     _count_unknown(state, e.name, touched)
 
 
-def _foreign(state: State, e: Event, touched: Touched) -> None:
+def _foreign(state: State, e: Event, touched: ChangesBuilder) -> None:
     """A kind that the wire knows and the fold does not (yet)."""
     _count_unknown(state, e.kind, touched)
 
 
-def _count_unknown(state: State, name: str, touched: Touched) -> None:
+def _count_unknown(state: State, name: str, touched: ChangesBuilder) -> None:
     if name not in state.unknown and len(state.unknown) >= MOST_UNKNOWN_KINDS:
         name = "(others)"
     state.unknown[name] = state.unknown.get(name, 0) + 1
     touched.campaign = True
 
 
-_HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
+_HANDLERS: dict[type[Event], Callable[[State, Any, ChangesBuilder], None]] = {
     CampaignStarted: _campaign_started,
     BudgetSet: _budget_set,
     SupervisorStarted: _supervisor_started,
@@ -297,12 +297,12 @@ _HANDLERS: dict[type[Event], Callable[[State, Any, Touched], None]] = {
     MutantState: mutants.mutant_state,
     MutantRuns: mutants.mutant_runs,
     MutationStats: mutants.mutation_stats,
-    OperatorFigures: mutators.operator_figures,
-    TypeFigures: targeting_fold.type_figures,
-    TargetsLeft: targeting_fold.uncovered,
-    StageStarted: worklist.stage_started,
-    MutantStage: worklist.mutant_stage,
-    MutantPlaces: worklist.mutant_places,
+    MutatorStats: mutators.operator_figures,
+    TargetingStats: targeting_fold.type_figures,
+    GoalsUncovered: targeting_fold.uncovered,
+    PhaseStarted: worklist.stage_started,
+    MutantProgress: worklist.mutant_stage,
+    MutantPositions: worklist.mutant_places,
     CommandIssued: _command_issued,
     CommandApplied: _command_applied,
     CommandRejected: _command_rejected,
@@ -316,11 +316,11 @@ _FIGURES = frozenset({Stats, Synced, Resources, MutationStats, CommandProgress})
 _LISTS: dict[type[Event], Callable[[Any], Collection[Any]]] = {
     MutantsFound: attrgetter("mutants"),
     MutantRuns: attrgetter("runs"),
-    MutantPlaces: attrgetter("places"),
+    MutantPositions: attrgetter("places"),
     EntriesSeeded: attrgetter("origins"),
-    OperatorFigures: attrgetter("names"),
-    TypeFigures: attrgetter("names"),
-    TargetsLeft: attrgetter("left"),
+    MutatorStats: attrgetter("names"),
+    TargetingStats: attrgetter("names"),
+    GoalsUncovered: attrgetter("left"),
 }
 """Kinds that are not in the event list: too many, too large."""
 

@@ -16,7 +16,7 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any, Final
 
-from fuzztui.model.changes import Touched, instance
+from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.state import MUTANT_STATES, Mutant, State
 from fuzztui.model.stats import count, finite, series
 from fuzztui.wire.events import MutantRuns, MutantsFound, MutantState, MutationStats
@@ -48,7 +48,7 @@ def changed(row: Mutant, changes: dict[str, Any]) -> Mutant:
     return Mutant(*values)
 
 
-def put(state: State, row: Mutant, before: Mutant | None, touched: Touched) -> None:
+def put(state: State, row: Mutant, before: Mutant | None, touched: ChangesBuilder) -> None:
     """Make ``row`` the row of its id; counts and the series of kills go along."""
     state.mutants[row.id] = row
     touched.mutants.add(row.id)
@@ -76,7 +76,7 @@ def _text(item: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def mutants_found(state: State, e: MutantsFound, touched: Touched) -> None:
+def mutants_found(state: State, e: MutantsFound, touched: ChangesBuilder) -> None:
     """Where mutants are. Told again (the program was edited meanwhile) they may have moved."""
     if e.instance:
         instance(state, e.instance, touched)
@@ -106,7 +106,7 @@ def mutants_found(state: State, e: MutantsFound, touched: Touched) -> None:
             put(state, row, before, touched)
 
 
-def mutant_state(state: State, e: MutantState, touched: Touched) -> None:
+def mutant_state(state: State, e: MutantState, touched: ChangesBuilder) -> None:
     """An instance's word on a mutant; the rules are above."""
     if e.instance:
         instance(state, e.instance, touched)
@@ -134,7 +134,7 @@ def mutant_state(state: State, e: MutantState, touched: Touched) -> None:
     put(state, row, before, touched)
 
 
-def mutant_runs(state: State, e: MutantRuns, touched: Touched) -> None:
+def mutant_runs(state: State, e: MutantRuns, touched: ChangesBuilder) -> None:
     """How often an instance has met mutants so far."""
     instance(state, e.instance, touched)
     for key, figures in e.runs.items():
@@ -153,7 +153,7 @@ _reals = [f.name for f in fields(MutationStats) if f.type == "float"]
 _whole = [f.name for f in fields(MutationStats) if f.type == "Count"]
 
 
-def mutation_stats(state: State, e: MutationStats, touched: Touched) -> None:
+def mutation_stats(state: State, e: MutationStats, touched: ChangesBuilder) -> None:
     """An instance's figures of mutation analysis, in place of its former ones."""
     instance(state, e.instance, touched)
     figures: dict[str, Any] = {name: finite(getattr(e, name)) for name in _reals}

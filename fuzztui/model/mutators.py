@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
 
-from fuzztui.model.changes import Touched, instance
+from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.selectors import ENDED
 from fuzztui.model.state import CommandStatus, MixtureChange, State
 from fuzztui.model.stats import count, finite
 from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.events import OperatorFigures
+from fuzztui.wire.events import MutatorStats
 from fuzztui.wire.mixture import CLASSES, MOST_ARMS, MOST_NAME, STACK, Mixture, class_of
 
 __all__ = [
     "FEW",
     "MILLION",
-    "Arm",
-    "Blend",
-    "Setting",
+    "MixtureSetting",
+    "MixtureSummary",
+    "MutatorRow",
     "arms",
     "best",
     "blend",
@@ -63,7 +63,7 @@ _LISTS = (*_COUNTS, "weights")
 # ------------------------------------------------------------------- folding
 
 
-def operator_figures(state: State, e: OperatorFigures, touched: Touched) -> None:
+def operator_figures(state: State, e: MutatorStats, touched: ChangesBuilder) -> None:
     """An instance's figures, in place of its former ones; whatever is no figure is 0."""
     instance(state, e.instance, touched)
     names = list(_names(e.names))
@@ -71,7 +71,7 @@ def operator_figures(state: State, e: OperatorFigures, touched: Touched) -> None
     for name in _LISTS:
         told = getattr(e, name)
         figures[name] = [_figure(told[i]) if i < len(told) else 0 for i, _ in names]
-    state.operators[e.instance] = now = OperatorFigures(
+    state.operators[e.instance] = now = MutatorStats(
         e.instance,
         adaptive=e.adaptive,
         trials=max(count(e.trials), 0),
@@ -107,7 +107,7 @@ def _figure(value: Any) -> int:
     return max(count(value), 0) if type(value) is int else 0
 
 
-def _havocs(figures: OperatorFigures) -> int:
+def _havocs(figures: MutatorStats) -> int:
     """Havoc steps: those that were drawn, and those in the place of steps that could do nothing."""
     return figures.tried[figures.names.index("havoc")] if "havoc" in figures.names else 0
 
@@ -119,7 +119,7 @@ def _goes_on(before: MixtureChange, now: Mixture, adaptive: bool) -> bool:
     return adaptive or now.is_like(Mixture(before.havoc, before.text, before.splice))
 
 
-def mixture_set(state: State, status: CommandStatus, name: str, touched: Touched) -> None:
+def mixture_set(state: State, status: CommandStatus, name: str, touched: ChangesBuilder) -> None:
     """``name`` did what a command asked for: if that was another mixture, note when and who.
 
     "": the supervisor saw to it while there was no instance.
@@ -179,7 +179,7 @@ def _mixture_of(status: CommandStatus) -> SetMixture | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class MutatorRow:
     """One arm over all instances."""
 
     name: str
@@ -213,12 +213,12 @@ class Arm:
         return self.tells, self.pays
 
 
-def _every(state: State) -> list[OperatorFigures]:
+def _every(state: State) -> list[MutatorStats]:
     """All that was ever told, what is over as one."""
     return [*filter(None, (state.turned,)), *list(state.operators.values())]
 
 
-def _living(state: State, instance: str = "") -> list[OperatorFigures]:
+def _living(state: State, instance: str = "") -> list[MutatorStats]:
     """Figures of those that still mutate; of the last ones when none does."""
     told = [f for f in list(state.operators.values()) if not instance or f.instance == instance]
     first = state.stage == "mutants"  # and who fuzzed the target before waits
@@ -229,7 +229,7 @@ def _living(state: State, instance: str = "") -> list[OperatorFigures]:
     return living or told
 
 
-def _sums(every: Iterable[OperatorFigures]) -> dict[str, tuple[int, int, int, int]]:
+def _sums(every: Iterable[MutatorStats]) -> dict[str, tuple[int, int, int, int]]:
     """Tried, applied, found, crashes by arm."""
     sums: dict[str, tuple[int, int, int, int]] = {}
     for names, alike in _alike(every):
@@ -243,7 +243,7 @@ def _sums(every: Iterable[OperatorFigures]) -> dict[str, tuple[int, int, int, in
     return sums
 
 
-def arms(state: State) -> dict[str, Arm]:
+def arms(state: State) -> dict[str, MutatorRow]:
     """All arms by name, in the order in which they were first told.
 
     Operators that are never drawn (left out, or templates where there are none) are none.
@@ -251,25 +251,25 @@ def arms(state: State) -> dict[str, Arm]:
     sums, weights = _sums(_every(state)), shares(_living(state))
     most = {cls: max((s for n, s in weights.items() if class_of(n) == cls), default=0.0)
             for cls in CLASSES}  # fmt: skip
-    rows: dict[str, Arm] = {}
+    rows: dict[str, MutatorRow] = {}
     for name, four in sums.items():
         share, top = weights.get(name, 0.0), most[class_of(name)]
         if any(four) or share or not top or class_of(name) != "text":
-            rows[name] = Arm(name, *four, share, share / top if top else 0.0)
+            rows[name] = MutatorRow(name, *four, share, share / top if top else 0.0)
     return rows
 
 
 def _alike(
-    every: Iterable[OperatorFigures],
-) -> Iterable[tuple[tuple[str, ...], list[OperatorFigures]]]:
+    every: Iterable[MutatorStats],
+) -> Iterable[tuple[tuple[str, ...], list[MutatorStats]]]:
     """Instances by what arms they have: nearly always the same, and then summed in no time."""
-    groups: dict[tuple[str, ...], list[OperatorFigures]] = {}
+    groups: dict[tuple[str, ...], list[MutatorStats]] = {}
     for figures in every:
         groups.setdefault(tuple(figures.names), []).append(figures)
     return groups.items()
 
 
-def shares(every: Iterable[OperatorFigures]) -> dict[str, float]:
+def shares(every: Iterable[MutatorStats]) -> dict[str, float]:
     """How probable each arm is within its class: the mean over those who draw."""
     weights: dict[str, int] = {}
     for names, alike in _alike(every):
@@ -283,13 +283,13 @@ def shares(every: Iterable[OperatorFigures]) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class MixtureSetting:
     """One instance's mixture, and whether it moves by itself."""
 
     mixture: Mixture
     adaptive: bool
 
-    def is_like(self, other: Setting) -> bool:
+    def is_like(self, other: MixtureSetting) -> bool:
         """Whether nobody could tell one from the other."""
         return self.adaptive == other.adaptive and self.mixture.is_like(other.mixture)
 
@@ -301,7 +301,7 @@ class Setting:
         return f"fixed {'/'.join(f'{round(100 * part, 1):g}' for part in self.mixture)}"
 
 
-def mean_of(each: Iterable[Setting]) -> Mixture:
+def mean_of(each: Iterable[MixtureSetting]) -> Mixture:
     """Their mean."""
     mixtures = [setting.mixture for setting in each]
     return Mixture(*(fsum(column) / len(mixtures) for column in zip(*mixtures, strict=True)))
@@ -309,22 +309,22 @@ def mean_of(each: Iterable[Setting]) -> Mixture:
 
 def settings(
     state: State, instance: str = "", wanted: Iterable[SetMixture] = ()
-) -> dict[str, Setting]:
+) -> dict[str, MixtureSetting]:
     """What holds for each instance that mutates, once it has done what is ``wanted``."""
     place = {name: n for n, name in enumerate(list(state.instances))}
     each = {
-        f.instance: Setting(Mixture(f.havoc, f.text, f.splice), f.adaptive)
+        f.instance: MixtureSetting(Mixture(f.havoc, f.text, f.splice), f.adaptive)
         for f in sorted(_living(state, instance), key=lambda f: place.get(f.instance, -1))
     }
     for command in wanted:
         for name in [command.instance] if command.instance else list(each):
             if name in each:
-                each[name] = Setting(command.mixture, command.adaptive)
+                each[name] = MixtureSetting(command.mixture, command.adaptive)
     return each
 
 
 def changed(
-    each: dict[str, Setting], to: Callable[[Mixture], Mixture], *, adaptive: bool
+    each: dict[str, MixtureSetting], to: Callable[[Mixture], Mixture], *, adaptive: bool
 ) -> list[SetMixture]:
     """The commands that make ``to`` of each instance's own mixture: one, if that is the same."""
     new = {name: to(setting.mixture) for name, setting in each.items()}
@@ -335,7 +335,7 @@ def changed(
 
 
 @dataclass(frozen=True, slots=True)
-class Blend:
+class MixtureSummary:
     """The mixture over all instances that have one."""
 
     mixture: Mixture
@@ -354,7 +354,7 @@ class Blend:
     havoc: float = -1.0
     """How many of all steps since then were havoc: all that could do nothing else, too.
     -1 before that can be told."""
-    best: tuple[Arm, ...] = ()
+    best: tuple[MutatorRow, ...] = ()
     """The arms that pay best, the best first."""
 
     def did(self, name: str) -> str:
@@ -369,12 +369,12 @@ class Blend:
 BEST = 5
 
 
-def best(rows: Iterable[Arm]) -> list[Arm]:
+def best(rows: Iterable[MutatorRow]) -> list[MutatorRow]:
     """Arms of which it can be told what they pay, the best first: as in the tables."""
     return sorted((a for a in rows if a.tells), key=lambda a: (-a.pays, a.name))
 
 
-def blend(state: State, instance: str = "") -> Blend | None:
+def blend(state: State, instance: str = "") -> MixtureSummary | None:
     """The mixture of the campaign, or of one instance; None if it has no operators on text."""
     living = _living(state, instance)
     if not living:
@@ -390,7 +390,7 @@ def blend(state: State, instance: str = "") -> Blend | None:
         # Who begins later is told of it then.
         mixture = Mixture(last.havoc, last.text, last.splice)
         last = wish if last.t >= wish.t and _goes_on(wish, mixture, last.adaptive) else last
-    return Blend(
+    return MixtureSummary(
         mean,
         adaptive,
         differ,
@@ -404,7 +404,7 @@ def blend(state: State, instance: str = "") -> Blend | None:
     )
 
 
-def _by_setting(each: dict[str, Setting]) -> str:
+def _by_setting(each: dict[str, MixtureSetting]) -> str:
     """``main adaptive; s1, s2 fixed 100/0/0``."""
     groups: dict[str, list[str]] = {}
     for name, setting in each.items():
@@ -412,7 +412,7 @@ def _by_setting(each: dict[str, Setting]) -> str:
     return "; ".join(f"{', '.join(names)} {words}" for words, names in groups.items())
 
 
-def _havoc_share(state: State, living: Iterable[OperatorFigures]) -> float:
+def _havoc_share(state: State, living: Iterable[MutatorStats]) -> float:
     """How many of the steps since the mixture is what it is were havoc; -1 of too few."""
     trials = havocs = 0
     for f in living:

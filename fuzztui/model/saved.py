@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import replace
 
-from fuzztui.model.changes import Touched, instance
+from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.lineage import identity, write_down
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.model.stats import count, shift_own
@@ -31,7 +31,7 @@ def _entry(state: State, name: str, number: int) -> Entry:
     return state.entries.get(key) or Entry(key, name, number, state.t, state.seq)
 
 
-def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
+def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
     """A queue file was seen; a find, unless it was imported."""
     i = instance(state, e.instance, touched)
     entry = _entry(state, e.instance, e.id)
@@ -74,7 +74,7 @@ def entry_saved(state: State, e: EntrySaved, touched: Touched) -> None:
     touched.entries.add(entry.key)
 
 
-def entries_seeded(state: State, e: EntriesSeeded, touched: Touched) -> None:
+def entries_seeded(state: State, e: EntriesSeeded, touched: ChangesBuilder) -> None:
     """What the queue of a mutant's instance began with."""
     i = instance(state, e.instance, touched)
     if e.anew:
@@ -85,7 +85,7 @@ def entries_seeded(state: State, e: EntriesSeeded, touched: Touched) -> None:
     origins |= {str(k): v for k, v in e.origins.items() if isinstance(v, str)}
 
 
-def entry_described(state: State, e: EntryDescribed, touched: Touched) -> None:
+def entry_described(state: State, e: EntryDescribed, touched: ChangesBuilder) -> None:
     """What the engine says of an entry, in place of what it said before."""
     instance(state, e.instance, touched)
     entry = _entry(state, e.instance, e.id)
@@ -107,7 +107,7 @@ def _finding(state: State, e: FindingSaved | FindingDescribed) -> Finding:
     return found or Finding(key, e.instance, e.category, e.file, state.t, state.seq)
 
 
-def finding_saved(state: State, e: FindingSaved, touched: Touched) -> None:
+def finding_saved(state: State, e: FindingSaved, touched: ChangesBuilder) -> None:
     """A file in crashes/ or hangs/ was seen."""
     i = instance(state, e.instance, touched)
     finding = _finding(state, e)
@@ -141,7 +141,7 @@ def finding_saved(state: State, e: FindingSaved, touched: Touched) -> None:
     touched.findings.add(finding.key)
 
 
-def finding_described(state: State, e: FindingDescribed, touched: Touched) -> None:
+def finding_described(state: State, e: FindingDescribed, touched: ChangesBuilder) -> None:
     """What is known of a finding; it moves to the group of its signature."""
     instance(state, e.instance, touched)
     finding = _finding(state, e)
@@ -162,13 +162,13 @@ def finding_described(state: State, e: FindingDescribed, touched: Touched) -> No
     touched.findings.add(finding.key)
 
 
-def _mark_first(state: State, key: str, first: bool, touched: Touched) -> None:
+def _mark_first(state: State, key: str, first: bool, touched: ChangesBuilder) -> None:
     if state.findings[key].first != first:
         state.findings[key] = replace(state.findings[key], first=first)
         touched.findings.add(key)
 
 
-def _join_group(state: State, key: str, signature: str, touched: Touched) -> None:
+def _join_group(state: State, key: str, signature: str, touched: ChangesBuilder) -> None:
     """Put a finding among those of its signature, which are in the order of the log."""
     group = state.groups.setdefault(signature, [])
     at = bisect_left(group, state.findings[key].seq, key=lambda k: state.findings[k].seq)
@@ -178,7 +178,7 @@ def _join_group(state: State, key: str, signature: str, touched: Touched) -> Non
         _mark_first(state, group[1], False, touched)
 
 
-def _leave_group(state: State, finding: Finding, touched: Touched) -> None:
+def _leave_group(state: State, finding: Finding, touched: ChangesBuilder) -> None:
     group = state.groups.get(finding.signature)
     if not group:
         return

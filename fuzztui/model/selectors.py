@@ -15,9 +15,9 @@ from fuzztui.model.state import Entry, Finding, Instance, Mutant, State
 __all__ = [
     "CATEGORIES",
     "ENDED",
+    "Ancestor",
+    "FindingTally",
     "Group",
-    "Step",
-    "Tally",
     "Totals",
     "crashes_of",
     "elapsed",
@@ -314,7 +314,7 @@ def groups(state: State) -> list[Group]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class FindingTally:
     """Findings of one kind of the target, not of its mutants."""
 
     groups: int = 0
@@ -326,7 +326,7 @@ class Tally:
     """Files that the log names, by their instance."""
 
 
-def tallies(state: State) -> dict[str, Tally]:
+def tallies(state: State) -> dict[str, FindingTally]:
     """How many findings there are, by category: ``crash``, ``hang`` and ``differs``.
 
     Engines count differences among their crashes. Files that an engine has counted and that the
@@ -351,10 +351,12 @@ def tallies(state: State) -> dict[str, Tally]:
     counted = totals(state)
     files["crash"] = max(files["crash"], counted.crashes - files["differs"])
     files["hang"] = max(files["hang"], counted.hangs)
-    return {name: Tally(count[name], files[name], last[name], by[name]) for name in CATEGORIES}
+    return {
+        name: FindingTally(count[name], files[name], last[name], by[name]) for name in CATEGORIES
+    }
 
 
-def crashes_of(instance: Instance, found: Mapping[str, Tally]) -> int:
+def crashes_of(instance: Instance, found: Mapping[str, FindingTally]) -> int:
     """Crashes of ``instance``, without the differences among what it counts as crashes.
 
     ``found``: :func:`tallies` of the state.
@@ -392,21 +394,21 @@ def pending_commands(state: State) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Ancestor:
     """One ancestor; ``entry`` is None where the log does not know it."""
 
     key: str
     entry: Entry | None
 
 
-def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Step]:
+def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Ancestor]:
     """The ancestors of an entry or finding, nearest first, back to a seed.
 
     Along the first parent at every step; an imported entry (``sync``) goes on in the
     peer's queue, where its ``src`` number counts. Ends at a cycle, after ``most``, or where
     that was before the log, and nobody can tell who had that number.
     """
-    steps: list[Step] = []
+    steps: list[Ancestor] = []
     seen = {row.key} if isinstance(row, Entry) else set()
     known: dict[str, dict[str, Entry]] = {}
     while (of := parent_of(row)) is not None and len(steps) < most:
@@ -424,7 +426,7 @@ def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Step]:
         if key in seen:
             break
         seen.add(key)
-        steps.append(Step(key, entry))
+        steps.append(Ancestor(key, entry))
         if entry is None:
             break
         row = entry

@@ -16,7 +16,7 @@ from typing import Any
 
 from fuzztui.model.progress import phase
 from fuzztui.model.series import Series
-from fuzztui.wire.events import MutationStats, OperatorFigures, Record, TypeFigures
+from fuzztui.wire.events import MutationStats, MutatorStats, Record, TargetingStats
 
 RECENT_RECORDS = 500
 """How many of the latest records are kept for the event list: figures and lists left out."""
@@ -201,7 +201,7 @@ class Mutant:
     costs: dict[str, float] = field(default_factory=dict)
     """Seconds, by what they were spent on."""
     brought: dict[str, int] = field(default_factory=dict)
-    """What its fuzzing came to, by name (:class:`~fuzztui.wire.events.MutantStage`)."""
+    """What its fuzzing came to, by name (:class:`~fuzztui.wire.events.MutantProgress`)."""
     earlier: dict[str, int] = field(default_factory=dict)
     """The same of its turns before it was queued again."""
 
@@ -246,7 +246,7 @@ class MixtureChange:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetLeft:
+class UncoveredGoal:
     """A code target that one spoton instance has not covered."""
 
     frontier: bool = False
@@ -323,20 +323,20 @@ class State:
     stage_t: float = -1.0
     """Campaign time at which that began."""
     plan: dict[str, float] = field(default_factory=dict)
-    """What the budget allows (:class:`~fuzztui.wire.events.StageStarted`)."""
+    """What the budget allows (:class:`~fuzztui.wire.events.PhaseStarted`)."""
     mutation: dict[str, MutationStats] = field(default_factory=dict)
     """The latest figures of mutation analysis, by instance."""
-    operators: dict[str, OperatorFigures] = field(default_factory=dict)
+    operators: dict[str, MutatorStats] = field(default_factory=dict)
     """The latest figures of operators on text, by instance; each list as long as ``names``."""
-    turned: OperatorFigures | None = None
+    turned: MutatorStats | None = None
     """The same of mutants' turns that are over, as one: their sums, and the last one's mixture."""
     mixed: dict[str, MixtureChange] = field(default_factory=dict)
     """The last change of each instance's mixture."""
     mixture: MixtureChange | None = None
     """What was asked for last of all instances: it holds for those that begin later, too."""
-    types: dict[str, TypeFigures] = field(default_factory=dict)
+    types: dict[str, TargetingStats] = field(default_factory=dict)
     """The latest figures of spoton's types, by instance; each list as long as ``names``."""
-    left: dict[str, dict[str, TargetLeft]] = field(default_factory=dict)
+    left: dict[str, dict[str, UncoveredGoal]] = field(default_factory=dict)
     """Code targets that are not covered, by instance and location."""
     asked: dict[str, int] = field(default_factory=dict)
     """How many trials of an instance were asked which of them they reach."""

@@ -11,7 +11,7 @@ What the totals over instances mean:
 
 from __future__ import annotations
 
-from fuzztui.model.changes import Touched, instance
+from fuzztui.model.changes import ChangesBuilder, instance
 from fuzztui.model.series import Series
 from fuzztui.model.state import Instance, State
 from fuzztui.wire.events import InstanceHello, InstanceState, Resources, Stats, Synced
@@ -99,7 +99,7 @@ def _set_cpu(state: State, i: Instance, cpu: float) -> None:
         i.cpu = cpu
 
 
-def instance_state(state: State, e: InstanceState, touched: Touched) -> None:
+def instance_state(state: State, e: InstanceState, touched: ChangesBuilder) -> None:
     """An instance's process changed state; what does not run has no rate."""
     i = instance(state, e.instance, touched)
     i.state, i.reason = e.state, e.reason
@@ -118,7 +118,7 @@ def instance_state(state: State, e: InstanceState, touched: Touched) -> None:
     touched.campaign = True
 
 
-def instance_hello(state: State, e: InstanceHello, touched: Touched) -> None:
+def instance_hello(state: State, e: InstanceHello, touched: ChangesBuilder) -> None:
     """An engine introduced itself."""
     i = instance(state, e.instance, touched)
     i.engine, i.version, i.python = e.engine, e.version, e.python
@@ -134,7 +134,7 @@ def instance_hello(state: State, e: InstanceHello, touched: Touched) -> None:
         i.pid = e.pid
 
 
-def stats(state: State, e: Stats, touched: Touched) -> None:
+def stats(state: State, e: Stats, touched: ChangesBuilder) -> None:
     """An instance's figures: they and the totals they change."""
     i = instance(state, e.instance, touched)
     touched.campaign = True
@@ -168,14 +168,14 @@ def stats(state: State, e: Stats, touched: Touched) -> None:
     i.slow_t = -1.0 if e.slow_age < 0 else max(0.0, t - finite(e.slow_age))
 
 
-def synced(state: State, e: Synced, touched: Touched) -> None:
+def synced(state: State, e: Synced, touched: ChangesBuilder) -> None:
     """Whose queues it imports from."""
     i = instance(state, e.instance, touched)
     whole = {k: v for k, v in e.peers.items() if type(v) is int}
     i.peers = {str(k): count(v) for k, v in whole.items()}
 
 
-def resources(state: State, e: Resources, touched: Touched) -> None:
+def resources(state: State, e: Resources, touched: ChangesBuilder) -> None:
     """What an instance's processes use."""
     i = instance(state, e.instance, touched)
     cpu = max(0.0, round(finite(e.cpu), 3))

@@ -10,8 +10,8 @@ from fuzztui.model.mutation_score import mutants_dict
 from fuzztui.model.mutators import mixture_dict
 from fuzztui.model.selectors import (
     ENDED,
+    FindingTally,
     Group,
-    Tally,
     Totals,
     crashes_of,
     groups,
@@ -106,7 +106,7 @@ def _group_dict(group: Group) -> dict[str, Any]:
     }
 
 
-def _instance_dict(i: Instance, state: State, found: Mapping[str, Tally]) -> dict[str, Any]:
+def _instance_dict(i: Instance, state: State, found: Mapping[str, FindingTally]) -> dict[str, Any]:
     over = state.state in ENDED or i.state in ENDED
     per_second = instance_throughput(
         i, running_time(state), over=state.state in ENDED, lost=state.lost

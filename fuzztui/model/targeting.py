@@ -11,11 +11,11 @@ from math import fsum
 from typing import Any
 
 from fuzztui.model.selectors import ENDED
-from fuzztui.model.state import CommandStatus, State, TargetLeft
+from fuzztui.model.state import CommandStatus, State, UncoveredGoal
 from fuzztui.model.targeting_fold import MILLION, Steering, steering_of
 from fuzztui.wire.analysed import stale_words
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.events import TypeFigures
+from fuzztui.wire.events import TargetingStats
 
 __all__ = [
     "Aim",
@@ -92,7 +92,7 @@ class Aim:
     """The files that are not what was analysed, in any instance that lives, sorted."""
 
 
-def _living(state: State, instance: str = "") -> list[TypeFigures]:
+def _living(state: State, instance: str = "") -> list[TargetingStats]:
     """Figures of those that still fuzz; of all when none does."""
     told = [f for f in list(state.types.values()) if not instance or f.instance == instance]
     return [f for f in told if state.instances[f.instance].state not in ENDED] or told
@@ -101,8 +101,8 @@ def _living(state: State, instance: str = "") -> list[TypeFigures]:
 def types(state: State) -> dict[str, TypeRow]:
     """All types by name, the most likely first."""
     living = _living(state)
-    told: dict[str, list[tuple[TypeFigures, int]]] = {}
-    now: dict[str, list[tuple[TypeFigures, int]]] = {}
+    told: dict[str, list[tuple[TargetingStats, int]]] = {}
+    now: dict[str, list[tuple[TargetingStats, int]]] = {}
     for every, places in ((list(state.types.values()), told), (living, now)):
         for f in every:
             for i, name in enumerate(f.names):
@@ -113,7 +113,10 @@ def types(state: State) -> dict[str, TypeRow]:
 
 
 def _type_row(
-    name: str, told: list[tuple[TypeFigures, int]], now: list[tuple[TypeFigures, int]], living: int
+    name: str,
+    told: list[tuple[TargetingStats, int]],
+    now: list[tuple[TargetingStats, int]],
+    living: int,
 ) -> TypeRow:
     """``told``: where each instance's figures of it stand; ``now``: of those that live."""
     now_or_last = now or told
@@ -150,7 +153,7 @@ def targets_left(state: State) -> dict[str, TargetRow]:
     living = _living(state)
     pinned, ignored = {f.pinned for f in living}, _ignored(living)
     whole = _whole(state).values()
-    found: dict[str, list[tuple[int, TargetLeft]]] = {}
+    found: dict[str, list[tuple[int, UncoveredGoal]]] = {}
     for name, left in list(state.left.items()):
         for location, row in left.items():
             found.setdefault(location, []).append((state.asked[name], row))
@@ -163,23 +166,23 @@ def targets_left(state: State) -> dict[str, TargetRow]:
     return {row.location: row for row in rows}
 
 
-def _whole(state: State) -> dict[str, dict[str, TargetLeft]]:
+def _whole(state: State) -> dict[str, dict[str, UncoveredGoal]]:
     """What instances have left that tell of all that they have not covered of all targets."""
     most = max((f.targets for f in list(state.types.values())), default=0)
 
-    def is_whole(name: str, left: dict[str, TargetLeft]) -> bool:
+    def is_whole(name: str, left: dict[str, UncoveredGoal]) -> bool:
         figures = state.types.get(name)
         return figures is None or (figures.targets >= most and figures.uncovered <= len(left))
 
     return {name: left for name, left in list(state.left.items()) if is_whole(name, left)}
 
 
-def _ignored(living: list[TypeFigures]) -> set[str]:
+def _ignored(living: list[TargetingStats]) -> set[str]:
     return {location for f in living for location in f.ignored}
 
 
 def _target_row(
-    location: str, each: list[tuple[int, TargetLeft]], pinned: bool, ignored: bool
+    location: str, each: list[tuple[int, UncoveredGoal]], pinned: bool, ignored: bool
 ) -> TargetRow:
     """``each``: the row of an instance, and of how many trials it could tell by now."""
     return TargetRow(

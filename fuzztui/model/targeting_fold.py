@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from fuzztui.model.changes import Touched, instance
-from fuzztui.model.state import CommandStatus, State, TargetLeft
+from fuzztui.model.changes import ChangesBuilder, instance
+from fuzztui.model.state import CommandStatus, State, UncoveredGoal
 from fuzztui.model.stats import count, finite
 from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import (
     MOST_WEIGHT,
     TYPE_COMMANDS,
-    IgnoreTarget,
-    PinTarget,
-    SetTargeted,
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
     WeighType,
 )
-from fuzztui.wire.events import TargetsLeft, TypeFigures
+from fuzztui.wire.events import GoalsUncovered, TargetingStats
 
 __all__ = [
     "MILLION",
@@ -66,16 +66,16 @@ _FIGURES: dict[str, tuple[float, float, float]] = {
     "misses": (0, _LARGE, 0),
     "new_arms": (0, _LARGE, 0),
 }
-"""Lists of :class:`TypeFigures`: from, to, and what stands for what is none of these."""
+"""Lists of :class:`TargetingStats`: from, to, and what stands for what is none of these."""
 
 _REALS = ("weights", "factors")
 
-Steering = WeighType | PinTarget | IgnoreTarget | SetTargeted
+Steering = WeighType | PinGoal | IgnoreGoal | SetTargetedShare
 
 _NAMES = tuple(command.name for command in TYPE_COMMANDS)
 
 
-def type_figures(state: State, e: TypeFigures, touched: Touched) -> None:
+def type_figures(state: State, e: TargetingStats, touched: ChangesBuilder) -> None:
     """An instance's figures, in place of its former ones; whatever is no figure is left out."""
     instance(state, e.instance, touched)
     named = {n: i for i, n in reversed([*enumerate(e.names[:MOST_TYPES])]) if _is_name(n)}
@@ -86,7 +86,7 @@ def type_figures(state: State, e: TypeFigures, touched: Touched) -> None:
         lists[field] = [
             _within(told[i] if (i := named[n]) < len(told) else None, bounds, kinds) for n in names
         ]
-    state.types[e.instance] = TypeFigures(
+    state.types[e.instance] = TargetingStats(
         e.instance,
         targeted=min(1.0, max(0.0, finite(e.targeted))),
         pinned=e.pinned if len(e.pinned) <= MOST_LOCATION else "",
@@ -111,7 +111,7 @@ def _within(value: Any, bounds: tuple[float, float, float], kinds: tuple[type, .
     return value if type(value) in kinds and low <= value <= high else otherwise
 
 
-def uncovered(state: State, e: TargetsLeft, touched: Touched) -> None:
+def uncovered(state: State, e: GoalsUncovered, touched: ChangesBuilder) -> None:
     """What an instance has still to cover: what is gone, new or different."""
     instance(state, e.instance, touched)
     left = {} if e.anew else dict(state.left.get(e.instance, {}))
@@ -128,9 +128,9 @@ def uncovered(state: State, e: TargetsLeft, touched: Touched) -> None:
     touched.campaign = True
 
 
-def _left(told: Mapping[str, Any], asked: int) -> TargetLeft:
+def _left(told: Mapping[str, Any], asked: int) -> UncoveredGoal:
     reached = _within(told.get("reached"), (0, _LARGE, 0), (int,))
-    return TargetLeft(
+    return UncoveredGoal(
         told.get("frontier") is True, min(reached, asked), asked, tuple(_nearest(told.get("types")))
     )
 
@@ -147,18 +147,18 @@ def _nearest(told: Any) -> Iterable[tuple[str, int]]:
     return sorted(found.items(), key=lambda pair: pair[1])
 
 
-def steered(state: State, status: CommandStatus, name: str, touched: Touched) -> None:
+def steered(state: State, status: CommandStatus, name: str, touched: ChangesBuilder) -> None:
     """Instance ``name`` did what a command asked for: so it is before its next figures say it."""
     figures, command = state.types.get(name), steering_of(status)
     if figures is None or command is None:
         return
     match command:
-        case SetTargeted():
+        case SetTargetedShare():
             figures = replace(figures, targeted=command.share)
-        case PinTarget(location=location) if len(location) <= MOST_LOCATION:
+        case PinGoal(location=location) if len(location) <= MOST_LOCATION:
             ignored = [at for at in figures.ignored if at != location]
             figures = replace(figures, pinned=location, ignored=ignored)
-        case IgnoreTarget(location=location) if len(location) <= MOST_LOCATION:
+        case IgnoreGoal(location=location) if len(location) <= MOST_LOCATION:
             figures = _ignoring(figures, location, command.ignored)
         case WeighType() if command.type in figures.names:
             weights = list(figures.weights)
@@ -168,7 +168,7 @@ def steered(state: State, status: CommandStatus, name: str, touched: Touched) ->
     touched.campaign = True
 
 
-def _ignoring(figures: TypeFigures, location: str, ignored: bool) -> TypeFigures:
+def _ignoring(figures: TargetingStats, location: str, ignored: bool) -> TargetingStats:
     others = [at for at in figures.ignored if at != location]
     if not ignored:
         return replace(figures, ignored=others)
@@ -184,6 +184,6 @@ def steering_of(status: CommandStatus) -> Steering | None:
         command = decode_command(status.command)
     except CodecError:
         return None
-    if isinstance(command, (WeighType, SetTargeted)):
+    if isinstance(command, (WeighType, SetTargetedShare)):
         return None if command.problem else command
-    return command if isinstance(command, (PinTarget, IgnoreTarget)) else None
+    return command if isinstance(command, (PinGoal, IgnoreGoal)) else None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fuzztui.model.changes import Touched
+from fuzztui.model.changes import ChangesBuilder
 from fuzztui.model.mutants import bare, changed, put
 from fuzztui.model.mutators import turn_over
 from fuzztui.model.progress import together
 from fuzztui.model.state import State
 from fuzztui.model.stats import count, finite
-from fuzztui.wire.events import MutantPlaces, MutantStage, StageStarted
+from fuzztui.wire.events import MutantPositions, MutantProgress, PhaseStarted
 
 __all__ = ["mutant_places", "mutant_stage", "stage_started"]
 
@@ -22,7 +22,7 @@ _MOST_NAMES = 50
 """Of figures that one mutant, or the plan, may have."""
 
 
-def stage_started(state: State, e: StageStarted, touched: Touched) -> None:
+def stage_started(state: State, e: PhaseStarted, touched: ChangesBuilder) -> None:
     """The campaign fuzzes mutants from now on, or the target."""
     if e.stage != state.stage:
         state.stage, state.stage_t = e.stage, state.t
@@ -31,7 +31,7 @@ def stage_started(state: State, e: StageStarted, touched: Touched) -> None:
     touched.campaign = True
 
 
-def mutant_stage(state: State, e: MutantStage, touched: Touched) -> None:
+def mutant_stage(state: State, e: MutantProgress, touched: ChangesBuilder) -> None:
     """A mutant came to another stage, or more is known of what it cost and brought."""
     before = state.mutants.get(e.id)
     row = before or bare(state, e.id)
@@ -65,7 +65,7 @@ def _forget_seeds(state: State, key: str) -> None:
         instance.origins = {k: v for k, v in instance.origins.items() if k in made_of}
 
 
-def mutant_places(state: State, e: MutantPlaces, touched: Touched) -> None:
+def mutant_places(state: State, e: MutantPositions, touched: ChangesBuilder) -> None:
     """The queue was put into another order. Of mutants that nobody knows nothing is kept."""
     for key, place in e.places.items():
         before = state.mutants.get(key)

@@ -31,10 +31,10 @@ from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, key_of
 from fuzztui.engines.text.syntax import MOST_INPUT, Syntax, SyntaxUnavailable
 from fuzztui.observe.queues import Queues
-from fuzztui.process.death_journal import Journal
+from fuzztui.process.death_journal import DeathJournal
 from fuzztui.process.helper import CANNOT
 
-__all__ = ["Harvest"]
+__all__ = ["FragmentCollector"]
 
 EVERY_S: Final = 1.0
 WRITE_S: Final = 2.0
@@ -54,7 +54,7 @@ MATCHLESS: Final = 200
 """Entries without a match, after which a template is told of."""
 
 
-class Harvest:
+class FragmentCollector:
     """The pool of one run."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Harvest:
     ) -> None:
         """Makes the pool anew, as language and templates may be others now. Raises OSError."""
         self._home, self._syntax, self._say, self._monotonic = home, syntax, say, monotonic
-        self._journal = Journal(home.supervisor, "harvest", PARSE_S)
+        self._journal = DeathJournal(home.supervisor, "harvest", PARSE_S)
         self._refused = self._journal.refused
         self._queues: dict[str, Queues] = {}
         """Of the target, and of each turn by its slot: what those find is wanted for a while."""
@@ -170,7 +170,7 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps({word: value}), flush=True)
 
     try:
-        harvest = Harvest(home, Syntax(arguments[1], arguments[2:]), say)
+        harvest = FragmentCollector(home, Syntax(arguments[1], arguments[2:]), say)
     except SyntaxUnavailable as e:
         say("problem", f"text.language: {e}")
         return CANNOT

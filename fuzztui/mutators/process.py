@@ -7,13 +7,13 @@ from collections.abc import Callable
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.engines.text.syntax import idle
-from fuzztui.process.helper import Helper
+from fuzztui.process.helper import HelperProcess
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["Harvester"]
+__all__ = ["CollectorProcess"]
 
 
-class Harvester(Helper):
+class CollectorProcess(HelperProcess):
     """The process of :mod:`fuzztui.mutators.fragments`. :meth:`run` it in a task.
 
     Its figures are of the pool as it was written last: entries, kinds, fragments, bytes.
@@ -37,7 +37,7 @@ class Harvester(Helper):
         return campaign.kind == "afl" and bool(text and (text["language"] or text["templates"]))
 
     async def run(self) -> None:
-        """See :meth:`Helper.run`; that a grammar has nothing to do is told first."""
+        """See :meth:`HelperProcess.run`; that a grammar has nothing to do is told first."""
         text = self._text
         if words := idle(text["language"], text["splice"], text["adaptive"], text["templates"]):
             self._record(Message("info", words))

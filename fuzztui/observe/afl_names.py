@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from fuzztui.engines.text.table import ARMS, BALANCED
 
-__all__ = ["ADDED", "Name", "parse_name"]
+__all__ = ["ADDED", "AflFileName", "parse_name"]
 
 ADDED = "added"
 """The sibling that never fuzzes: seeds that were added while the campaign ran."""
@@ -30,7 +30,7 @@ _FLAGS = re.compile(r"((?:,\+[a-z]{1,8})+)(\.[^,/]*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class AflFileName:
     """A parsed name. ``id`` -1: not of AFL's shape, and nothing else is known.
 
     ``op`` is the text after ``op:`` ("havoc,rep:4"), or ``orig:NAME`` of an initial
@@ -49,14 +49,14 @@ class Name:
     first: int = -1
 
 
-def parse_name(name: str) -> Name:
+def parse_name(name: str) -> AflFileName:
     """Parse one file name, any string at all; never raises."""
     simple = _SIMPLE.fullmatch(name)
     if simple:
-        return Name(id=int(simple[1]), sig=int(simple[2] or 0))
+        return AflFileName(id=int(simple[1]), sig=int(simple[2] or 0))
     head = _HEAD.fullmatch(name)
     if not head:
-        return Name()
+        return AflFileName()
     rest = head[2] or ""
     flags = _FLAGS.search("," + rest)
     cov = bool(flags and ",+cov" in flags[1])
@@ -65,7 +65,7 @@ def parse_name(name: str) -> Name:
     return _fields(int(head[1]), rest, cov)
 
 
-def _fields(number: int, rest: str, cov: bool) -> Name:
+def _fields(number: int, rest: str, cov: bool) -> AflFileName:
     src: tuple[int, ...] = ()
     op = sync = ""
     figures = {"sig": 0, "time": 0, "execs": 0}
@@ -89,7 +89,9 @@ def _fields(number: int, rest: str, cov: bool) -> Name:
             src = tuple(int(part) for part in value.split("+"))
         elif key == "sync":
             sync = value
-    return Name(number, src, op, sync, figures["sig"], figures["time"], figures["execs"], cov)
+    return AflFileName(
+        number, src, op, sync, figures["sig"], figures["time"], figures["execs"], cov
+    )
 
 
 def _parents(src: tuple[int, ...], op: str) -> tuple[int, ...]:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.observe.inotify import Watcher
-from fuzztui.observe.mutators import OperatorBlock
+from fuzztui.observe.mutators import MutatorBlock
 from fuzztui.observe.peers import Peers
 from fuzztui.observe.relay import Logged, Offsets, Relay
-from fuzztui.observe.saved_inputs import Finds, origin_of
+from fuzztui.observe.saved_inputs import SavedInputs, origin_of
 from fuzztui.observe.stats_reader import FiguresSource, FileFigures
 from fuzztui.observe.targeting import TypesFile
 from fuzztui.wire.events import (
@@ -35,7 +35,7 @@ from fuzztui.wire.events import (
     Message,
 )
 
-__all__ = ["Batch", "Observer"]
+__all__ = ["DirectoryObserver", "ObservedBatch"]
 
 FINDS_AT_ONCE = 2000
 """Of one directory in one poll: what is more comes with the next."""
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ObservedBatch:
     """What one look brought.
 
     ``offsets`` are true of the log once ``events`` are in it; ``behind``: more is
@@ -58,7 +58,7 @@ class Batch:
     behind: bool = False
 
 
-class Observer:
+class DirectoryObserver:
     """Observes ``out/ID`` of every instance that was added.
 
     :param state: the campaign so far, folded from its log.
@@ -96,7 +96,7 @@ class Observer:
             return []
         path = mutant or self._out / name
         known = self._known.pop(name, set())
-        finds = Finds(
+        finds = SavedInputs(
             str(path),
             name,
             self._watcher,
@@ -115,14 +115,14 @@ class Observer:
             ),
             figures or FileFigures(path, name),
             Peers(str(path), name),
-            OperatorBlock(str(path), name, self._operators.pop(name, None)),
+            MutatorBlock(str(path), name, self._operators.pop(name, None)),
             TypesFile(str(path), name),
             mutant is not None,
         )
         finds.check()
         return instance.polling_only()
 
-    def poll(self) -> Batch:
+    def poll(self) -> ObservedBatch:
         """Look at everything once, without waiting, and bounded in what it brings."""
         events = self._told()
         for instance in self._instances.values():
@@ -130,7 +130,7 @@ class Observer:
         behind = any(i.finds.behind or i.relay.behind for i in self._instances.values())
         return self._batch(events, behind)
 
-    def last(self, name: str) -> Batch:
+    def last(self, name: str) -> ObservedBatch:
         """Everything that is left of an instance whose process has ended."""
         if name not in self._instances:
             return self._batch([], False)
@@ -141,7 +141,7 @@ class Observer:
         if name in self._instances:
             self._instances[name].figures.interrupted()
 
-    def drop(self, name: str) -> Batch:
+    def drop(self, name: str) -> ObservedBatch:
         """Everything that is left of an instance, which is then observed no more."""
         last = self.last(name)
         self._offsets = replace(self._offsets, bytes=last.offsets)
@@ -180,10 +180,10 @@ class Observer:
                 instance.finds.rescan()
         return events
 
-    def _batch(self, events: list[Event], behind: bool) -> Batch:
+    def _batch(self, events: list[Event], behind: bool) -> ObservedBatch:
         # Positions of instances that are not observed (any more) stay as they were.
         offsets = {n: i.relay.offset for n, i in self._instances.items()}
-        return Batch(events, {**self._offsets.bytes, **offsets}, behind)
+        return ObservedBatch(events, {**self._offsets.bytes, **offsets}, behind)
 
 
 @dataclass(slots=True)
@@ -191,11 +191,11 @@ class _Instance:
     """One directory ``out/ID`` and how far it was seen."""
 
     name: str
-    finds: Finds
+    finds: SavedInputs
     relay: Relay
     figures: FiguresSource
     peers: Peers
-    operators: OperatorBlock
+    operators: MutatorBlock
     types: TypesFile
     mutant: bool
     warn_due: float = 0.0

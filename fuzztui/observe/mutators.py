@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from fuzztui.engines.text.block import BLOCK, Block, read_block
+from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS
-from fuzztui.wire.events import OperatorFigures
+from fuzztui.wire.events import MutatorStats
 from fuzztui.wire.mixture import Mixture
 
-__all__ = ["OperatorBlock", "figures_of"]
+__all__ = ["MutatorBlock", "figures_of"]
 
 LOOK_S = 0.25
 """Between two looks at the block."""
@@ -26,10 +26,10 @@ COUNTS_S = 5.0
 """And because there is nothing new but counts."""
 
 
-def figures_of(name: str, block: Block) -> OperatorFigures:
+def figures_of(name: str, block: StatsBlock) -> MutatorStats:
     """What the block of instance ``name`` says, for the log."""
     arms = block.arms
-    return OperatorFigures(
+    return MutatorStats(
         name,
         block.havoc,
         block.text,
@@ -45,10 +45,10 @@ def figures_of(name: str, block: Block) -> OperatorFigures:
     )
 
 
-class OperatorBlock:
+class MutatorBlock:
     """The block of instance ``name`` in the directory ``path``; it need not have one."""
 
-    def __init__(self, path: str, name: str, told: OperatorFigures | None = None) -> None:
+    def __init__(self, path: str, name: str, told: MutatorStats | None = None) -> None:
         self._path = Path(path) / BLOCK
         self._name = name
         self._told = told
@@ -56,7 +56,7 @@ class OperatorBlock:
         self._told_at = float("-inf")
         self._due = 0.0
 
-    def look(self, *, last: bool = False) -> OperatorFigures | None:
+    def look(self, *, last: bool = False) -> MutatorStats | None:
         """News, None if there are none that are worth telling yet. ``last``: nobody writes now."""
         now = time.monotonic()
         if now < self._due and not last:
@@ -72,7 +72,7 @@ class OperatorBlock:
         self._told, self._told_at = figures, now
         return figures
 
-    def _patience(self, now: OperatorFigures) -> float:
+    def _patience(self, now: MutatorStats) -> float:
         """How long ago the last event must be for this one."""
         told = self._told
         if told is None or told.adaptive != now.adaptive or told.names != now.names:

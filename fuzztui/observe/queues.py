@@ -16,7 +16,7 @@ from typing import Final
 from fuzztui.engines.base.regular_files import read_regular
 from fuzztui.observe.scan import Listing
 
-__all__ = ["Found", "Queue", "Queues"]
+__all__ = ["Found", "QueueReader", "Queues"]
 
 AGAIN: Final = 1000
 """Known files of a queue that are looked at again each time: AFL++ trims entries in place."""
@@ -31,7 +31,7 @@ class Found:
     data: bytes
 
 
-class Queue:
+class QueueReader:
     """One queue directory: its entries, each told once and again when its file is another one."""
 
     def __init__(self, path: Path, most_bytes: int) -> None:
@@ -79,15 +79,15 @@ class Queues:
 
     def __init__(self, out: Path, most_bytes: int) -> None:
         self._out, self._most_bytes = out, most_bytes
-        self._queues: dict[str, Queue] = {}
+        self._queues: dict[str, QueueReader] = {}
 
-    def look(self) -> list[Queue]:
+    def look(self) -> list[QueueReader]:
         """All that there are now."""
         with contextlib.suppress(OSError):
             for name in os.listdir(self._out):  # noqa: PTH208 - names only
                 path = self._out / name / "queue"
                 if not name.startswith(".") and name not in self._queues and path.is_dir():
-                    self._queues[name] = Queue(path, self._most_bytes)
+                    self._queues[name] = QueueReader(path, self._most_bytes)
         return list(self._queues.values())
 
     @property

@@ -19,7 +19,7 @@ from fuzztui.observe.afl_names import parse_name
 from fuzztui.observe.scan import SHARE, Find, Known, Listing
 from fuzztui.wire.events import EntrySaved, FindingSaved, Message
 
-__all__ = ["CATEGORIES", "Finds", "Watching", "entry_event", "origin_of"]
+__all__ = ["CATEGORIES", "SavedInputs", "Watching", "entry_event", "origin_of"]
 
 CATEGORIES = {"crashes": "crash", "hangs": "hang"}
 
@@ -45,7 +45,7 @@ class Watching(Protocol):
         """Watch it no more."""
 
 
-class Finds:
+class SavedInputs:
     """The finds of the instance ``name`` in the directory ``path``.
 
     :param told: files of findings that the log holds already (``crashes/NAME``).

@@ -20,9 +20,9 @@ from fuzztui.base.files import read_regular, status
 from fuzztui.engines.spoton.types_file import TYPES
 from fuzztui.model.targeting_fold import MOST_LOCATION, MOST_NAME, MOST_NEAREST
 from fuzztui.wire.commands import MOST_WEIGHT
-from fuzztui.wire.events import TargetsLeft, TypeFigures
+from fuzztui.wire.events import GoalsUncovered, TargetingStats
 
-__all__ = ["Look", "TypesFile", "parse"]
+__all__ = ["TypesFile", "TypesSnapshot", "parse"]
 
 LOOK_S = 0.25
 """Between two looks at the file."""
@@ -54,14 +54,14 @@ _LISTS = (
 )  # fmt: skip
 
 Rows = dict[str, dict[str, Any]]
-"""Code targets by location, as :class:`TargetsLeft` has them."""
+"""Code targets by location, as :class:`GoalsUncovered` has them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TypesSnapshot:
     """What the file says, cleaned: whatever is no figure is as if it were absent."""
 
-    figures: TypeFigures
+    figures: TargetingStats
     asked: int
     left: Rows
 
@@ -69,7 +69,7 @@ class Look:
 # --------------------------------------------------------------------------- reading
 
 
-def parse(name: str, raw: bytes) -> Look | None:
+def parse(name: str, raw: bytes) -> TypesSnapshot | None:
     """What the file of instance ``name`` says; None for one that is not one."""
     try:
         data = json.loads(raw)
@@ -84,7 +84,7 @@ def parse(name: str, raw: bytes) -> Look | None:
     kept = {r[0] for r in sorted(likely, key=lambda r: r[2] == 1)[:MOST_TYPES]}
     told = [r for r in likely if r[0] in kept]
     pinned, analysis = data.get("pinned"), data.get("analysis")
-    figures = TypeFigures(
+    figures = TargetingStats(
         name,
         _real(data.get("targeted"), 0.0, 1.0, 0.0),
         pinned if _is_text(pinned, MOST_LOCATION) else "",
@@ -96,7 +96,7 @@ def parse(name: str, raw: bytes) -> Look | None:
         changed=_texts(data.get("changed"))[:MOST_CHANGED],
         analysis=analysis if _is_text(analysis, MOST_NAME) else "",
     )
-    return Look(figures, _count(data.get("asked")), dict(islice(_left(left), MOST_LEFT)))
+    return TypesSnapshot(figures, _count(data.get("asked")), dict(islice(_left(left), MOST_LEFT)))
 
 
 def _type(item: tuple[str, Any]) -> tuple[Any, ...] | None:
@@ -168,15 +168,15 @@ class TypesFile:
         self._path, self._name = Path(path) / TYPES, name
         self._seen: tuple[int, ...] = ()
         """What the file was when it was read last."""
-        self._now: Look | None = None
-        self._told: TypeFigures | None = None
+        self._now: TypesSnapshot | None = None
+        self._told: TargetingStats | None = None
         """What the log has, and of code targets."""
         self._rows: Rows | None = None
         self._told_at = self._rows_at = float("-inf")
         self._due = 0.0
         self._since = time.monotonic()
 
-    def look(self, *, last: bool = False) -> Iterator[TypeFigures | TargetsLeft]:
+    def look(self, *, last: bool = False) -> Iterator[TargetingStats | GoalsUncovered]:
         """News that are worth telling. ``last``: all that there are, as nobody writes now."""
         now = time.monotonic()
         if now < self._due and not last:
@@ -213,7 +213,7 @@ class TypesFile:
         if len(raw) <= MAX_SIZE and (look := parse(self._name, raw)):
             self._now = look
 
-    def _patience(self, now: TypeFigures, at: float) -> float:
+    def _patience(self, now: TargetingStats, at: float) -> float:
         """How long ago the last event must be for this one."""
         told = self._told
         if told is None or _settings(told) != _settings(now):
@@ -224,12 +224,12 @@ class TypesFile:
             return COUNTS_S
         return min(max(STALE_S, (at - self._since) * STALE_PART), STALE_MOST_S)
 
-    def _changes(self, look: Look, waited: float, *, last: bool) -> TargetsLeft | None:
+    def _changes(self, look: TypesSnapshot, waited: float, *, last: bool) -> GoalsUncovered | None:
         """What the log must be told to have the same rows, if that is worth it by now."""
         now, told = look.left, self._rows
         if told is None:
             self._rows = dict(now)
-            return TargetsLeft(self._name, look.asked, now, anew=True)
+            return GoalsUncovered(self._name, look.asked, now, anew=True)
         if waited < FINDS_S and not last:
             return None
         gone = [location for location in told if location not in now]
@@ -242,17 +242,17 @@ class TypesFile:
         if not gone and not changed:
             return None
         self._rows = {location: changed.get(location) or told[location] for location in now}
-        return TargetsLeft(self._name, look.asked, changed, gone)
+        return GoalsUncovered(self._name, look.asked, changed, gone)
 
 
-def _settings(figures: TypeFigures) -> tuple[Any, ...]:
+def _settings(figures: TargetingStats) -> tuple[Any, ...]:
     """What a person has set, and what of it has ended; files whose targets are known no more."""
     weights = zip(figures.names, figures.weights, strict=True)
     weighed = {n: w for n, w in weights if w != 1}
     return figures.targeted, figures.pinned, figures.ignored, weighed, figures.changed
 
 
-def _finds(figures: TypeFigures) -> tuple[int, ...]:
+def _finds(figures: TargetingStats) -> tuple[int, ...]:
     arms = sum(figures.new_arms)
     return arms, figures.targets, figures.uncovered, figures.frontier
 

@@ -11,11 +11,11 @@ from typing import Final
 from fuzztui.base.signals import signal_name
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.process.execute import Mark
-from fuzztui.triage.program import Subject, keeps_shadow, repro_command_line
+from fuzztui.process.execute import ProcessMark
+from fuzztui.triage.program import TargetProgram, keeps_shadow, repro_command_line
 from fuzztui.triage.sandbox import bench
 
-__all__ = ["MOST_OUTPUT", "PATIENCE", "Answer", "Asked", "asked_by"]
+__all__ = ["MOST_OUTPUT", "PATIENCE", "OracleCommand", "OracleReply", "asked_by"]
 
 MOST_OUTPUT: Final = 1 << 20
 """Bytes of either stream that are kept; of the rest of stdout only a hash is."""
@@ -27,7 +27,7 @@ _INPUT: Final = b"INPUT"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OracleReply:
     """What a command made of an input. Neither name nor place of the input is in what it says."""
 
     status: int | None
@@ -54,10 +54,10 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OracleCommand:
     """One of the two commands. ``limit``: seconds that it may take."""
 
-    subject: Subject
+    subject: TargetProgram
     limit: float
     name: str
     """What it is called for people."""
@@ -66,7 +66,9 @@ class Asked:
         """What to type to have it run on ``file``."""
         return repro_command_line(self.subject, file)
 
-    async def ask(self, data: bytes, mark: Mark | None = None, *, patience: float = 1) -> Answer:
+    async def ask(
+        self, data: bytes, mark: ProcessMark | None = None, *, patience: float = 1
+    ) -> OracleReply:
         """Run it on ``data``, for ``patience`` times its limit.
 
         Raises :class:`SupervisorError` where it cannot be run at all, OSError where the machine
@@ -88,7 +90,7 @@ class Asked:
             stream.head = stream.head.replace(where, _INPUT)
             stream.head = stream.head.replace(bytes(place.directory), b"")
         out.rest.update(out.head)
-        return Answer(outcome.status, bytes(out.head), bytes(err.head), out.rest.hexdigest())
+        return OracleReply(outcome.status, bytes(out.head), bytes(err.head), out.rest.hexdigest())
 
 
 @dataclass(slots=True)
@@ -104,10 +106,10 @@ class _Stream:
         self.rest.update(data[room:])
 
 
-def asked_by(campaign: Campaign) -> list[Asked]:
+def asked_by(campaign: Campaign) -> list[OracleCommand]:
     """``run``, and ``against`` if there is one. Raises :class:`SupervisorError`."""
     oracle = campaign.oracle
-    target = Subject.of(campaign)
+    target = TargetProgram.of(campaign)
     env = {key: value for key, value in target.env.items() if not key.startswith("AFL_")}
     preload = target.env.get("AFL_PRELOAD")
     preloaded = {"LD_PRELOAD": preload} if preload else {}
@@ -116,10 +118,10 @@ def asked_by(campaign: Campaign) -> list[Asked]:
     if oracle["against"]:
         subjects.append(_subject(target, env, oracle["against"]))
     names = _names([subject.command for subject in subjects])
-    return [Asked(s, oracle["timeout_s"], n) for s, n in zip(subjects, names, strict=True)]
+    return [OracleCommand(s, oracle["timeout_s"], n) for s, n in zip(subjects, names, strict=True)]
 
 
-def _subject(target: Subject, env: dict[str, str], command: list[str]) -> Subject:
+def _subject(target: TargetProgram, env: dict[str, str], command: list[str]) -> TargetProgram:
     """Another command in place of the target, in a directory of its own."""
     memory = 0 if keeps_shadow(command[0]) else target.memory
     return replace(target, command=tuple(command), env=env, cwd=None, memory=memory, driver=False)

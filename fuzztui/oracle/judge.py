@@ -20,10 +20,10 @@ from fuzztui.campaign import Campaign
 from fuzztui.engines.findings.contrast import cut, from_difference
 from fuzztui.engines.findings.differential import DIFFERS
 from fuzztui.engines.findings.message_oracle import without_numbers
-from fuzztui.oracle.command import PATIENCE, Answer, Asked, asked_by
-from fuzztui.process.execute import Mark
+from fuzztui.oracle.command import PATIENCE, OracleCommand, OracleReply, asked_by
+from fuzztui.process.execute import ProcessMark
 
-__all__ = ["Judge", "Verdict", "differing", "suspicious"]
+__all__ = ["OracleFinding", "OracleJudge", "differing", "suspicious"]
 
 _SHOWN: Final = 60
 _TITLE: Final = 150
@@ -39,7 +39,7 @@ _FILE: Final = re.compile(r"[^\s:\"'()]*/[^\s:\"'()]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class OracleFinding:
     """That an input shows a bug. ``category`` and ``signature``: as of a finding."""
 
     category: str
@@ -51,7 +51,7 @@ class Verdict:
     """The signature in runs of older versions, "" if it is the same."""
 
 
-def suspicious(pattern: re.Pattern[str], answer: Answer) -> Verdict | None:
+def suspicious(pattern: re.Pattern[str], answer: OracleReply) -> OracleFinding | None:
     """Whether a command printed what only a bug makes it print."""
     for stream in (answer.err, answer.out):
         text = stream.decode(errors="replace")
@@ -59,11 +59,11 @@ def suspicious(pattern: re.Pattern[str], answer: Answer) -> Verdict | None:
             start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
             line = " ".join(text[start : end if end >= 0 else None][:_LONGEST_LINE].split())
             signature, before = _signatures("message", partial(_without_numbers, found[0]))
-            return Verdict("crash", signature, cut(visible(line), _TITLE), before=before)
+            return OracleFinding("crash", signature, cut(visible(line), _TITLE), before=before)
     return None
 
 
-def differing(names: Sequence[str], ours: Answer, theirs: Answer) -> Verdict | None:
+def differing(names: Sequence[str], ours: OracleReply, theirs: OracleReply) -> OracleFinding | None:
     """Whether two commands do different things: one accepts, or both do and print other things."""
     pair = ours, theirs
     if ours.accepts != theirs.accepts:
@@ -87,7 +87,7 @@ def differing(names: Sequence[str], ours: Answer, theirs: Answer) -> Verdict | N
     )
 
 
-def _words(answer: Answer) -> str:
+def _words(answer: OracleReply) -> str:
     """What an outcome is, in a line."""
     if answer.accepts:
         return "accepted it"
@@ -101,7 +101,7 @@ def _words(answer: Answer) -> str:
     return f"{how}: {complaint}" if complaint else how
 
 
-def _report(name: str, line: str, answer: Answer) -> str:
+def _report(name: str, line: str, answer: OracleReply) -> str:
     """All that there is to say of one command; ``line``: what to type to have it run."""
     lines = [f"{name} {cut(_words(answer), _TITLE)}", f"  {visible(line)}"]
     for word, stream in (("stdout", answer.out), ("stderr", answer.err)):
@@ -110,10 +110,12 @@ def _report(name: str, line: str, answer: Answer) -> str:
     return "\n".join(lines) + "\n"
 
 
-class Judge:
+class OracleJudge:
     """The two commands and what is made of their answers."""
 
-    def __init__(self, asked: Sequence[Asked], message: str, mark: Mark | None = None) -> None:
+    def __init__(
+        self, asked: Sequence[OracleCommand], message: str, mark: ProcessMark | None = None
+    ) -> None:
         """``message``: a regular expression, "" for none; ``mark``: as :func:`bench` has it."""
         self.asked = asked
         self.names = [command.name for command in asked]
@@ -121,7 +123,7 @@ class Judge:
         self._mark = mark
 
     @classmethod
-    def of(cls, campaign: Campaign, mark: Mark | None = None) -> Judge:
+    def of(cls, campaign: Campaign, mark: ProcessMark | None = None) -> OracleJudge:
         """That of a campaign. Raises :class:`SupervisorError`."""
         return cls(asked_by(campaign), campaign.oracle["message"], mark)
 
@@ -131,20 +133,20 @@ class Judge:
         message = self._message.pattern if self._message else ""
         return json.dumps([message, *([*one.subject.command] for one in self.asked)])
 
-    async def ask(self, data: bytes, patience: float = 1) -> list[Answer]:
+    async def ask(self, data: bytes, patience: float = 1) -> list[OracleReply]:
         """The commands' answers. Raises :class:`SupervisorError`, OSError."""
         return [await one.ask(data, self._mark, patience=patience) for one in self.asked]
 
-    def differing(self, answers: Sequence[Answer]) -> Verdict | None:
+    def differing(self, answers: Sequence[OracleReply]) -> OracleFinding | None:
         """Whether they do different things, if there are two."""
         return differing(self.names, *answers) if len(answers) == 2 else None
 
-    async def verdicts(self, data: bytes) -> list[tuple[Verdict, list[Answer]]]:
+    async def verdicts(self, data: bytes) -> list[tuple[OracleFinding, list[OracleReply]]]:
         """What bugs an input shows, with the answers that tell. A difference has held twice.
 
         Raises :class:`SupervisorError`, OSError as :meth:`ask` does.
         """
-        found: list[tuple[Verdict, list[Answer]]] = []
+        found: list[tuple[OracleFinding, list[OracleReply]]] = []
         answers = await self.ask(data)
         if self._message and (verdict := suspicious(self._message, answers[0])):
             found.append((verdict, answers))
@@ -160,15 +162,15 @@ class Judge:
             before = after
         return found
 
-    def report(self, answers: Sequence[Answer], file: Path) -> str:
+    def report(self, answers: Sequence[OracleReply], file: Path) -> str:
         """All that there is to say of answers for an input that is in ``file``."""
         pairs = zip(self.asked, answers, strict=True)
         return "\n".join(_report(one.name, one.line(file), answer) for one, answer in pairs)
 
 
-def _difference(cause: _Cause, title: str, same: object) -> Verdict:
+def _difference(cause: _Cause, title: str, same: object) -> OracleFinding:
     signature, before = _signatures(DIFFERS, cause)
-    return Verdict(DIFFERS, signature, visible(title), same, before)
+    return OracleFinding(DIFFERS, signature, visible(title), same, before)
 
 
 def _signatures(word: str, cause: _Cause) -> tuple[str, str]:
@@ -177,13 +179,13 @@ def _signatures(word: str, cause: _Cause) -> tuple[str, str]:
     return now, "" if before == now else before
 
 
-def _cause(answer: Answer, old: bool) -> str:
+def _cause(answer: OracleReply, old: bool) -> str:
     if answer.how != "refused":
         return answer.how
     return f"refused: {_telling(_complaint(answer), old)}"
 
 
-def _complaint(answer: Answer) -> str:
+def _complaint(answer: OracleReply) -> str:
     """The line that says what is wrong; a compiler may begin with where it is."""
     for stream in (answer.err, answer.out):
         lines = [line.strip() for line in stream.decode(errors="replace").splitlines()]

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.model.oracle import ORACLE
-from fuzztui.process.helper import Helper
+from fuzztui.process.helper import HelperProcess
 from fuzztui.wire.events import Event, Stats
 
-__all__ = ["OracleKeeper"]
+__all__ = ["OracleProcess"]
 
 TELL_S = 2.0
 """Between two words on how much is left, at least; nothing is left is told at once."""
@@ -21,7 +21,7 @@ LAST_S = 1.0
 """For the last step, when nobody waits any more."""
 
 
-class OracleKeeper(Helper):
+class OracleProcess(HelperProcess):
     """The process of :mod:`fuzztui.oracle.queue`. :meth:`run` it in a task."""
 
     def __init__(self, home: RunDir, record: Callable[[Event], object]) -> None:
@@ -49,7 +49,7 @@ class OracleKeeper(Helper):
         return pending if type(pending) is int else 0
 
     async def run(self) -> None:
-        """As :meth:`Helper.run`."""
+        """As :meth:`HelperProcess.run`."""
         try:
             await super().run()
         finally:

@@ -36,16 +36,16 @@ from fuzztui.model.oracle import ORACLE
 from fuzztui.observe.afl_names import parse_name
 from fuzztui.observe.queues import Found, Queues
 from fuzztui.observe.relay import end_torn_line
-from fuzztui.oracle.command import Answer
-from fuzztui.oracle.judge import Judge, Verdict
+from fuzztui.oracle.command import OracleReply
+from fuzztui.oracle.judge import OracleFinding, OracleJudge
 from fuzztui.oracle.seen_inputs import Looked
-from fuzztui.process.death_journal import Journal
-from fuzztui.process.execute import Mark
+from fuzztui.process.death_journal import DeathJournal
+from fuzztui.process.execute import ProcessMark
 from fuzztui.process.helper import CANNOT
 from fuzztui.triage.examine import printable
 from fuzztui.triage.sandbox import sweep_benches
 
-__all__ = ["Look"]
+__all__ = ["OracleQueue"]
 
 EVERY_S: Final = 1.0
 AT_ONCE: Final = 1000
@@ -60,10 +60,12 @@ MOST_CAUSES: Final = 1000
 """Where each input is its own cause, somebody must be told that; the disk is not to be filled."""
 
 
-class Look:
+class OracleQueue:
     """What one run's queues hold, and what was made of it."""
 
-    def __init__(self, home: RunDir, judge: Judge, say: Callable[[str, object], None]) -> None:
+    def __init__(
+        self, home: RunDir, judge: OracleJudge, say: Callable[[str, object], None]
+    ) -> None:
         """Goes on where one before it has ended. Raises OSError."""
         self._home, self._judge, self._say = home, judge, say
         self.directory = home.instance(ORACLE)
@@ -75,7 +77,7 @@ class Look:
         store.tidy()
         self.findings = Findings(store, self._events, None, read_told(events))
         self._looked = Looked(home.supervisor / "oracle.looked", judge.question)
-        self._journal = Journal(home.supervisor, "oracle", JUDGE_S)
+        self._journal = DeathJournal(home.supervisor, "oracle", JUDGE_S)
         self._refused = self._journal.refused
         self._queues = Queues(home.out, MOST_INPUT)
         self._waiting: dict[int, tuple[str, str]] = {}
@@ -118,7 +120,7 @@ class Look:
         """Tell the counts as they are at the end."""
         self.findings.recount(final=True)
 
-    def _found(self, entry: Found, verdict: Verdict, answers: Sequence[Answer]) -> None:
+    def _found(self, entry: Found, verdict: OracleFinding, answers: Sequence[OracleReply]) -> None:
         failure = Failure(verdict.category, verdict.signature, verdict.title, "", verdict.before)
         if self.findings.knows(failure):
             self.findings.recount()
@@ -154,7 +156,7 @@ def _tail(entry: Found) -> str:
     return ",".join([*source, f"time:{name.time_ms}", "execs:0", "op:oracle"])
 
 
-async def _run(look: Look, parent: int, say: Callable[[str, object], None]) -> None:
+async def _run(look: OracleQueue, parent: int, say: Callable[[str, object], None]) -> None:
     told = ""
     while os.getppid() == parent and look.directory.parent.is_dir():
         last = look.last
@@ -180,9 +182,9 @@ async def _run(look: Look, parent: int, say: Callable[[str, object], None]) -> N
     look.finish()
 
 
-async def _look(home: RunDir, judge: Judge, say: Callable[[str, object], None]) -> None:
+async def _look(home: RunDir, judge: OracleJudge, say: Callable[[str, object], None]) -> None:
     parent = os.getppid()
-    look = Look(home, judge, say)
+    look = OracleQueue(home, judge, say)
     job = asyncio.ensure_future(_run(look, parent, say))
 
     def end() -> None:
@@ -207,12 +209,12 @@ def main(arguments: Sequence[str]) -> int:
     def say(word: str, value: object) -> None:
         print(json.dumps({word: value}), flush=True)
 
-    mark = Mark(home.path, "oracle-asks")
+    mark = ProcessMark(home.path, "oracle-asks")
     mark.sweep()
     sweep_benches(home.path)
     try:
         campaign = load(home.campaign).campaign
-        judge = Judge.of(campaign, mark)
+        judge = OracleJudge.of(campaign, mark)
     except (CampaignError, SupervisorError) as e:
         say("problem", f"oracle: {e}")
         return CANNOT

@@ -16,14 +16,14 @@ from typing import Final
 from fuzztui.base.files import replace_text
 from fuzztui.engines.base.regular_files import read_regular
 
-__all__ = ["Journal"]
+__all__ = ["DeathJournal"]
 
 _MOST_DEATHS: Final = 10_000
 _KEY: Final = struct.Struct("<Q")
 _DEATHS: Final = re.compile(rb"^([0-9a-f]{16}) ([1-9])$", re.MULTILINE)
 
 
-class Journal:
+class DeathJournal:
     """Which entry is under way, and which ones this has not survived, by their keys.
 
     One that was under way twice when the process died is refused; once may be chance, as when the

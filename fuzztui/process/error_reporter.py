@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["Troubles"]
+__all__ = ["ErrorReporter"]
 
 _MOST = 20
 
 
-class Troubles:
+class ErrorReporter:
     """Tells each kind of error once: it may come ten times a second.
 
     :param where: what was being done, in words.

@@ -18,7 +18,7 @@ from pathlib import Path
 from fuzztui.engines.execute.forks import StopWatch, has_ended
 from fuzztui.process.identity import MARK_INSTANCE, MARK_RUN, kill_marked
 
-__all__ = ["Mark", "Outcome", "children", "execute"]
+__all__ = ["ProcessMark", "ProcessResult", "children", "execute"]
 
 KEPT = 128 * 1024
 """Bytes of output kept: as many of the beginning, as many of the end."""
@@ -35,7 +35,7 @@ def children() -> set[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ProcessMark:
     """What all processes of one execution have in their environment: they are found by it.
 
     ``label`` takes the place of an instance's name.
@@ -55,7 +55,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProcessResult:
     """How a program ended: ``status`` as of subprocess, None if it was ended here.
 
     That is because its time was up, or because it was stopped: ``stopped`` is then the name of
@@ -100,7 +100,7 @@ class _Output:
 
 async def execute(
     argv: Sequence[str],
-    mark: Mark,
+    mark: ProcessMark,
     *,
     cwd: Path,
     limit: float,
@@ -111,7 +111,7 @@ async def execute(
     told: Callable[[bytes], None] | None = None,
     errors: Callable[[bytes], None] | None = None,
     meanwhile: Callable[[int], None] | None = None,
-) -> Outcome:
+) -> ProcessResult:
     """Run a program to its end or its limit, then kill whatever it left behind.
 
     Its stderr is kept, and its ``stdout`` with it if that is wanted; to a ``terminal`` it prints
@@ -166,7 +166,7 @@ async def execute(
                 if not _take(fd, stream, loop):
                     break
         status = child.poll() if in_time else None
-        return Outcome(status, seconds, output.bytes(), stopped)
+        return ProcessResult(status, seconds, output.bytes(), stopped)
     finally:
         for fd in streams:
             loop.remove_reader(fd)

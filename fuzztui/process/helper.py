@@ -1,7 +1,7 @@
 """A process of ours beside the supervisor, as that sees it: kept running, and what it says.
 
 It is ``python -P -m MODULE RUN ...``, and prints JSON lines: ``{"problem": words}`` is told in the
-log, each once; ``{"figures": {...}}`` replaces :attr:`Helper.figures`.
+log, each once; ``{"figures": {...}}`` replaces :attr:`HelperProcess.figures`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any, Final
 from fuzztui.base.bounds import loads
 from fuzztui.base.text import visible
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.process.execute import Mark, Outcome, execute
+from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["CANNOT", "Helper"]
+__all__ = ["CANNOT", "HelperProcess"]
 
 CANNOT: Final = 3
 """Exit status of a helper where another try would not help."""
@@ -33,11 +33,11 @@ _LONGEST_LINE = 1 << 16
 _TOLD = 500
 
 
-class Helper:
+class HelperProcess:
     """One such process. :meth:`run` it in a task.
 
     :param module: what is run, with the run's path and ``words``.
-    :param label: marks its process (:class:`Mark`).
+    :param label: marks its process (:class:`ProcessMark`).
     :param undone: what is not done while it does not run, in words.
     """
 
@@ -84,13 +84,13 @@ class Helper:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGTERM)
 
-    async def _once(self) -> Outcome | None:
+    async def _once(self) -> ProcessResult | None:
         """None where it could not be started, which is told."""
         self._rest = b""
         try:
             return await execute(
                 self._argv,
-                Mark(self._home.path, self._label),
+                ProcessMark(self._home.path, self._label),
                 cwd=self._home.path,
                 limit=_LIMIT_S,
                 stdout=True,
@@ -134,7 +134,7 @@ class Helper:
             self._record(Message("warning", words))
 
 
-def _why(outcome: Outcome) -> str:
+def _why(outcome: ProcessResult) -> str:
     lines = outcome.output.decode(errors="replace").strip().splitlines()
     said = next((line for line in reversed(lines) if line and not line.startswith("{")), "")
     if outcome.signal:

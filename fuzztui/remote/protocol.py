@@ -22,7 +22,7 @@ __all__ = [
     "PROTO",
     "REJECTED",
     "TIMEOUT",
-    "Answer",
+    "CommandAnswer",
     "ProtocolError",
     "decode",
     "encode",
@@ -43,7 +43,7 @@ class ProtocolError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandAnswer:
     """How a command ended: ``result`` is applied, rejected or timeout.
 
     ``timeout`` means that no engine has answered yet; the command stays pending and

@@ -22,7 +22,7 @@ from fuzztui.remote.protocol import (
     MAX_LINE,
     PROTO,
     TIMEOUT,
-    Answer,
+    CommandAnswer,
     ProtocolError,
     decode,
     encode,
@@ -49,7 +49,7 @@ class Ticket:
     """A command that was taken: its id in the log, and its end."""
 
     id: str
-    answer: asyncio.Future[Answer]
+    answer: asyncio.Future[CommandAnswer]
 
 
 Submit = Callable[[Command, str], Ticket]
@@ -201,7 +201,7 @@ async def _pass_on(n: int, ticket: Ticket, client: _Client, patience: float) -> 
         async with asyncio.timeout(patience):
             answer = await asyncio.shield(ticket.answer)
     except TimeoutError:
-        answer = Answer(TIMEOUT, "no answer yet: the command is pending, the log will tell")
+        answer = CommandAnswer(TIMEOUT, "no answer yet: the command is pending, the log will tell")
     client.send(
         {
             "n": n,

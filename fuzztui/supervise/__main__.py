@@ -18,14 +18,14 @@ from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.rundir import AlreadyRunning, RunDir, SupervisorError
 from fuzztui.process.identity import check_proc
 from fuzztui.remote.lock import LockHeld, RunLock
-from fuzztui.supervise.parent import Parent
+from fuzztui.supervise.parent import StarterPipe
 from fuzztui.supervise.supervisor import Supervisor
 from fuzztui.wire.events import Message
 
 _GUARD_S = 0.5
 
 
-async def _supervise(home: RunDir, frozen: str | None, lock: RunLock, parent: Parent) -> None:
+async def _supervise(home: RunDir, frozen: str | None, lock: RunLock, parent: StarterPipe) -> None:
     try:
         loaded = load(home.campaign, text=frozen)
     except CampaignError as e:
@@ -92,7 +92,7 @@ def main() -> int:
     if arguments.detach is not None and os.fork():
         os._exit(0)
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    parent = Parent(arguments.detach)
+    parent = StarterPipe(arguments.detach)
     home = RunDir(arguments.run.resolve())
     try:
         try:

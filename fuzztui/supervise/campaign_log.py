@@ -19,13 +19,13 @@ from fuzztui.session import Keeper, LiveClock, Session
 from fuzztui.supervise.clock import CampaignClock
 from fuzztui.wire.events import Event, Message, Record
 
-__all__ = ["Journal"]
+__all__ = ["CampaignLog"]
 
 OFFSETS_EVERY_S = 1.0
 RETRY_S = 1.0
 
 
-class Journal:
+class CampaignLog:
     """Opens (or begins) a run's log. Raises :class:`SupervisorError`.
 
     ``react`` is called with each event once it is in the state, ``trouble`` with words while

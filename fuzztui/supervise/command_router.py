@@ -18,9 +18,9 @@ from typing import Protocol
 
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.instances.launcher import Deed
-from fuzztui.instances.life import Ending, Life
+from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
-from fuzztui.remote.protocol import APPLIED, REJECTED, Answer
+from fuzztui.remote.protocol import APPLIED, REJECTED, CommandAnswer
 from fuzztui.remote.server import Ticket
 from fuzztui.supervise.control_file import append, missed, was_handed
 from fuzztui.wire.codec import CodecError, decode_command, encode_command
@@ -32,7 +32,7 @@ from fuzztui.wire.commands import (
     Pause,
     Resume,
     SetMixture,
-    SetTargeted,
+    SetTargetedShare,
     SkipCurrent,
     Stop,
     WeighType,
@@ -45,7 +45,7 @@ from fuzztui.wire.events import (
     Event,
 )
 
-__all__ = ["Steering"]
+__all__ = ["CommandRouter"]
 
 OURSELVES = "fuzztui"
 """``by`` of what the supervisor itself asks of an engine."""
@@ -64,7 +64,7 @@ _DONE = {
 }
 
 
-class Helm(Protocol):
+class CommandContext(Protocol):
     """What steering needs of the supervisor."""
 
     @property
@@ -72,7 +72,7 @@ class Helm(Protocol):
         """The campaign, folded from its log."""
 
     @property
-    def lives(self) -> Mapping[str, Life]:
+    def lives(self) -> Mapping[str, InstanceLife]:
         """The instances by name."""
 
     @property
@@ -85,10 +85,10 @@ class Helm(Protocol):
     def flush(self) -> bool:
         """Whether everything recorded is in the log now."""
 
-    def end(self, ending: Ending) -> None:
+    def end(self, ending: EndReason) -> None:
         """End the campaign."""
 
-    def end_one(self, life: Life, ending: Ending) -> None:
+    def end_one(self, life: InstanceLife, ending: EndReason) -> None:
         """End one instance."""
 
     def unfinished(self) -> str:
@@ -106,28 +106,28 @@ class _Open:
     """A command without its end: who has still to answer, and who has."""
 
     command: Command
-    done: asyncio.Future[Answer]
+    done: asyncio.Future[CommandAnswer]
     waiting: set[str] = field(default_factory=set)
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[CommandAnswer] = field(default_factory=list)
 
 
-class Steering:
+class CommandRouter:
     """All commands of a campaign. Runs in the event loop."""
 
-    def __init__(self, helm: Helm) -> None:
+    def __init__(self, helm: CommandContext) -> None:
         self._helm = helm
         self._open: dict[str, _Open] = {}
         self._held: list[tuple[str, str]] = []
         """Commands (id) that wait for an instance's first hello."""
         self._jobs: set[asyncio.Future[None]] = set()
-        self._farewells: list[tuple[_Open, Answer]] = []
+        self._farewells: list[tuple[_Open, CommandAnswer]] = []
         """What is answered when the campaign has come to its end."""
 
     def submit(self, command: Command, by: str) -> Ticket:
         """Log a command and set about it. The ticket's answer always comes in the end."""
         helm = self._helm
         command_id = f"c{helm.state.seq + 1}"  # as unique as the log's numbers
-        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
         entry = self._open[command_id] = _Open(command, done)
         helm.record(CommandIssued(command_id, encode_command(command), by))
         if not helm.flush():
@@ -146,14 +146,14 @@ class Steering:
             except CodecError as e:
                 self._helm.record(CommandRejected(command_id, "", str(e)))
                 continue
-            done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            done: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
             entry = self._open[command_id] = _Open(command, done)
             if isinstance(command, Stop):
                 self._refuse(command_id, "", "its supervisor died; the campaign was started again")
             else:
                 self._set_about(command_id, entry, status.by, again=True)
 
-    def greeted(self, life: Life) -> None:
+    def greeted(self, life: InstanceLife) -> None:
         """An engine said hello: hand over what waited for that."""
         held, self._held = self._held, []
         for command_id, name in held:
@@ -165,7 +165,7 @@ class Steering:
         if life.paused:  # it started again in the middle of a pause
             self.submit(Pause(life.name), OURSELVES)
 
-    def begins(self, life: Life) -> None:
+    def begins(self, life: InstanceLife) -> None:
         """An engine is there: what was set for all while it was not is for it, too."""
         self._mix(life)
         able = self._helm.state.instances[life.name].capabilities
@@ -179,7 +179,7 @@ class Steering:
         status = self._helm.state.commands.get(command_id)
         return status is not None and status.state == "rejected"
 
-    def _mix(self, life: Life) -> None:
+    def _mix(self, life: InstanceLife) -> None:
         state = self._helm.state
         wish, had = state.mixture, state.mixed.get(life.name)
         if wish is None or SetMixture.name not in state.instances[life.name].capabilities:
@@ -204,9 +204,9 @@ class Steering:
         if entry is None:
             return
         if isinstance(event, CommandApplied):
-            answer = Answer(APPLIED, event.detail, event.instance, event.trial)
+            answer = CommandAnswer(APPLIED, event.detail, event.instance, event.trial)
         else:
-            answer = Answer(REJECTED, event.reason, event.instance)
+            answer = CommandAnswer(REJECTED, event.reason, event.instance)
         entry.answers.append(answer)
         entry.waiting.discard(event.instance)
         if not entry.waiting:
@@ -214,7 +214,7 @@ class Steering:
             self._helm.flush()  # who hears of it can find it in the log
             self._tell(entry, _together(entry.answers, entry.command))
 
-    def _tell(self, entry: _Open, answer: Answer) -> None:
+    def _tell(self, entry: _Open, answer: CommandAnswer) -> None:
         """Pass the answer on; who is told that a campaign is stopped must not find it stopping."""
         if _stops_all(entry.command) and answer.result == APPLIED:
             words = self._helm.unfinished()
@@ -232,7 +232,7 @@ class Steering:
             if not entry.done.done():
                 entry.done.set_result(answer)
 
-    def gone(self, life: Life) -> None:
+    def gone(self, life: InstanceLife) -> None:
         """An instance came to its end: nothing more will be answered by it."""
         for command_id, entry in list(self._open.items()):
             if life.name not in entry.waiting:
@@ -271,7 +271,7 @@ class Steering:
             return
         entry.waiting = {life.name for life in targets}
         if isinstance(entry.command, Stop):
-            ending = Ending("stopped", f"stopped by {by}" if by else "stopped")
+            ending = EndReason("stopped", f"stopped by {by}" if by else "stopped")
             if entry.command.instance:
                 self._helm.end_one(targets[0], ending)
             else:
@@ -308,7 +308,7 @@ class Steering:
                 with contextlib.suppress(OSError):
                     append(control, command_id, command)
 
-    def _targets(self, command: Command) -> list[Life] | str:
+    def _targets(self, command: Command) -> list[InstanceLife] | str:
         """The instances a command is for, or why there are none."""
         lives = self._helm.lives
         name: str = getattr(command, "instance", "")
@@ -321,7 +321,7 @@ class Steering:
             return f"there is no instance {name!r}, but: {', '.join(lives)}"
         return [life] if not life.over else f"{life.name} has ended ({life.state})"
 
-    def _hand(self, life: Life, command_id: str, command: Command) -> None:
+    def _hand(self, life: InstanceLife, command_id: str, command: Command) -> None:
         """Give a command to one instance: by signal, or by file if it can obey."""
         instance = self._helm.state.instances.get(life.name)
         able = instance.capabilities if instance else []
@@ -351,7 +351,7 @@ class Steering:
             reason = f"{engine} cannot {command.name}" + (f": {why}" if why else "")
             self._refuse(command_id, life.name, reason)
 
-    def _control(self, life: Life) -> Path:
+    def _control(self, life: InstanceLife) -> Path:
         return life.directory / "control.jsonl"
 
     def _refuse(self, command_id: str, name: str, reason: str) -> None:
@@ -370,14 +370,14 @@ def _problem(command: Command) -> str:
     """What is wrong with it, whoever were to do it; in words, "" for nothing."""
     if isinstance(command, SetMixture):
         return command.mixture.problem
-    return command.problem if isinstance(command, (WeighType, SetTargeted)) else ""
+    return command.problem if isinstance(command, (WeighType, SetTargetedShare)) else ""
 
 
 def _stops_all(command: Command) -> bool:
     return isinstance(command, Stop) and not command.instance
 
 
-def _together(answers: list[Answer], command: Command) -> Answer:
+def _together(answers: list[CommandAnswer], command: Command) -> CommandAnswer:
     """One answer for all instances that a command was for.
 
     Applied if all did it; of some, if any did.
@@ -386,11 +386,11 @@ def _together(answers: list[Answer], command: Command) -> Answer:
         return answers[0]
     applied = [a for a in answers if a.result == APPLIED]
     if applied and (len(applied) == len(answers) or isinstance(command, _BY_ANY)):
-        return Answer(APPLIED, _in_words(answers))
-    return Answer(REJECTED, _in_words([a for a in answers if a.result != APPLIED]))
+        return CommandAnswer(APPLIED, _in_words(answers))
+    return CommandAnswer(REJECTED, _in_words([a for a in answers if a.result != APPLIED]))
 
 
-def _in_words(answers: list[Answer]) -> str:
+def _in_words(answers: list[CommandAnswer]) -> str:
     """Who said what; what several said alike is said once."""
     who: dict[str, list[str]] = {}
     for answer in answers:

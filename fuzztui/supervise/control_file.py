@@ -14,9 +14,9 @@ from fuzztui.wire.codec import decode_command, encode_command
 from fuzztui.wire.commands import (
     TYPE_COMMANDS,
     Command,
-    IgnoreTarget,
-    PinTarget,
-    SetTargeted,
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
     WeighType,
 )
 
@@ -25,7 +25,7 @@ __all__ = ["append", "missed", "was_handed"]
 _MAX_CONTROL = 64 << 20
 """Bytes of a file that are looked at."""
 
-_OfTypes = WeighType | PinTarget | IgnoreTarget | SetTargeted
+_OfTypes = WeighType | PinGoal | IgnoreGoal | SetTargetedShare
 _Thing = tuple[str, str]
 _Given = tuple[int, str, _OfTypes]
 
@@ -74,7 +74,7 @@ def missed(
     for number, _, command in own:
         had[_about(command)] = max(number, had.get(_about(command), 0))
     told = [*every, *own]
-    both = _targets(told, PinTarget) & _targets(told, IgnoreTarget)
+    both = _targets(told, PinGoal) & _targets(told, IgnoreGoal)
     return [
         (id_, replace(command, instance=name))
         for number, id_, command in every
@@ -89,13 +89,13 @@ def _about(command: _OfTypes) -> _Thing:
     match command:
         case WeighType():
             return command.name, command.type
-        case IgnoreTarget():
+        case IgnoreGoal():
             return command.name, command.location
         case _:
             return command.name, ""
 
 
-def _targets(given: list[_Given], kind: type[PinTarget | IgnoreTarget]) -> set[str]:
+def _targets(given: list[_Given], kind: type[PinGoal | IgnoreGoal]) -> set[str]:
     """Those that a command of that kind is about."""
     return {command.location for _, _, command in given if isinstance(command, kind)}
 

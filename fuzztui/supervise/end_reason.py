@@ -5,38 +5,38 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Mapping
 
-from fuzztui.fuzzfirst.context import Halted
-from fuzztui.instances.life import Ending, Life
+from fuzztui.fuzzfirst.context import CampaignStopping
+from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.state import State
 
-__all__ = ["Halt", "outcome"]
+__all__ = ["StopRequest", "outcome"]
 
 
-class Halt:
+class StopRequest:
     """Whether a campaign is being ended, in the running loop."""
 
     def __init__(self) -> None:
-        self.ending: Ending | None = None
+        self.ending: EndReason | None = None
         """Why; None while it goes on."""
         self._told = asyncio.Event()
 
-    def tell(self, ending: Ending) -> None:
+    def tell(self, ending: EndReason) -> None:
         """End it."""
         self.ending = ending
         self._told.set()
 
     async def abide(self, job: Awaitable[None]) -> None:
-        """Wait for ``job``; give it up and raise :class:`Halted` when the campaign ends."""
+        """Wait for ``job``; give it up and raise ``CampaignStopping`` when the campaign ends."""
         task = asyncio.ensure_future(job)
         if self.ending:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            raise Halted
+            raise CampaignStopping
         halt = asyncio.ensure_future(self._told.wait())
         try:
             await asyncio.wait({task, halt}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                raise Halted
+                raise CampaignStopping
             await task
         finally:
             for one in (task, halt):
@@ -44,13 +44,13 @@ class Halt:
             await asyncio.gather(task, halt, return_exceptions=True)
 
 
-def outcome(state: State, lives: Mapping[str, Life]) -> Ending:
+def outcome(state: State, lives: Mapping[str, InstanceLife]) -> EndReason:
     """How a campaign ended whose instances all ended by themselves."""
     if not lives:
-        return Ending("stopped", "")
+        return EndReason("stopped", "")
     states = {life.state for life in lives.values()}
     reasons = [state.instances[name].reason for name in lives]
     for end in ("finished", "stopped", "failed"):
         if end in states:
-            return Ending(end, next((r for r in reasons if r), ""))
-    return Ending("failed", "no instance could be kept alive")
+            return EndReason(end, next((r for r in reasons if r), ""))
+    return EndReason("failed", "no instance could be kept alive")

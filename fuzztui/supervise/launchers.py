@@ -111,9 +111,9 @@ class InProcess:
         """They describe what they find themselves, but not what mutants' inputs do."""
         if not campaign.mutants:
             return None
-        from fuzztui.fuzzfirst.python_triage import HandedTriage  # it writes specs, too
+        from fuzztui.fuzzfirst.python_triage import TransferTriage  # it writes specs, too
 
-        return HandedTriage(campaign, home, record, state)
+        return TransferTriage(campaign, home, record, state)
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
         """Write ``spec.json`` (docs/house.md).

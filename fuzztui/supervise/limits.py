@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fuzztui.base.text import several
 from fuzztui.campaign import Campaign
-from fuzztui.instances.life import Ending
+from fuzztui.instances.life import EndReason
 from fuzztui.model.selectors import totals
 from fuzztui.model.state import State
 
-__all__ = ["Limits", "spent"]
+__all__ = ["CampaignLimits", "spent"]
 
 LATE_S = 60.0
 """Mutants that get all of a budget may take so long to hand over what they have found last."""
@@ -33,7 +33,7 @@ def _crashed(campaign: Campaign, state: State) -> str:
     return ""
 
 
-class Limits:
+class CampaignLimits:
     """Watches the budgets and the stop conditions of a running campaign.
 
     Times are running time: what was not spent in a pause.
@@ -45,7 +45,7 @@ class Limits:
         self._news = 0.0
         self._edges = 0
 
-    def reached(self, state: State, running_s: float) -> Ending | None:
+    def reached(self, state: State, running_s: float) -> EndReason | None:
         """Why to end the campaign now, or None."""
         sums = totals(state)
         # What was imported, or only got another number, is not new.
@@ -59,15 +59,15 @@ class Limits:
             late = running_s - self._campaign.budget_s > LATE_S
             if not words and self._campaign.budget_s and late:  # something holds it up
                 words = spent(self._campaign, state, running_s)
-            return Ending("finished", words) if words else None
+            return EndReason("finished", words) if words else None
         if words := spent(self._campaign, state, running_s):
-            return Ending("finished", words)
+            return EndReason("finished", words)
         idle = self._campaign.stop_idle_s
         if idle and running_s - self._news_at >= idle:
-            return Ending("finished", f"nothing new for {_seconds(idle)} (stop.idle)")
+            return EndReason("finished", f"nothing new for {_seconds(idle)} (stop.idle)")
         standing = self._campaign.stop_edges_s
         if standing and running_s - self._edges_at >= standing:
-            return Ending("finished", f"no new edge for {_seconds(standing)} (stop.edges)")
+            return EndReason("finished", f"no new edge for {_seconds(standing)} (stop.edges)")
         return None
 
 

@@ -9,24 +9,26 @@ from collections.abc import Callable, Iterable, Sequence
 
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.instances.launcher import Launcher
-from fuzztui.instances.life import Life
+from fuzztui.instances.life import InstanceLife
 from fuzztui.model.state import Instance
-from fuzztui.observe.directory import Batch, Observer
+from fuzztui.observe.directory import DirectoryObserver, ObservedBatch
 from fuzztui.observe.stats_reader import FiguresSource
-from fuzztui.supervise.campaign_log import Journal
+from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.supervise.tasks import Tasks
 from fuzztui.wire.events import Message
 
-__all__ = ["Looks"]
+__all__ = ["ObservationLoop"]
 
 
-class Looks:
+class ObservationLoop:
     """What is seen of the instances, recorded in the order in which it was seen.
 
     ``woken`` is set when there is something to see at once.
     """
 
-    def __init__(self, home: RunDir, launcher: Launcher, journal: Journal, tasks: Tasks) -> None:
+    def __init__(
+        self, home: RunDir, launcher: Launcher, journal: CampaignLog, tasks: Tasks
+    ) -> None:
         self._launcher, self._journal, self._tasks = launcher, journal, tasks
         self._one = asyncio.Lock()
         self.woken = asyncio.Event()
@@ -36,7 +38,9 @@ class Looks:
             with contextlib.suppress(RuntimeError):  # the loop is closed: we are leaving
                 loop.call_soon_threadsafe(self.woken.set)
 
-        self._observer = Observer(home.out, journal.state, journal.offsets, journal.done, wake)
+        self._observer = DirectoryObserver(
+            home.out, journal.state, journal.offsets, journal.done, wake
+        )
         self.interrupted = self._observer.interrupted
         self.close = self._observer.close
 
@@ -44,7 +48,7 @@ class Looks:
         """Look at directories of instances that never fuzz, too. Raises OSError."""
         return [note for name in names for note in self._observer.add(name)]
 
-    def at(self, lives: Iterable[Life], *, mutant: bool = False) -> list[Message]:
+    def at(self, lives: Iterable[InstanceLife], *, mutant: bool = False) -> list[Message]:
         """Look at these instances from now on; what should be known. Raises OSError."""
         notes: list[Message] = []
         for life in lives:
@@ -62,7 +66,7 @@ class Looks:
         known = self._journal.state.instances.get(name) or Instance(name)
         return self._launcher.figures(home, name, known)
 
-    async def join(self, lives: Sequence[Life], *, mutant: bool = False) -> None:
+    async def join(self, lives: Sequence[InstanceLife], *, mutant: bool = False) -> None:
         """Record what is seen of newcomers, between two looks."""
         async with self._one:
             self._journal.record(*self.at(lives, mutant=mutant))
@@ -79,11 +83,11 @@ class Looks:
         """See an instance for the last time, and look at it no more."""
         await self._do(functools.partial(self._observer.drop, name))
 
-    async def _do(self, job: Callable[[], Batch]) -> None:
+    async def _do(self, job: Callable[[], ObservedBatch]) -> None:
         # Shielded: what the observer has told once it never tells again.
         await asyncio.shield(self._tasks.spawn(self._alone(job)))
 
-    async def _alone(self, job: Callable[[], Batch]) -> None:
+    async def _alone(self, job: Callable[[], ObservedBatch]) -> None:
         async with self._one:
             batch = await asyncio.to_thread(job)
             self._journal.record(*batch.events)

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 from fuzztui.campaign.rundir import AlreadyRunning, SupervisorError, Unfit
 
-__all__ = ["Parent"]
+__all__ = ["StarterPipe"]
 
 _LOOK_S = 0.2
 
 
-class Parent:
+class StarterPipe:
     """The process that started us, for as long as it listens."""
 
     def __init__(self, fd: int | None) -> None:

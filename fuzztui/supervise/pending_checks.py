@@ -9,20 +9,20 @@ from typing import Final
 
 from fuzztui.base.text import several
 from fuzztui.instances.launcher import Triage
-from fuzztui.oracle.process import OracleKeeper
+from fuzztui.oracle.process import OracleProcess
 from fuzztui.wire.events import Event, Message
 
-__all__ = ["Unseen"]
+__all__ = ["PendingChecks"]
 
 PATIENCE_S: Final = 10.0
 """Who stops a campaign waits for that."""
 
 
-class Unseen:
+class PendingChecks:
     """Findings that are to be described, and entries that an oracle is to judge."""
 
     def __init__(
-        self, triage: Triage | None, oracle: OracleKeeper | None, record: Callable[[Event], object]
+        self, triage: Triage | None, oracle: OracleProcess | None, record: Callable[[Event], object]
     ) -> None:
         self._triage, self._oracle, self._record = triage, oracle, record
 

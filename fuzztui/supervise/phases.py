@@ -9,19 +9,19 @@ from dataclasses import replace
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.budget_plan import spent_on_mutants, wants_mutants
-from fuzztui.fuzzfirst.context import Desk, Halted
-from fuzztui.fuzzfirst.phase import MutantsStage
+from fuzztui.fuzzfirst.context import CampaignStopping, MutantPhaseContext
+from fuzztui.fuzzfirst.phase import MutantPhase
 from fuzztui.instances.launcher import Launcher, instance_names
-from fuzztui.instances.life import Ending, Life
+from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.instances.process import EngineProcess
-from fuzztui.supervise.observation import Looks
+from fuzztui.supervise.observation import ObservationLoop
 from fuzztui.supervise.tasks import Tasks
-from fuzztui.wire.events import InstanceHello, StageStarted
+from fuzztui.wire.events import InstanceHello, PhaseStarted
 
-__all__ = ["Stages"]
+__all__ = ["CampaignPhases"]
 
 
-class Stages:
+class CampaignPhases:
     """A campaign's instances, from its first stage to its last. :meth:`run` it once."""
 
     def __init__(
@@ -29,9 +29,9 @@ class Stages:
         campaign: Campaign,
         home: RunDir,
         launcher: Launcher,
-        desk: Desk,
+        desk: MutantPhaseContext,
         *,
-        looks: Looks,
+        looks: ObservationLoop,
         tasks: Tasks,
     ) -> None:
         self._campaign = campaign
@@ -40,14 +40,14 @@ class Stages:
         self._desk = desk
         self._looks = looks
         self._tasks = tasks
-        self.lives: dict[str, Life] = {}
+        self.lives: dict[str, InstanceLife] = {}
         """The instances that are to live now: those of mutants' turns, or the target's."""
-        self.first: MutantsStage | None = None
+        self.first: MutantPhase | None = None
         """The stage of mutants, until it is over."""
         # Those who fuzz the target since its turn came, and outlived a supervisor, go on.
         target = desk.state.stage == "target" and self._target_lives()
         if campaign.mutants and not target and wants_mutants(campaign, desk.state):
-            self.first = MutantsStage(campaign, home, launcher, desk)
+            self.first = MutantPhase(campaign, home, launcher, desk)
         else:
             self._muster()
 
@@ -61,10 +61,10 @@ class Stages:
         if self.first is not None:
             try:
                 await self.first.run()
-            except Halted:
+            except CampaignStopping:
                 return
             except SupervisorError as e:
-                desk.end(Ending("failed", str(e)))
+                desk.end(EndReason("failed", str(e)))
                 return
             if desk.leaving:
                 return
@@ -75,14 +75,14 @@ class Stages:
                 life.paused |= desk.state.state == "paused"
             await self._looks.join([*self.lives.values()])
         if desk.state.stage == "mutants":
-            desk.record(StageStarted("target", spent_on_mutants(desk.state, desk.now())))
+            desk.record(PhaseStarted("target", spent_on_mutants(desk.state, desk.now())))
         await asyncio.gather(*(self._live(life) for life in self.lives.values() if not life.over))
 
-    async def live(self, lives: Sequence[Life], home: RunDir, mutant: str) -> None:
+    async def live(self, lives: Sequence[InstanceLife], home: RunDir, mutant: str) -> None:
         """Let instances that fuzz a mutant live, observed, to their end."""
         desk = self._desk
         if desk.leaving:
-            raise Halted
+            raise CampaignStopping
         where = home.out.relative_to(self._home.path)
         for life in lives:
             life.paused |= desk.state.state == "paused"
@@ -97,7 +97,7 @@ class Stages:
                 await self._looks.leave(life.name)
                 del self.lives[life.name]
 
-    async def _live(self, life: Life) -> None:
+    async def _live(self, life: InstanceLife) -> None:
         try:
             await life.run()
         except Exception as e:
@@ -111,7 +111,7 @@ class Stages:
             used = sum(i.execs for i in known.values() if i.mutant)
             campaign = replace(campaign, budget_trials=max(1, campaign.budget_trials - used))
         for index, name in enumerate(instance_names(campaign)):
-            self.lives[name] = Life(
+            self.lives[name] = InstanceLife(
                 campaign,
                 self._home,
                 index,

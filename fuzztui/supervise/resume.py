@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 import fuzztui
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir
-from fuzztui.fuzzfirst.phase import MutantsStage
+from fuzztui.fuzzfirst.phase import MutantPhase
 from fuzztui.instances.launcher import instance_names
-from fuzztui.instances.life import TERM_GRACE_S, Life
+from fuzztui.instances.life import TERM_GRACE_S, InstanceLife
 from fuzztui.instances.process import EngineProcess
 from fuzztui.model.oracle import FUZZLESS
 from fuzztui.model.selectors import ENDED
-from fuzztui.supervise.campaign_log import Journal
-from fuzztui.supervise.observation import Looks
+from fuzztui.supervise.campaign_log import CampaignLog
+from fuzztui.supervise.observation import ObservationLoop
 from fuzztui.wire.events import (
     BudgetSet,
     CampaignStarted,
@@ -28,13 +28,15 @@ from fuzztui.wire.events import (
     SupervisorStarted,
 )
 
-__all__ = ["Beginning"]
+__all__ = ["CampaignStartup"]
 
 
-class Beginning:
+class CampaignStartup:
     """What a supervisor does before anything else. :meth:`take_up` once."""
 
-    def __init__(self, campaign: Campaign, home: RunDir, journal: Journal, looks: Looks) -> None:
+    def __init__(
+        self, campaign: Campaign, home: RunDir, journal: CampaignLog, looks: ObservationLoop
+    ) -> None:
         self._campaign = campaign
         self._home = home
         self._journal = journal
@@ -43,8 +45,8 @@ class Beginning:
 
     async def take_up(
         self,
-        lives: Mapping[str, Life],
-        first: MutantsStage | None,
+        lives: Mapping[str, InstanceLife],
+        first: MutantPhase | None,
         notes: Sequence[Message],
         *,
         spent: bool,
@@ -88,7 +90,7 @@ class Beginning:
         await self._retire()
         self._journal.flush()
 
-    def _revive(self, lives: Mapping[str, Life], *, changed: bool, spent: bool) -> None:
+    def _revive(self, lives: Mapping[str, InstanceLife], *, changed: bool, spent: bool) -> None:
         """Who lives again. ``changed``: the budget is another one."""
         # With all instances over, only the campaign's own end was not logged any more.
         ended = self._state.state in ENDED or (

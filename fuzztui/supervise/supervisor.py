@@ -18,28 +18,28 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.handlers import queue_deeds
 from fuzztui.instances.launcher import Deed
-from fuzztui.instances.life import Ending, Life
+from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.fuzzfirst import HANDED
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, running_time
 from fuzztui.model.state import State
-from fuzztui.mutators.process import Harvester
-from fuzztui.oracle.process import OracleKeeper
+from fuzztui.mutators.process import CollectorProcess
+from fuzztui.oracle.process import OracleProcess
 from fuzztui.process.execute import children
 from fuzztui.process.identity import kill_marked
 from fuzztui.process.reaper import Reaper
 from fuzztui.remote.address import announce, socket_path
 from fuzztui.remote.server import ControlServer
-from fuzztui.supervise.campaign_log import Journal
-from fuzztui.supervise.command_router import Steering
-from fuzztui.supervise.end_reason import Halt, outcome
+from fuzztui.supervise.campaign_log import CampaignLog
+from fuzztui.supervise.command_router import CommandRouter
+from fuzztui.supervise.end_reason import StopRequest, outcome
 from fuzztui.supervise.launchers import launcher_for
-from fuzztui.supervise.limits import Limits, spent
-from fuzztui.supervise.observation import Looks
-from fuzztui.supervise.pending_checks import Unseen
-from fuzztui.supervise.phases import Stages
+from fuzztui.supervise.limits import CampaignLimits, spent
+from fuzztui.supervise.observation import ObservationLoop
+from fuzztui.supervise.pending_checks import PendingChecks
+from fuzztui.supervise.phases import CampaignPhases
 from fuzztui.supervise.resources import ResourceMeter
-from fuzztui.supervise.resume import Beginning
+from fuzztui.supervise.resume import CampaignStartup
 from fuzztui.supervise.tasks import AT_LEAST_S, Tasks
 from fuzztui.supervise.write_check import Notice, WriteCheck
 from fuzztui.wire.commands import Command, Pause, Resume, SetMixture, Stop
@@ -98,7 +98,7 @@ class Supervisor:
         self._progress = progress
         progress("opening the campaign log")
         notice = Notice(trouble)
-        self._journal = Journal(home, self._react, notice.of("log"))
+        self._journal = CampaignLog(home, self._react, notice.of("log"))
         self.state: State = self._journal.state
         self.record = self._journal.record
         self.flush = self._journal.flush
@@ -112,25 +112,27 @@ class Supervisor:
                 f"{home.path} has finished: {self._spent}; "
                 "raise campaign.budget or the like to go on"
             )
-        self._limits = Limits(campaign, running_time(self.state))
+        self._limits = CampaignLimits(campaign, running_time(self.state))
         self._tasks = Tasks(self.record)
-        self._looks = Looks(home, launcher, self._journal, self._tasks)
+        self._looks = ObservationLoop(home, launcher, self._journal, self._tasks)
         self.last_look = self._looks.last
         self._told: Sequence[Message] = ()
-        self._halt = Halt()
+        self._halt = StopRequest()
         self.abide = self._halt.abide
-        self._stages = Stages(campaign, home, launcher, self, looks=self._looks, tasks=self._tasks)
+        self._stages = CampaignPhases(
+            campaign, home, launcher, self, looks=self._looks, tasks=self._tasks
+        )
         self.lives = self._stages.lives
         self.live = self._stages.live
         self._triage = launcher.triage(campaign, home, self.record, self.state)
-        self._oracle = OracleKeeper(home, self.record) if OracleKeeper.wanted(campaign) else None
-        self._unseen = Unseen(self._triage, self._oracle, self.record)
+        self._oracle = OracleProcess(home, self.record) if OracleProcess.wanted(campaign) else None
+        self._unseen = PendingChecks(self._triage, self._oracle, self.record)
         self.unfinished = self._unseen.words
         self.deeds: Mapping[str, Deed] = {
             **launcher.deeds(campaign, home),
             **(queue_deeds(self.state, self.record) if campaign.mutants else {}),
         }
-        self._steering = Steering(self)
+        self._steering = CommandRouter(self)
         self._server = ControlServer(home.path, self._steering.submit)
 
     def setup(self) -> None:
@@ -173,8 +175,8 @@ class Supervisor:
         tasks.repeat(self._tidy, TIDY_S)
         if self._triage:
             tasks.repeat(self._triage.run, RESOURCES_S)
-        if Harvester.wanted(self._campaign):
-            tasks.beside(Harvester(self._campaign, self._home, self.record))
+        if CollectorProcess.wanted(self._campaign):
+            tasks.beside(CollectorProcess(self._campaign, self._home, self.record))
         if self._oracle:
             tasks.beside(self._oracle)
         await self._stages.run()
@@ -196,7 +198,7 @@ class Supervisor:
             raise SupervisorError(f"{e.filename}: cannot be made: {e.strerror}") from None
         beside = {HANDED: self._campaign.mutants, ORACLE: self._oracle}
         notes += self._looks.at_names(name for name, wanted in beside.items() if wanted)
-        beginning = Beginning(self._campaign, self._home, self._journal, self._looks)
+        beginning = CampaignStartup(self._campaign, self._home, self._journal, self._looks)
         await beginning.take_up(self.lives, self._stages.first, notes, spent=bool(self._spent))
 
     # ---------------------------------------------- what lives, stages and steering need
@@ -206,7 +208,7 @@ class Supervisor:
         """Whether the campaign is being ended."""
         return self._halt.ending is not None
 
-    def moved(self, life: Life) -> None:
+    def moved(self, life: InstanceLife) -> None:
         """An instance came to another state: the campaign may have too."""
         if life.over:
             self._steering.gone(life)
@@ -234,7 +236,7 @@ class Supervisor:
             return False
         match command:
             case Stop():
-                self.end(Ending("stopped", f"stopped by {by}" if by else "stopped"))
+                self.end(EndReason("stopped", f"stopped by {by}" if by else "stopped"))
             case Pause():
                 self.record(CampaignState("paused"))
             case Resume():
@@ -245,7 +247,7 @@ class Supervisor:
                 return False
         return True
 
-    def end(self, ending: Ending) -> None:
+    def end(self, ending: EndReason) -> None:
         """End the campaign: all instances, cleanly. Told again they end without finishing."""
         if self.leaving and ending.state == "finished":
             return
@@ -257,9 +259,9 @@ class Supervisor:
 
     def deserted(self) -> None:
         """The run directory or its log was deleted, or another took its place: let go of it."""
-        self.end(Ending("failed", "the run directory was deleted"))
+        self.end(EndReason("failed", "the run directory was deleted"))
 
-    def end_one(self, life: Life, ending: Ending) -> None:
+    def end_one(self, life: InstanceLife, ending: EndReason) -> None:
         """End one instance, cleanly; the others go on."""
         self._tasks.spawn(life.end(ending))
 
@@ -324,7 +326,7 @@ class Supervisor:
             await asyncio.to_thread(self._launcher.tidy, life.directory)
 
     def _told_to_end(self, name: str) -> None:
-        self.end(Ending("stopped", f"the supervisor got {name}"))
+        self.end(EndReason("stopped", f"the supervisor got {name}"))
 
     def _running(self) -> float:
         return running_time(self.state, self._clock.now())
@@ -354,8 +356,8 @@ class Supervisor:
             # Finds are in the directories: the next start logs them.
             _log.error("%s: the end of the log is lost: %s", self._home.log, e)
 
-    def _outcome(self) -> Ending:
+    def _outcome(self) -> EndReason:
         """How a campaign ended that nobody ended."""
         if words := spent(self._campaign, self.state, self._running()):
-            return Ending("finished", words)  # the campaign's budget, not an instance's share
+            return EndReason("finished", words)  # the campaign's budget, not an instance's share
         return outcome(self.state, self.lives)

@@ -11,8 +11,8 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Final
 
-from fuzztui.process.error_reporter import Troubles
-from fuzztui.process.helper import Helper
+from fuzztui.process.error_reporter import ErrorReporter
+from fuzztui.process.helper import HelperProcess
 from fuzztui.wire.events import Event
 
 __all__ = ["AT_LEAST_S", "Tasks"]
@@ -27,7 +27,7 @@ class Tasks:
     """Tasks in the running loop, until :meth:`close`."""
 
     def __init__(self, record: Callable[[Event], object]) -> None:
-        self._troubles = Troubles("in the supervisor", "see supervisor/stderr", record)
+        self._troubles = ErrorReporter("in the supervisor", "see supervisor/stderr", record)
         self._endless: list[asyncio.Future[None]] = []
         self._once: set[asyncio.Future[None]] = set()
 
@@ -44,7 +44,7 @@ class Tasks:
         """Do ``job`` every so many seconds, or sooner when ``wake`` is set, until :meth:`close`."""
         self._endless.append(asyncio.ensure_future(self._again_and_again(job, every, wake)))
 
-    def beside(self, helper: Helper) -> None:
+    def beside(self, helper: HelperProcess) -> None:
         """Have a process beside us until :meth:`close`; the campaign goes on without it."""
         self._endless.append(asyncio.ensure_future(self._help(helper)))
 
@@ -77,7 +77,7 @@ class Tasks:
                 async with asyncio.timeout(every - AT_LEAST_S):
                     await wake.wait()
 
-    async def _help(self, helper: Helper) -> None:
+    async def _help(self, helper: HelperProcess) -> None:
         try:
             await helper.run()
         except Exception as e:

@@ -14,10 +14,10 @@ from typing import Final
 from fuzztui.base.files import read_json, replace_text
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.targeting.analysis import Document, Request, TargetsError, find_targets
+from fuzztui.targeting.analysis import Request, TargetingAnalysis, TargetsError, find_targets
 from fuzztui.targeting.analysis.application import gather
 from fuzztui.targeting.analysis.document import DocumentError
-from fuzztui.targeting.analysis.modules import Source
+from fuzztui.targeting.analysis.modules import ModuleSource
 from fuzztui.wire.analysed import have_changed
 from fuzztui.wire.events import Message
 
@@ -33,7 +33,9 @@ Progress = Callable[[str], None]
 Hashes = dict[str, str]
 
 
-def analyse(campaign: Campaign, home: RunDir, progress: Progress) -> tuple[Document, list[Message]]:
+def analyse(
+    campaign: Campaign, home: RunDir, progress: Progress
+) -> tuple[TargetingAnalysis, list[Message]]:
     """Find the code targets; returns what is written, and what the log is to be told.
 
     A failure is a document, too: nothing is aimed at then, and the engine tells why. Raises
@@ -44,7 +46,7 @@ def analyse(campaign: Campaign, home: RunDir, progress: Progress) -> tuple[Docum
         analysis.read = analysis.sources()
         found = analysis.find()
     except TargetsError as e:
-        found = Document((), "", notes=(f"the analysis failed: {e}",))
+        found = TargetingAnalysis((), "", notes=(f"the analysis failed: {e}",))
         analysis.keep(found, {})
     return found, analysis.told
 
@@ -57,7 +59,7 @@ def analyse_again(campaign: Campaign, home: RunDir, progress: Progress) -> list[
     them. Returns what the log is to be told.
     """
     try:
-        before = Document.loads(home.targets.read_bytes())
+        before = TargetingAnalysis.loads(home.targets.read_bytes())
     except (OSError, DocumentError):
         return []  # the engine says what is wrong with it
     analysis = _Analysis(campaign, home, progress)
@@ -91,7 +93,7 @@ class _Analysis:
         self._campaign, self._home, self._progress = campaign, home, progress
         self._kept = home.supervisor / "analysed.json"
         self.told: list[Message] = []
-        self.read: dict[str, Source] = {}
+        self.read: dict[str, ModuleSource] = {}
         """By name, as the sources were when it began."""
         self._changed: list[str] = []
 
@@ -104,7 +106,7 @@ class _Analysis:
     def _request(self) -> Request:
         return Request.of_target(self._campaign.target, engine=self._campaign.engine)
 
-    def sources(self) -> dict[str, Source]:
+    def sources(self) -> dict[str, ModuleSource]:
         """What an analysis would read now. Raises :class:`TargetsError`."""
         try:
             found = gather(self._request, lambda words: None)
@@ -112,7 +114,7 @@ class _Analysis:
             raise TargetsError(str(e)) from None
         return {**found.around, **found.sources}
 
-    def changed_since(self, before: Document) -> list[str]:
+    def changed_since(self, before: TargetingAnalysis) -> list[str]:
         """What is not what it was when the run's document was made, as people call it."""
         kept = read_json(self._kept)
         known = {m.name: m.sha for m in before.modules}
@@ -134,7 +136,7 @@ class _Analysis:
                 words = e.msg if isinstance(e, SyntaxError) else str(e) or type(e).__name__
                 raise TargetsError(f"{source.shown}{line}: {words}") from None
 
-    def find(self, constants: Document | None = None) -> Document:
+    def find(self, constants: TargetingAnalysis | None = None) -> TargetingAnalysis:
         """Find and write the document; again if somebody changes sources meanwhile.
 
         Raises :class:`TargetsError`; nothing is written then.
@@ -157,7 +159,7 @@ class _Analysis:
         self.keep(found, read)
         return found
 
-    def keep(self, found: Document, read: Hashes) -> None:
+    def keep(self, found: TargetingAnalysis, read: Hashes) -> None:
         """Write it. Killed between the two files, it is analysed again. Raises SupervisorError."""
         try:
             replace_text(self._home.targets, found.dumps())
@@ -172,7 +174,7 @@ class _Analysis:
         return [self.read[n].shown if n in self.read else n for n in names]
 
 
-def _hashes(sources: Mapping[str, Source]) -> Hashes:
+def _hashes(sources: Mapping[str, ModuleSource]) -> Hashes:
     return {name: source.sha for name, source in sources.items()}
 
 

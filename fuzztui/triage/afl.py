@@ -18,19 +18,19 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import State
-from fuzztui.process.execute import Mark
+from fuzztui.process.execute import ProcessMark
 from fuzztui.triage.examine import (
-    Verdict,
+    Reproduction,
     examine_crash,
     examine_hang,
     examine_other,
     printable,
 )
-from fuzztui.triage.program import Subject, find_file
+from fuzztui.triage.program import TargetProgram, find_file
 from fuzztui.triage.sandbox import bench, sweep_benches
 from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
 
-__all__ = ["Triage", "category_of", "examine_file"]
+__all__ = ["AflTriage", "category_of", "examine_file"]
 
 REST = 0.5
 LEAST_REST_S, MOST_REST_S = 0.05, 0.5
@@ -46,7 +46,7 @@ no more processes): at first, and, doubled each time, at most."""
 MAX_INPUT = 64 << 20
 
 
-class Triage:
+class AflTriage:
     """The queue of findings that wait to be described. Runs in the event loop.
 
     :param record: logs an event.
@@ -58,7 +58,7 @@ class Triage:
     ) -> None:
         self._campaign, self._home = campaign, home
         self._record, self._state = record, state
-        self._mark = Mark(home.path, "triage")
+        self._mark = ProcessMark(home.path, "triage")
         self._crashes: deque[FindingSaved] = deque()
         self._hangs: deque[FindingSaved] = deque()
         self._known: set[tuple[str, str]] = set()
@@ -66,7 +66,7 @@ class Triage:
         self._more = asyncio.Event()
         self._turn = 0
         self._one = asyncio.Lock()
-        self._subjects: dict[str, Subject] = {}
+        self._subjects: dict[str, TargetProgram] = {}
 
     def saw(self, event: FindingSaved) -> None:
         """A finding was saved: it will be described, unless the oracle does that."""
@@ -179,21 +179,23 @@ class Triage:
                 continue
         raise SupervisorError(f"{directory / finding.file}: the file is not there any more")
 
-    def _subject(self, instance: str) -> Subject:
+    def _subject(self, instance: str) -> TargetProgram:
         if instance not in self._subjects:
-            self._subjects[instance] = Subject.of(self._campaign, self._home.instance(instance))
+            self._subjects[instance] = TargetProgram.of(
+                self._campaign, self._home.instance(instance)
+            )
         return self._subjects[instance]
 
 
 async def examine_file(
-    subject: Subject,
+    subject: TargetProgram,
     category: str,
     data: bytes,
     *,
     sig: int = 0,
-    mark: Mark | None = None,
+    mark: ProcessMark | None = None,
     told: Callable[[bytes], None] | None = None,
-) -> Verdict:
+) -> Reproduction:
     """Run an input again: what comes of it. ``category`` is crash, hang, or "" .
 
     ``told`` gets what the target prints. Raises :class:`SupervisorError`, OSError where the
@@ -209,7 +211,7 @@ async def examine_file(
         return await examine_other(place, told)
 
 
-def _description(finding: FindingSaved, verdict: Verdict, shown: str = "") -> FindingDescribed:
+def _description(finding: FindingSaved, verdict: Reproduction, shown: str = "") -> FindingDescribed:
     return FindingDescribed(
         finding.instance,
         finding.category,
@@ -222,9 +224,9 @@ def _description(finding: FindingSaved, verdict: Verdict, shown: str = "") -> Fi
     )
 
 
-def _not_run(why: str) -> Verdict:
+def _not_run(why: str) -> Reproduction:
     """No signature: the next supervisor tries again."""
-    return Verdict("", "could not be run again", "", visible(why, lines=True))
+    return Reproduction("", "could not be run again", "", visible(why, lines=True))
 
 
 def category_of(file: Path) -> str:

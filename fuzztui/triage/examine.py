@@ -11,13 +11,13 @@ from fuzztui.base.files import read_regular
 from fuzztui.base.signals import signal_name
 from fuzztui.base.text import several, visible
 from fuzztui.engines.execute.overseer import stopped_text
-from fuzztui.process.execute import Outcome, execute
+from fuzztui.process.execute import ProcessResult, execute
 from fuzztui.triage.gdb import Backtrace, crash_stack, gdb_path, hang_stacks
-from fuzztui.triage.sandbox import Bench
+from fuzztui.triage.sandbox import Sandbox
 from fuzztui.triage.sanitizer import Report, parse_report
 from fuzztui.triage.signature import Frame, common, cycle, signature, telling
 
-__all__ = ["Verdict", "examine_crash", "examine_hang", "examine_other", "printable"]
+__all__ = ["Reproduction", "examine_crash", "examine_hang", "examine_other", "printable"]
 
 LEAST_HANG_S = 0.5
 """Before that a program on a busy machine may not have begun."""
@@ -32,7 +32,7 @@ _ASSERTION = re.compile(r"(?:Assertion [`'].*|assertion .* failed.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Reproduction:
     """What a run of a finding came to. ``ended``: the target did nothing wrong this time."""
 
     signature: str
@@ -45,15 +45,15 @@ class Verdict:
 
 
 async def examine_crash(
-    bench: Bench, sig: int = 0, told: Callable[[bytes], None] | None = None
-) -> Verdict:
+    bench: Sandbox, sig: int = 0, told: Callable[[bytes], None] | None = None
+) -> Reproduction:
     """Run what crashed once; ``sig`` is the signal that AFL++ saw, 0 if it is not known."""
     limit = bench.subject.crash_limit
     outcome = await bench.run(limit, stdout=told is not None, told=told)
     if verdict := await _crashed(bench, outcome):
         return verdict
     saw = f" (AFL++ saw {signal_name(sig)})" if sig else ""
-    return Verdict(
+    return Reproduction(
         f"did-not-crash-{signal_name(sig) if sig else 'again'}",
         f"did not crash again{saw}",
         "",
@@ -62,24 +62,26 @@ async def examine_crash(
     )
 
 
-async def examine_other(bench: Bench, told: Callable[[bytes], None] | None = None) -> Verdict:
+async def examine_other(
+    bench: Sandbox, told: Callable[[bytes], None] | None = None
+) -> Reproduction:
     """Run what is no finding, or not known to be one."""
     limit = bench.subject.crash_limit
     outcome = await bench.run(limit, stdout=told is not None, told=told)
     if verdict := await _crashed(bench, outcome):
         return verdict
     ended = outcome.status is not None
-    return Verdict("", _how(outcome, limit), "", _detail("", outcome), ended=ended)
+    return Reproduction("", _how(outcome, limit), "", _detail("", outcome), ended=ended)
 
 
-async def examine_hang(bench: Bench, told: Callable[[bytes], None] | None = None) -> Verdict:
+async def examine_hang(bench: Sandbox, told: Callable[[bytes], None] | None = None) -> Reproduction:
     """Run what had no end in time once, for longer than AFL++ waited."""
     limit = bench.subject.hang_limit
     outcome = await bench.run(limit, stdout=told is not None, told=told)
     if verdict := await _crashed(bench, outcome):
         return verdict
     if outcome.status is not None:
-        return Verdict(
+        return Reproduction(
             "ended-in-time",
             f"ended after {outcome.seconds:.1f} s when run again",
             "",
@@ -88,18 +90,18 @@ async def examine_hang(bench: Bench, told: Callable[[bytes], None] | None = None
         )
     if outcome.stopped:
         title = stopped_text(outcome.stopped)
-        return Verdict(f"stopped by {outcome.stopped}", title, "", _detail("", outcome))
+        return Reproduction(f"stopped by {outcome.stopped}", title, "", _detail("", outcome))
     title = f"no end within {limit:g} s"
     # It is known to have no end: where it is in half of that time will do, if it got so far.
     stacks = await hang_stacks(bench, max(limit / 2, LEAST_HANG_S))
     if not stacks:
         edges, why = await _edges(bench, limit)
-        return Verdict(signature("hang", [], edges), title, "", _detail(why, outcome))
+        return Reproduction(signature("hang", [], edges), title, "", _detail(why, outcome))
     frames = telling(common([stack.frames for stack in stacks]))
     return _verdict("hang", title, frames, _bounded(stacks[-1]), outcome)
 
 
-async def _crashed(bench: Bench, outcome: Outcome) -> Verdict | None:
+async def _crashed(bench: Sandbox, outcome: ProcessResult) -> Reproduction | None:
     """What to say of a run that ended badly; None for one that did not."""
     report = parse_report(outcome.output)
     if report and (outcome.status != 0):
@@ -110,17 +112,17 @@ async def _crashed(bench: Bench, outcome: Outcome) -> Verdict | None:
     if outcome.status is not None and code == str(outcome.status):
         edges, _ = await _edges(bench, bench.subject.crash_limit)
         title = f"exit status {code} (AFL_CRASH_EXITCODE)"
-        return Verdict(signature(title, [], edges), title, "", _detail("", outcome))
+        return Reproduction(signature(title, [], edges), title, "", _detail("", outcome))
     return None
 
 
-def _reported(report: Report) -> Verdict:
+def _reported(report: Report) -> Reproduction:
     frames = telling(report.frames)
     access = report.access.partition(" ")[0]
     # The function first: on a narrow screen the end of a title is cut.
     title = report.kind + (f" in {frames[0].name}" if frames else "")
     title += f" ({access})" if access else ""
-    return Verdict(
+    return Reproduction(
         signature(report.kind, frames, access),
         visible(title)[:MAX_TITLE],
         visible(frames[0].place)[:MAX_TITLE] if frames else "",
@@ -128,19 +130,19 @@ def _reported(report: Report) -> Verdict:
     )
 
 
-async def _signalled(bench: Bench, outcome: Outcome) -> Verdict:
+async def _signalled(bench: Sandbox, outcome: ProcessResult) -> Reproduction:
     name = signal_name(outcome.signal)
     stack = await crash_stack(bench, outcome.signal, bench.subject.crash_limit)
     frames = telling(stack.frames) if stack else []
     if stack and frames:
         return _verdict(name, name, frames, _bounded(stack), outcome)
     edges, why = await _edges(bench, bench.subject.crash_limit)
-    return Verdict(signature(name, [], edges), name, "", _detail(why, outcome))
+    return Reproduction(signature(name, [], edges), name, "", _detail(why, outcome))
 
 
 def _verdict(
-    kind: str, title: str, frames: Sequence[Frame], text: str, outcome: Outcome
-) -> Verdict:
+    kind: str, title: str, frames: Sequence[Frame], text: str, outcome: ProcessResult
+) -> Reproduction:
     """Of a stack: recursion without end is named as such, a failed assertion quoted."""
     more: list[str] = []
     place = frames[0].place if frames else ""
@@ -155,7 +157,7 @@ def _verdict(
         # Its text is the program's, not the input's: two of one function are two causes.
         title += f": {found[0].strip()}"
         more = [found[0].strip()]
-    return Verdict(
+    return Reproduction(
         signature(kind, frames, *more),
         visible(title)[:MAX_TITLE],
         visible(place)[:MAX_TITLE],
@@ -164,7 +166,7 @@ def _verdict(
     )
 
 
-async def _edges(bench: Bench, limit: float) -> tuple[str, str]:
+async def _edges(bench: Sandbox, limit: float) -> tuple[str, str]:
     """A hash of the edges that the run covers, and why it is that and no stack."""
     missing = "gdb tells no stack" if gdb_path() else "gdb is not installed, so there is no stack"
     subject = bench.subject
@@ -202,7 +204,7 @@ def printable(data: bytes) -> str:
     return text if len(text) <= SHOWN and len(data) <= SHOWN * 4 else text[:SHOWN] + "..."
 
 
-def _how(outcome: Outcome, limit: float) -> str:
+def _how(outcome: ProcessResult, limit: float) -> str:
     if outcome.stopped:
         return f"stopped its own process ({outcome.stopped})"
     if outcome.status is None:
@@ -212,13 +214,13 @@ def _how(outcome: Outcome, limit: float) -> str:
     return f"ended with exit status {outcome.status} after {outcome.seconds:.1f} s"
 
 
-def _words(outcome: Outcome) -> str:
+def _words(outcome: ProcessResult) -> str:
     """The last that the target said."""
     text = outcome.output[-2 * MAX_WORDS :].decode(errors="replace").strip()
     return visible(text, lines=True)[-MAX_WORDS:]
 
 
-def _detail(text: str, outcome: Outcome) -> str:
+def _detail(text: str, outcome: ProcessResult) -> str:
     words = _words(outcome)
     said = f"\n\nThe target said:\n{words}" if words else ""
     return (_cut(visible(text, lines=True), MAX_DETAIL - len(said)) + said).strip()

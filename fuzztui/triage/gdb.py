@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from fuzztui.process.execute import execute
 from fuzztui.process.identity import ProcessId, descendants
-from fuzztui.triage.sandbox import Bench
+from fuzztui.triage.sandbox import Sandbox
 from fuzztui.triage.signature import Frame
 
 __all__ = ["Backtrace", "crash_stack", "gdb_path", "hang_stacks", "parse_backtraces"]
@@ -84,7 +84,7 @@ def gdb_path() -> str | None:
     return shutil.which("gdb")
 
 
-async def crash_stack(bench: Bench, number: int, limit: float) -> Backtrace | None:
+async def crash_stack(bench: Sandbox, number: int, limit: float) -> Backtrace | None:
     """The stack at which the target gets the signal ``number``; None where gdb cannot tell."""
     try:
         name = signal.Signals(number).name
@@ -94,7 +94,7 @@ async def crash_stack(bench: Bench, number: int, limit: float) -> Backtrace | No
     return stacks[0] if stacks else None
 
 
-async def hang_stacks(bench: Bench, limit: float) -> list[Backtrace]:
+async def hang_stacks(bench: Sandbox, limit: float) -> list[Backtrace]:
     """Stacks of a target that has run for ``limit`` seconds, a few moments apart."""
     script = ["handle SIGSTOP stop print nopass", "run", *_LOOK]
     script += ["continue", *_LOOK] * (LOOKS - 1)
@@ -103,7 +103,7 @@ async def hang_stacks(bench: Bench, limit: float) -> list[Backtrace]:
 
 
 async def _ask(
-    bench: Bench,
+    bench: Sandbox,
     script: Sequence[str],
     limit: float,
     meanwhile: Callable[[int], None] | None = None,

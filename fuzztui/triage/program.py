@@ -16,7 +16,7 @@ from fuzztui.base.files import read_regular
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import SupervisorError
 
-__all__ = ["Subject", "find_file", "keeps_shadow", "repro_command_line"]
+__all__ = ["TargetProgram", "find_file", "keeps_shadow", "repro_command_line"]
 
 HANG_S = 1.0
 """What AFL++ calls a hang takes this long at least (its hang_tmout)."""
@@ -57,7 +57,7 @@ _READABLE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class TargetProgram:
     """A target's command and the circumstances that AFL++ runs it in."""
 
     command: tuple[str, ...]
@@ -80,7 +80,7 @@ class Subject:
     """What is set for AFL++ is none of its business."""
 
     @classmethod
-    def of(cls, campaign: Campaign, directory: Path | None = None) -> Subject:
+    def of(cls, campaign: Campaign, directory: Path | None = None) -> TargetProgram:
         """The campaign's target; ``directory``: an instance's, which tells the timeout.
 
         Raises :class:`SupervisorError` where it cannot be run outside of the fuzzer.
@@ -188,7 +188,7 @@ def find_file(directory: Path, file: str) -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def repro_command_line(subject: Subject, file: Path) -> str:
+def repro_command_line(subject: TargetProgram, file: Path) -> str:
     """A line for a shell that runs the target on a file as the campaign does."""
     words = [shlex.quote(word) for word in subject.argv(file)]
     if subject.env:

@@ -14,24 +14,24 @@ from pathlib import Path
 import psutil
 
 from fuzztui.base.temporary import temporary_directory
-from fuzztui.process.execute import Mark, Outcome, execute
-from fuzztui.triage.program import Subject
+from fuzztui.process.execute import ProcessMark, ProcessResult, execute
+from fuzztui.triage.program import TargetProgram
 
-__all__ = ["Bench", "bench", "sweep_benches"]
+__all__ = ["Sandbox", "bench", "sweep_benches"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class Sandbox:
     """One input under one target, as often as wanted.
 
     The input is a copy: a target may change or delete what it reads.
     """
 
-    subject: Subject
+    subject: TargetProgram
     directory: Path
-    mark: Mark
+    mark: ProcessMark
 
     @property
     def file(self) -> Path:
@@ -66,7 +66,7 @@ class Bench:
         told: Callable[[bytes], None] | None = None,
         errors: Callable[[bytes], None] | None = None,
         nice: bool = True,
-    ) -> Outcome:
+    ) -> ProcessResult:
         """Run the target once, plainly; ``nice``: after others."""
         after = ("nice", "-n", "10") if nice else ()
         return await execute(
@@ -82,7 +82,9 @@ class Bench:
 
 
 @contextmanager
-def bench(subject: Subject, data: bytes, mark: Mark | None = None) -> Iterator[Bench]:
+def bench(
+    subject: TargetProgram, data: bytes, mark: ProcessMark | None = None
+) -> Iterator[Sandbox]:
     """A bench with that input; it is gone at the end, with all that the target wrote there.
 
     With a ``mark`` it is in that run, where :func:`sweep_benches` finds it if its maker is
@@ -101,7 +103,7 @@ def bench(subject: Subject, data: bytes, mark: Mark | None = None) -> Iterator[B
         (directory / "quiet").write_text(
             f'{launch}exec "$@" >/dev/null 2>&1\n', errors="surrogateescape"
         )
-        yield Bench(subject, directory, mark or Mark(directory, "bench"))
+        yield Sandbox(subject, directory, mark or ProcessMark(directory, "bench"))
 
 
 def sweep_benches(run: Path) -> None:
@@ -116,7 +118,7 @@ def _benches(run: Path) -> Path:
     return run / "supervisor" / "bench"
 
 
-def _launcher(subject: Subject) -> str:
+def _launcher(subject: TargetProgram) -> str:
     """Limits and environment, set in the process that becomes the target.
 
     Not before: what is preloaded into the target has no business in a debugger.

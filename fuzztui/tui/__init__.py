@@ -156,7 +156,7 @@ def _opening(
     from fuzztui.session import LiveClock, ReplayClock, Session
     from fuzztui.tui.app.app import Opening
     from fuzztui.tui.app.replay_clock import Outline, Player
-    from fuzztui.tui.frame.command_sender import Steering
+    from fuzztui.tui.frame.command_sender import CommandSender
 
     def outline() -> Outline:
         # A second session, at the end: checkpoints make that cheap, a scan would not be.
@@ -190,7 +190,7 @@ def _opening(
         mode=mode,
         running=lambda: None if run is None else running(run),
         unwritten=lambda: "" if run is None else trouble(run),
-        steering=Steering(run) if control and run is not None else None,
+        steering=CommandSender(run) if control and run is not None else None,
         come_back="" if run is None else shlex.join(["fuzztui", "attach", str(run)]),
         go_on="" if run is None else shlex.join(["fuzztui", str(run / "campaign.toml")]),
     )

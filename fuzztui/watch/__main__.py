@@ -14,8 +14,8 @@ import threading
 from pathlib import Path
 
 from fuzztui.log.files import LogError
-from fuzztui.watch.directories import TreeError, Trees
-from fuzztui.watch.watcher import ForeignWatch
+from fuzztui.watch.directories import Trees, WatchError
+from fuzztui.watch.watcher import CampaignWatcher
 
 
 def main(arguments: list[str]) -> int:
@@ -28,14 +28,14 @@ def main(arguments: list[str]) -> int:
     # Told along with the screen: what is ours must go all the same.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        watch = ForeignWatch(Trees(directories), home / "log")
+        watch = CampaignWatcher(Trees(directories), home / "log")
         threading.Thread(target=_wait_for_the_end, args=(watch,), daemon=True).start()
         try:
             watch.begin()
             watch.run()
         finally:
             watch.close()
-    except (TreeError, LogError, OSError) as e:
+    except (WatchError, LogError, OSError) as e:
         print(e, file=sys.stderr)
         return 1
     finally:
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _wait_for_the_end(watch: ForeignWatch) -> None:
+def _wait_for_the_end(watch: CampaignWatcher) -> None:
     while os.read(0, 1):
         pass
     watch.stop()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzztui.observe.afl_names import ADDED, parse_name
 
-__all__ = ["Place", "TreeError", "Trees", "is_instance"]
+__all__ = ["Trees", "WatchError", "WatchedDirectory", "is_instance"]
 
 MOST_INSTANCES = 1000
 
@@ -21,12 +21,12 @@ FEW = 100
 """Names by which a directory is known for AFL's."""
 
 
-class TreeError(Exception):
+class WatchError(Exception):
     """A directory that cannot be watched: what is wrong, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WatchedDirectory:
     """One instance: its name in the log and its directory. ``prefix`` + a sibling is its name.
 
     ``path`` of a symlinked instance is where the link leads.
@@ -40,7 +40,7 @@ class Place:
 class Trees:
     """The directories that the user named: instances, or sync directories of instances.
 
-    Raises :class:`TreeError` where there is no directory. What is in them is found by
+    Raises :class:`WatchError` where there is no directory. What is in them is found by
     :meth:`places`, now and later.
     """
 
@@ -50,7 +50,7 @@ class Trees:
             path = os.path.abspath(given)  # noqa: PTH100 - a symlink keeps its name
             if not os.path.isdir(path):  # noqa: PTH112
                 there = "is not a directory" if given.exists() else "there is no such directory"
-                raise TreeError(f"{given}: {there}")
+                raise WatchError(f"{given}: {there}")
             parent, name = os.path.split(path)
             if is_instance(path) and name:
                 only = self._roots.setdefault(parent, set())
@@ -65,15 +65,15 @@ class Trees:
         """What the campaign may be called."""
         return " + ".join(self._labels.values())
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[WatchedDirectory]:
         """The instances that are there now, in order; each once, however many links lead to it."""
-        found: list[Place] = []
+        found: list[WatchedDirectory] = []
         links: list[bool] = []
         for root, only in self._roots.items():
             # No slash in a name: it separates an instance from its files.
             prefix = self._labels[root].replace("/", ":") + ":" if len(self._roots) > 1 else ""
             for name, path, link in _instances(root, only):
-                found.append(Place(prefix + name, path, prefix))
+                found.append(WatchedDirectory(prefix + name, path, prefix))
                 links.append(link)
         # A directory itself comes before the links to it: its own name is the one to show.
         first: dict[str, int] = {}
@@ -81,7 +81,7 @@ class Trees:
             first.setdefault(os.path.realpath(found[n].path), n)
         return [found[n] for n in sorted(first.values())][:MOST_INSTANCES]
 
-    def nothing(self) -> TreeError | None:
+    def nothing(self) -> WatchError | None:
         """Why there is nothing to watch, unless the directories are empty and may be filled."""
         if self.places():
             return None
@@ -91,10 +91,10 @@ class Trees:
                 if not os.listdir(root):  # noqa: PTH208
                     return None
             except OSError as e:
-                return TreeError(f"{root} cannot be read: {e.strerror or e}")
+                return WatchError(f"{root} cannot be read: {e.strerror or e}")
         below = list(islice((path for root in roots for path in _holding_some(root)), MOST_NAMED))
         named = f": {', '.join(below)}" if below else ""
-        return TreeError(
+        return WatchError(
             f"{', '.join(roots)}: no AFL instance in there (a directory with fuzzer_stats, or "
             f"with queue/ and crashes/); name the directory that was given to afl-fuzz -o{named}"
         )

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from fuzztui.observe.pace import LEAST_S, UNKNOWN
-from fuzztui.watch.instance import STOPPED, Instance, with_signal
-from fuzztui.watch.plot_data import Row
-from fuzztui.watch.queue import Queue, choose
+from fuzztui.watch.instance import STOPPED, WatchedInstance, with_signal
+from fuzztui.watch.plot_data import PlotRow
+from fuzztui.watch.queue import WatchedQueue, choose
 from fuzztui.watch.stats import FIRST_AFL, of_row
 from fuzztui.wire.events import EntrySaved, Event, FindingSaved, InstanceState, Stats
 
@@ -56,7 +56,7 @@ class Times:
         return min(max(0.0, t), self.now)
 
 
-def began(instance: Instance, now: float) -> float:
+def began(instance: WatchedInstance, now: float) -> float:
     """Unix time at which its clock stood at 0, by its figures or else by its files."""
     told = instance.figures.began(now)
     if not told:
@@ -83,8 +83,8 @@ def _first(directory: str) -> str:
 
 
 def history(
-    instances: Mapping[str, Instance], times: Times
-) -> tuple[list[tuple[float, Event]], dict[str, Queue]]:
+    instances: Mapping[str, WatchedInstance], times: Times
+) -> tuple[list[tuple[float, Event]], dict[str, WatchedQueue]]:
     """Everything up to now in the order of time, and what was taken of the queues.
 
     Afterwards the instances know what was told and tell no part of it again.
@@ -98,7 +98,9 @@ def history(
         for find in finds:
             t = found_at(instance, find, times)
             timed += ((t, event) for event in with_signal(find))
-    queues = {name: Queue(f"{i.path}/queue", i.place.prefix) for name, i in instances.items()}
+    queues = {
+        name: WatchedQueue(f"{i.path}/queue", i.place.prefix) for name, i in instances.items()
+    }
     choose(queues, parents, ENTRIES)
     for name, queue in queues.items():
         instance = instances[name]
@@ -112,7 +114,9 @@ def history(
     return timed, queues
 
 
-def _figures(instance: Instance, times: Times, siblings: int) -> Iterator[tuple[float, Event]]:
+def _figures(
+    instance: WatchedInstance, times: Times, siblings: int
+) -> Iterator[tuple[float, Event]]:
     name = instance.name
     yield times.began(name), InstanceState(name, "running")
     most = min(MOST_ROWS, max(FEWEST_ROWS, ROWS // siblings))
@@ -135,14 +139,14 @@ def _figures(instance: Instance, times: Times, siblings: int) -> Iterator[tuple[
     yield from ((end, event) for event in events)
 
 
-def ended(instance: Instance, times: Times) -> float:
+def ended(instance: WatchedInstance, times: Times) -> float:
     """When the newest figures of a dead one are of; without any, when it began."""
     unix = instance.figures.ended(times.zero + times.now)
     return max(times.began(instance.name), times.wall(unix) if unix else 0.0)
 
 
 def _entries(
-    instance: Instance, entries: list[EntrySaved], times: Times
+    instance: WatchedInstance, entries: list[EntrySaved], times: Times
 ) -> Iterator[tuple[float, EntrySaved]]:
     """With the times at which they were found."""
     # Numbers count up with the time. The name of an import has no time, and how long
@@ -156,14 +160,14 @@ def _entries(
             yield found_at(instance, entry, times), entry
 
 
-def _first_rate(row: Row) -> float:
+def _first_rate(row: PlotRow) -> float:
     """The average up to the first row; AFL's own figure there may be that of the seeds."""
     if row.unix or row.seconds < LEAST_S or "total_execs" not in row.values:
         return UNKNOWN
     return round(row.count("total_execs") / row.seconds, 2)
 
 
-def found_at(instance: Instance, find: EntrySaved | FindingSaved, times: Times) -> float:
+def found_at(instance: WatchedInstance, find: EntrySaved | FindingSaved, times: Times) -> float:
     """When a file appeared: by its name, or else by its mtime."""
     if find.time_ms:
         return times.own(instance.name, find.time_ms / 1000)

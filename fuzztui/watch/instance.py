@@ -13,11 +13,11 @@ from fuzztui.base.signals import signal_signature, signal_title
 from fuzztui.base.text import ago
 from fuzztui.observe.pace import UNKNOWN
 from fuzztui.observe.peers import Peers
-from fuzztui.observe.saved_inputs import Finds, Watching, entry_event
-from fuzztui.watch.directories import Place
+from fuzztui.observe.saved_inputs import SavedInputs, Watching, entry_event
+from fuzztui.watch.directories import WatchedDirectory
 from fuzztui.watch.liveness import held, process_is
-from fuzztui.watch.queue import Numbered, Queue, choose, number_of
-from fuzztui.watch.stats import ForeignFigures
+from fuzztui.watch.queue import Numbered, WatchedQueue, choose, number_of
+from fuzztui.watch.stats import WatchedStats
 from fuzztui.wire.commands import COMMAND_NAMES, MUTANT_COMMANDS
 from fuzztui.wire.events import (
     DIRECTORY_GONE,
@@ -31,7 +31,7 @@ from fuzztui.wire.events import (
     Stats,
 )
 
-__all__ = ["STOPPED", "Instance", "with_signal"]
+__all__ = ["STOPPED", "WatchedInstance", "with_signal"]
 
 STALE_S = 180.0
 """AFL rewrites a file every minute at least: figures of a living one are not older."""
@@ -64,19 +64,19 @@ _UNABLE = {
 }
 
 
-class Instance:
+class WatchedInstance:
     """The instance at ``place``. For one thread.
 
     :param siblings: how many instances there are about: they share what may be spent.
     """
 
-    def __init__(self, place: Place, watcher: Watching, siblings: int = 1) -> None:
+    def __init__(self, place: WatchedDirectory, watcher: Watching, siblings: int = 1) -> None:
         self.place = place
         self.name = place.name
         self.path = place.path
-        self.figures = ForeignFigures(place.path, place.name)
+        self.figures = WatchedStats(place.path, place.name)
         self.seen = Numbered()
-        self.finds = Finds(
+        self.finds = SavedInputs(
             self.path,
             self.name,
             watcher,
@@ -158,11 +158,11 @@ class Instance:
 
         And what ``findings`` were made of, as far as that is in this queue.
         """
-        queue = Queue(f"{self.path}/queue")
+        queue = WatchedQueue(f"{self.path}/queue")
         choose({self.name: queue}, [(self.name, f.src[0]) for f in findings if f.src], NEWEST)
         return self.chosen_entries(queue)
 
-    def chosen_entries(self, queue: Queue) -> list[EntrySaved]:
+    def chosen_entries(self, queue: WatchedQueue) -> list[EntrySaved]:
         """What was chosen of its queue, in the order of ids; all the rest is known too then."""
         self.seen.take_over(queue.seen)
         self.finds.know_queue(queue.mtime_ns)

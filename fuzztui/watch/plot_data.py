@@ -17,7 +17,7 @@ from fuzztui.base.bounds import real, whole
 from fuzztui.base.files import open_regular
 from fuzztui.wire.codec import MAX_T
 
-__all__ = ["Plot", "Row"]
+__all__ = ["Plot", "PlotRow"]
 
 ROW_BYTES = 512
 """More than a row has."""
@@ -35,7 +35,7 @@ _TIMES = ("relative_time", "unix_time")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PlotRow:
     """One line. ``seconds`` since the instance began, or Unix time where ``unix``."""
 
     seconds: float
@@ -63,7 +63,7 @@ class Plot:
         self.problem = ""
         """Why there is no history in it, in words."""
 
-    def history(self, most: int) -> list[Row]:
+    def history(self, most: int) -> list[PlotRow]:
         """About ``most`` rows spread evenly over the file, in order, the last one among them."""
         try:
             fd = open_regular(self._path)
@@ -88,7 +88,7 @@ class Plot:
             self.problem = "plot_data holds no row that fits its header"
         return rows
 
-    def news(self) -> Row | None:
+    def news(self) -> PlotRow | None:
         """The last row, if there may be another one than last time."""
         try:
             found = os.lstat(self._path)
@@ -112,7 +112,7 @@ class Plot:
             self.mtime = found.st_mtime
         return row
 
-    def ending(self) -> list[Row]:
+    def ending(self) -> list[PlotRow]:
         """The rows at its very end, in order: some two minutes."""
         try:
             fd = open_regular(self._path)
@@ -138,7 +138,7 @@ class Plot:
         self._columns = [_OLD_NAMES.get(name, name) for name in names]
         return True
 
-    def _row(self, line: bytes) -> Row | None:
+    def _row(self, line: bytes) -> PlotRow | None:
         fields = line.split(b",")
         if len(fields) != len(self._columns):
             return None
@@ -149,10 +149,10 @@ class Plot:
         if not all(map(math.isfinite, numbers)) or min(numbers) < 0 or numbers[0] >= MAX_T:
             return None
         values = dict(zip(self._columns, numbers, strict=True))
-        return Row(numbers[0], self._columns[0] == "unix_time", values)
+        return PlotRow(numbers[0], self._columns[0] == "unix_time", values)
 
 
-def _in_order(rows: list[Row]) -> list[Row]:
+def _in_order(rows: list[PlotRow]) -> list[PlotRow]:
     """Most of the rows, each later than the one before.
 
     What goes back is of an older start in the same file, or a clock was wrong for a
@@ -166,7 +166,7 @@ def _in_order(rows: list[Row]) -> list[Row]:
         before.append(ends[length - 1] if length else -1)
         lowest[length : length + 1] = [row.seconds]
         ends[length : length + 1] = [n]
-    kept: list[Row] = []
+    kept: list[PlotRow] = []
     n = ends[-1] if ends else -1
     while n >= 0:
         kept.append(rows[n])

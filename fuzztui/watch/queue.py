@@ -15,7 +15,7 @@ from heapq import nlargest
 
 from fuzztui.observe.afl_names import parse_name
 
-__all__ = ["Numbered", "Queue", "choose", "number_of"]
+__all__ = ["Numbered", "WatchedQueue", "choose", "number_of"]
 
 MOST_ANCESTORS = 5_000
 """Of one queue."""
@@ -72,7 +72,7 @@ _USUAL = re.compile("(?:id:[0-9]{6},)*")
 
 
 @dataclass(slots=True)
-class Queue:
+class WatchedQueue:
     """What was chosen of one instance's queue."""
 
     path: str
@@ -89,7 +89,9 @@ class Queue:
     """Ids of ancestors that were looked for."""
 
 
-def choose(queues: Mapping[str, Queue], parents: Iterable[tuple[str, int]], most: int) -> None:
+def choose(
+    queues: Mapping[str, WatchedQueue], parents: Iterable[tuple[str, int]], most: int
+) -> None:
     """List every queue and fill in what is to be told of it.
 
     ``parents``: instance and id of what the findings were made of. ``most``: how many of
@@ -139,7 +141,9 @@ def _newest(by_key: Mapping[str, str], usual: bool, most: int) -> list[str]:
     return nlargest(most, numbered, key=number_of)
 
 
-def _climb(queue: Queue, queues: Mapping[str, Queue], by_key: Mapping[str, str]) -> None:
+def _climb(
+    queue: WatchedQueue, queues: Mapping[str, WatchedQueue], by_key: Mapping[str, str]
+) -> None:
     """Choose what is wanted of one queue, and what that was made of."""
     todo, queue.wanted = list(queue.wanted), set()
     while todo and len(queue.climbed) < MOST_ANCESTORS:

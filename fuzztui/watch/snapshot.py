@@ -11,7 +11,7 @@ from fuzztui.model.state import State
 from fuzztui.observe.pace import UNKNOWN
 from fuzztui.watch.directories import Trees
 from fuzztui.watch.history import Times, began, ended, found_at
-from fuzztui.watch.instance import Instance, with_signal
+from fuzztui.watch.instance import WatchedInstance, with_signal
 from fuzztui.watch.watcher import campaign_started, campaign_state
 from fuzztui.wire.events import CampaignEnded, CampaignState, Event, Record, Stats
 
@@ -41,7 +41,7 @@ def snapshot(trees: Trees) -> Snapshot:
     """Look at everything once. No queue is listed, but of an instance without figures."""
     now = time.time()
     places = trees.places()
-    instances = {p.name: Instance(p, _NoWatcher(), len(places)) for p in places}
+    instances = {p.name: WatchedInstance(p, _NoWatcher(), len(places)) for p in places}
     figures = {name: i.figures.look() for name, i in instances.items()}
     times = Times({name: began(i, now) for name, i in instances.items()}, now)
     timed: list[tuple[float, Event]] = [(0.0, campaign_started(trees, instances, times.zero))]
@@ -73,7 +73,7 @@ def snapshot(trees: Trees) -> Snapshot:
     return Snapshot(folded, ages, problems)
 
 
-def _age(instance: Instance, now: float) -> float:
+def _age(instance: WatchedInstance, now: float) -> float:
     figures = instance.figures
     written = figures.written if instance.alive else figures.ended(now)
     return max(0.0, now - written) if written else -1.0

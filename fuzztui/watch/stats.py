@@ -16,10 +16,10 @@ from dataclasses import replace
 from fuzztui.observe.fuzzer_stats import own_rate, whole
 from fuzztui.observe.pace import FILES_S, UNKNOWN, Pace
 from fuzztui.observe.stats_reader import StatsFile
-from fuzztui.watch.plot_data import Plot, Row
+from fuzztui.watch.plot_data import Plot, PlotRow
 from fuzztui.wire.events import Stats
 
-__all__ = ["ForeignFigures"]
+__all__ = ["WatchedStats"]
 
 FIRST_AFL = 1384000000
 """November 2013: no campaign began before."""
@@ -53,7 +53,7 @@ class _Age:
         return self._then + time.monotonic() - self._seen
 
 
-class ForeignFigures:
+class WatchedStats:
     """The figures of the instance ``name`` in the directory ``path``."""
 
     def __init__(self, path: str, name: str) -> None:
@@ -62,7 +62,7 @@ class ForeignFigures:
         self.plot = Plot(f"{path}/plot_data")
         self._stats: Stats | None = None
         self._stats_age = _Age()
-        self._row: Row | None = None
+        self._row: PlotRow | None = None
         self._row_age = _Age()
         self._named_age = _Age()
         self._rate = UNKNOWN
@@ -219,7 +219,7 @@ class ForeignFigures:
         if self._rate < 0:
             self._rate = own_rate(self._file.values)
 
-    def _measure_row(self, row: Row) -> None:
+    def _measure_row(self, row: PlotRow) -> None:
         """A rate of ``plot_data``."""
         before = [r for r in self.plot.ending() if r.seconds < row.seconds] if not self._row else []
         if "total_execs" not in row.values:
@@ -239,7 +239,7 @@ class ForeignFigures:
         return whole(self._file.values, key)
 
 
-def of_row(name: str, row: Row) -> Stats:
+def of_row(name: str, row: PlotRow) -> Stats:
     """The figures that a row has."""
     return Stats(
         name,

@@ -17,11 +17,11 @@ import fuzztui
 from fuzztui.base.text import ago, listed
 from fuzztui.log.writer import LogWriter
 from fuzztui.observe.inotify import Watcher
-from fuzztui.process.error_reporter import Troubles
-from fuzztui.watch.directories import Place, Trees
+from fuzztui.process.error_reporter import ErrorReporter
+from fuzztui.watch.directories import Trees, WatchedDirectory
 from fuzztui.watch.history import Times, began, ended, history
-from fuzztui.watch.instance import STOPPED, Instance
-from fuzztui.watch.queue import Queue
+from fuzztui.watch.instance import STOPPED, WatchedInstance
+from fuzztui.watch.queue import WatchedQueue
 from fuzztui.wire.events import (
     ALL_GONE,
     CampaignEnded,
@@ -32,7 +32,7 @@ from fuzztui.wire.events import (
     Stats,
 )
 
-__all__ = ["ForeignWatch", "campaign_started", "campaign_state"]
+__all__ = ["CampaignWatcher", "campaign_started", "campaign_state"]
 
 LOOK_S, LOOK_EACH_S = 2.0, 0.08
 """Seconds between two looks at everything, and more for each instance: a screen of 50 that
@@ -54,7 +54,7 @@ BEGUN = ("running", "")
 """State of the campaign and its reason, as history begins."""
 
 
-class ForeignWatch:
+class CampaignWatcher:
     """Watches the instances of ``trees`` and writes the log in ``directory``.
 
     Raises OSError or :class:`~fuzztui.log.files.LogError` when the log cannot be written.
@@ -65,22 +65,22 @@ class ForeignWatch:
         self._writer = LogWriter(directory)
         self._woken = threading.Event()
         self._watcher = Watcher(self._woken.set)
-        self._instances: dict[str, Instance] = {}
-        self._by_path: dict[str, Instance] = {}
+        self._instances: dict[str, WatchedInstance] = {}
+        self._by_path: dict[str, WatchedInstance] = {}
         self._gone: set[str] = set()
         """Directories of instances that were deleted or renamed."""
         self._state: tuple[str, str] = ("", "")
         self._zero = 0.0
         self._stop = False
-        self._troubles = Troubles("while watching", "", self._tell)
+        self._troubles = ErrorReporter("while watching", "", self._tell)
 
     def begin(self) -> None:
         """Log all that happened so far."""
         self._begin_with(self._trees.places())
 
-    def _begin_with(self, places: list[Place]) -> None:
+    def _begin_with(self, places: list[WatchedDirectory]) -> None:
         for place in places:
-            self._add(Instance(place, self._watcher, len(places)))
+            self._add(WatchedInstance(place, self._watcher, len(places)))
         now = time.time()
         for instance in self._instances.values():
             instance.figures.look()
@@ -141,7 +141,7 @@ class ForeignWatch:
 
     # -------------------------------------------------------------------- looking
 
-    def _add(self, instance: Instance) -> None:
+    def _add(self, instance: WatchedInstance) -> None:
         self._instances[instance.name] = instance
         self._by_path[instance.path] = instance
 
@@ -151,9 +151,9 @@ class ForeignWatch:
         if fresh and not self._instances:
             self._begin_with(fresh)  # as if we had come only now
         elif fresh:
-            self._take_in([Instance(place, self._watcher, len(places)) for place in fresh])
+            self._take_in([WatchedInstance(place, self._watcher, len(places)) for place in fresh])
 
-    def _take_in(self, fresh: list[Instance]) -> None:
+    def _take_in(self, fresh: list[WatchedInstance]) -> None:
         """Log what newcomers to a campaign have behind them, as far as its time reaches."""
         now = at = time.time()
         instances = {i.name: i for i in fresh}
@@ -240,7 +240,7 @@ class ForeignWatch:
         return True
 
 
-def _left_out(queues: Iterable[Queue]) -> Iterator[Message]:
+def _left_out(queues: Iterable[WatchedQueue]) -> Iterator[Message]:
     """What of deep queues the log does not have, in words."""
     every = list(queues)
     if unlisted := sum(q.count - len(q.chosen) for q in every):
@@ -251,7 +251,9 @@ def _left_out(queues: Iterable[Queue]) -> Iterator[Message]:
         yield Message("info", text)
 
 
-def campaign_started(trees: Trees, instances: dict[str, Instance], zero: float) -> CampaignStarted:
+def campaign_started(
+    trees: Trees, instances: dict[str, WatchedInstance], zero: float
+) -> CampaignStarted:
     """The first record."""
     targets = dict.fromkeys(i.figures.target for i in instances.values() if i.figures.target)
     return CampaignStarted(
@@ -264,7 +266,7 @@ def campaign_started(trees: Trees, instances: dict[str, Instance], zero: float) 
     )
 
 
-def campaign_state(instances: Iterable[Instance]) -> tuple[str, str]:
+def campaign_state(instances: Iterable[WatchedInstance]) -> tuple[str, str]:
     """The state of the whole, from those of its parts, and why."""
     every = list(instances)
     states = {i.state for i in every if i.alive}

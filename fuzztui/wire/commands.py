@@ -23,19 +23,19 @@ __all__ = [
     "Command",
     "DemoteEntry",
     "ExactPass",
-    "IgnoreTarget",
+    "IgnoreGoal",
     "MarkEquivalent",
     "Minimise",
     "MoveMutants",
     "Pause",
-    "PinTarget",
+    "PinGoal",
     "PromoteEntry",
     "PromoteMutants",
     "RequeueMutants",
     "ResetEntry",
     "Resume",
     "SetMixture",
-    "SetTargeted",
+    "SetTargetedShare",
     "SkipCurrent",
     "SkipEntry",
     "SkipMutants",
@@ -194,7 +194,7 @@ class WeighType(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class PinTarget(Command):
+class PinGoal(Command):
     """Aim at this code target alone until it is covered; ``location`` "" ends that.
 
     ``location`` as in ``targets.json``: ``package/module.py:12:then``. ``instance`` "" means all.
@@ -206,7 +206,7 @@ class PinTarget(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class IgnoreTarget(Command):
+class IgnoreGoal(Command):
     """Do not aim at this code target; ``ignored`` false ends that. ``instance`` "" means all.
 
     Pinning it ends that, too, and ignoring the pinned one ends the pin.
@@ -219,7 +219,7 @@ class IgnoreTarget(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class SetTargeted(Command):
+class SetTargetedShare(Command):
     """Let this part of the mutations (0 to 1) aim at types. ``instance`` "" means all."""
 
     name: ClassVar[str] = "targeted"
@@ -300,7 +300,7 @@ MUTANT_COMMANDS = (SkipMutants, PromoteMutants, MoveMutants, MarkEquivalent, Req
 """Each instance has its own opinion of a mutant: what one cannot do another may. Such a
 command was applied if any instance did it."""
 
-TYPE_COMMANDS = (WeighType, PinTarget, IgnoreTarget, SetTargeted)
+TYPE_COMMANDS = (WeighType, PinGoal, IgnoreGoal, SetTargetedShare)
 """Each instance has covered what it has covered: such a command, too, was applied if any did it."""
 
 COMMAND_NAMES: dict[str, type[Command]] = {c.name: c for c in Command.__subclasses__()}

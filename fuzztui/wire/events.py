@@ -38,21 +38,21 @@ __all__ = [
     "Event",
     "FindingDescribed",
     "FindingSaved",
+    "GoalsUncovered",
     "InstanceHello",
     "InstanceState",
     "Message",
-    "MutantPlaces",
-    "MutantStage",
-    "OperatorFigures",
+    "MutantPositions",
+    "MutantProgress",
+    "MutatorStats",
+    "PhaseStarted",
     "Record",
     "RecordsLost",
     "Resources",
-    "StageStarted",
     "Stats",
     "SupervisorStarted",
     "Synced",
-    "TargetsLeft",
-    "TypeFigures",
+    "TargetingStats",
     "Unknown",
 ]
 
@@ -463,7 +463,7 @@ class MutationStats(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class StageStarted(Event):
+class PhaseStarted(Event):
     """A stage of a fuzz-first campaign began: ``mutants``, then ``target``.
 
     ``plan``: what the budget allows for mutants: ``mutants_s`` or ``mutants_trials`` for all,
@@ -478,7 +478,7 @@ class StageStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MutantStage(Event):
+class MutantProgress(Event):
     """How far the fuzzing of one mutant has come.
 
     ``stage``: queued, building, built, pruning, fuzzing, collecting, done; or, for good, failed (it
@@ -499,7 +499,7 @@ class MutantStage(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MutantPlaces(Event):
+class MutantPositions(Event):
     """Mutants got other places in the queue, which is in the order of these numbers."""
 
     kind: ClassVar[str] = "mutant_places"
@@ -510,7 +510,7 @@ class MutantPlaces(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorFigures(Event):
+class MutatorStats(Event):
     """What a text engine's operators have done: cumulative, over all starts of the instance.
 
     ``havoc``, ``text``, ``splice``: how probable steps of that class are now, together 1;
@@ -540,7 +540,7 @@ class OperatorFigures(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class TypeFigures(Event):
+class TargetingStats(Event):
     """How a spoton engine's types fare: cumulative, over all starts of the instance.
 
     ``targeted``: the part of mutations, 0 to 1, that aim. ``pinned``: the location of the one
@@ -578,7 +578,7 @@ class TypeFigures(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class TargetsLeft(Event):
+class GoalsUncovered(Event):
     """Code targets that are not covered, the frontier first, some hundreds at most; changes only.
 
     ``left``: ``{location: {"frontier": bool, "reached": n, "types": [[name, distance], ...]}}``,

@@ -10,7 +10,7 @@ import pytest
 
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.cli import ctl
-from fuzztui.cli.output import USAGE, Failure
+from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 from fuzztui.engines.directory.sync import Sync
 from fuzztui.instances.add_seed import MAX_SEED, add_seed
@@ -171,6 +171,6 @@ def test_what_a_script_asks_for(tmp_path, monkeypatch):
     ],
 )
 def test_wrong_commands_are_refused(argv, words):
-    with pytest.raises(Failure, match=words) as failure:
+    with pytest.raises(CliError, match=words) as failure:
         command(*argv)
     assert failure.value.code == USAGE

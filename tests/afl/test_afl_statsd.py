@@ -18,7 +18,7 @@ from fuzztui.campaign.rundir import RunDir
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Instance, State
 from fuzztui.observe import stats_reader as figures
-from fuzztui.observe.directory import Observer
+from fuzztui.observe.directory import DirectoryObserver
 from fuzztui.observe.relay import Offsets
 from fuzztui.process.identity import ProcessId
 from fuzztui.wire.events import Message, Record, Stats
@@ -240,7 +240,7 @@ def test_a_port_that_was_taken_from_a_living_one_is_told_and_the_age_is_true(
     port = statsd_port(home, "main")
     file = tmp_path / "out/main/fuzzer_stats"
     file.write_text(FILE.format(execs=77))
-    observer = Observer(home.out, State(), Offsets(0, {}), {})
+    observer = DirectoryObserver(home.out, State(), Offsets(0, {}), {})
     observer.add("main", Gauges(home, "main", known(5000)))
     events = [e for _ in range(3) for e in observer.poll().events]
     (told,) = [e for e in events if isinstance(e, Message) and e.level == "warning"]

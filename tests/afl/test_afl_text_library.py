@@ -19,7 +19,7 @@ from shared import shared
 
 from fuzztui.afl import library
 from fuzztui.afl.library import TEXT, steering_library, text_library
-from fuzztui.engines.text.block import SIZE, Arm, Block, Writer, read_block
+from fuzztui.engines.text.block import SIZE, MutatorCounters, StatsBlock, Writer, read_block
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.poolfile import write
 from fuzztui.engines.text.syntax import Spans
@@ -120,12 +120,12 @@ class Mutator:
         found = [decode_event(line) for line in lines]
         return {e.id: e for e in found if isinstance(e, CommandApplied | CommandRejected)}
 
-    def block(self) -> Block:
+    def block(self) -> StatsBlock:
         found = read_block(self.path)
         assert found
         return found
 
-    def arm(self, name: str) -> Arm:
+    def arm(self, name: str) -> MutatorCounters:
         return self.block().arms[ARMS.index(name)]
 
 
@@ -490,7 +490,7 @@ parts = st.integers(0, 100).flatmap(
 )
 arms = st.lists(
     st.builds(
-        Arm, counters, counters, counters, counters, st.integers(1, 10**6),
+        MutatorCounters, counters, counters, counters, counters, st.integers(1, 10**6),
         st.integers(0, 1 << 30), st.integers(0, 1 << 20),
     ),
     min_size=len(ARMS),
@@ -499,7 +499,7 @@ arms = st.lists(
 
 
 blocks = st.builds(
-    lambda mixture, adaptive, trials, arms: Block(*mixture, adaptive, trials, arms),
+    lambda mixture, adaptive, trials, arms: StatsBlock(*mixture, adaptive, trials, arms),
     *(parts, st.booleans(), counters, arms),
 )
 
@@ -524,7 +524,7 @@ def test_c_and_python_agree_on_the_block(lib, tmp_path_factory, written):
         arm.weight = 0  # there is no pool
     written.wish = (written.havoc, written.text, written.splice)
     assert read == written
-    again = Writer(home / ".text", Block())
+    again = Writer(home / ".text", StatsBlock())
     assert again.block == read
 
 

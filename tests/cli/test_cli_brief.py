@@ -7,7 +7,7 @@ from pathlib import Path
 from fuzztui.base.text import brief
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.look import MOST_GROUPS, status_text
-from fuzztui.cli.runs import Standing
+from fuzztui.cli.runs import RunStatus
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import (
@@ -43,7 +43,7 @@ def test_long_texts_are_cut():
         FindingSaved("main", "crash", "crashes/" + LONG),
         FindingDescribed("main", "crash", "crashes/" + LONG, LONG, LONG, LONG, LONG, LONG),
     )
-    text = status_text(Path("/run"), Standing(state, 1))
+    text = status_text(Path("/run"), RunStatus(state, 1))
     assert len(text) < 10_000
     assert "…" in text and "\x1b" not in text
     assert len(progress_line(folded(CampaignState(LONG)))) < 1000
@@ -54,6 +54,6 @@ def test_many_findings_are_counted():
         FindingDescribed("main", "crash", f"crashes/{n}", f"s{n}", f"title {n}") for n in range(900)
     ]
     saved = [FindingSaved("main", "crash", f"crashes/{n}") for n in range(900)]
-    text = status_text(Path("/run"), Standing(folded(*saved, *described), 1))
+    text = status_text(Path("/run"), RunStatus(folded(*saved, *described), 1))
     assert sum("crash: title" in line for line in text.splitlines()) == MOST_GROUPS
     assert f"{900 - MOST_GROUPS} more" in text

@@ -3,7 +3,7 @@
 import pytest
 
 from fuzztui.cli.ctl import ACTIONS
-from fuzztui.cli.output import USAGE, Failure
+from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
 
 MUTANT, ENTRY, FINDING = "prog:clamp:boundary:0:>=", "main/12", "main/crashes/id:000000,sig:11"
@@ -13,7 +13,7 @@ SELECTION = "function=parse_*,state=alive"
 
 def refused(*argv):
     options = parse(["ctl", "my run", *argv])
-    with pytest.raises(Failure) as e:
+    with pytest.raises(CliError) as e:
         ACTIONS[options.action](options)
     assert e.value.code == USAGE
     return str(e.value)

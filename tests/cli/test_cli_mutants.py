@@ -11,9 +11,9 @@ from fuzztui.cli.headless import progress_line
 from fuzztui.cli.look import status_text
 from fuzztui.cli.mutant_lines import status_rows, summary_line
 from fuzztui.cli.mutants import details, mutant_dict, nobody, table
-from fuzztui.cli.output import USAGE, Failure
+from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
-from fuzztui.cli.runs import Standing
+from fuzztui.cli.runs import RunStatus
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.model.mutation_score import mutants_summary
@@ -143,13 +143,13 @@ def test_commands_about_mutants():
     ],
 )
 def test_wrong_commands_are_refused_before_anything_is_sent(argv, words):
-    with pytest.raises(Failure, match=words) as failure:
+    with pytest.raises(CliError, match=words) as failure:
         command(*argv)
     assert failure.value.code == USAGE
 
 
 def test_an_option_of_another_command():
-    with pytest.raises(Failure, match="--because goes with mark-equivalent"):
+    with pytest.raises(CliError, match="--because goes with mark-equivalent"):
         ctl.ctl(parse(["ctl", "run", "skip-mutants", "a", "--because", "x"]))
 
 
@@ -175,7 +175,7 @@ def test_status_fits_80_columns():
     state = big()
     for word in state.mutant_counts:
         state.mutant_counts[word] = 12_345
-    text = status_text(Path("/run"), Standing(state, 1))
+    text = status_text(Path("/run"), RunStatus(state, 1))
     assert max(map(len, text.splitlines())) <= 80, text
     assert "killed" in text
 
@@ -269,7 +269,7 @@ def test_selections_may_follow_options() -> None:
 
 def test_after_a_loss_of_records_status_claims_no_more_than_is_known():
     def rows(state):
-        lines = status_text(Path("/run"), Standing(state, 1)).splitlines()
+        lines = status_text(Path("/run"), RunStatus(state, 1)).splitlines()
         return {line.split()[0]: line for line in lines}
 
     whole, lost = rows(CAMPAIGN), rows(replace(CAMPAIGN, lost=3))

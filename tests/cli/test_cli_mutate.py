@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fuzztui.cli import main
-from fuzztui.cli.mutate import Mutant, change
+from fuzztui.cli.mutate import MutatedFile, change
 from fuzztui.cli.output import DONE, FAILED, USAGE
 from fuzztui.engines.text.table import NAMES
 
@@ -126,7 +126,7 @@ def test_long_stacks_and_hostile_names_make_good_file_names(run, tmp_path):
     assert all(ch.isprintable() or ch == "\n" for ch in out)
     code, out, _ = run(file, "--count", 3)
     assert all(ch.isprintable() or ch == "\n" for ch in out)
-    assert Mutant(Path("-"), b"", (change("a", b"a", b"b"),)).name(7) == "000007,orig:-,op:a"
+    assert MutatedFile(Path("-"), b"", (change("a", b"a", b"b"),)).name(7) == "000007,orig:-,op:a"
 
 
 def test_names_that_begin_with_a_dash(run, tmp_path, monkeypatch):

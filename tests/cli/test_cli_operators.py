@@ -8,9 +8,9 @@ import pytest
 
 from fuzztui.cli import ctl, operators
 from fuzztui.cli.look import status_text
-from fuzztui.cli.output import FAILED, USAGE, Failure
+from fuzztui.cli.output import FAILED, USAGE, CliError
 from fuzztui.cli.parser import parse
-from fuzztui.cli.runs import Standing
+from fuzztui.cli.runs import RunStatus
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.remote.client import Result
@@ -21,7 +21,7 @@ from fuzztui.wire.events import (
     CommandApplied,
     CommandIssued,
     InstanceState,
-    OperatorFigures,
+    MutatorStats,
     Record,
 )
 
@@ -35,7 +35,7 @@ def campaign(*events):
     return state
 
 
-FIGURES = OperatorFigures(
+FIGURES = MutatorStats(
     "main", 0.25, 0.5, 0.25, trials=200,
     names=["swap-args", "eq-to-ne", HOSTILE, "fragment", "havoc"],
     tried=[100, 1000, 5, 0, 3000], applied=[50, 900, 5, 0, 3000], found=[5, 1, 0, 0, 30],
@@ -49,7 +49,7 @@ def stands(monkeypatch, tmp_path):
 
     def so(state):
         for module in (ctl, operators):
-            monkeypatch.setattr(module, "standing", lambda run: Standing(state, 1))
+            monkeypatch.setattr(module, "standing", lambda run: RunStatus(state, 1))
             monkeypatch.setattr(module, "find_run", lambda path: path)
 
     so(campaign(FIGURES))
@@ -111,22 +111,22 @@ def test_how_a_mixture_is_kept(stands):
     ],
 )
 def test_what_is_no_mixture(stands, argv, words):
-    with pytest.raises(Failure, match=words) as e:
+    with pytest.raises(CliError, match=words) as e:
         command("mixture", *argv)
     assert e.value.code == USAGE
 
 
 def test_a_part_needs_somebody_who_has_the_others(stands):
     stands(campaign())
-    with pytest.raises(Failure, match="no instance has told of a mixture"):
+    with pytest.raises(CliError, match="no instance has told of a mixture"):
         command("mixture", "text=1")
     whole = command("mixture", "havoc=0", "text=1", "splice=0")  # it may be about to tell
     assert whole == SetMixture(0.0, 1.0, 0.0)
     stands(campaign(FIGURES))
-    with pytest.raises(Failure, match="there is no instance 's7', but: main"):
+    with pytest.raises(CliError, match="there is no instance 's7', but: main"):
         command("mixture", "--adaptive", "--instance", "s7")
     stands(campaign(FIGURES, InstanceState("s1", "running", 1)))
-    with pytest.raises(Failure, match="s1 has not told of a mixture"):
+    with pytest.raises(CliError, match="s1 has not told of a mixture"):
         command("mixture", "--adaptive", "--instance", "s1")
 
 
@@ -184,7 +184,7 @@ def test_each_answer_is_printed(stands, capsys, monkeypatch):
 )
 def test_what_goes_with_mixture_only(argv, words):
     options = parse(["ctl", "RUN", *argv])
-    with pytest.raises(Failure, match=words) as e:
+    with pytest.raises(CliError, match=words) as e:
         options.command(options)
     assert e.value.code == USAGE
 
@@ -235,22 +235,22 @@ def test_as_json(stands, capsys):
 
 def test_where_there_are_none_it_says_so(stands):
     stands(campaign())
-    with pytest.raises(Failure, match="no engine of its campaign has told"):
+    with pytest.raises(CliError, match="no engine of its campaign has told"):
         operators.operators(SimpleNamespace(run=None, json=False, sort="pays"))
 
 
 def test_the_status_names_the_mixture_and_who_finds_most(tmp_path):
-    text = status_text(tmp_path, Standing(campaign(FIGURES), 1))
+    text = status_text(tmp_path, RunStatus(campaign(FIGURES), 1))
     assert "mixture   havoc 25%, text 50%, splice 25%, fixed\n" in text
     assert "pays      best havoc (30 in 3,000 uses)" in text
-    text = status_text(tmp_path, Standing(TWO, 1))
+    text = status_text(tmp_path, RunStatus(TWO, 1))
     assert "mixture   main adaptive; s1 fixed 100/0/0\n" in text
     assert "          on average havoc 62.5%, text 25%, splice 12.5%\n" in text
     later = replace(FIGURES, trials=10_000, tried=[100, 1000, 5, 0, 18_750], havoc=0.5, text=0.25)
     command = SetMixture(0.5, 0.25, 0.25)
     told = [CommandIssued("c1", encode_command(command), "ann@box"), CommandApplied("c1", "main")]
-    text = status_text(tmp_path, Standing(campaign(FIGURES, *told, *[later] * 4), 1))
+    text = status_text(tmp_path, RunStatus(campaign(FIGURES, *told, *[later] * 4), 1))
     assert "havoc 50%, text 25%, splice 25%, fixed since 0:00:04 by ann@box\n" in text
-    text = status_text(tmp_path, Standing(campaign(replace(later, havoc=0.25, text=0.5)), 1))
+    text = status_text(tmp_path, RunStatus(campaign(replace(later, havoc=0.25, text=0.5)), 1))
     assert "mixture   havoc 25% (did 50%), text 50%, splice 25%, fixed\n" in text
-    assert "mixture" not in status_text(tmp_path, Standing(campaign(), 1))
+    assert "mixture" not in status_text(tmp_path, RunStatus(campaign(), 1))

@@ -13,7 +13,7 @@ from fuzztui.campaign.rundir import prepare_run
 from fuzztui.cli import main, origins
 from fuzztui.cli import run as cli_run
 from fuzztui.cli.origins import another, has_begun, newest, remember
-from fuzztui.cli.output import NOT_RUNNING, USAGE, Failure
+from fuzztui.cli.output import NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.run import load_file
 from fuzztui.cli.runs import find_run, with_output
 from fuzztui.remote.address import announce, announced, socket_path, withdraw
@@ -123,7 +123,7 @@ def test_another_files_runs_are_not_its(project, capsys):
     first = begin(project / "runs/c", file)
     own = begin(another(load(file).campaign), file)
     assert own == project / "runs/c-2"
-    with pytest.raises(Failure, match=r"is a run of .*c\.toml: use --new"):
+    with pytest.raises(CliError, match=r"is a run of .*c\.toml: use --new"):
         find_run(neighbour)
     assert main([str(neighbour), "--detach"]) == USAGE
     assert f"{own} is a run of {file}: use --new" in capsys.readouterr().err
@@ -175,7 +175,7 @@ def test_a_directory_that_the_file_names_is_its(project):
     one = file_at(project / "one.toml", '[campaign]\noutput = "out"\n' + TOML)
     other = file_at(project / "other.toml", one.read_text())
     shutil.rmtree(begin(project / "runs/out", one) / "supervisor")
-    with pytest.raises(Failure, match="has no run yet"):
+    with pytest.raises(CliError, match="has no run yet"):
         find_run(one)
     run = begin(project / "out", one)
     assert find_run(other) == run
@@ -221,9 +221,9 @@ def test_from_elsewhere_what_runs_is_found(project, tmp_path, monkeypatch, capsy
         capsys.readouterr()
         assert newest(load_file(file, ["campaign.name=other"])) is None, "another run is wanted"
         twin = file_at(tmp_path / "twin/c.toml")
-        with pytest.raises(Failure, match="has no run yet"):
+        with pytest.raises(CliError, match="has no run yet"):
             find_run(twin)
-        with pytest.raises(Failure, match=rf"no run in .*running elsewhere: .*{run}"):
+        with pytest.raises(CliError, match=rf"no run in .*running elsewhere: .*{run}"):
             find_run(None)
     announce(run, socket_path(run))  # its supervisor was killed
     assert find_run(file) == project / "runs/c"
@@ -251,7 +251,7 @@ def test_other_users_runs_beside_the_file_are_left_alone(project, tmp_path, monk
     begin(project / "runs/c", file)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("os.geteuid", lambda: 12345)
-    with pytest.raises(Failure) as e:
+    with pytest.raises(CliError) as e:
         find_run(file)
     assert e.value.code == NOT_RUNNING
 

@@ -8,8 +8,8 @@ import pytest
 
 from fuzztui.cli import main
 from fuzztui.cli.mutants_rank import parse_lines, shown_change, table
-from fuzztui.cli.output import DONE, FAILED, USAGE, Failure
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.cli.output import DONE, FAILED, USAGE, CliError
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
 CRATE = str(Path(__file__).parents[2] / "sample_campaigns/crate.c")
 
@@ -110,7 +110,7 @@ def test_lines():
     assert parse_lines("") == set()
     assert parse_lines("3, 5-7,6") == {3, 5, 6, 7}
     for bad in ("x", "0", "1-99999999999", "-3"):
-        with pytest.raises(Failure):
+        with pytest.raises(CliError):
             parse_lines(bad)
 
 
@@ -119,8 +119,8 @@ def test_a_change_is_shown_where_it_is_and_harmless():
         "int value = compute(first, second) + 1;",
         "int value = compute(first, second) - 1;",
     )
-    text = shown_change(TextMutant("", "a.c", 1, "", "  " + before, "  " + after))
+    text = shown_change(SourceMutant("", "a.c", 1, "", "  " + before, "  " + after))
     assert text == "…st, second) + 1;  ->  …st, second) - 1;"
-    (row,) = table([(TextMutant("", "\x1b[2Ja.c", 1, "", "\x1b[31m[/x]", "b\n"), -1.0)], 60)
+    (row,) = table([(SourceMutant("", "\x1b[2Ja.c", 1, "", "\x1b[31m[/x]", "b\n"), -1.0)], 60)
     assert "\x1b" not in row and "\n" not in row
     assert len(row) <= 60

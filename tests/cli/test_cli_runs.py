@@ -9,7 +9,7 @@ import pytest
 
 from fuzztui.campaign import load
 from fuzztui.cli import main
-from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, Failure
+from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError
 from fuzztui.cli.runs import find_run, is_run
 from fuzztui.log.writer import LogWriter
 from fuzztui.wire.events import (
@@ -47,7 +47,7 @@ def test_the_latest_is_one_that_has_begun(tmp_path, monkeypatch, capsys):
     never = run_at(tmp_path / "runs/second", begun=False)
     assert find_run(None) == begun
     assert find_run(type(begun)("second")) == never, "by its name alone"
-    with pytest.raises(Failure, match="third: there is no such run directory"):
+    with pytest.raises(CliError, match="third: there is no such run directory"):
         find_run(type(begun)("third"))
     assert main(["status", str(never)]) == NOT_RUNNING
     assert "has never begun; start it: fuzztui" in capsys.readouterr().err

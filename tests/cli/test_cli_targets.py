@@ -9,19 +9,21 @@ from fuzztui.cli import main, targets
 from fuzztui.cli.nearest import nearest
 from fuzztui.cli.output import DONE, USAGE
 from fuzztui.cli.targets import summary, table
-from fuzztui.targeting.analysis import Document, Influence, Target
+from fuzztui.targeting.analysis import AnalysedGoal, Influence, TargetingAnalysis
 
 SAMPLES = Path(__file__).parents[2] / "sample_campaigns"
 
 
 def target(location, *types, reachable=True, never=False):
     influences = tuple(Influence(*t) for t in types)
-    return Target(location, "m", "f", 1, 0, "then", 0, (1,), (0,), reachable, influences, never)
+    return AnalysedGoal(
+        location, "m", "f", 1, 0, "then", 0, (1,), (0,), reachable, influences, never
+    )
 
 
 LONG = "package/with/long/names/and/" + "more_" * 5 + "module.py:12:then"
 MANY = tuple((f"some.module.of.a.package.Type{n}", n) for n in range(9))
-DOCUMENT = Document(
+DOCUMENT = TargetingAnalysis(
     ("m",),
     "3.11",
     targets=(
@@ -41,7 +43,7 @@ def test_the_table():
         "datetime.date 2, os.stat_result 4, pathlib.Path 5", "-",
     ]  # fmt: skip
     assert summary(DOCUMENT) == "3 targets: 2 with a type (66.7%), 1 without; 12 types"
-    assert summary(Document((), "3.11")) == "0 targets: 0 with a type, 0 without; 0 types"
+    assert summary(TargetingAnalysis((), "3.11")) == "0 targets: 0 with a type, 0 without; 0 types"
 
 
 def test_it_fits_the_terminal():
@@ -64,7 +66,9 @@ def test_a_name_that_is_too_long_leaves_room_for_how_many_more_there_are():
 def test_types_of_one_name_are_told_apart_in_little_room():
     rows = [target(LONG, ("a.Order", 1), ("b.Order", 2)), target(LONG, *MANY)]
     types = [Influence("a.Order", 1), Influence("b.Order", 1), *(Influence(*t) for t in MANY)]
-    lines = list(table(Document(("m",), "3.11", targets=tuple(rows), types=tuple(types)), 80))
+    lines = list(
+        table(TargetingAnalysis(("m",), "3.11", targets=tuple(rows), types=tuple(types)), 80)
+    )
     assert lines[0].endswith("  a.Order 1, b.Order 2")
 
 
@@ -74,7 +78,7 @@ def test_what_is_not_reached_comes_last_and_is_summed_up_on_a_terminal():
         target("m.py:2:then", ("a.A", 1)),
         target("m.py:3:then", ("a.A", 1), reachable=False, never=True),
     )
-    document = Document(("m",), "3.11", targets=rows, types=(Influence("a.A", 1),))
+    document = TargetingAnalysis(("m",), "3.11", targets=rows, types=(Influence("a.A", 1),))
     assert list(table(document)) == [
         "m.py:2:then  a.A 1",
         "m.py:1:then  (not reachable) a.A 1",
@@ -84,7 +88,7 @@ def test_what_is_not_reached_comes_last_and_is_summed_up_on_a_terminal():
         "m.py:2:then  a.A 1",
         "2 further ones are not reachable from the target: --all",
     ]
-    one = Document(("m",), "3.11", targets=rows[:2])
+    one = TargetingAnalysis(("m",), "3.11", targets=rows[:2])
     assert list(table(one, 80))[1].startswith("1 further one is not reachable")
 
 

@@ -7,20 +7,20 @@ import pytest
 
 from fuzztui.cli import ctl, ctl_targeting, types
 from fuzztui.cli.look import status_text
-from fuzztui.cli.output import Failure
+from fuzztui.cli.output import CliError
 from fuzztui.cli.parser import parse
-from fuzztui.cli.runs import Standing
+from fuzztui.cli.runs import RunStatus
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.targeting.analysis import Document, Influence, Target
-from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.targeting.analysis import AnalysedGoal, Influence, TargetingAnalysis
+from fuzztui.wire.commands import DemoteEntry, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 from fuzztui.wire.events import (
     CampaignStarted,
+    GoalsUncovered,
     InstanceState,
     Record,
     Stats,
-    TargetsLeft,
-    TypeFigures,
+    TargetingStats,
 )
 
 HOSTILE = "[/x]\x1b[31m\u202e"
@@ -35,12 +35,12 @@ def campaign(*events, engine="spoton"):
     return state
 
 
-FIGURES = TypeFigures(
+FIGURES = TargetingStats(
     "main", 0.5, "", 240, 3, 2, names=[DATE, PATH, HOSTILE], distances=[2, 4, -1],
     weights=[1.0, 2.0, 0.0], factors=[1.0, 1.5, 8.0], probabilities=[409_999, 123_000, 0],
     picks=[12_345, 7, 0], matches=[9000, 7, 0], misses=[3345, 0, 0], new_arms=[4, 0, 0],
 )  # fmt: skip
-LEFT = TargetsLeft(
+LEFT = GoalsUncovered(
     "main", 340,
     {
         LOOP: {"frontier": False, "reached": 0, "types": [[PATH, 0]]},
@@ -52,10 +52,10 @@ LEFT = TargetsLeft(
 
 def target(location, *names):
     near = tuple(Influence(name, 1) for name in names)
-    return Target(location, "thumbs.app", "f", 1, 0, "then", 0, (0,), (), True, near)
+    return AnalysedGoal(location, "thumbs.app", "f", 1, 0, "then", 0, (0,), (), True, near)
 
 
-DOCUMENT = Document(
+DOCUMENT = TargetingAnalysis(
     ("thumbs",), "3.12",
     targets=(target(THEN, DATE), target(LOOP, PATH), target("thumbs/app.py:2:else", DATE)),
     types=(Influence(DATE, 2), Influence(PATH, 0), Influence("decimal.Decimal", 9),
@@ -69,7 +69,7 @@ def stands(monkeypatch, tmp_path):
 
     def so(state, document=DOCUMENT):
         for module in (ctl_targeting, types):
-            monkeypatch.setattr(module, "standing", lambda run: Standing(state, 1))
+            monkeypatch.setattr(module, "standing", lambda run: RunStatus(state, 1))
             monkeypatch.setattr(module, "find_run", lambda path: tmp_path)
         if document:
             (tmp_path / "targets.json").write_text(document.dumps())
@@ -165,7 +165,7 @@ def test_what_is_ignored_is_said(stands, capsys, tmp_path):
     assert [line.split()[1] for line in lines[7:9]] == ["ignored", "ignored"]
     assert lines[7].startswith(THEN)
     assert lines[-1].endswith("3 of 240 code targets left, 2 on the frontier; 2 ignored")
-    assert "left, 2 on the frontier; 2 ignored\n" in status_text(tmp_path, Standing(state, 1))
+    assert "left, 2 on the frontier; 2 ignored\n" in status_text(tmp_path, RunStatus(state, 1))
 
 
 def test_weights_that_differ_are_marked(stands, capsys):
@@ -191,15 +191,15 @@ def test_as_json(stands, capsys):
 def test_a_run_of_another_kind_says_so(stands, json_):
     argv = ["types", "RUN", *(["--json"] if json_ else [])]
     stands(campaign(engine="zest"))
-    with pytest.raises(Failure, match="only spoton has any, and the campaign is for zest"):
+    with pytest.raises(CliError, match="only spoton has any, and the campaign is for zest"):
         parse(argv).command(parse(argv))
     stands(campaign())
-    with pytest.raises(Failure, match=r"no engine of its campaign has told of types$"):
+    with pytest.raises(CliError, match=r"no engine of its campaign has told of types$"):
         parse(argv).command(parse(argv))
 
 
 def test_no_type_and_nothing_left_is_no_error(stands, capsys):
-    stands(campaign(TypeFigures("main", 0.5, targets=7)))
+    stands(campaign(TargetingStats("main", 0.5, targets=7)))
     text = listed(capsys)
     assert text.endswith(
         "50% of mutations aim at types; 0 of 7 code targets left, 0 on the frontier\n"
@@ -208,22 +208,22 @@ def test_no_type_and_nothing_left_is_no_error(stands, capsys):
 
 def test_the_status_names_what_is_aimed_at(tmp_path):
     state = campaign(replace(FIGURES, pinned=HOSTILE), LEFT)
-    text = status_text(tmp_path, Standing(state, 1))
+    text = status_text(tmp_path, RunStatus(state, 1))
     assert (
         f"types     aims 50% at types; likeliest {DATE} 41%, {PATH} 12%; 3 of 240 code targets "
         "left, 2 on the frontier; pinned [/x]\\e[31m\\u202e\n"
     ) in text
-    assert "types " not in status_text(tmp_path, Standing(campaign(), 1))
+    assert "types " not in status_text(tmp_path, RunStatus(campaign(), 1))
 
 
 def test_what_has_changed_is_told(stands, capsys, tmp_path):
-    figures = TypeFigures("main", 0.5, changed=[f"{HOSTILE}.py", "a.py"])
+    figures = TargetingStats("main", 0.5, changed=[f"{HOSTILE}.py", "a.py"])
     state = campaign(InstanceState("main", "running", 1), figures)
     words = (
         "[/x]\\e[31m\\u202e.py and a.py have changed since their types were analysed: "
         "stop and start the campaign to have them analysed again\n"
     )
-    assert f"\nchanged   {words}" in status_text(tmp_path, Standing(state, 1))
+    assert f"\nchanged   {words}" in status_text(tmp_path, RunStatus(state, 1))
     stands(state)
     assert listed(capsys).endswith(f"0 of 0 code targets left, 0 on the frontier\n{words}")
 
@@ -246,7 +246,7 @@ def test_what_has_changed_is_told(stands, capsys, tmp_path):
     ],
 )
 def test_the_status_tells_kinds_of_coverage_apart(tmp_path, figures, words):
-    text = status_text(tmp_path, Standing(campaign(Stats("main", 1, **figures)), 1))
+    text = status_text(tmp_path, RunStatus(campaign(Stats("main", 1, **figures)), 1))
     assert f"coverage  {words}\n" in text
 
 
@@ -266,15 +266,15 @@ def test_the_status_tells_kinds_of_coverage_apart(tmp_path, figures, words):
         (["ban", HOSTILE], WeighType(HOSTILE, 0.0)),
         (["unban", HOSTILE], WeighType(HOSTILE, 1.0)),
         (["ban", DATE, "--instance", "main"], WeighType(DATE, 0.0, "main")),
-        (["pin", THEN], PinTarget(THEN)),
-        (["pin", "app.py:18:then"], PinTarget(THEN)),
-        (["pin", "app.py:2:else"], PinTarget("thumbs/app.py:2:else")),  # engines know if it is left
-        (["unpin"], PinTarget("")),
-        (["ignore", "app.py:18:then"], IgnoreTarget(THEN)),
-        (["ignore", THEN, "--instance", "main"], IgnoreTarget(THEN, True, "main")),
-        (["unignore", "app.py:18:then"], IgnoreTarget(THEN, False)),
-        (["targeted", "70%"], SetTargeted(0.7)),
-        (["targeted", "0.7", "--instance", "main"], SetTargeted(0.7, "main")),
+        (["pin", THEN], PinGoal(THEN)),
+        (["pin", "app.py:18:then"], PinGoal(THEN)),
+        (["pin", "app.py:2:else"], PinGoal("thumbs/app.py:2:else")),  # engines know if it is left
+        (["unpin"], PinGoal("")),
+        (["ignore", "app.py:18:then"], IgnoreGoal(THEN)),
+        (["ignore", THEN, "--instance", "main"], IgnoreGoal(THEN, True, "main")),
+        (["unignore", "app.py:18:then"], IgnoreGoal(THEN, False)),
+        (["targeted", "70%"], SetTargetedShare(0.7)),
+        (["targeted", "0.7", "--instance", "main"], SetTargetedShare(0.7, "main")),
         (["demote", "main/12"], DemoteEntry(12, "main")),
         (["demote", "id:000012"], DemoteEntry(12)),
     ],
@@ -317,7 +317,7 @@ def test_commands(stands, argv, asked):
     ],
 )
 def test_what_is_refused_before_it_is_sent(stands, argv, words):
-    with pytest.raises(Failure, match=words):
+    with pytest.raises(CliError, match=words):
         command(*argv)
 
 
@@ -334,7 +334,7 @@ def test_what_is_refused_before_it_is_sent(stands, argv, words):
 )
 def test_only_spoton_aims(stands, argv):
     stands(campaign(InstanceState("main", "running", 1), engine="zest"), None)
-    with pytest.raises(Failure, match=f"{argv[0]}: only spoton aims at types.*is for zest"):
+    with pytest.raises(CliError, match=f"{argv[0]}: only spoton aims at types.*is for zest"):
         command(*argv)
 
 
@@ -342,14 +342,14 @@ def test_before_anybody_has_told_anything_it_is_sent(stands):
     stands(campaign(), None)
     assert command("ban", "m.C") == WeighType("m.C", 0.0)
     assert command("weigh", "m.C", "x2") == WeighType("m.C", 2.0)
-    assert command("pin", THEN) == PinTarget(THEN)
-    assert command("ignore", THEN) == IgnoreTarget(THEN)
+    assert command("pin", THEN) == PinGoal(THEN)
+    assert command("ignore", THEN) == IgnoreGoal(THEN)
 
 
 def test_without_targets_json_the_log_tells(stands):
     stands(campaign(FIGURES, LEFT), None)
     assert command("ban", DATE) == WeighType(DATE, 0.0)
-    with pytest.raises(Failure, match=r"no target depends on a type 'decimal\.Decimal'"):
+    with pytest.raises(CliError, match=r"no target depends on a type 'decimal\.Decimal'"):
         command("ban", "decimal.Decimal")
 
 
@@ -366,7 +366,7 @@ def test_instances_that_differ_are_weighed_each_by_its_own(stands):
 @pytest.mark.parametrize("argv", [["ban", DATE, PATH], ["targeted", "1", "2"], ["pin", THEN, "x"]])
 def test_one_word_is_enough(stands, argv):
     options = parse(["ctl", "RUN", *argv])
-    with pytest.raises(Failure, match=f"{argv[0]} takes one ID, not also"):
+    with pytest.raises(CliError, match=f"{argv[0]} takes one ID, not also"):
         options.command(options)
 
 
@@ -402,11 +402,11 @@ def test_a_generators_type_is_taken_for_what_it_is_an_alias_of(stands, tmp_path,
 )
 def test_aliases_that_do_not_help(stands, tmp_path, name, words):
     (tmp_path / "campaign.toml").write_text(ALIASES)
-    with pytest.raises(Failure, match=words):
+    with pytest.raises(CliError, match=words):
         command("weigh", name, "x2")
 
 
 def test_aliases_of_a_file_that_cannot_be_read(stands, tmp_path):
     (tmp_path / "campaign.toml").write_text(ALIASES + "odd = [")
-    with pytest.raises(Failure, match="no target depends on a type 'Day'"):
+    with pytest.raises(CliError, match="no target depends on a type 'Day'"):
         command("ban", "Day")

@@ -11,10 +11,10 @@ from fuzztui.cli import ctl, main, score, worklist
 from fuzztui.cli.headless import progress_line
 from fuzztui.cli.look import status_text
 from fuzztui.cli.mutants import details, mutant_dict, nobody
-from fuzztui.cli.output import USAGE, Failure
+from fuzztui.cli.output import USAGE, CliError
 from fuzztui.cli.parser import parse
-from fuzztui.cli.runs import Standing
-from fuzztui.fuzzfirst.kill_matrix import Matrix
+from fuzztui.cli.runs import RunStatus
+from fuzztui.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import first_dict
 from fuzztui.model.selectors import running_time
@@ -27,12 +27,12 @@ from fuzztui.wire.events import (
     EntrySaved,
     InstanceHello,
     InstanceState,
-    MutantPlaces,
+    MutantPositions,
+    MutantProgress,
     MutantsFound,
-    MutantStage,
     MutantState,
+    PhaseStarted,
     Record,
-    StageStarted,
     Stats,
 )
 
@@ -57,25 +57,25 @@ def campaign(*more, stage="mutants"):
     return fold(
         CampaignStarted("c", "afl", "t", 1, 200.0, 0, ["main"], 1.0, "0"),
         CampaignState("running"),
-        StageStarted("mutants", {"mutants_s": 100.0, "each_s": 30.0, "abreast": 1}),
+        PhaseStarted("mutants", {"mutants_s": 100.0, "each_s": 30.0, "abreast": 1}),
         MutantsFound("", "", "a.c", "/a.c", rows),
         InstanceState("main", "waiting"),
         InstanceHello("m1", mutant="a.c#0"),
-        MutantStage("a.c#0", "fuzzing", "m1", costs={"build": 0.5}),
+        MutantProgress("a.c#0", "fuzzing", "m1", costs={"build": 0.5}),
         Stats("m1", 1200, crashes=3),
         EntrySaved("handed", 0, "queue/id:0", [9], "", "m1"),
-        MutantStage("a.c#0", "done", "m1", brought=done),
+        MutantProgress("a.c#0", "done", "m1", brought=done),
         MutantState("", "a.c#0", "killed", "m1/9", "crash"),
         InstanceState("m1", "finished"),
         MutantState("", "a.c#1", "invalid", reason="it does not build"),
-        MutantStage("a.c#1", "failed", reason=ERROR),
-        MutantStage("a.c#2", "dropped", reason="the same program as a.c#0 once it is compiled"),
+        MutantProgress("a.c#1", "failed", reason=ERROR),
+        MutantProgress("a.c#2", "dropped", reason="the same program as a.c#0 once it is compiled"),
         InstanceHello("m2", mutant="a.c#3"),
-        MutantStage("a.c#3", "fuzzing", "m2"),
+        MutantProgress("a.c#3", "fuzzing", "m2"),
         InstanceState("m2", "running"),
         MutantState("", "a.c#4", "skipped", reason="by hand"),
-        MutantPlaces({"a.c#8": -1.0}),
-        *([StageStarted("target")] if stage == "target" else []),
+        MutantPositions({"a.c#8": -1.0}),
+        *([PhaseStarted("target")] if stage == "target" else []),
         *more,
     )
 
@@ -136,7 +136,7 @@ def test_all_that_is_known_of_one():
 
 
 def test_status_tells_the_stage():
-    text = status_text(Path("/run"), Standing(campaign(), 1))
+    text = status_text(Path("/run"), RunStatus(campaign(), 1))
     assert max(map(len, text.splitlines())) <= 80
     for words in (
         "stage     1 of 2, mutants: 20s of 1m40s used; the target's turn in 1m20s",
@@ -152,7 +152,7 @@ def test_status_tells_the_stage():
         assert words in text, words
     assert "  m1 " not in text
     assert "  m2 " in text
-    text = status_text(Path("/run"), Standing(campaign(stage="target"), 1))
+    text = status_text(Path("/run"), RunStatus(campaign(stage="target"), 1))
     assert "stage     2 of 2, the target, after" in text
     assert "target: 1 of 1 killed" in progress_line(campaign(stage="target"))
 
@@ -160,8 +160,8 @@ def test_status_tells_the_stage():
 def test_another_turn_takes_back_nothing():
     """What it brought is the target's, and its kills are in the matrix."""
     before, state = campaign(), campaign()
-    fold(MutantState("", "a.c#0", "pending"), MutantStage("a.c#0", "queued"), state=state)
-    text = status_text(Path("/run"), Standing(state, 1))
+    fold(MutantState("", "a.c#0", "pending"), MutantProgress("a.c#0", "queued"), state=state)
+    text = status_text(Path("/run"), RunStatus(state, 1))
     assert "score     100.0% (1 of 1 killed)" in text
     assert "brought   12 entries, 1 edge to the target" in text
     assert first_dict(state)["brought"] == first_dict(before)["brought"]
@@ -171,21 +171,21 @@ def test_another_turn_takes_back_nothing():
     assert "kill it (" not in shown
     assert worklist.turn_dict(state, mutant)["verdict"] == "killed"
     again = {"entries": 3, "kills": 4, "aside": 2}
-    fold(MutantStage("a.c#0", "done", "m9", brought=again), state=state)
+    fold(MutantProgress("a.c#0", "done", "m9", brought=again), state=state)
     sums = first_dict(state)["brought"]
     assert (sums["entries"], sums["kills"], sums["aside"]) == (15, 4, 3)
 
 
 def test_budgets_are_rounded():
     plan = {"mutants_s": 119.99935, "each_s": 0.25, "abreast": 1}
-    text = status_text(Path("/run"), Standing(campaign(StageStarted("mutants", plan)), 1))
+    text = status_text(Path("/run"), RunStatus(campaign(PhaseStarted("mutants", plan)), 1))
     assert "of 2m00s used" in text
     assert "of 0.2s" in text
 
 
 def test_who_names_nobody_in_a_queue():
     assert "a.c#0" in str(nobody("a.c#00", campaign()))
-    empty = fold(StageStarted("mutants"))
+    empty = fold(PhaseStarted("mutants"))
     assert "has ranked none yet" in str(nobody("x", empty))
     for text, hint in (
         ("stage=foo", "stages: done, dropped, failed, fuzzing, queued, skipped"),
@@ -196,20 +196,20 @@ def test_who_names_nobody_in_a_queue():
     ):
         assert hint in str(nobody(text, campaign())), text
     rows = [{"id": f"a.c#{i}", "line": i, "operator": f"op{i}", "place": i} for i in range(500)]
-    many = fold(StageStarted("mutants"), MutantsFound("", "", "a.c", "/a.c", rows))
+    many = fold(PhaseStarted("mutants"), MutantsFound("", "", "a.c", "/a.c", rows))
     for text in ("operator=xyz", "operator=op4444"):
         assert len(str(nobody(text, many))) < 200
 
 
 def test_what_is_only_for_python_targets_says_so(tmp_path, monkeypatch):
-    state = Standing(campaign(), 1)
+    state = RunStatus(campaign(), 1)
     for module in ("score", "ctl"):
         monkeypatch.setattr(f"fuzztui.cli.{module}.find_run", lambda run: tmp_path)
         monkeypatch.setattr(f"fuzztui.cli.{module}.standing", lambda run: state)
-    with pytest.raises(Failure, match=r"for Python targets; see 'fuzztui mutants matrix"):
+    with pytest.raises(CliError, match=r"for Python targets; see 'fuzztui mutants matrix"):
         score.score(parse(["score", str(tmp_path)]))
     monkeypatch.setattr(ctl, "ControlClient", lambda run, name: io.StringIO())
-    with pytest.raises(Failure, match=r"only mu2 makes an exact pass; the campaign is for afl"):
+    with pytest.raises(CliError, match=r"only mu2 makes an exact pass; the campaign is for afl"):
         ctl.ctl(parse(["ctl", str(tmp_path), "exact-pass"]))
 
 
@@ -239,11 +239,11 @@ def test_moving_up_and_down():
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    matrix = Matrix(tmp_path / "mutants" / "kills.jsonl")
+    matrix = KillMatrix(tmp_path / "mutants" / "kills.jsonl")
     matrix.add("a.c#0", {"m1/9": "crash"})
     matrix.add("a.c#3", {f"m2/{i}": "hang" for i in range(5)} | {"m1/9": "crash"})
     matrix.add(HOSTILE, {HOSTILE: HOSTILE})
-    monkeypatch.setattr(worklist, "standing", lambda run: Standing(campaign(), 1))
+    monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(campaign(), 1))
     monkeypatch.setattr("fuzztui.cli.mutants.find_run", lambda path: path)
     return tmp_path
 
@@ -275,10 +275,10 @@ def test_the_matrix_for_programs(run, capsys):
 
 def test_a_matrix_of_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("fuzztui.cli.mutants.find_run", lambda path: path)
-    monkeypatch.setattr(worklist, "standing", lambda run: Standing(campaign(), 1))
+    monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(campaign(), 1))
     assert main(["mutants", "matrix", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "no mutant is killed yet\n"
-    monkeypatch.setattr(worklist, "standing", lambda run: Standing(State(), 1))
+    monkeypatch.setattr(worklist, "standing", lambda run: RunStatus(State(), 1))
     assert main(["mutants", "matrix", str(tmp_path)]) != 0
     assert "has no kill matrix" in capsys.readouterr().err
 

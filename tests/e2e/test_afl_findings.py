@@ -18,7 +18,7 @@ from fuzztui.minimise.afl_tmin import minimise, minimiser
 from fuzztui.process.execute import children
 from fuzztui.triage.afl import examine_file
 from fuzztui.triage.gdb import LOOKS, hang_stacks
-from fuzztui.triage.program import Subject
+from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import bench
 from fuzztui.wire.commands import Minimise
 
@@ -155,7 +155,7 @@ def verdict(campaign):
     """``verdict("g", b"n")``: what comes of that input under that target."""
 
     def run(name, data, *arguments, category="crash", **kwargs):
-        subject = Subject.of(campaign(name, *arguments, **kwargs))
+        subject = TargetProgram.of(campaign(name, *arguments, **kwargs))
         found = asyncio.run(examine_file(subject, category, data, sig=11))
         assert children() == set()
         assert len(found.detail) <= 8192
@@ -258,7 +258,7 @@ def test_hangs(verdict):
 
 def test_a_hang_is_looked_at_several_times(campaign):
     async def job():
-        with bench(Subject.of(campaign("g")), b"l") as place:
+        with bench(TargetProgram.of(campaign("g")), b"l") as place:
             return await hang_stacks(place, 1.0)
 
     stacks = asyncio.run(job())

@@ -16,7 +16,7 @@ from supervised import Supervised
 
 from fuzztui.afl.library import text_library
 from fuzztui.campaign import load, write_frozen
-from fuzztui.engines.text.block import BLOCK, Block, read_block
+from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
 from fuzztui.supervise.daemon import SupervisorError, prepare_run, start
 from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SetMixture, SkipEntry, Stop
@@ -107,7 +107,7 @@ text = 0.7
     def dir(self, name: str) -> Path:
         return self.run / "out" / name
 
-    def block(self, name: str = "main") -> Block:
+    def block(self, name: str = "main") -> StatsBlock:
         """Waited for: nobody can read it in the middle of a change."""
         return eventually(lambda: read_block(self.dir(name) / BLOCK))
 

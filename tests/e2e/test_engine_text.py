@@ -16,7 +16,7 @@ from engine_lab import Lab, events, execs, kill, names, reason, timeless, wait_f
 from fuzztui.afl.library import text_library
 from fuzztui.campaign import load
 from fuzztui.engines.text.arms import PERIOD
-from fuzztui.engines.text.block import BLOCK, Block, read_block
+from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.supervise.launchers import launcher_for
@@ -97,7 +97,7 @@ def ask(directory: Path, id_: str, command: Command) -> None:
         file.write(json.dumps({"id": id_, "command": encode_command(command)}) + "\n")
 
 
-def block_of(directory: Path) -> Block:
+def block_of(directory: Path) -> StatsBlock:
     found = read_block(directory / BLOCK)
     assert found is not None
     return found

@@ -12,7 +12,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst import showmap
 from fuzztui.fuzzfirst.batch import AflBatch
 from fuzztui.fuzzfirst.prune import gather, gather_seeds, lay_out, prune, put_aside
-from fuzztui.fuzzfirst.transfer import Handover
+from fuzztui.fuzzfirst.transfer import Transfer
 from fuzztui.observe.afl_names import parse_name
 from fuzztui.process.identity import marked
 
@@ -229,7 +229,7 @@ def test_a_slot_from_its_seeds_to_the_target(lab, zoo, tmp_path):
 
     async def job():
         given = gather_seeds(seeds)
-        handover = Handover(lab.home.out, target)
+        handover = Transfer(lab.home.out, target)
         await handover.start(given)
         pruned = await prune(mutant, given)
         put_aside(pruned, lab.home.path / "mutants" / "aside" / "m1")

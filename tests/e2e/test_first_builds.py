@@ -15,7 +15,7 @@ from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst import baseline as baseline_module
 from fuzztui.fuzzfirst.build import Build, MutantBuilder, directory_name
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.process.identity import marked
 
 pytestmark = [
@@ -85,12 +85,12 @@ class Lab:
     async def prepare(self) -> None:
         await self.builder.prepare(self.told.append)
 
-    def mutant(self, file: str, before: str, after: str) -> TextMutant:
+    def mutant(self, file: str, before: str, after: str) -> SourceMutant:
         lines = (self.source / file).read_text().splitlines()
         line = next(i for i, text in enumerate(lines) if before in text)
         was = lines[line]
         now = was.replace(before, after)
-        return TextMutant(f"{file}#{before}>{after}", file, line + 1, "test", was, now)
+        return SourceMutant(f"{file}#{before}>{after}", file, line + 1, "test", was, now)
 
     async def build(self, file: str, before: str, after: str) -> Build:
         self.count += 1
@@ -297,12 +297,12 @@ async def test_the_run_may_be_inside_of_the_source(tmp_path):
     assert list((copy / "runs").iterdir()) == []
     line = "int main(void) { return 1; }"
     for file in ("x.c", str(tmp_path / "x.c")):
-        mutant = TextMutant("x.c#x", file, 1, "o", line, line.replace("1", "2"))
+        mutant = SourceMutant("x.c#x", file, 1, "o", line, line.replace("1", "2"))
         assert (await builder.build(mutant, run / "b")).command == (str(run / "b/build/prog"),)
     for file in ("../x.c", "/etc/passwd", "link", "fifo", "."):
-        mutant = TextMutant("x", file, 1, "o", line, line.replace("1", "2"))
+        mutant = SourceMutant("x", file, 1, "o", line, line.replace("1", "2"))
         assert "target.source" in (await builder.build(mutant, run / "b")).error
-    mutant = TextMutant("x", "x.c", 1, "o", "something else", "x")
+    mutant = SourceMutant("x", "x.c", 1, "o", "something else", "x")
     assert "the file was changed since" in (await builder.build(mutant, run / "b")).error
 
 

@@ -21,7 +21,7 @@ from fuzztui.wire.events import (
     EntrySaved,
     FindingDescribed,
     Message,
-    MutantStage,
+    MutantProgress,
     SupervisorStarted,
 )
 
@@ -109,7 +109,7 @@ listed = 60
         return self.over()
 
     def stages(self, stage: str) -> list[str]:
-        told = (e for e in self.events(MutantStage) if e.stage == stage)
+        told = (e for e in self.events(MutantProgress) if e.stage == stage)
         return list(dict.fromkeys(e.id for e in told))
 
     def queue(self, slot: str) -> list[bytes]:

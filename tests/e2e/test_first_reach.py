@@ -7,7 +7,7 @@ import pytest
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
-from fuzztui.fuzzfirst.reach import Reach, python_functions, reach_by_gcov
+from fuzztui.fuzzfirst.reach import BuildReach, python_functions, reach_by_gcov
 
 SOURCE = """\
 #include <stdlib.h>
@@ -81,7 +81,7 @@ def test_what_seeds_execute(tmp_path):
     assert not found.wants("a.c", 5, ["de*"], covered=True)
     assert found.wants("a.c", 5, ["deep"], covered=False)
     assert not found.wants("a.c", 1, ["deep"], covered=False)
-    assert Reach.from_json(found.to_json()) == found
+    assert BuildReach.from_json(found.to_json()) == found
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_functions_of_python():
     source = (
         "class A:\n    @property\n    def f(self):\n        def g():\n            pass\n\nx = 1\n"
     )
-    found = Reach({"a.py": python_functions(source)})
+    found = BuildReach({"a.py": python_functions(source)})
     assert found.function_of("a.py", 2) == "A.f"
     assert found.function_of("a.py", 5) == "A.f.g"
     assert found.function_of("a.py", 7) == ""

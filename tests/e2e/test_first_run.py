@@ -35,8 +35,8 @@ from fuzztui.wire.events import (
     FindingSaved,
     InstanceState,
     Message,
-    MutantStage,
-    StageStarted,
+    MutantProgress,
+    PhaseStarted,
     SupervisorStarted,
 )
 
@@ -103,7 +103,7 @@ listed = 60
 
     def stages(self, stage: str) -> list[str]:
         """The mutants that came to a stage, in the order of the log."""
-        told = (e for e in self.events(MutantStage) if e.stage == stage)
+        told = (e for e in self.events(MutantProgress) if e.stage == stage)
         return list(dict.fromkeys(e.id for e in told))
 
     def finished(self):
@@ -134,7 +134,7 @@ def test_mutants_first_and_then_the_target(first):
     first.begin("campaign.budget=40000 trials", "mutants.per_mutant=5000 trials")
     state = first.finished()
     assert (state.state, state.stage) == ("finished", "target"), first.events(CampaignEnded)
-    assert [e.stage for e in first.events(StageStarted)][-1] == "target"
+    assert [e.stage for e in first.events(PhaseStarted)][-1] == "target"
     turns = first.stages("fuzzing")
     assert len(turns) >= 2
     assert [state.mutants[key].slot for key in turns] == sorted(
@@ -397,7 +397,7 @@ def test_hostile_mutants_harm_nobody(first, evil):
     assert mine == {p for p in before if not p.is_relative_to(first.run)}
     assert (first.directory / "seeds" / "hello").read_text() == "hello\n"
     if evil == "leaves_a_child()":
-        told = " ".join(e.reason for e in first.events(MutantStage))
+        told = " ".join(e.reason for e in first.events(MutantProgress))
         assert "leaves processes behind" in told or "fails on all" in told
     assert not [e for e in first.events(Message) if "supervisor" in e.text]
 
@@ -541,7 +541,7 @@ def test_stopped_between_two_turns_no_other_begins(first):
     assert first.send(Stop()).ok
     first.finished()
     stopping = next(r.seq for r in first.records() if getattr(r.event, "state", "") == "stopping")
-    stages = [r for r in first.records() if isinstance(r.event, MutantStage)]
+    stages = [r for r in first.records() if isinstance(r.event, MutantProgress)]
     # What a turn's start has cost is told when it is known: that is no other turn.
     begun = {r.event.slot for r in stages if r.event.stage == "fuzzing" and r.seq < stopping}
     later = [r for r in stages if r.seq > stopping]

@@ -11,7 +11,7 @@ from homes import eventually
 from supervised import Supervised
 
 from fuzztui.campaign import load, write_frozen
-from fuzztui.engines.text.block import BLOCK, Block, read_block
+from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, FRAGMENT
 from fuzztui.model.mutators import arms, blend
 from fuzztui.supervise.daemon import prepare_run, start
@@ -123,7 +123,7 @@ listed = 30
         write_frozen(load(self.file, overrides, cwd=self.directory), self.run)
         start(self.run)
 
-    def blocks(self) -> dict[str, Block]:
+    def blocks(self) -> dict[str, StatsBlock]:
         """What whoever fuzzed or fuzzes, mutants or the target, has done."""
         places = [*self.run.glob("mutants/slots/*/out/*"), *self.run.glob("out/*")]
         blocks = {path.name: read_block(path / BLOCK) for path in places}

@@ -10,7 +10,7 @@ from supervised import rack
 from fuzztui.cli import main
 from fuzztui.model.mutators import blend
 from fuzztui.wire.commands import SetMixture
-from fuzztui.wire.events import CommandApplied, OperatorFigures
+from fuzztui.wire.events import CommandApplied, MutatorStats
 
 ABLE = ["pause", "resume", "mixture"]
 
@@ -43,7 +43,7 @@ def test_all_instances_obey_and_the_log_says_who_asked(made, capsys):
     # Figures that come later are what was asked for: none of before are told after the answer.
     events = s.events()
     last = max(events.index(e) for e in answers)
-    told = [e for e in events[last:] if isinstance(e, OperatorFigures)]
+    told = [e for e in events[last:] if isinstance(e, MutatorStats)]
     assert all((e.havoc, e.text, e.splice) == (0.1, 0.8, 0.1) for e in told)
 
     def fuzztui(*argv):

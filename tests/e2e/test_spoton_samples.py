@@ -13,7 +13,7 @@ from engine_lab import Lab, events, execs, names, stats
 
 from fuzztui.campaign import load
 from fuzztui.inprocess.spec import write_spec
-from fuzztui.targeting.analysis import Document, Request, find_targets
+from fuzztui.targeting.analysis import Request, TargetingAnalysis, find_targets
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_campaigns"
 
@@ -25,7 +25,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     made.close()
 
 
-def spec(lab: Lab, sample: str, trials: int, **engine: Any) -> tuple[Path, Document]:
+def spec(lab: Lab, sample: str, trials: int, **engine: Any) -> tuple[Path, TargetingAnalysis]:
     """As the supervisor would start it; ``engine`` changes keys of that table."""
     campaign = load(SAMPLES / sample, [f"campaign.output={lab.root / 'run'}"]).campaign
     document = find_targets(Request.of_target(campaign.target), lambda words: None)
@@ -41,7 +41,7 @@ def spec(lab: Lab, sample: str, trials: int, **engine: Any) -> tuple[Path, Docum
     return file, document
 
 
-def types(document: Document, location: str) -> list[str]:
+def types(document: TargetingAnalysis, location: str) -> list[str]:
     (found,) = (t for t in document.targets if t.location == location)
     return [influence.name for influence in found.types]
 

@@ -21,14 +21,14 @@ from fuzztui.supervise.daemon import prepare_run
 from fuzztui.wire.commands import (
     Command,
     DemoteEntry,
-    IgnoreTarget,
-    PinTarget,
-    SetTargeted,
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
     SkipEntry,
     Stop,
     WeighType,
 )
-from fuzztui.wire.events import EntryDescribed, Message, Stats, TargetsLeft, TypeFigures
+from fuzztui.wire.events import EntryDescribed, GoalsUncovered, Message, Stats, TargetingStats
 
 APP = """\
 import datetime
@@ -212,15 +212,15 @@ third_party = true
         prepare_run(self.run)
         write_frozen(load(self.file, overrides), self.run)
 
-    def figures(self) -> dict[str, TypeFigures]:
+    def figures(self) -> dict[str, TargetingStats]:
         """The last of each instance."""
-        found = self.events(TypeFigures)
-        return {e.instance: e for e in found if isinstance(e, TypeFigures)}
+        found = self.events(TargetingStats)
+        return {e.instance: e for e in found if isinstance(e, TargetingStats)}
 
     def rows(self, name: str) -> dict[str, Any]:
         rows: dict[str, Any] = {}
-        for e in self.events(TargetsLeft):
-            if isinstance(e, TargetsLeft) and e.instance == name:
+        for e in self.events(GoalsUncovered):
+            if isinstance(e, GoalsUncovered) and e.instance == name:
                 rows = {} if e.anew else rows
                 for location in e.gone:
                     rows.pop(location)
@@ -257,7 +257,7 @@ def campaign(tmp_path: Path) -> Iterator[Spoton]:
     made.clean_up()
 
 
-def weights(figures: TypeFigures) -> dict[str, float]:
+def weights(figures: TargetingStats) -> dict[str, float]:
     return dict(zip(figures.names, figures.weights, strict=True))
 
 
@@ -273,16 +273,16 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
 
     assert "app.Size weighs 4" in s.done(WeighType("Size", 4))
     assert "app.File is banned" in s.done(WeighType("app.File", 0))
-    assert "80% of the mutations" in s.done(SetTargeted(0.8))
-    assert f"{small} is pinned: app.Size" in s.done(PinTarget(small))
-    assert f"{named} is ignored" in s.done(IgnoreTarget(named))
+    assert "80% of the mutations" in s.done(SetTargetedShare(0.8))
+    assert f"{small} is pinned: app.Size" in s.done(PinGoal(small))
+    assert f"{named} is ignored" in s.done(IgnoreGoal(named))
     assert "one child a round" in s.done(DemoteEntry(0, "main"))
     assert "is it app.Size" in s.refused(WeighType("app.Sizes", 1))
-    assert f"is it {small}" in s.refused(PinTarget(f"app.py:{SMALL}:them"))
-    assert f"is it {small}" in s.refused(IgnoreTarget(f"app.py:{SMALL}:them"))
-    for command in (PinTarget, IgnoreTarget):
+    assert f"is it {small}" in s.refused(PinGoal(f"app.py:{SMALL}:them"))
+    assert f"is it {small}" in s.refused(IgnoreGoal(f"app.py:{SMALL}:them"))
+    for command in (PinGoal, IgnoreGoal):
         assert "is covered already" in s.refused(command(small.replace("then", "else")))
-    assert s.refused(SetTargeted(2)).startswith("targeted is 2")
+    assert s.refused(SetTargetedShare(2)).startswith("targeted is 2")
 
     def in_force() -> bool:
         told = s.figures()
@@ -329,7 +329,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
 
     s.done(Stop("s1"))
     wait_for(lambda: s.state().instances["s1"].state == "stopped")
-    s.done(SetTargeted(0.9))
+    s.done(SetTargetedShare(0.9))
     s.done(Stop())
     wait_for(lambda: running(s.run) is None)
     s.start(instances=2)
@@ -342,7 +342,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     wait_for(lambda: s.says(f"{small} was pinned and is covered") == 2)
     wait_for(lambda: {f.pinned for f in s.figures().values()} == {""})
     wait_for(lambda: small not in s.rows("main"))
-    assert s.done(PinTarget("")) == "nothing was pinned (2 instances)"
+    assert s.done(PinGoal("")) == "nothing was pinned (2 instances)"
     s.done(Stop())
     wait_for(lambda: running(s.run) is None)
     last = s.figures()["main"]
@@ -362,12 +362,12 @@ def test_unpinning_what_undoes_a_demotion_and_a_run_that_was_moved(
     small = f"app.py:{SMALL}:then"
     s.start("engine.constants=true")
     wait_for(lambda: s.rows("main").get(small, {}).get("frontier"), 120)  # after mypy
-    s.done(PinTarget(small, "main"))
+    s.done(PinGoal(small, "main"))
     wait_for(lambda: s.figures()["main"].pinned == small)
-    assert s.done(PinTarget("")) == f"{small} is not pinned any more"
+    assert s.done(PinGoal("")) == f"{small} is not pinned any more"
     wait_for(lambda: s.figures()["main"].pinned == "")
     # What is ignored and covered all the same is ignored no more, and nobody is bothered with it.
-    s.done(IgnoreTarget(small))
+    s.done(IgnoreGoal(small))
     wait_for(lambda: s.figures()["main"].ignored == [small])
     s.flag.touch()
     wait_for(lambda: s.figures()["main"].ignored == [])

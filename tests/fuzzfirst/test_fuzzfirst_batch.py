@@ -11,7 +11,7 @@ from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst import batch as batches
 from fuzztui.fuzzfirst import showmap
-from fuzztui.fuzzfirst.batch import AflBatch, Verdict
+from fuzztui.fuzzfirst.batch import AflBatch, InputResult
 from fuzztui.process.identity import marked
 
 SHOWMAP = f"""\
@@ -103,10 +103,10 @@ def test_one_fork_server_tells_outcome_signal_and_trace_in_order(lab):
     told = []
     verdicts = lab(["ab", "Cc", "aab", "b"], told.append)
     assert verdicts == [
-        Verdict("ok", trace("ab")),
-        Verdict("crash", trace("Cc"), 11),
-        Verdict("ok", trace("aab")),
-        Verdict("ok", trace("b")),
+        InputResult("ok", trace("ab")),
+        InputResult("crash", trace("Cc"), 11),
+        InputResult("ok", trace("aab")),
+        InputResult("ok", trace("b")),
     ]
     assert told == sorted(told) and told[-1] == 1.0 and len(told) >= 4
     assert lab.passes() == [("100", "none", False, ["/bin/true"])]
@@ -153,7 +153,7 @@ def test_who_ends_afl_showmap_costs_its_own_verdict_only(lab, deed):
     assert outcomes(verdicts) == [
         *("ok", "unfit", "ok", "crash", "ok", "crash", "crash", "crash", "ok")
     ]
-    assert verdicts[3] == Verdict("crash")
+    assert verdicts[3] == InputResult("crash")
     assert verdicts[4].trace == trace("c") and verdicts[8].trace == trace("d")
 
 
@@ -227,7 +227,7 @@ def test_an_exit_status_that_is_a_crash(lab):
     script.write_text("#!/bin/sh\nread -r line\n[ $line = x ] && exit 42\nexit 3\n")
     script.chmod(0o755)
     verdicts = lab(["x\n", "y\n"], target=", AFL_CRASH_EXITCODE = '42'", command=(str(script),))
-    assert verdicts == [Verdict("crash", trace("x\n")), Verdict("ok", trace("y\n"))]
+    assert verdicts == [InputResult("crash", trace("x\n")), InputResult("ok", trace("y\n"))]
 
 
 def test_chunks_are_passes_of_their_own_and_tell_how_far(lab, monkeypatch):

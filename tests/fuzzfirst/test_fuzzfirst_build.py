@@ -15,14 +15,14 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst import build_tree as tree_module
 from fuzztui.fuzzfirst import failed_builds as failed_module
 from fuzztui.fuzzfirst.build import MutantBuilder, directory_name
-from fuzztui.fuzzfirst.build_tree import Tree, TreeError, mutated
-from fuzztui.fuzzfirst.duplicates import Twins, digest_of
+from fuzztui.fuzzfirst.build_tree import BuildTree, BuildTreeError, mutated
+from fuzztui.fuzzfirst.duplicates import DuplicateMutants, digest_of
 from fuzztui.fuzzfirst.failed_builds import FailedBuilds
 from fuzztui.fuzzfirst.product import Product
 from fuzztui.fuzzfirst.program_files import companions, settle, shared_objects
 from fuzztui.fuzzfirst.recorded_build import Call, Recipe, Unclear, read_calls, recipe_of
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
-from fuzztui.process.execute import Outcome
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
+from fuzztui.process.execute import ProcessResult
 
 # ------------------------------------------------------------------------------ recipes
 
@@ -116,7 +116,7 @@ def tree(tmp_path):
     origin.mkdir()
     (origin / "a.c").write_bytes(b"one\ntwo\r\nthree")
     (origin / "a.c").chmod(0o640)
-    made = Tree(tmp_path / "home", origin)
+    made = BuildTree(tmp_path / "home", origin)
     made.make()
     return made
 
@@ -144,7 +144,7 @@ def test_a_crash_at_any_moment_of_a_swap_is_undone(tree, moment, monkeypatch):
     def die(*_: object) -> None:
         raise Died
 
-    monkeypatch.setattr(Tree, "restore", lambda self: None)
+    monkeypatch.setattr(BuildTree, "restore", lambda self: None)
     if moment == "before":
         monkeypatch.setattr(tree_module, "replace_text", die)
     elif moment == "between":
@@ -152,7 +152,7 @@ def test_a_crash_at_any_moment_of_a_swap_is_undone(tree, moment, monkeypatch):
     with pytest.raises(Died), tree.holding("a.c", b"mutant"):
         die()
     monkeypatch.undo()
-    again = Tree(tree.home, tree.origin)
+    again = BuildTree(tree.home, tree.origin)
     assert again.usable()
     assert (again.source / "a.c").read_bytes() == b"one\ntwo\r\nthree"
     assert again.usable()
@@ -161,7 +161,7 @@ def test_a_crash_at_any_moment_of_a_swap_is_undone(tree, moment, monkeypatch):
 def test_what_was_left_half_done_is_not_used(tree):
     assert tree.usable()
     tree.begin()
-    assert not Tree(tree.home, tree.origin).usable()
+    assert not BuildTree(tree.home, tree.origin).usable()
     tree.end()
     assert tree.usable()
     shutil.rmtree(tree.build)
@@ -169,7 +169,7 @@ def test_what_was_left_half_done_is_not_used(tree):
 
 
 def test_a_copy_that_is_stopped_is_not_used(tmp_path, tree):
-    other = Tree(tmp_path / "other", tree.origin)
+    other = BuildTree(tmp_path / "other", tree.origin)
     other.make(lambda: False)
     assert not other.usable()
 
@@ -182,13 +182,13 @@ def test_symlinks_inside_lead_inside_of_the_copy(tmp_path):
     (origin / "relative").symlink_to("d/x")
     (origin / "outside").symlink_to(tmp_path / "y")
     (origin / "d").chmod(0o500)
-    tree = Tree(tmp_path / "home", origin)
+    tree = BuildTree(tmp_path / "home", origin)
     tree.make()
     assert (tree.source / "absolute").resolve() == tree.source / "d/x"
     assert tree.name_of("absolute") == tree.name_of("relative") == "d/x"
     assert tree.name_of(str(origin / "d/x")) == "d/x"
     for name in ("outside", "../o/../x", "/etc/passwd", "d", "none", "", "\0", "\ud800"):
-        with pytest.raises(TreeError, match=r"target\.source"):
+        with pytest.raises(BuildTreeError, match=r"target\.source"):
             tree.name_of(name)
 
 
@@ -208,7 +208,7 @@ def test_one_line_changes_and_nothing_else(lines, after, data):
     ends = data.draw(st.lists(st.sampled_from(["\n", "\r\n"]), min_size=len(lines),
                               max_size=len(lines)))  # fmt: skip
     at = data.draw(st.integers(0, len(lines) - 1))
-    mutant = TextMutant("i", "f", at + 1, "o", lines[at], after)
+    mutant = SourceMutant("i", "f", at + 1, "o", lines[at], after)
     before = "".join(a + b for a, b in zip(lines, ends, strict=True)).encode()
     expected = "".join(
         a + b for a, b in zip([*lines[:at], after, *lines[at + 1 :]], ends, strict=True)
@@ -218,14 +218,14 @@ def test_one_line_changes_and_nothing_else(lines, after, data):
 
 @pytest.mark.parametrize(("line", "before"), [(1, "x"), (0, "one"), (9, "one"), (-1, "three")])
 def test_a_line_that_is_another_now_is_refused(line, before):
-    with pytest.raises(TreeError, match="changed since"):
-        mutated(b"one\ntwo\nthree", TextMutant("i", "f", line, "o", before, "y"))
+    with pytest.raises(BuildTreeError, match="changed since"):
+        mutated(b"one\ntwo\nthree", SourceMutant("i", "f", line, "o", before, "y"))
 
 
 def test_bytes_that_are_no_text_are_kept():
-    with pytest.raises(TreeError, match="no text"):
-        mutated(b"\xff", TextMutant("i", "f", 1, "o", "\udcff", "\ud800"))
-    mutant = TextMutant("i", "f", 1, "o", "\udcff", "\udcfe")
+    with pytest.raises(BuildTreeError, match="no text"):
+        mutated(b"\xff", SourceMutant("i", "f", 1, "o", "\udcff", "\ud800"))
+    mutant = SourceMutant("i", "f", 1, "o", "\udcff", "\udcfe")
     assert mutated(b"\xff\n\x80", mutant) == b"\xfe\n\x80"
 
 
@@ -233,7 +233,7 @@ def test_bytes_that_are_no_text_are_kept():
 
 
 def test_the_first_of_a_class_is_named():
-    twins = Twins()
+    twins = DuplicateMutants()
     twins.known({"a": "1", "b": "2", "c": "1"})
     assert [twins.of(*words, "0") for words in (("d", "1"), ("c", "1"), ("a", "1"))] == [
         "a",
@@ -292,7 +292,7 @@ def product_in(tmp_path: Path, command: str, **more: str) -> Product:
         f"[campaign]\noutput = 'run'\n[target]\ncommand = '{command}'\nsource = 'src'\n"
         f"build = 'make'\n{lines}[engine]\nkind = 'afl'\n"
     )
-    origin = Tree(tmp_path / "origin", tmp_path / "src")
+    origin = BuildTree(tmp_path / "origin", tmp_path / "src")
     return Product(load(tmp_path / "c.toml").campaign, origin)
 
 
@@ -302,13 +302,13 @@ def product_in(tmp_path: Path, command: str, **more: str) -> Product:
 def test_a_program_is_at_its_own_place_in_every_tree(tmp_path, command, name):
     product = product_in(tmp_path, command.format(src=tmp_path / "src"))
     assert product.name == Path(name)
-    other = Tree(tmp_path / "other", tmp_path)
+    other = BuildTree(tmp_path / "other", tmp_path)
     assert product.in_tree(other) == tmp_path / "other" / name
 
 
 def test_a_program_is_told_apart_and_settled_with_its_libraries(tmp_path):
     product = product_in(tmp_path, "prog", cmplog="prog2")
-    tree = Tree(tmp_path / "tree", tmp_path / "src")
+    tree = BuildTree(tmp_path / "tree", tmp_path / "src")
     for directory in (tree.build, tree.source, tmp_path / "origin/source"):
         directory.mkdir(parents=True)
     for name in ("build/prog", "build/prog2", "build/libb.so", "source/libs.so", "source/old.so"):
@@ -335,7 +335,7 @@ def test_a_program_is_told_apart_and_settled_with_its_libraries(tmp_path):
 )
 def test_words_of_a_failed_build_and_its_log(tmp_path, status, words):
     failed = FailedBuilds(tmp_path / "failed")
-    outcome = Outcome(status, 7.2, b"cc x.c\n/private/source/x.c:1: error: \x1b]0;title\n")
+    outcome = ProcessResult(status, 7.2, b"cc x.c\n/private/source/x.c:1: error: \x1b]0;title\n")
     told = failed.words("m", outcome, Path("build/prog"), Path("/private/source"))
     assert words in told.splitlines()[0]
     assert any(line.startswith("  x.c:1: error: ") for line in told.splitlines())
@@ -348,9 +348,9 @@ def test_only_the_newest_logs_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(failed_module, "KEPT", 2)
     failed = FailedBuilds(tmp_path)
     for i, name in enumerate("abc"):
-        failed.words(name, Outcome(1, 0.1, b""), Path("p"), Path("s"))
+        failed.words(name, ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
         os.utime(tmp_path / f"{name}.log", (i, i))
-    failed.words("d", Outcome(1, 0.1, b""), Path("p"), Path("s"))
+    failed.words("d", ProcessResult(1, 0.1, b""), Path("p"), Path("s"))
     assert {path.stem for path in tmp_path.iterdir()} == {"c", "d"}
 
 
@@ -388,7 +388,7 @@ async def test_it_builds_with_whatever_afl_path_has(tmp_path):
 
     async def build(after: str, mutant: str) -> tuple[str, str, tuple[str, ...]]:
         into = tmp_path / "run/mutants/built/b"
-        made = await builder.build(TextMutant(mutant, "x.c", 4, "o", line, after), into)
+        made = await builder.build(SourceMutant(mutant, "x.c", 4, "o", line, after), into)
         assert into.exists() == bool(made.command)
         assert made.seconds > 0
         return made.twin, made.error.partition(":")[0], made.command

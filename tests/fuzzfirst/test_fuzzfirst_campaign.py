@@ -15,11 +15,11 @@ from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import (
     Message,
+    MutantProgress,
     MutantsFound,
-    MutantStage,
     MutantState,
+    PhaseStarted,
     Record,
-    StageStarted,
 )
 
 GOOD = """\
@@ -104,18 +104,18 @@ def test_mutants_come_again_for_what_they_have_left_and_no_more(write):
     def tell(event, t=0.0):
         apply(state, [Record(next(seq), t, event)])
 
-    tell(StageStarted("mutants", plan_of(campaign, state)))
+    tell(PhaseStarted("mutants", plan_of(campaign, state)))
     tell(MutantsFound("", file="a.c", mutants=[{"id": "a.c#1", "line": 1}]))
     tell(MutantState("", "a.c#1", "skipped"), 600.0)
-    tell(StageStarted("target", spent_on_mutants(state, 600.0)))
+    tell(PhaseStarted("target", spent_on_mutants(state, 600.0)))
     assert not wants_mutants(campaign, state)  # none waits
     tell(MutantState("", "a.c#1", "pending"), 900.0)
-    tell(MutantStage("a.c#1", "queued"))
+    tell(MutantProgress("a.c#1", "queued"))
     assert wants_mutants(campaign, state)
     assert plan_of(campaign, state)["mutants_s"] == 1800.0
     tell(Message("info", "the target was fuzzed for long"), 3000.0)
     assert plan_of(campaign, state)["mutants_s"] == 600.0 + (3600.0 - 3000.0)
-    tell(StageStarted("target", {**state.plan, "before_s": 1800.0}))
+    tell(PhaseStarted("target", {**state.plan, "before_s": 1800.0}))
     assert not wants_mutants(campaign, state)
 
 

@@ -18,7 +18,7 @@ from fuzztui.wire.commands import (
     RequeueMutants,
     SkipMutants,
 )
-from fuzztui.wire.events import MutantsFound, MutantStage, MutantState, Record, StageStarted
+from fuzztui.wire.events import MutantProgress, MutantsFound, MutantState, PhaseStarted, Record
 
 
 class Desk:
@@ -27,7 +27,7 @@ class Desk:
     def __init__(self, mutants=8):
         self.state = State()
         self.plan = {"mutants_s": 100.0, "each_s": 10.0, "listed": float(mutants)}
-        self.record(StageStarted("mutants", self.plan))
+        self.record(PhaseStarted("mutants", self.plan))
         rows = [
             {"id": f"a.c#{n}", "line": n, "before": "x", "after": "y", "place": float(n)}
             for n in range(mutants)
@@ -110,7 +110,7 @@ def test_skipping_everything_leaves_nothing():
 
 def test_what_cannot_be_done_says_why():
     desk = Desk()
-    desk.record(MutantStage("a.c#0", "fuzzing", "m1"), MutantStage("a.c#1", "done", "m2"))
+    desk.record(MutantProgress("a.c#0", "fuzzing", "m1"), MutantProgress("a.c#1", "done", "m2"))
     desk.record(MutantState("", "a.c#1", "killed", "m2/3", "crash"))
     for command, words in [
         (MoveMutants("a.c#0"), "does not wait"),
@@ -124,7 +124,7 @@ def test_what_cannot_be_done_says_why():
         with pytest.raises(SupervisorError, match=words):
             desk.do(command)
     desk.do(SkipMutants("a.c#0"))  # the one that is being fuzzed may be
-    desk.record(StageStarted("target", {**desk.plan, "before_s": 100.0}))
+    desk.record(PhaseStarted("target", {**desk.plan, "before_s": 100.0}))
     with pytest.raises(SupervisorError, match=r"stage is over .* a larger campaign.budget"):
         desk.do(MoveMutants("a.c#4"))
 
@@ -132,7 +132,7 @@ def test_what_cannot_be_done_says_why():
 def test_once_the_target_is_fuzzed_mutants_with_budget_wait_for_the_next_start():
     desk = Desk()
     desk.do(SkipMutants("file=*"))
-    desk.record(StageStarted("target", {**desk.plan, "before_s": 30.0}))
+    desk.record(PhaseStarted("target", {**desk.plan, "before_s": 30.0}))
     said = desk.do(RequeueMutants("line=[25]"))
     assert said == (
         "2 mutants queued again; stop the campaign and start it again: then mutants have their "
@@ -145,7 +145,7 @@ def test_once_the_target_is_fuzzed_mutants_with_budget_wait_for_the_next_start()
 def test_while_the_list_grows_a_selection_is_said_to_mean_a_part_of_it():
     desk = Desk()
     del desk.plan["listed"]
-    desk.record(StageStarted("mutants", desk.plan))
+    desk.record(PhaseStarted("mutants", desk.plan))
     assert "the list still grows" in desk.do(SkipMutants("file=a.c"))
     assert "the list still grows" not in desk.do(RequeueMutants("a.c#2"))
     with pytest.raises(SupervisorError, match="so far: the list still grows"):
@@ -154,7 +154,7 @@ def test_while_the_list_grows_a_selection_is_said_to_mean_a_part_of_it():
 
 def test_requeued_after_its_turn_it_has_a_whole_budget_again():
     desk = Desk()
-    desk.record(MutantStage("a.c#0", "fuzzing", "m1"), MutantStage("a.c#0", "done", "m1"))
+    desk.record(MutantProgress("a.c#0", "fuzzing", "m1"), MutantProgress("a.c#0", "done", "m1"))
     desk.record(MutantState("", "a.c#0", "alive"))
     desk.do(RequeueMutants("a.c#0"))
     again = desk.state.mutants["a.c#0"]

@@ -8,9 +8,9 @@ import pytest
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, prepare_run
-from fuzztui.fuzzfirst.batch import Verdict
+from fuzztui.fuzzfirst.batch import InputResult
 from fuzztui.fuzzfirst.corpora import Corpora
-from fuzztui.fuzzfirst.kill_matrix import Matrix
+from fuzztui.fuzzfirst.kill_matrix import KillMatrix
 from fuzztui.fuzzfirst.transfer import handed_by
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import mutant_behind
@@ -29,7 +29,7 @@ class Program:
         for path in inputs:
             text = path.read_text()
             outcome = "crash" if any(word in text for word in self.words) else "ok"
-            found.append(Verdict(outcome, frozenset(map(ord, text))))
+            found.append(InputResult(outcome, frozenset(map(ord, text))))
         return found
 
 
@@ -182,7 +182,7 @@ def test_a_find_that_has_a_new_number_is_not_tidied_up(lab):
 
 def test_mutants_that_end_at_a_time_lose_no_kill(tmp_path):
     file = tmp_path / "kills.jsonl"
-    matrix = Matrix(file)
+    matrix = KillMatrix(file)
 
     def kill(mutant):
         for n in range(30):
@@ -190,7 +190,7 @@ def test_mutants_that_end_at_a_time_lose_no_kill(tmp_path):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(kill, [f"m{n}" for n in range(4)]))
-    again = Matrix(file)
+    again = KillMatrix(file)
     assert {m: len(again.killers(m)) for m in again.mutants()} == {f"m{n}": 30 for n in range(4)}
 
 

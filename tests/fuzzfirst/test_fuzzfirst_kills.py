@@ -8,8 +8,8 @@ import pytest
 
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.json_lines import Ledger
-from fuzztui.fuzzfirst.kill_matrix import Matrix, killed_by
+from fuzztui.fuzzfirst.json_lines import JsonLines
+from fuzztui.fuzzfirst.kill_matrix import KillMatrix, killed_by
 from fuzztui.fuzzfirst.program_output import Outputs
 from fuzztui.fuzzfirst.prune import Input
 from fuzztui.process.identity import marked
@@ -23,13 +23,13 @@ def test_only_what_the_target_survives_kills():
 
 def test_a_matrix_lives_in_its_file(tmp_path):
     file = tmp_path / "mutants" / "kills.jsonl"
-    matrix = Matrix(file)
+    matrix = KillMatrix(file)
     assert matrix.add("m#1", {"a": "crash", "b": "hang"}) == 2
     assert matrix.add("m#1", {"a": "output", "c": "output"}) == 1
     assert matrix.add("m#1", {"a": "crash"}) == 0
     assert matrix.add("m#2", {}) == 0
     assert matrix.add("m#0", {"a": "hang"}) == 1
-    for again in (matrix, Matrix(file)):
+    for again in (matrix, KillMatrix(file)):
         assert again.mutants() == ("m#1", "m#0")
         assert again.killers("m#1") == {"a": "crash", "b": "hang", "c": "output"}
         assert list(again.killers("m#1")) == ["a", "b", "c"]
@@ -39,17 +39,17 @@ def test_a_matrix_lives_in_its_file(tmp_path):
 
 def test_a_matrix_that_was_cut_off_anywhere_goes_on(tmp_path):
     file = tmp_path / "kills.jsonl"
-    matrix = Matrix(file)
+    matrix = KillMatrix(file)
     matrix.add("m1", {"a": "crash"})
     first = file.stat().st_size
     matrix.add("m2", {"b": "hang"})
     whole = file.read_bytes()
     for size in range(len(whole) + 1):
         file.write_bytes(whole[:size])
-        torn = Matrix(file)
+        torn = KillMatrix(file)
         assert torn.mutants() == (("m1",) * (size >= first) + ("m2",) * (size >= len(whole)))
         torn.add("m3", {"c": "crash"})
-        assert Matrix(file).mutants() == (*torn.mutants()[:-1], "m3")
+        assert KillMatrix(file).mutants() == (*torn.mutants()[:-1], "m3")
 
 
 def test_rows_of_another_shape_are_passed_over(tmp_path):
@@ -57,17 +57,17 @@ def test_rows_of_another_shape_are_passed_over(tmp_path):
     file.write_text(
         '[]\n{"mutant": 1, "killers": {}}\nnonsense\n{"mutant": "m", "killers": {"a": "crash"}}\n'
     )
-    assert Matrix(file).mutants() == ("m",)
-    Matrix(file).add("n", {"a": "crash"})
+    assert KillMatrix(file).mutants() == ("m",)
+    KillMatrix(file).add("n", {"a": "crash"})
     assert len(file.read_text().splitlines()) == 5
 
 
 def test_a_file_that_is_none_is_said(tmp_path):
     os.mkfifo(tmp_path / "kills.jsonl")
     with pytest.raises(SupervisorError, match=r"kills.jsonl: .*not a regular file"):
-        Matrix(tmp_path / "kills.jsonl")
+        KillMatrix(tmp_path / "kills.jsonl")
     (tmp_path / "d").write_text("")
-    ledger = Ledger(tmp_path / "x.jsonl")
+    ledger = JsonLines(tmp_path / "x.jsonl")
     ledger._file = tmp_path / "d" / "x.jsonl"
     with pytest.raises(SupervisorError, match="d"):
         ledger.append([{}])

@@ -8,7 +8,7 @@ import pytest
 
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst import prune as pruning
-from fuzztui.fuzzfirst.batch import Verdict, silent
+from fuzztui.fuzzfirst.batch import InputResult, silent
 from fuzztui.fuzzfirst.prune import (
     Input,
     Pruned,
@@ -32,7 +32,7 @@ class FakeBatch:
         self.sizes.append(len(inputs))
         progress(0.5)
         progress(1.0)
-        return [Verdict(path.read_text().split()[0]) for path in inputs]
+        return [InputResult(path.read_text().split()[0]) for path in inputs]
 
 
 def sha(text):

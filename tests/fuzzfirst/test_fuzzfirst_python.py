@@ -14,9 +14,9 @@ from fuzztui.engines.process.origin import code_of
 from fuzztui.fuzzfirst.backend import ground_for
 from fuzztui.fuzzfirst.corpora import Corpora
 from fuzztui.fuzzfirst.prune import Input
-from fuzztui.fuzzfirst.python_backend import PythonGround
+from fuzztui.fuzzfirst.python_backend import PythonBackend
 from fuzztui.fuzzfirst.python_batch import PythonBatch
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.model.state import State
 from fuzztui.process.identity import marked
 
@@ -113,7 +113,7 @@ def lab(tmp_path):
 
         def ground(self, sources, **keys):
             ground = ground_for(self.campaign(sources, **keys), self.home)
-            assert isinstance(ground, PythonGround)
+            assert isinstance(ground, PythonBackend)
             return ground
 
         async def ready(self, sources, **keys):
@@ -138,7 +138,7 @@ def lab(tmp_path):
 
 def change(file, before, after, line=0):
     """A mutant of the one line that reads so."""
-    return TextMutant(f"{file}#{abs(hash((before, after)))}", file, line, "rule", before, after)
+    return SourceMutant(f"{file}#{abs(hash((before, after)))}", file, line, "rule", before, after)
 
 
 def deep(before, after):

@@ -9,9 +9,9 @@ import pytest
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst import prune as pruning
 from fuzztui.fuzzfirst import transfer as handing
-from fuzztui.fuzzfirst.batch import Verdict, silent
+from fuzztui.fuzzfirst.batch import InputResult, silent
 from fuzztui.fuzzfirst.prune import Input
-from fuzztui.fuzzfirst.transfer import Handover
+from fuzztui.fuzzfirst.transfer import Transfer
 from fuzztui.observe.afl_names import parse_name
 
 
@@ -32,7 +32,7 @@ def verdict_of(text):
     outcome, *covered = text.split()
     pairs = [pair.split(":") for pair in covered]
     trace = frozenset(int(edge) * 8 + int(bucket) for edge, bucket in pairs)
-    return Verdict(outcome, trace, 6 if outcome == "crash" else 0)
+    return InputResult(outcome, trace, 6 if outcome == "crash" else 0)
 
 
 def sha(text):
@@ -60,7 +60,7 @@ def lab(tmp_path):
 
         def start(self, seeds=()):
             self.batch.ran.clear()
-            self.handover = Handover(self.out, self.batch)
+            self.handover = Transfer(self.out, self.batch)
             asyncio.run(self.handover.start(self.inputs(seeds)))
 
         def __call__(self, texts, **keys):

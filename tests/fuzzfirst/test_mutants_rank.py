@@ -18,13 +18,13 @@ from fuzztui.fuzzfirst.source_mutants.rank import (
     rank_as_universalmutator,
     shuffled,
 )
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant, edit
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant, edit
 
 CRATE = Path(__file__).parents[2] / "sample_campaigns/crate.c"
 
 line = st.text("ab+-*(); ", min_size=1, max_size=12)
 mutant = st.builds(
-    lambda n, file, at, before, after: TextMutant(f"{n}", file, at, "rule", before, after),
+    lambda n, file, at, before, after: SourceMutant(f"{n}", file, at, "rule", before, after),
     st.integers(),
     st.sampled_from(["a.c", "b.c"]),
     st.integers(1, 30),
@@ -36,7 +36,7 @@ programs = st.lists(
 )
 
 
-def as_tool(m: TextMutant):
+def as_tool(m: SourceMutant):
     return (m.id, m.file, m.line - 1, m.before + "\n", m.after + "\n")
 
 
@@ -44,7 +44,7 @@ def tool_distance(a, b):
     return utils.d(a, b, useCache=False)
 
 
-def paper_distance(a: TextMutant, b: TextMutant) -> float:
+def paper_distance(a: SourceMutant, b: SourceMutant) -> float:
     """The definition in the paper's words, term by term."""
     total = 5.0 * (1 - ratio(edit(a.before, a.after), edit(b.before, b.after)))
     total += 0.1 * (1 - ratio(a.before + "\n", b.before + "\n"))
@@ -58,7 +58,7 @@ def paper_distance(a: TextMutant, b: TextMutant) -> float:
 def test_edits_are_the_tools(before, after):
     if before != after:
         assert edit(before, after) == utils.change(
-            as_tool(TextMutant("", "", 1, "", before, after))
+            as_tool(SourceMutant("", "", 1, "", before, after))
         )
 
 
@@ -132,7 +132,7 @@ def test_what_is_refused_is_as_if_it_had_never_been(mutants, refused):
 
 def test_weights_count():
     """With the place alone, the order is one of places."""
-    mutants = [TextMutant(str(n), "a.c", 1 + n, "", f"x{n}", f"y{n}") for n in range(8)]
+    mutants = [SourceMutant(str(n), "a.c", 1 + n, "", f"x{n}", f"y{n}") for n in range(8)]
     far = Metric(edit=0, source=0, mutant=0, line=1.0, span=100.0)
     assert [p.index for p in rank(mutants, metric=far, limit=3)] == [0, 7, 3]
     assert COMPATIBLE.as_tool

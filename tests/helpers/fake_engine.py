@@ -125,9 +125,9 @@ class Engine:
 
     def open_block(self) -> Any:
         # Of the package that is under test: the supervisor has put it on the path.
-        from fuzztui.engines.text.block import BLOCK, Block, Writer
+        from fuzztui.engines.text.block import BLOCK, StatsBlock, Writer
 
-        return Writer(self.dir / BLOCK, Block(0.25, 0.75, 0.0))
+        return Writer(self.dir / BLOCK, StatsBlock(0.25, 0.75, 0.0))
 
     def trials(self) -> int:
         trials = self.done["ticks"] * self.plan.trials_per_tick

@@ -11,26 +11,26 @@ from typing import Any
 from mutant_lab import Subject
 
 from fuzztui.engines.directory.events import EventLog, read_told
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.isolation import Isolation
 from fuzztui.engines.inputs.inputs import BytesInput
 from fuzztui.engines.loop.candidate import Candidate
-from fuzztui.engines.loop.corpus import Corpus, Entry, Steerable, ZestScheduler
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.loop.trim import shrink
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.backlog import Backlog
 from fuzztui.engines.mu2.feedback import KillFeedback
-from fuzztui.engines.mu2.isolated import Outside
+from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import Oracle
 from fuzztui.engines.mu2.pipeline import Pipeline
-from fuzztui.engines.mu2.probe_selection import Watch
+from fuzztui.engines.mu2.probe_selection import ProbeSelection
 from fuzztui.engines.mu2.runner import Runner
-from fuzztui.engines.mu2.schedule import Full, Schedule
+from fuzztui.engines.mu2.schedule import FullSchedule, MutantSchedule
 from fuzztui.engines.mu2.settled import Settled
-from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mu2.table import MutantTable
 
 __all__ = ["Lab"]
 
@@ -38,12 +38,14 @@ __all__ = ["Lab"]
 class Lab:
     """``source`` defines ``run(data)``. Static mutants cannot be made here: see the e2e tests."""
 
-    def __init__(self, source: str, directory: Path, schedule: Schedule | None = None) -> None:
+    def __init__(
+        self, source: str, directory: Path, schedule: MutantSchedule | None = None
+    ) -> None:
         self.directory = directory
         self.subject = Subject(source)
         self.program = program = self.subject.program
         self.rng = random.Random(7)
-        self.journal = Journal(directory / ".cur_input", 4096)
+        self.journal = TrialJournal(directory / ".cur_input", 4096)
         self.log = EventLog(directory / "events.jsonl", "main")
         self.executor = Executor(
             self.subject.module.run,
@@ -56,7 +58,7 @@ class Lab:
         self.isolation = Isolation.load(directory)
         self.oracle = Oracle("differential", None, self.executor.guarded)
         self.told = read_told(directory / "events.jsonl")
-        self.table = Table(self.log, self.journal, self.told)
+        self.table = MutantTable(self.log, self.journal, self.told)
         self.runner = Runner(
             executor=self.executor,
             program=program,
@@ -65,13 +67,13 @@ class Lab:
             table=self.table,
             isolation=self.isolation,
         )
-        self.schedule = schedule or Full()
+        self.schedule = schedule or FullSchedule()
         self.pipeline = Pipeline(self.table, self.rng, self.log.say)
-        self.watch = Watch(program, self.table)
+        self.watch = ProbeSelection(program, self.table)
         self.executor.observers.append(self.watch)
         self.corpus = Corpus()
         self.scheduler = Steerable(ZestScheduler(self.corpus), self.corpus)
-        self.outside = Outside(
+        self.outside = IsolatedRunner(
             self.executor,
             program,
             self.oracle,
@@ -117,7 +119,7 @@ class Lab:
 
     # ------------------------------------------------------------------- the loop's part
 
-    def trial(self, data: bytes, shrink_runs: int = 0) -> Entry | None:
+    def trial(self, data: bytes, shrink_runs: int = 0) -> CorpusEntry | None:
         """One trial; the entry if the input was kept."""
         self.journal.begin(1, Candidate(data, "test"))
         self.feedback.before(Candidate(data, "test"))
@@ -151,11 +153,11 @@ class Lab:
         shrink(execution.data, keeps, runs)
         return best
 
-    def keep(self, execution: Execution, reasons: tuple[str, ...] = ("seed",)) -> Entry:
+    def keep(self, execution: Execution, reasons: tuple[str, ...] = ("seed",)) -> CorpusEntry:
         """Into the corpus, as the loop does it."""
         number = len(self.corpus)
         edges = self.subject.coverage.count(execution.observed)
-        entry = Entry(number, f"id:{number}", execution.data, edges, reasons=reasons)
+        entry = CorpusEntry(number, f"id:{number}", execution.data, edges, reasons=reasons)
         for feedback in (self.coverage, self.feedback):
             feedback.learn(execution, entry)
         self.corpus.add(entry)

@@ -12,7 +12,7 @@ from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
-from fuzztui.engines.mutants.program import Mutant, Program
+from fuzztui.engines.mutants.program import Program, PythonMutant
 
 __all__ = ["Subject"]
 
@@ -39,7 +39,7 @@ class Subject:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.module, name)
 
-    def mutants(self, operator: str = "", function: str = "") -> list[Mutant]:
+    def mutants(self, operator: str = "", function: str = "") -> list[PythonMutant]:
         return [
             m
             for m in self.program.mutants
@@ -47,7 +47,7 @@ class Subject:
         ]
 
     @contextlib.contextmanager
-    def mutated(self, mutant: Mutant | str) -> Iterator[None]:
+    def mutated(self, mutant: PythonMutant | str) -> Iterator[None]:
         if isinstance(mutant, str):
             mutant = self.program.by_id[f"subject:{mutant}"]
         self.program.enter(mutant)

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from fuzztui.engines.text.fragments import SPAN, Entry, Fragment, Pool
+from fuzztui.engines.text.fragments import SPAN, EntryFragments, Fragment, Pool
 from fuzztui.engines.text.poolfile import (
     _EDIT,
     _ENTRY,
@@ -86,10 +86,10 @@ def _parse(data: bytes) -> Pool:
         kind: tuple(fragment(i) for i in range(first, first + n)) for kind, first, n in kinds if n
     }
 
-    def entry(i: int) -> Entry:
+    def entry(i: int) -> EntryFragments:
         row = _ENTRY.unpack_from(data, entries_at + i * _ENTRY.size)
         key, first, groups, words, first_edit, edits = row
-        return Entry(
+        return EntryFragments(
             tuple(group(j, key >> 32) for j in range(first, first + groups)),
             tuple(group(first + groups + j, key >> 32) for j in range(words)),
             tuple(edit(j, key >> 32) for j in range(first_edit, first_edit + edits)),
@@ -99,13 +99,13 @@ def _parse(data: bytes) -> Pool:
     return Pool(fragments, _Entries({row[0]: i for i, row in enumerate(keys)}, entry))
 
 
-class _Entries(Mapping[int, Entry]):
+class _Entries(Mapping[int, EntryFragments]):
     """Read when they are asked for: most never are. What is wrong is not there."""
 
-    def __init__(self, places: dict[int, int], read: Callable[[int], Entry]) -> None:
+    def __init__(self, places: dict[int, int], read: Callable[[int], EntryFragments]) -> None:
         self._places, self._read = places, read
 
-    def __getitem__(self, key: int) -> Entry:
+    def __getitem__(self, key: int) -> EntryFragments:
         try:
             return self._read(self._places[key])
         except (PoolError, struct.error, IndexError):

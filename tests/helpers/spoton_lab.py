@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.engines.generators import generator
-from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.instrument.instrument import Instrumenter
 from fuzztui.engines.spoton.form import TypedInput
@@ -71,7 +71,10 @@ class Bench:
     """A form, and children of what it made."""
 
     def __init__(
-        self, make: Callable[[Source], Any] = gen_file, magic: Magic | None = None, seed: int = 1
+        self,
+        make: Callable[[Source], Any] = gen_file,
+        magic: ConstantPool | None = None,
+        seed: int = 1,
     ) -> None:
         self.rng = random.Random(seed)
         self.make = make

@@ -13,7 +13,7 @@ from fuzztui.log.reader import LogReader
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.watch.directories import Trees
-from fuzztui.watch.watcher import ForeignWatch
+from fuzztui.watch.watcher import CampaignWatcher
 from fuzztui.wire.events import Record
 
 PLOT = (
@@ -84,7 +84,7 @@ class Watched:
 
     def __init__(self, log: Path, *directories: Path) -> None:
         self.log = log
-        self.watch = ForeignWatch(Trees(directories), log)
+        self.watch = CampaignWatcher(Trees(directories), log)
         self.watch.begin()
 
     def look(self) -> None:

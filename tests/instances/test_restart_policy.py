@@ -20,11 +20,11 @@ from fuzztui.campaign.rundir import RunDir
 from fuzztui.instances import life as life_module
 from fuzztui.instances import standstill
 from fuzztui.instances.launcher import Launch, instance_names
-from fuzztui.instances.life import Ending, Life
+from fuzztui.instances.life import EndReason, InstanceLife
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Instance, State
 from fuzztui.process.identity import kill_marked
-from fuzztui.supervise.limits import Limits, spent
+from fuzztui.supervise.limits import CampaignLimits, spent
 from fuzztui.wire.events import (
     EntrySaved,
     Event,
@@ -50,7 +50,7 @@ class Desk:
     async def last_look(self, name: str) -> None:
         self.log.append("last look")
 
-    def moved(self, life: Life) -> None:
+    def moved(self, life: InstanceLife) -> None:
         self.changed.set()
 
     @property
@@ -98,9 +98,9 @@ class Launcher:
 def make(tmp_path):
     (tmp_path / "out").mkdir()
 
-    def make(launcher=None, before=None, **changes) -> tuple[Life, Desk]:
+    def make(launcher=None, before=None, **changes) -> tuple[InstanceLife, Desk]:
         desk = Desk()
-        life = Life(
+        life = InstanceLife(
             campaign(**changes),
             RunDir(tmp_path),
             0,
@@ -128,12 +128,12 @@ async def test_a_launcher_that_takes_its_time_stops_nobody_else(make):
     await asyncio.sleep(0.05)
     others.set()
     await reach(life, desk, "starting")
-    await life.end(Ending("stopped", "enough"))
+    await life.end(EndReason("stopped", "enough"))
     await task
     assert life.state == "stopped"
 
 
-async def reach(life: Life, desk: Desk, state: str) -> None:
+async def reach(life: InstanceLife, desk: Desk, state: str) -> None:
     while life.state != state:
         desk.changed.clear()
         await asyncio.wait_for(desk.changed.wait(), 20)
@@ -147,7 +147,7 @@ async def test_what_a_killed_process_left_is_removed_also_if_it_is_not_started_a
     assert launcher.cleaned == []
     life.signal(signal.SIGKILL)
     await reach(life, desk, "restarting")
-    await life.end(Ending("finished", "its budget is used up"))
+    await life.end(EndReason("finished", "its budget is used up"))
     await task
     assert desk.states == ["starting", "restarting", "finished"]
     assert launcher.cleaned == [life.directory]
@@ -177,7 +177,7 @@ async def test_figures_are_signs_of_life_and_their_standstill_an_alarm(make, mon
     life.watch_progress()
     assert life.state == "paused"  # which is no stall
     life.set_paused(False)
-    await life.end(Ending("stopped", "enough"))
+    await life.end(EndReason("stopped", "enough"))
     await task
     assert desk.states == [
         *("starting", "running", "stalled", "running", "paused", "running", "stopped")
@@ -194,7 +194,7 @@ async def test_an_engine_that_never_comes_up_is_an_alarm_too(make):
     life.watch_progress()
     assert life.state == "stalled"
     assert "since the start" in desk.log[-1].reason
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -205,7 +205,7 @@ async def test_a_paused_one_starts_paused(make):
         await asyncio.sleep(0.01)
     life.signs_of_life()
     assert life.state == "paused"
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
     assert life.state == "stopped"
 
@@ -252,7 +252,7 @@ READY = "import os, time; os.close(os.open('ready', os.O_CREAT))\nwhile True: ti
 other, is lost."""
 
 
-async def ready(life: Life) -> None:
+async def ready(life: InstanceLife) -> None:
     """Wait until a process of :data:`READY` handles signals."""
     path = life.directory / "ready"
     async with asyncio.timeout(20):
@@ -261,7 +261,7 @@ async def ready(life: Life) -> None:
     path.unlink()
 
 
-async def halts(life: Life, status: str) -> None:
+async def halts(life: InstanceLife, status: str) -> None:
     """Let it look at its process until psutil says so too, and twice again."""
     async with asyncio.timeout(20):
         while (psutil.Process(life.pid).status() == psutil.STATUS_STOPPED) != (status == "T"):
@@ -304,7 +304,7 @@ async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(make):
     await halts(life, "S")
     assert life.state == "running"
     assert life.restarts == 0
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -319,7 +319,7 @@ async def test_what_slows_a_process_down_does_not_stop_it(make):
         life.signal(signal.SIGCONT)
         life.watch_halts()
     assert desk.states == ["starting", "running"]
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -331,7 +331,7 @@ async def test_a_stop_from_outside_does_not_outlive_the_process(make):
     await ready(life)
     life.watch_halts()
     assert life.state == "starting"
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -342,7 +342,7 @@ async def test_health_resets_the_back_off(make, monkeypatch):
     task = asyncio.ensure_future(life.run())
     while life.restarts < 4:
         await asyncio.sleep(0.01)
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
     reasons = [e.reason for e in desk.log if getattr(e, "state", "") == "restarting"]
     assert {r.rpartition("again in ")[2] for r in reasons} == {"0.001 s"}
@@ -357,7 +357,7 @@ async def test_a_share_that_is_used_up_is_an_end_however_it_died(make):
 
 async def test_ended_before_it_began(make):
     life, desk = make()
-    await life.end(Ending("stopped", "no"))
+    await life.end(EndReason("stopped", "no"))
     await life.run()
     assert desk.states == ["stopped"]
     assert life.over
@@ -373,7 +373,7 @@ async def test_signal_words(make, monkeypatch):
         task = asyncio.ensure_future(life.run())
         await reach(life, desk, "restarting")
         assert words in desk.log[-1].reason
-        await life.end(Ending("stopped", ""))
+        await life.end(EndReason("stopped", ""))
         await task
 
 
@@ -396,7 +396,7 @@ def test_budgets():
 
 
 def test_news_are_what_the_campaign_had_not():
-    limits, campaign_ = Limits(campaign(stop_idle_s=10), 100), State()
+    limits, campaign_ = CampaignLimits(campaign(stop_idle_s=10), 100), State()
 
     def at(running_s, *events):
         seq = campaign_.seq + 1
@@ -416,7 +416,7 @@ def test_news_are_what_the_campaign_had_not():
 
 
 def test_a_campaign_ends_when_no_new_edge_is_covered():
-    limits = Limits(campaign(stop_edges_s=10), 100)
+    limits = CampaignLimits(campaign(stop_edges_s=10), 100)
 
     def state(edges=7):
         return State(instances={"main": Instance("main", edges=edges), "s": Instance("s", edges=6)})
@@ -424,7 +424,7 @@ def test_a_campaign_ends_when_no_new_edge_is_covered():
     assert limits.reached(state(), 105) is None
     assert limits.reached(state(), 114.9) is None
     ending = limits.reached(state(), 115)
-    assert ending == Ending("finished", "no new edge for 10 s (stop.edges)")
+    assert ending == EndReason("finished", "no new edge for 10 s (stop.edges)")
 
 
 # ------------------------------------------------------------------------- standstills
@@ -437,7 +437,7 @@ class Still(Launcher):
     stall_s = -1.0
 
 
-async def stalls(life: Life) -> int:
+async def stalls(life: InstanceLife) -> int:
     """Wait for a process that has begun, and have it stall; returns its pid."""
     await ready(life)
     life.hello()
@@ -454,7 +454,7 @@ async def is_gone(pid: int) -> bool:
     return not psutil.pid_exists(pid)
 
 
-def measured(life: Life, seconds: float, cpu: float = 0.0, step: float = 3.0) -> None:
+def measured(life: InstanceLife, seconds: float, cpu: float = 0.0, step: float = 3.0) -> None:
     """Measure what its processes use, as if so much time passed."""
     now = [time.monotonic()]
     life._standstill._measured_at = now[0]  # of an earlier call: later than now
@@ -494,7 +494,7 @@ async def test_an_execution_in_between_is_progress(make, monkeypatch):
         life.watch_progress()
         (life.directory / "ready").touch()
     assert life.restarts == standstill.STANDSTILLS + 2
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -517,7 +517,7 @@ async def test_what_is_no_standstill(make, monkeypatch, tmp_path):
     monkeypatch.setattr(standstill, "check_writable", full)
     measured(life, 10 * standstill.STILL_S)
     assert (life.state, life.restarts) == ("stalled", 0)
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -547,7 +547,7 @@ async def test_one_that_a_debugger_holds_stands_still_for_as_long_as_that_takes(
             measured(life, 10 * standstill.STILL_S)
             assert (life.state, life.restarts, life._standstill.why) == ("stalled", 0, "")
         debugger.stdin.close()
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
     if attached != b"True\n":
         pytest.skip("ptrace is not allowed here")
@@ -566,7 +566,7 @@ async def test_a_standstill_names_the_process_that_is_stopped(make, monkeypatch)
     measured(life, 2 * standstill.STILL_S)
     await reach(life, desk, "restarting")
     assert f"process {child.pid} below it is stopped" in desk.log[-1].reason
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -574,7 +574,7 @@ def warned(desk) -> list[str]:
     return [e.text for e in desk.log if isinstance(e, Message) and e.level == "warning"]
 
 
-async def halted(life: Life, looks: int) -> None:
+async def halted(life: InstanceLife, looks: int) -> None:
     """Stop its process, see that, and look so often."""
     life.signal(signal.SIGSTOP)
     await halts(life, "T")
@@ -602,7 +602,7 @@ async def test_an_engine_of_ours_that_is_stopped_for_too_long_is_continued(make)
     said = warned(desk)
     assert len(said) == 2
     assert "time 2" in said[1]
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -630,11 +630,11 @@ async def test_one_that_stops_again_at_once_is_continued_again_and_again(make):
         await halts(life, "T")
         for _ in range(standstill.BAD_HALT_LOOKS - 2):
             life.watch_halts()
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
-async def stops_again(life: Life, looks: int) -> None:
+async def stops_again(life: InstanceLife, looks: int) -> None:
     """Look so often at an engine that has stopped itself; wait until it does so again or ends."""
     (life.directory / "stops").unlink(missing_ok=True)
     pid, process = life.pid, psutil.Process(life.pid)
@@ -680,7 +680,7 @@ async def test_one_that_executes_in_between_is_continued_for_ever(make):
         await stops_again(life, standstill.BAD_HALT_LOOKS if n else 1)
         life.note(Stats("main", execs=1 + n))
         assert (life.pid, len(warned(desk))) == (pid, 1 + n)
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -710,7 +710,7 @@ async def test_one_whose_worker_runs_on_is_continued_soon(make):
     await halts(life, "S")
     assert life.state != "paused"
     assert len(warned(desk)) == 1
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task
 
 
@@ -727,5 +727,5 @@ async def test_afl_fuzz_is_continued_too_but_not_soon(make):
     life.watch_halts()
     await halts(life, "S")
     assert len(warned(desk)) == 1
-    await life.end(Ending("stopped", ""))
+    await life.end(EndReason("stopped", ""))
     await task

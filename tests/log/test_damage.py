@@ -30,11 +30,11 @@ from fuzztui.wire.events import (
     InstanceState,
     MutantsFound,
     MutantState,
-    OperatorFigures,
+    MutatorStats,
+    PhaseStarted,
     RecordsLost,
-    StageStarted,
     Stats,
-    TypeFigures,
+    TargetingStats,
 )
 
 RECORDS = 240
@@ -44,9 +44,9 @@ def events():
     yield CampaignStarted("c", "zest", "lib:f", 7, instances=["main"], wall=1e9)
     yield CampaignState("running")
     yield InstanceState("main", "running")
-    yield StageStarted("mutants")
-    yield OperatorFigures("main", names=["havoc"], tried=[9], applied=[9], found=[1], crashes=[0])
-    yield TypeFigures("main", 0.5, names=["t"], distances=[1])
+    yield PhaseStarted("mutants")
+    yield MutatorStats("main", names=["havoc"], tried=[9], applied=[9], found=[1], crashes=[0])
+    yield TargetingStats("main", 0.5, names=["t"], distances=[1])
     rng = random.Random(1)
     for n in range(RECORDS - 7):
         yield rng.choice(
@@ -385,7 +385,7 @@ def test_records_that_were_lost_before_a_repair_are_a_reason_too(tmp_path, capsy
 @pytest.mark.parametrize("engine", ["afl", "zest"])
 @pytest.mark.parametrize("words", [["list"], ["show"]])
 def test_the_queue_of_a_damaged_log_is_lost_and_not_made_up(tmp_path, capsys, engine, words):
-    run = campaign_run(tmp_path, StageStarted("mutants"), engine=engine, first=True)
+    run = campaign_run(tmp_path, PhaseStarted("mutants"), engine=engine, first=True)
     lose_the_log(run)
     code, out, err = ask(capsys, "mutants", *words, run, *(["x"] if words == ["show"] else []))
     assert (code, out) == (DAMAGED, "")

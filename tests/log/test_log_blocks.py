@@ -11,9 +11,9 @@ from fuzztui.log.blocks import (
     HEAD,
     HEADER_SIZE,
     RECORDS,
-    Block,
     BlockError,
-    Span,
+    RecordRange,
+    SealedBlock,
     find_next,
     pack,
     unpack,
@@ -29,7 +29,7 @@ def container(tmp_path):
     path = tmp_path / "c.gz"
     with path.open("wb") as f:
         for n, text in enumerate(TEXTS):
-            f.write(pack(text, RECORDS, Span(n * 10 + 1, n * 10 + 10, n, n + 0.5, 10)))
+            f.write(pack(text, RECORDS, RecordRange(n * 10 + 1, n * 10 + 10, n, n + 0.5, 10)))
     return path
 
 
@@ -86,12 +86,12 @@ def test_damage_is_found_and_stepped_over(fd):
 @pytest.mark.parametrize(
     "span",
     [
-        Span(0, 5, 0, 1, 5),  # after=0: would go back
-        Span(5, 4, 0, 1, 5),
-        Span(1, 1 << 63, 0, 1, 5),
-        Span(1, 5, 2, 1, 5),
-        Span(1, 5, float("nan"), 1, 5),
-        Span(1, 5, 0, float("inf"), 5),
+        RecordRange(0, 5, 0, 1, 5),  # after=0: would go back
+        RecordRange(5, 4, 0, 1, 5),
+        RecordRange(1, 1 << 63, 0, 1, 5),
+        RecordRange(1, 5, 2, 1, 5),
+        RecordRange(1, 5, float("nan"), 1, 5),
+        RecordRange(1, 5, 0, float("inf"), 5),
     ],
 )
 def test_headers_that_make_no_sense_are_no_members(tmp_path, span):
@@ -105,7 +105,7 @@ def test_headers_that_make_no_sense_are_no_members(tmp_path, span):
 def test_a_member_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("fuzztui.log.blocks.LARGEST", 1 << 20)
     path = tmp_path / "bomb.gz"
-    path.write_bytes(pack(bytes(2 << 20), HEAD, Span(1, 1, 0, 0, 1)))
+    path.write_bytes(pack(bytes(2 << 20), HEAD, RecordRange(1, 1, 0, 0, 1)))
     fd = os.open(path, os.O_RDONLY)
     with pytest.raises(BlockError, match="more than 1 MiB"):
         unpack(fd, blocks(fd)[0])
@@ -114,7 +114,7 @@ def test_a_member_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
 
 def test_a_block_that_is_gone_is_an_error(fd):
     with pytest.raises(BlockError, match="cut off"):
-        unpack(fd, Block(1, 2, 0, 0, 1, 10_000_000, 100, RECORDS))
+        unpack(fd, SealedBlock(1, 2, 0, 0, 1, 10_000_000, 100, RECORDS))
 
 
 def test_fifos_and_directories_are_refused_without_waiting(tmp_path):

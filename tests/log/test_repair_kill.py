@@ -18,7 +18,7 @@ from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.model.fold import apply
 from fuzztui.session import Keeper, LiveClock, Session
-from fuzztui.supervise.campaign_log import Journal
+from fuzztui.supervise.campaign_log import CampaignLog
 from fuzztui.wire.codec import encode_record
 from fuzztui.wire.events import Message, RecordsLost
 
@@ -446,8 +446,8 @@ def test_a_start_that_cannot_repair_the_log_says_why(damaged, tmp_path, monkeypa
     with monkeypatch.context() as m:
         interrupt(m, 1, refuse)
         with pytest.raises(SupervisorError, match=os.strerror(errno.ENOSPC)) as refused:
-            Journal(home, lambda event: None, lambda words: None)
+            CampaignLog(home, lambda event: None, lambda words: None)
     assert str(refused.value).startswith(str(directory))
     assert readable(directory).items() >= before.items()
-    Journal(home, lambda event: None, lambda words: None).close()
+    CampaignLog(home, lambda event: None, lambda words: None).close()
     assert readable(directory).items() >= before.items()

@@ -6,7 +6,7 @@ import pytest
 
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.minimise import python_inputs
-from fuzztui.process.execute import Outcome
+from fuzztui.process.execute import ProcessResult
 
 REASON = b"fuzztui: no process is to be had\n"
 
@@ -17,7 +17,7 @@ async def test_why_the_engine_ended_is_told(tmp_path, monkeypatch, said):
 
     async def execute(argv, mark, *, told, **more):
         told(said + REASON)
-        return Outcome(3, 1.0, b"")
+        return ProcessResult(3, 1.0, b"")
 
     monkeypatch.setattr(python_inputs, "execute", execute)
     monkeypatch.setattr(python_inputs, "spec_near", lambda home, file: tmp_path / "spec.json")

@@ -31,12 +31,12 @@ from fuzztui.wire.events import (
     EntrySaved,
     FindingSaved,
     InstanceHello,
-    MutantPlaces,
+    MutantPositions,
+    MutantProgress,
     MutantsFound,
-    MutantStage,
     MutantState,
+    PhaseStarted,
     Record,
-    StageStarted,
     Stats,
 )
 from fuzztui.wire.selection import parse_selection
@@ -58,7 +58,7 @@ class Campaign:
         self.tell(
             CampaignStarted("c", "afl", "t", 1, 200.0, trials, ["main"], 1.0, "0"),
             CampaignState("running"),
-            StageStarted("mutants", plan),
+            PhaseStarted("mutants", plan),
             MutantsFound("", "", "a.c", "/a.c", rows),
         )
 
@@ -77,12 +77,12 @@ class Campaign:
 def test_the_queue_is_what_still_waits_in_the_order_of_places():
     c = Campaign()
     assert c.names() == list("012345")
-    c.tell(MutantPlaces({"a.c#4": -1.0, "a.c#0": 99, "nobody": 1.0, "a.c#1": "first"}))
+    c.tell(MutantPositions({"a.c#4": -1.0, "a.c#0": 99, "nobody": 1.0, "a.c#1": "first"}))
     assert c.names() == list("412350")
     c.tell(
-        MutantStage("a.c#4", "fuzzing", "m1"),
-        MutantStage("a.c#1", "failed", reason="no"),
-        MutantStage("a.c#2", "built"),
+        MutantProgress("a.c#4", "fuzzing", "m1"),
+        MutantProgress("a.c#1", "failed", reason="no"),
+        MutantProgress("a.c#2", "built"),
         MutantState("", "a.c#3", "skipped", reason="by hand"),
     )
     assert c.names() == list("250")
@@ -94,13 +94,13 @@ def test_the_queue_is_what_still_waits_in_the_order_of_places():
 
 def test_time_of_a_turn_is_running_time():
     c = Campaign()
-    c.tell(MutantStage("a.c#0", "fuzzing", "m1"), dt=5)
+    c.tell(MutantProgress("a.c#0", "fuzzing", "m1"), dt=5)
     assert fuzzed_for(c.state, c.row(0), 15.0) == 10
     c.tell(CampaignState("paused"), dt=10)
     c.tell(CampaignState("running"), dt=100)
-    c.tell(MutantStage("a.c#0", "collecting", "m1"), dt=10)
+    c.tell(MutantProgress("a.c#0", "collecting", "m1"), dt=10)
     assert fuzzed_for(c.state, c.row(0), 999.0) == 20
-    c.tell(MutantState("", "a.c#0", "pending"), MutantStage("a.c#0", "queued"))
+    c.tell(MutantState("", "a.c#0", "pending"), MutantProgress("a.c#0", "queued"))
     assert (c.row(0).fuzzed_s, c.row(0).slot, c.row(0).begun) == (0.0, "", -1.0)
 
 
@@ -126,7 +126,7 @@ def test_what_the_budget_allows(plan, left, eta):
 
 def test_the_outlook_follows_the_queue_and_the_clock():
     c = Campaign()
-    c.tell(MutantStage("a.c#0", "fuzzing", "m1"))
+    c.tell(MutantProgress("a.c#0", "fuzzing", "m1"))
     c.tell(Stats("m1", 5), dt=20)
     view = outlook(c.state)
     assert (view.used, view.left, view.eta_s) == (20.0, 3, 80.0)
@@ -136,7 +136,7 @@ def test_the_outlook_follows_the_queue_and_the_clock():
     assert outlook(c.state, now=1000.0).left == 0
     given = outlook(c.state, waiting=queue(c.state))
     assert given == outlook(c.state)
-    c.tell(StageStarted("target", {**PLAN, "before_s": 100.0}), dt=80)
+    c.tell(PhaseStarted("target", {**PLAN, "before_s": 100.0}), dt=80)
     view = outlook(c.state)
     assert (view.used, view.left, view.eta_s, view.waiting) == (100.0, 0, -1.0, 5)
 
@@ -145,7 +145,7 @@ def test_a_budget_in_trials():
     c = Campaign(plan={"mutants_trials": 1000, "each_trials": 300}, trials=2000)
     c.tell(
         InstanceHello("m1", mutant="a.c#0"),
-        MutantStage("a.c#0", "fuzzing", "m1"),
+        MutantProgress("a.c#0", "fuzzing", "m1"),
         Stats("m1", 100),
         Stats("main", 77),
     )
@@ -158,7 +158,7 @@ def thanks():
     c = Campaign()
     c.tell(
         InstanceHello("m1", mutant="a.c#0"),
-        MutantStage("a.c#0", "fuzzing", "m1"),
+        MutantProgress("a.c#0", "fuzzing", "m1"),
         EntriesSeeded("m1", {"0": "seed:x"}),
         EntrySaved("m1", 9, "queue/id:9", [0], "havoc"),
         InstanceHello("m2", mutant="a.c#1"),
@@ -201,11 +201,12 @@ def test_the_same_program():
     c = Campaign()
     words = "the same program as a.c#2 once it is compiled"
     c.tell(
-        MutantStage("a.c#0", "dropped", reason=words), MutantStage("a.c#1", "failed", reason=words)
+        MutantProgress("a.c#0", "dropped", reason=words),
+        MutantProgress("a.c#1", "failed", reason=words),
     )
     assert twin(c.row(0), c.state.mutants) is c.row(2)
     assert twin(c.row(1), c.state.mutants) is None
-    c.tell(MutantStage("a.c#0", "dropped", reason="it is the same program once it is compiled"))
+    c.tell(MutantProgress("a.c#0", "dropped", reason="it is the same program once it is compiled"))
     assert twin(c.row(0), c.state.mutants) is None
 
 
@@ -213,11 +214,11 @@ def test_the_status_object():
     assert first_dict(State()) is None
     c = thanks()
     c.tell(
-        MutantStage("a.c#0", "done", "m1", brought={"entries": 2, "kills": 1, "odd": "x"}),
+        MutantProgress("a.c#0", "done", "m1", brought={"entries": 2, "kills": 1, "odd": "x"}),
         MutantState("", "a.c#0", "killed", "m1/9", "crash"),
-        MutantStage("a.c#1", "fuzzing", "m2", costs={"build": 0.5, "odd": "x"}),
-        MutantStage("a.c#2", "failed"),
-        MutantStage("a.c#3", "dropped"),
+        MutantProgress("a.c#1", "fuzzing", "m2", costs={"build": 0.5, "odd": "x"}),
+        MutantProgress("a.c#2", "failed"),
+        MutantProgress("a.c#3", "dropped"),
         dt=30,
     )
     status = status_dict(c.state)
@@ -241,9 +242,9 @@ def test_the_score_is_of_those_with_a_verdict():
     c = Campaign(mutants=9)
 
     def turn(n, stage="done", state="", fuzzed=True):
-        begun = [MutantStage(f"a.c#{n}", "fuzzing", f"m{n}")] if fuzzed else []
+        begun = [MutantProgress(f"a.c#{n}", "fuzzing", f"m{n}")] if fuzzed else []
         judged = [MutantState("", f"a.c#{n}", state)] if state else []
-        c.tell(*begun, MutantStage(f"a.c#{n}", stage, f"m{n}"), *judged)
+        c.tell(*begun, MutantProgress(f"a.c#{n}", stage, f"m{n}"), *judged)
 
     turn(0, state="killed")
     turn(1, state="alive")
@@ -256,7 +257,7 @@ def test_the_score_is_of_those_with_a_verdict():
     verdicts = [verdict(c.row(n)) for n in range(9)]
     assert verdicts == ["killed", "alive", "killed", "", "alive", "", "", "", ""]
     assert tally(c.state.mutants.values()) == (2, 4)
-    c.tell(MutantState("", "a.c#0", "pending"), MutantStage("a.c#0", "queued"))
+    c.tell(MutantState("", "a.c#0", "pending"), MutantProgress("a.c#0", "queued"))
     assert tally(c.state.mutants.values()) == (1, 3)  # the log tells of no kill of it
 
 
@@ -265,9 +266,9 @@ def test_selections_name_the_stage_that_lists_print():
     c.tell(
         MutantState("", "a.c#0", "skipped", reason="by hand"),
         MutantState("", "a.c#1", "equivalent", reason="it is the same program"),
-        MutantStage("a.c#1", "dropped"),
-        MutantStage("a.c#2", "dropped"),
-        MutantStage("a.c#3", "built"),
+        MutantProgress("a.c#1", "dropped"),
+        MutantProgress("a.c#2", "dropped"),
+        MutantProgress("a.c#3", "built"),
     )
 
     def named(stage):
@@ -280,7 +281,7 @@ def test_selections_name_the_stage_that_lists_print():
 
 def test_it_all_survives_a_checkpoint():
     c = thanks()
-    c.tell(MutantPlaces({"a.c#3": -4.5}), StageStarted("target", {"mutants_s": 1}), dt=9)
+    c.tell(MutantPositions({"a.c#3": -4.5}), PhaseStarted("target", {"mutants_s": 1}), dt=9)
     again = from_json(json.loads(json.dumps(to_json(c.state), allow_nan=False)))
     assert again == c.state
     assert first_dict(again) == first_dict(c.state)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fuzztui.model import selectors
-from fuzztui.model.checkpoint import Mark, from_json, to_json
+from fuzztui.model.checkpoint import CheckpointMark, from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
@@ -153,7 +153,7 @@ def test_an_entry_says_how_many_it_killed():
 
 def test_a_checkpoint_holds_of_a_mutant_what_changed():
     state = fold(FOUND)
-    mark = Mark.of(state)
+    mark = CheckpointMark.of(state)
     fold(MutantRuns("s1", {"a": [1, 2, 3]}), says("main", "alive", key="c"), state=state)
     data = json.loads(json.dumps(to_json(state, mark)))
     assert data["mutants"] == [

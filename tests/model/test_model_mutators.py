@@ -10,8 +10,8 @@ from fuzztui.engines.text.mixture import STACKS
 from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.mutators import (
-    Arm,
-    Setting,
+    MixtureSetting,
+    MutatorRow,
     arms,
     best,
     blend,
@@ -31,10 +31,10 @@ from fuzztui.wire.events import (
     CommandRejected,
     InstanceHello,
     InstanceState,
-    MutantStage,
-    OperatorFigures,
+    MutantProgress,
+    MutatorStats,
+    PhaseStarted,
     Record,
-    StageStarted,
 )
 from fuzztui.wire.mixture import STACK, STEPS, Mixture, class_of, completed, moved, stuck
 
@@ -50,9 +50,7 @@ def told(instance="main", mixture=(0.25, 0.75, 0.0), *, adaptive=False, **lists)
         "weights": [250_000, 750_000, 400_000, 600_000, 1_000_000],
         **lists,
     }
-    return OperatorFigures(
-        instance, *mixture, adaptive=adaptive, trials=360, names=NAMES, **figures
-    )
+    return MutatorStats(instance, *mixture, adaptive=adaptive, trials=360, names=NAMES, **figures)
 
 
 def fold(*events, state=None):
@@ -94,9 +92,12 @@ def test_who_is_over_draws_no_more_but_has_found_what_it_has():
 
 def test_one_lucky_find_is_nobodys_best():
     rows = [
-        Arm("lucky", 9, 10_000, 1), Arm("b", 9, 10_000, 40), Arm("none", 9, 10_000, 0),
-        Arm("just-begun", 9, 19, 5), Arm("d", 9, 10_000, 90),
-    ]  # fmt: skip
+        MutatorRow("lucky", 9, 10_000, 1),
+        MutatorRow("b", 9, 10_000, 40),
+        MutatorRow("none", 9, 10_000, 0),
+        MutatorRow("just-begun", 9, 19, 5),
+        MutatorRow("d", 9, 10_000, 90),
+    ]
     assert [a.name for a in best(rows)] == ["d", "b"]
     in_a_table = sorted(rows, key=lambda a: a.order, reverse=True)
     assert [a.name for a in in_a_table] == ["d", "b", "just-begun", "lucky", "none"]
@@ -137,7 +138,7 @@ def test_steps_that_could_do_nothing_were_havoc():
 
 def test_figures_that_are_none_are_nought():
     state = fold(
-        OperatorFigures(
+        MutatorStats(
             "main", 0.5, 0.5, 0.0,
             names=["a", 3, "a", "x" * 201, "b", "c"],
             tried=[1, 2, 3, 4, -5, True], applied=[1, 2], found=["7"], weights=[2**70],
@@ -148,7 +149,7 @@ def test_figures_that_are_none_are_nought():
         ["a", "b", "c"], [1, 0, 0], [1, 0, 0], [0, 0, 0],
     )  # fmt: skip
     assert f.weights == [0, 0, 0]
-    many = OperatorFigures("main", 1.0, names=[f"a{n}" for n in range(999)])
+    many = MutatorStats("main", 1.0, names=[f"a{n}" for n in range(999)])
     assert len(fold(many).operators["main"].names) == 200
 
 
@@ -252,8 +253,8 @@ def test_each_instance_is_told_its_own_where_they_differ():
     ]
     after = settings(state, wanted=[*held, SetMixture(0.0, 1.0, 0.0, instance="s1")])
     assert after == {
-        "main": Setting(Mixture(0.25, 0.75, 0.0), False),
-        "s1": Setting(Mixture(0.0, 1.0, 0.0), False),
+        "main": MixtureSetting(Mixture(0.25, 0.75, 0.0), False),
+        "s1": MixtureSetting(Mixture(0.0, 1.0, 0.0), False),
     }
     assert changed({}, lambda now: now, adaptive=True) == []
 
@@ -276,11 +277,11 @@ def turn(slot, mutant):
 
 
 def over(slot, mutant):
-    return InstanceState(slot, "finished"), MutantStage(mutant, "done", slot)
+    return InstanceState(slot, "finished"), MutantProgress(mutant, "done", slot)
 
 
 def test_sums_are_of_all_turns_and_of_the_target():
-    state = fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
+    state = fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
     # Between two turns it is as the last one left it.
     assert not state.operators
     assert not state.mixed
@@ -290,10 +291,10 @@ def test_sums_are_of_all_turns_and_of_the_target():
     fold(*turn("m2", "b"), *turn("m2-s1", "b"), told("m2", half), told("m2-s1", half), state=state)
     assert (blend(state).mixture, blend(state).instances, blend(state).differ) == (half, 2, False)
     assert (blend(state).trials, arms(state)["swap-args"].found) == (3 * 360, 24)
-    fold(*over("m2", "b"), MutantStage("a", "done", "m1", brought={"edges": 9}), state=state)
-    fold(StageStarted("target"), InstanceState("main", "running"), state=state)
+    fold(*over("m2", "b"), MutantProgress("a", "done", "m1", brought={"edges": 9}), state=state)
+    fold(PhaseStarted("target"), InstanceState("main", "running"), state=state)
     assert (blend(state).mixture, blend(state).trials) == (half, 3 * 360)
-    more = OperatorFigures("main", 1.0, names=["new", "havoc"], tried=[1, 2], found=[1, 1])
+    more = MutatorStats("main", 1.0, names=["new", "havoc"], tried=[1, 2], found=[1, 1])
     fold(more, state=state)
     rows = arms(state)
     assert [*rows] == [*NAMES, "new"]
@@ -304,12 +305,12 @@ def test_sums_are_of_all_turns_and_of_the_target():
 
 def test_while_mutants_come_first_the_target_that_waits_has_no_say():
     state = fold(told(mixture=(1.0, 0.0, 0.0)), InstanceState("main", "waiting"))
-    fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"), state=state)
+    fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"), state=state)
     assert (blend(state).mixture, blend(state).trials) == ((0.25, 0.75, 0.0), 720)
 
 
 def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
-    state = fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"))
+    state = fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"))
     fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1", "m1"), state=state)
     since = state.mixture.t
     fold(asked("c2", 0.0, 1.0, 0.0, instance="m1"), CommandApplied("c2", "m1"), state=state)
@@ -333,7 +334,7 @@ def test_what_was_set_for_all_is_remembered_for_those_that_begin_later():
 
 
 def test_what_was_set_between_two_turns_is_shown_at_once():
-    state = fold(StageStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
+    state = fold(PhaseStarted("mutants"), *turn("m1", "a"), told("m1"), *over("m1", "a"))
     fold(asked("c1", 0.1, 0.8, 0.1), CommandApplied("c1"), state=state)
     assert (blend(state).mixture, blend(state).by) == ((0.1, 0.8, 0.1), "ann")
     assert not state.mixed

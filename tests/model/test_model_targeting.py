@@ -7,7 +7,7 @@ import pytest
 
 from fuzztui.model.checkpoint import from_json, to_json
 from fuzztui.model.fold import apply
-from fuzztui.model.state import State, TargetLeft
+from fuzztui.model.state import State, UncoveredGoal
 from fuzztui.model.status import status_dict
 from fuzztui.model.targeting import (
     Aim,
@@ -22,16 +22,16 @@ from fuzztui.model.targeting import (
 )
 from fuzztui.model.targeting_fold import MOST_LEFT, MOST_TYPES
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import IgnoreTarget, Pause, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import IgnoreGoal, Pause, PinGoal, SetTargetedShare, WeighType
 from fuzztui.wire.events import (
     CampaignState,
     CommandApplied,
     CommandIssued,
     CommandRejected,
+    GoalsUncovered,
     InstanceState,
     Record,
-    TargetsLeft,
-    TypeFigures,
+    TargetingStats,
 )
 
 DATE, PATH = "datetime.date", "pathlib.Path"
@@ -39,7 +39,7 @@ THEN, ELSE, LOOP = "a/app.py:18:then", "a/app.py:18:else", "a/app.py:7:loop"
 
 
 def told(instance="main", **changes):
-    figures = TypeFigures(
+    figures = TargetingStats(
         instance, 0.5, targets=9, uncovered=2, frontier=1, names=[DATE, PATH], distances=[2, 4],
         weights=[1.0, 2.0], factors=[1.0, 4 / 3], probabilities=[600_000, 400_000],
         picks=[10, 5], matches=[8, 1], misses=[2, 4], new_arms=[3, 0],
@@ -54,7 +54,7 @@ def left(instance="main", asked=100, gone=(), *, anew=False, **rows):
         location: {"frontier": frontier, "reached": reached, "types": near}
         for location, (frontier, reached, near) in named.items()
     }
-    return TargetsLeft(instance, asked, data, list(gone), anew)
+    return GoalsUncovered(instance, asked, data, list(gone), anew)
 
 
 def asked(key, command, by="ann"):
@@ -78,8 +78,8 @@ def test_what_is_left_is_told_by_changes():
         left(asked=300, gone=[LOOP, "nobody/knows.py:1:then"]),
     )
     assert state.left["main"] == {
-        THEN: TargetLeft(True, 150, 200, ((DATE, 2),)),
-        ELSE: TargetLeft(True, 7, 200, ()),
+        THEN: UncoveredGoal(True, 150, 200, ((DATE, 2),)),
+        ELSE: UncoveredGoal(True, 7, 200, ()),
     }
     assert state.asked == {"main": 300}
     fold(left(anew=True, LOOP=(False, 0, [])), state=state)
@@ -95,13 +95,14 @@ def test_what_is_covered_is_not_left_whatever_else_is_told_of_it():
 def test_no_more_is_kept_than_is_bearable():
     many = {f"a.py:{n}:then": {"reached": 1} for n in range(3 * MOST_LEFT)}
     state = fold(
-        TargetsLeft("main", 1, many), TypeFigures("main", names=[f"t{n}" for n in range(9999)])
+        GoalsUncovered("main", 1, many),
+        TargetingStats("main", names=[f"t{n}" for n in range(9999)]),
     )
     assert list(state.left["main"]) == list(many)[:MOST_LEFT]
     assert len(state.types["main"].names) == MOST_TYPES
     # What is there changes, and what goes makes room.
     new = {"a.py:0:then": {"reached": 2}, "b.py:1:then": {}, "b.py:2:then": {}}
-    fold(TargetsLeft("main", 3, new, ["a.py:1:then"]), state=state)
+    fold(GoalsUncovered("main", 3, new, ["a.py:1:then"]), state=state)
     assert state.left["main"]["a.py:0:then"].reached == 2
     assert "b.py:1:then" in state.left["main"]
     assert len(state.left["main"]) == MOST_LEFT
@@ -112,7 +113,7 @@ HUGE = "x" * 10_000_000
 
 def test_hostile_figures_do_not_survive():
     state = fold(
-        TypeFigures(
+        TargetingStats(
             "main", float("nan"), HUGE, -5, 2**80, 1,
             names=[DATE, 7, DATE, HUGE, "", None, PATH, "m.C"],
             distances=[-7, 1, 1, 1, 1, 1, True], weights=[-1, 1, 1, 1, 1, 1, float("inf")],
@@ -120,7 +121,7 @@ def test_hostile_figures_do_not_survive():
             matches=["7"], misses=[{}], new_arms=[-1], ignored=[HUGE, 7, THEN, "", None],
             changed=[HUGE, 7, "a.py", ""], analysis=HUGE,
         ),
-        TargetsLeft(
+        GoalsUncovered(
             "main", -3,
             {
                 THEN: {"frontier": "yes", "reached": 9, "types": {"a": 1}},
@@ -132,13 +133,13 @@ def test_hostile_figures_do_not_survive():
         ),
     )  # fmt: skip
     f = state.types["main"]
-    assert f == TypeFigures(
+    assert f == TargetingStats(
         "main", 0.0, "", 0, 0, 1, [DATE, PATH, "m.C"], [-1, -1, -1], [1, 1, 1], [1, 1, 1],
         [0, 0, 0], [3, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [THEN], ["a.py"],
     )  # fmt: skip
     assert state.left["main"] == {
-        THEN: TargetLeft(False, 0, 0, ()),
-        LOOP: TargetLeft(False, 0, 0, ((PATH, 2), (DATE, 3))),
+        THEN: UncoveredGoal(False, 0, 0, ()),
+        LOOP: UncoveredGoal(False, 0, 0, ((PATH, 2), (DATE, 3))),
     }
     assert from_json(to_json(state)) == state
 
@@ -288,7 +289,7 @@ def test_as_json():
     assert types_dict(State()) is None
     assert status_dict(State())["types"] is None
     state = fold(told(weights=[0.0, 2.0], ignored=[LOOP]), left(THEN=(True, 0, [[DATE, 2]])))
-    fold(asked("c1", PinTarget(THEN)), state=state)
+    fold(asked("c1", PinGoal(THEN)), state=state)
     status = status_dict(state)["types"]
     assert status == {
         "targeted": 0.5, "pinned": None, "ignored": [LOOP], "targets": 9, "uncovered": 2,
@@ -315,18 +316,23 @@ def test_as_json():
 
 def test_what_was_done_is_so_before_figures_say_it():
     state = fold(
-        told(), told("s1"), asked("c1", WeighType(PATH, 0.0)), asked("c2", PinTarget(THEN)),
-        asked("c3", SetTargeted(0.75)), asked("c4", WeighType("m.C", 5.0)), asked("c5", Pause()),
-    )  # fmt: skip
+        told(),
+        told("s1"),
+        asked("c1", WeighType(PATH, 0.0)),
+        asked("c2", PinGoal(THEN)),
+        asked("c3", SetTargetedShare(0.75)),
+        asked("c4", WeighType("m.C", 5.0)),
+        asked("c5", Pause()),
+    )
     assert [c for _, c in pending_types(state)] == [
-        WeighType(PATH, 0.0), PinTarget(THEN), SetTargeted(0.75), WeighType("m.C", 5.0),
+        WeighType(PATH, 0.0), PinGoal(THEN), SetTargetedShare(0.75), WeighType("m.C", 5.0),
     ]  # fmt: skip
     done = [CommandApplied(f"c{n}", name) for n in range(1, 6) for name in ("main", "s1")]
     fold(*done, state=state)
     assert not pending_types(state)
     assert (types(state)[PATH].weight, types(state)[DATE].weight) == (0.0, 1.0)
     assert (aim(state).targeted, aim(state).pinned) == (0.75, THEN)
-    fold(asked("c6", PinTarget("")), CommandApplied("c6", "main"), state=state)
+    fold(asked("c6", PinGoal("")), CommandApplied("c6", "main"), state=state)
     assert aim(state).pinned == THEN  # by s1
     assert from_json(to_json(state)) == state
 
@@ -339,17 +345,17 @@ def test_pinning_and_ignoring_end_each_other_before_figures_say_it():
             fold(asked(f"c{n}", command), CommandApplied(f"c{n}", "main"), state=state)
         return aim(state).pinned, aim(state).ignored
 
-    assert after(IgnoreTarget(THEN)) == (LOOP, (ELSE, THEN))
-    assert after(IgnoreTarget(LOOP), IgnoreTarget(LOOP)) == ("", (ELSE, THEN, LOOP))
-    assert after(PinTarget(THEN), IgnoreTarget(ELSE, False)) == (THEN, (LOOP,))
-    assert after(IgnoreTarget(THEN, False)) == (THEN, (LOOP,))
+    assert after(IgnoreGoal(THEN)) == (LOOP, (ELSE, THEN))
+    assert after(IgnoreGoal(LOOP), IgnoreGoal(LOOP)) == ("", (ELSE, THEN, LOOP))
+    assert after(PinGoal(THEN), IgnoreGoal(ELSE, False)) == (THEN, (LOOP,))
+    assert after(IgnoreGoal(THEN, False)) == (THEN, (LOOP,))
     assert state.types["s1"].ignored == []
     assert from_json(to_json(state)) == state
 
 
 def test_no_more_is_ignored_than_is_bearable():
     state = fold(told(ignored=[f"a.py:{n}:then" for n in range(3 * MOST_LEFT)]))
-    fold(asked("c1", IgnoreTarget(THEN)), CommandApplied("c1", "main"), state=state)
+    fold(asked("c1", IgnoreGoal(THEN)), CommandApplied("c1", "main"), state=state)
     assert len(state.types["main"].ignored) == MOST_LEFT
 
 
@@ -360,7 +366,7 @@ def test_refused_ones_change_nothing():
 
 
 def test_one_that_cannot_does_not_undo_what_another_could():
-    state = fold(told(), told("s1"), asked("c1", PinTarget(THEN)))
+    state = fold(told(), told("s1"), asked("c1", PinGoal(THEN)))
     fold(CommandApplied("c1", "main"), CommandRejected("c1", "s1", "covered"), state=state)
     assert state.commands["c1"].state == "applied"
     assert aim(state).pinned == THEN
@@ -370,8 +376,8 @@ def test_one_that_cannot_does_not_undo_what_another_could():
     "command",
     [
         WeighType(DATE, -1.0), WeighType(DATE, 1e7),
-        SetTargeted(1.5), PinTarget("x" * 10_000),
-        IgnoreTarget("x" * 10_000),
+        SetTargetedShare(1.5), PinGoal("x" * 10_000),
+        IgnoreGoal("x" * 10_000),
     ],
 )  # fmt: skip
 def test_what_means_nothing_changes_nothing(command):
@@ -380,5 +386,5 @@ def test_what_means_nothing_changes_nothing(command):
 
 
 def test_an_answer_of_one_who_has_told_of_no_types():
-    state = fold(asked("c1", SetTargeted(0.1)), CommandApplied("c1", "main"))
+    state = fold(asked("c1", SetTargetedShare(0.1)), CommandApplied("c1", "main"))
     assert state.types == {}

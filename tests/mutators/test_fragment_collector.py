@@ -22,10 +22,10 @@ from fuzztui.engines.text import fragments, poolfile
 from fuzztui.engines.text.fragments import Pool, key_of
 from fuzztui.engines.text.syntax import Spans, Syntax
 from fuzztui.mutators import fragments as harvest
-from fuzztui.mutators.fragments import Harvest
-from fuzztui.mutators.process import Harvester
+from fuzztui.mutators.fragments import FragmentCollector
+from fuzztui.mutators.process import CollectorProcess
 from fuzztui.process import helper
-from fuzztui.process.death_journal import Journal
+from fuzztui.process.death_journal import DeathJournal
 
 pytest.importorskip("ast_grep_py")
 
@@ -84,7 +84,7 @@ def test_entries_of_all_queues_are_in_the_pool(home):
     entry(home, "id:000001", OTHER, "s1")
     entry(home, "id:000000,sync", ONE, "s1")
     words = Words()
-    assert not Harvest(home, Syntax("c"), words).look()
+    assert not FragmentCollector(home, Syntax("c"), words).look()
     pool = known(home)
     assert set(pool.entries) == {key_of(ONE), key_of(OTHER)}
     assert {f.text for f in pool.fragments["call_expression"]} == {b"first(10)", b"second(20)"}
@@ -98,7 +98,7 @@ def test_an_entry_is_parsed_once_and_again_when_it_was_trimmed(home):
     path = entry(home, "id:000000", ONE)
     now = [0.0]
     syntax = Counting("c")
-    made = Harvest(home, syntax, Words(), lambda: now[0])
+    made = FragmentCollector(home, syntax, Words(), lambda: now[0])
     for _ in range(3):
         made.look()
     assert syntax.parsed == [ONE]
@@ -126,7 +126,7 @@ def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
         turns[name].cwd.mkdir()
     now = [0.0]
     syntax = Counting("c")
-    made = Harvest(home, syntax, Words(), lambda: now[0])
+    made = FragmentCollector(home, syntax, Words(), lambda: now[0])
     assert not made.look()
     assert sorted(syntax.parsed) == sorted([ONE, OTHER, both])
     assert set(known(home).entries) == {key_of(ONE), key_of(OTHER), key_of(both)}
@@ -142,7 +142,7 @@ def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
     assert sorted(syntax.parsed[3:]) == [b"\0", mine]
     assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, both, mine)}
     # A harvest of the next supervisor's knows what those under way have.
-    again = Harvest(home, Counting("c"), Words())
+    again = FragmentCollector(home, Counting("c"), Words())
     again.look()
     assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, mine)}
 
@@ -155,7 +155,7 @@ def test_turns_take_no_room_from_the_target_and_what_was_forgotten_is_parsed_aga
     turn.cwd.mkdir(parents=True)
     entry(home, "id:000000", ONE)
     syntax = Counting("c")
-    made = Harvest(home, syntax, Words())
+    made = FragmentCollector(home, syntax, Words())
     made.look()
     for n, data in enumerate((OTHER, ONE, ONE + OTHER)):
         entry(turn, f"id:{n:06}", data, "m1")
@@ -179,7 +179,7 @@ def test_what_is_no_file_is_passed_over(home):
     (home.out / "file").write_bytes(b"")
     (home.out / ".hidden").mkdir()
     os.utime(queue, (1000, 1000))
-    Harvest(home, Syntax("c"), Words()).look()
+    FragmentCollector(home, Syntax("c"), Words()).look()
     assert set(known(home).entries) == {key_of(ONE)}
 
 
@@ -189,7 +189,7 @@ def test_the_pool_of_before_stays_until_what_is_there_has_been_parsed(home, monk
     before = home.pool.read_bytes()
     for n in range(3):
         entry(home, f"id:{n:06}", ONE.replace(b"10", b"1%d" % n))
-    made = Harvest(home, Syntax("c"), Words())
+    made = FragmentCollector(home, Syntax("c"), Words())
     queues = []
     while made.look():
         queues.append(home.pool.read_bytes())
@@ -208,7 +208,7 @@ def test_a_full_disk_is_told_and_survived(home, monkeypatch):
 
     now = [0.0]
     monkeypatch.setattr(poolfile, "write", full)
-    made = Harvest(home, Syntax("c"), words, lambda: now[0])
+    made = FragmentCollector(home, Syntax("c"), words, lambda: now[0])
     made.look()
     assert "No space left" in str(words.problems)
     monkeypatch.setattr(poolfile, "write", write)
@@ -220,7 +220,7 @@ def test_a_full_disk_is_told_and_survived(home, monkeypatch):
 def test_a_pool_that_was_deleted_is_written_again(home):
     entry(home, "id:000000", ONE)
     now = [0.0]
-    made = Harvest(home, Syntax("c"), Words(), lambda: now[0])
+    made = FragmentCollector(home, Syntax("c"), Words(), lambda: now[0])
     made.look()
     home.pool.unlink()
     now[0] += harvest.WRITE_S
@@ -233,7 +233,7 @@ def test_templates_are_told_of_that_are_none_or_never_match(home, monkeypatch):
     for n in range(3):
         entry(home, f"id:{n:06}", ONE.replace(b"10", b"1%d" % n))
     words = Words()
-    Harvest(home, Syntax("c", ["return $A; ==> ;", "goto $A; ==> ;", "f("]), words).look()
+    FragmentCollector(home, Syntax("c", ["return $A; ==> ;", "goto $A; ==> ;", "f("]), words).look()
     assert len(words.problems) == 2
     assert "'f(' is left out: a template is PATTERN ==> REWRITE" in str(words.problems[0])
     assert "'goto $A; ==> ;' matches nothing in 2 entries" in str(words.problems[1])
@@ -253,7 +253,7 @@ def test_an_entry_that_kills_the_parser_twice_is_left_out(home):
     entry(home, "id:000001", OTHER)
     entry(home, "id:000002", ONE + OTHER)
     words = Words()
-    Harvest(home, Syntax("c"), words).look()
+    FragmentCollector(home, Syntax("c"), words).look()
     assert set(known(home).entries) == {key_of(OTHER), key_of(ONE + OTHER)}, "once is chance"
     assert "did not survive are left out: 1" in str(words.problems)
 
@@ -269,14 +269,14 @@ def test_a_parser_that_does_not_come_to_an_end_is_killed(home):
     done = subprocess.run(argv, check=False, capture_output=True, timeout=60)
     assert done.returncode == -signal.SIGPROF
     subprocess.run(argv, check=False, capture_output=True, timeout=60)
-    assert Journal(home.supervisor, "harvest", 10).refused == {7}
+    assert DeathJournal(home.supervisor, "harvest", 10).refused == {7}
 
 
 @pytest.mark.parametrize("text", [b"\xff\0", b"g" * 16, b"12\n", b"0" * 16 + b" 9\n"])
 def test_a_journal_that_somebody_wrote_to(home, text):
     (home.supervisor / "harvest.died").write_bytes(text)
     (home.supervisor / "harvest.at").write_bytes(text * 9)
-    Journal(home.supervisor, "harvest", 10)
+    DeathJournal(home.supervisor, "harvest", 10)
 
 
 # --------------------------------------------------------------------- the supervisor's side
@@ -293,10 +293,10 @@ def campaign(language: str, *templates: str) -> Campaign:
 
 
 def test_it_is_for_afl_with_a_grammar():
-    assert Harvester.wanted(campaign("c"))
-    assert not Harvester.wanted(campaign(""))
-    assert not Harvester.wanted(replace(campaign("c"), text={}))
-    assert not Harvester.wanted(replace(campaign("c"), kind="text")), "it parses in process"
+    assert CollectorProcess.wanted(campaign("c"))
+    assert not CollectorProcess.wanted(campaign(""))
+    assert not CollectorProcess.wanted(replace(campaign("c"), text={}))
+    assert not CollectorProcess.wanted(replace(campaign("c"), kind="text")), "it parses in process"
 
 
 async def until(condition) -> None:
@@ -320,7 +320,7 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
     monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.05)
     entry(home, "id:000000", ONE)
     events = []
-    made = Harvester(campaign("c", "return $A; ==> ;", "f("), home, events.append)
+    made = CollectorProcess(campaign("c", "return $A; ==> ;", "f("), home, events.append)
     task = asyncio.ensure_future(made.run())
     try:
         await until(lambda: made.figures.get("entries") == 1)
@@ -339,13 +339,15 @@ async def test_it_runs_beside_the_supervisor_is_started_again_and_goes_with_it(h
 async def test_a_language_that_nothing_uses_is_told_of(home):
     idle, events = campaign("klingon"), []
     idle.text["splice"] = 0.0
-    await asyncio.wait_for(Harvester(idle, home, events.append).run(), PATIENCE)
+    await asyncio.wait_for(CollectorProcess(idle, home, events.append).run(), PATIENCE)
     assert "text.language has nothing to do" in events[0].text
 
 
 async def test_it_says_why_it_cannot_and_is_not_tried_again(home):
     events = []
-    await asyncio.wait_for(Harvester(campaign("klingon"), home, events.append).run(), PATIENCE)
+    await asyncio.wait_for(
+        CollectorProcess(campaign("klingon"), home, events.append).run(), PATIENCE
+    )
     assert "no grammar for 'klingon'" in events[0].text
 
 
@@ -354,7 +356,7 @@ async def test_what_always_fails_is_told(home, monkeypatch):
     monkeypatch.setattr(helper, "FIRST_DELAY_S", 0.01)
     (home.supervisor / "harvest.at").mkdir()
     events = []
-    task = asyncio.ensure_future(Harvester(campaign("c"), home, events.append).run())
+    task = asyncio.ensure_future(CollectorProcess(campaign("c"), home, events.append).run())
     try:
         await until(lambda: events)
     finally:

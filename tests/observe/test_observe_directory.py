@@ -18,7 +18,7 @@ from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.observe import stats_reader
-from fuzztui.observe.directory import Observer
+from fuzztui.observe.directory import DirectoryObserver
 from fuzztui.observe.inotify import Watcher
 from fuzztui.observe.relay import Offsets
 from fuzztui.observe.scan import GRAIN_S, YOUNG_S, Find, Listing
@@ -319,8 +319,8 @@ def test_a_network_file_system_is_only_polled(watcher, tmp_path, monkeypatch):
 # --------------------------------------------------------------------- the observer
 
 
-def observer(out: Path, state: State | None = None, **kwargs: object) -> Observer:
-    made = Observer(out, state or State(), Offsets(0, {}), {}, **kwargs)
+def observer(out: Path, state: State | None = None, **kwargs: object) -> DirectoryObserver:
+    made = DirectoryObserver(out, state or State(), Offsets(0, {}), {}, **kwargs)
     for directory in ("queue", "crashes", "hangs"):
         (out / "main" / directory).mkdir(parents=True, exist_ok=True)
     assert made.add("main") == []
@@ -488,6 +488,6 @@ def test_the_watcher_wakes_the_observer_and_its_overflow_rescans(tmp_path):
 
 
 def test_offsets_of_instances_that_are_not_observed_stay(tmp_path):
-    made = Observer(tmp_path, State(), Offsets(9, {"old": 77}), {"old": deque()})
+    made = DirectoryObserver(tmp_path, State(), Offsets(9, {"old": 77}), {"old": deque()})
     assert made.poll().offsets == {"old": 77}
     made.close()

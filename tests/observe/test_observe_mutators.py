@@ -2,16 +2,16 @@
 
 import pytest
 
-from fuzztui.engines.text.block import BLOCK, Block, Writer
+from fuzztui.engines.text.block import BLOCK, StatsBlock, Writer
 from fuzztui.engines.text.table import ARMS
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.observe import mutators
-from fuzztui.observe.directory import Observer
-from fuzztui.observe.mutators import OperatorBlock
+from fuzztui.observe.directory import DirectoryObserver
+from fuzztui.observe.mutators import MutatorBlock
 from fuzztui.observe.relay import Offsets
 from fuzztui.wire.codec import decode_event, encode_event
-from fuzztui.wire.events import OperatorFigures, Record
+from fuzztui.wire.events import MutatorStats, Record
 from fuzztui.wire.mixture import MOST_ARMS, MOST_NAME, class_of
 
 
@@ -24,11 +24,11 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def writer(tmp_path):
-    return Writer(tmp_path / BLOCK, Block(0.25, 0.75, 0.0))
+    return Writer(tmp_path / BLOCK, StatsBlock(0.25, 0.75, 0.0))
 
 
 def test_arms_are_told_by_their_names_and_nothing_is_told_twice(tmp_path, writer, clock):
-    block = OperatorBlock(str(tmp_path), "main")
+    block = MutatorBlock(str(tmp_path), "main")
     first = block.look()
     assert (first.instance, first.havoc, first.text, first.splice) == ("main", 0.25, 0.75, 0.0)
     assert first.names == list(ARMS)
@@ -39,7 +39,7 @@ def test_arms_are_told_by_their_names_and_nothing_is_told_twice(tmp_path, writer
 
 
 def test_what_says_most_is_told_soonest(tmp_path, writer, clock):
-    block = OperatorBlock(str(tmp_path), "main")
+    block = MutatorBlock(str(tmp_path), "main")
     block.look()
     arm = writer.block.arms[3]
 
@@ -68,7 +68,7 @@ def test_what_says_most_is_told_soonest(tmp_path, writer, clock):
 
 
 def test_the_last_look_waits_for_nothing(tmp_path, writer, clock):
-    block = OperatorBlock(str(tmp_path), "main")
+    block = MutatorBlock(str(tmp_path), "main")
     block.look()
     writer.block.trials += 5
     writer.publish()
@@ -78,43 +78,43 @@ def test_the_last_look_waits_for_nothing(tmp_path, writer, clock):
 
 @pytest.mark.parametrize("content", [b"", b"x" * 70_000, b"fuzztui text 1\n\0" + b"\xff" * 70_000])
 def test_what_is_no_block_is_nothing(tmp_path, clock, content):
-    block = OperatorBlock(str(tmp_path), "main")
+    block = MutatorBlock(str(tmp_path), "main")
     assert block.look() is None
     (tmp_path / BLOCK).write_bytes(content)
     assert block.look(last=True) is None
 
 
 def observer(out, state=None):
-    return Observer(out, state or State(), Offsets(0, {}), {})
+    return DirectoryObserver(out, state or State(), Offsets(0, {}), {})
 
 
 def test_the_observer_tells_them_and_a_new_one_goes_on(tmp_path, writer):
     out = tmp_path / "out"
     (out / "main").mkdir(parents=True)
-    block = Writer(out / "main" / BLOCK, Block(0.5, 0.25, 0.25))
+    block = Writer(out / "main" / BLOCK, StatsBlock(0.5, 0.25, 0.25))
     first = observer(out)
     first.add("main")
-    events = [e for e in first.poll().events if isinstance(e, OperatorFigures)]
+    events = [e for e in first.poll().events if isinstance(e, MutatorStats)]
     first.close()
     assert [e.instance for e in events] == ["main"]
     state = State()
     apply(state, [Record(1, 1.0, events[0])])
     second = observer(out, state)
     second.add("main")
-    assert not [e for e in second.last("main").events if isinstance(e, OperatorFigures)]
+    assert not [e for e in second.last("main").events if isinstance(e, MutatorStats)]
     block.block.trials += 1
     block.publish()
-    assert [e.trials for e in second.last("main").events if isinstance(e, OperatorFigures)] == [1]
+    assert [e.trials for e in second.last("main").events if isinstance(e, MutatorStats)] == [1]
     second.close()
 
 
 def test_what_pays_on_a_mutant_is_told_too(tmp_path):
     slot = tmp_path / "m1"
     slot.mkdir()
-    Writer(slot / BLOCK, Block())
+    Writer(slot / BLOCK, StatsBlock())
     one = observer(tmp_path / "out")
     one.add("m1", mutant=slot)
-    told = [e for e in one.last("m1").events if isinstance(e, OperatorFigures)]
+    told = [e for e in one.last("m1").events if isinstance(e, MutatorStats)]
     assert [e.instance for e in told] == ["m1"]
     one.close()
 

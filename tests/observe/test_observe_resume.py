@@ -13,11 +13,11 @@ import pytest
 
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.observe.directory import Observer
+from fuzztui.observe.directory import DirectoryObserver
 from fuzztui.observe.inotify import Watcher
 from fuzztui.observe.peers import Peers
 from fuzztui.observe.relay import Offsets
-from fuzztui.observe.saved_inputs import Finds
+from fuzztui.observe.saved_inputs import SavedInputs
 from fuzztui.wire.events import EntrySaved, FindingSaved, Message, Record, Stats, Synced
 
 
@@ -64,8 +64,8 @@ def main(tmp_path) -> Path:
 
 
 @pytest.fixture
-def finds(main) -> Finds:
-    return Finds(str(main), "main", NoWatcher())
+def finds(main) -> SavedInputs:
+    return SavedInputs(str(main), "main", NoWatcher())
 
 
 def files(events) -> list[str]:
@@ -88,7 +88,7 @@ def test_a_moved_crash_is_no_new_one_and_all_of_them_count(finds, main):
 def test_a_queue_that_is_replaced_between_two_checks_is_recorded_once(main, monkeypatch):
     clock = [time.monotonic()]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    finds = Finds(str(main), "main", NoWatcher())
+    finds = SavedInputs(str(main), "main", NoWatcher())
     put(main / "queue", "id:000000,time:0,execs:0,orig:a")
     assert len(files(finds.look(10, last=True))) == 1
     for listing in finds._listings.values():
@@ -124,7 +124,7 @@ def test_the_end_of_a_directory_is_no_event_once_it_is_known(main):
 def test_a_queue_that_is_numbered_anew_is_told_again(main):
     """afl-fuzz reverses it: every other resume gives the same names."""
     state = State()
-    seen = Observer(main.parent, state, Offsets(0, {}), {})
+    seen = DirectoryObserver(main.parent, state, Offsets(0, {}), {})
     seen.add("main")
     first = "id:000001,src:000000,time:5,execs:8,op:havoc,rep:2,+cov"
     there = ["id:000000,time:0,execs:0,orig:a", first]
@@ -188,7 +188,7 @@ def test_a_resume_while_nobody_looked(main):
     put(main / "crashes.2026-01-01-00:00:00", "id:000002,sig:06")
     put(main / "crashes", "id:000000,sig:06")
     put(main / "hangs.2026-01-01-00:00:00", "id:000000,src:000001")
-    seen = Observer(main.parent, state, Offsets(0, {}), {})
+    seen = DirectoryObserver(main.parent, state, Offsets(0, {}), {})
     seen.add("main")
     events = seen.last("main").events
     seen.close()
@@ -204,7 +204,7 @@ def test_the_count_shown_is_over_all_starts(main):
         put(main / "crashes.2026-01-01-00:00:00", f"id:00000{n},sig:06")
     put(main / "hangs", "id:000000")
     (main / "fuzzer_stats").write_text("execs_done : 9\nsaved_crashes : 0\n")
-    seen = Observer(main.parent, State(), Offsets(0, {}), {})
+    seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {})
     seen.add("main")
     (stats,) = [e for e in seen.last("main").events if isinstance(e, Stats)]
     seen.close()
@@ -212,7 +212,7 @@ def test_the_count_shown_is_over_all_starts(main):
 
 
 def test_nothing_is_made_and_what_comes_later_is_found(tmp_path):
-    seen = Observer(tmp_path, State(), Offsets(0, {}), {})
+    seen = DirectoryObserver(tmp_path, State(), Offsets(0, {}), {})
     (tmp_path / "main").mkdir()
     assert seen.add("main") == []
     assert seen.poll().events == []
@@ -229,7 +229,7 @@ def test_nothing_is_made_and_what_comes_later_is_found(tmp_path):
 def test_a_replaced_directory_is_watched_again(main, monkeypatch):
     monkeypatch.setattr("fuzztui.observe.saved_inputs.CHECK_S", 0.0)
     told = threading.Event()
-    seen = Observer(main.parent, State(), Offsets(0, {}), {}, told.set)
+    seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {}, told.set)
     seen.add("main")
     put(main / "crashes", "id:000000,sig:06")
     told.wait(10)
@@ -249,7 +249,7 @@ def test_a_replaced_directory_is_watched_again(main, monkeypatch):
 
 def test_every_directory_is_watched_once(main):
     watcher = NoWatcher()
-    finds = Finds(str(main), "main", watcher)
+    finds = SavedInputs(str(main), "main", watcher)
     put(main / "crashes", "one")
     finds.look(10, last=True)
     resume(main, "DATE")
@@ -262,7 +262,7 @@ def test_every_directory_is_watched_once(main):
 
 def test_polling_only_is_said_once(main, monkeypatch):
     monkeypatch.setattr("fuzztui.observe.inotify.file_system", lambda path: "nfs4")
-    seen = Observer(main.parent, State(), Offsets(0, {}), {})
+    seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {})
     (message,) = seen.add("main")
     assert message.text.startswith("polling only: ")
     assert seen.last("main").events == []
@@ -326,7 +326,7 @@ def test_peers_are_told_at_once_and_then_once_a_minute(tmp_path, monkeypatch):
 def test_the_observer_tells_peers(main):
     put(main / ".synced", "s1")
     (main / ".synced/s1").write_bytes((3).to_bytes(4, "little"))
-    seen = Observer(main.parent, State(), Offsets(0, {}), {})
+    seen = DirectoryObserver(main.parent, State(), Offsets(0, {}), {})
     seen.add("main")
     assert seen.last("main").events == [Synced("main", {"s1": 3})]
     seen.close()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.observe import targeting
-from fuzztui.observe.directory import Observer
+from fuzztui.observe.directory import DirectoryObserver
 from fuzztui.observe.relay import Offsets
 from fuzztui.observe.targeting import MAX_SIZE, TypesFile, parse
 from fuzztui.wire.codec import (
@@ -23,8 +23,14 @@ from fuzztui.wire.codec import (
     encode_event,
     encode_record,
 )
-from fuzztui.wire.commands import PinTarget
-from fuzztui.wire.events import CommandApplied, CommandIssued, Record, TargetsLeft, TypeFigures
+from fuzztui.wire.commands import PinGoal
+from fuzztui.wire.events import (
+    CommandApplied,
+    CommandIssued,
+    GoalsUncovered,
+    Record,
+    TargetingStats,
+)
 
 
 class Clock:
@@ -71,7 +77,7 @@ class Bench:
     def __init__(self, root, clock):
         self.root, self.clock = root, clock
         self.reader = TypesFile(str(root), "main")
-        self.told: list[TypeFigures | TargetsLeft] = []
+        self.told: list[TargetingStats | GoalsUncovered] = []
         self.rows: dict[str, Any] = {}
 
     def write(self, content):
@@ -85,7 +91,7 @@ class Bench:
         self.told += news
         for event in news:
             assert decode_event(encode_event(event)) == event
-            if isinstance(event, TargetsLeft):
+            if isinstance(event, GoalsUncovered):
                 self.rows = {} if event.anew else self.rows
                 for location in event.gone:
                     del self.rows[location]
@@ -111,7 +117,7 @@ def bench(tmp_path, clock):
 def test_everything_is_told_once(bench):
     bench.write(data())
     figures, rows = bench.look()
-    assert figures == TypeFigures(
+    assert figures == TargetingStats(
         "main", 0.5, "", 7, 2, 1, ["a.B", "c.D"], [0, -1], [1.0, 1.0], [1.0, 1.0], [750_000, 0],
         [100, 0], [0, 0], [0, 0], [0, 0],
     )  # fmt: skip
@@ -136,31 +142,31 @@ def test_what_a_person_sets_is_told_at_once(bench):
         {"changed": ["m.py"]},
         {"changed": []},
     ):
-        assert bench.told_after(data(**changed), TypeFigures)[0] <= 0.25
+        assert bench.told_after(data(**changed), TargetingStats)[0] <= 0.25
 
 
 def test_finds_are_told_soon_and_counts_the_more_rarely_the_longer_it_runs(bench):
     bench.write(data())
     bench.look()
-    after, _ = bench.told_after(data(types={"a.B": row(picks=101, new_arms=1)}), TypeFigures)
+    after, _ = bench.told_after(data(types={"a.B": row(picks=101, new_arms=1)}), TargetingStats)
     assert after == targeting.FINDS_S
     after, _ = bench.told_after(
-        data(uncovered=1, types={"a.B": row(picks=101, new_arms=1)}), TypeFigures
+        data(uncovered=1, types={"a.B": row(picks=101, new_arms=1)}), TargetingStats
     )
     assert after == targeting.FINDS_S
     after, _ = bench.told_after(
-        data(uncovered=1, types={"a.B": row(picks=104, new_arms=1)}), TypeFigures
+        data(uncovered=1, types={"a.B": row(picks=104, new_arms=1)}), TargetingStats
     )
     assert after == targeting.COUNTS_S
     after, _ = bench.told_after(
-        data(uncovered=1, types={"a.B": row(picks=105, new_arms=1)}), TypeFigures
+        data(uncovered=1, types={"a.B": row(picks=105, new_arms=1)}), TargetingStats
     )
     assert after == targeting.STALE_S
     bench.clock.now += 10_000
     bench.look()
-    bench.told_after(data(types={"a.B": row(picks=1, new_arms=1)}), TypeFigures)
+    bench.told_after(data(types={"a.B": row(picks=1, new_arms=1)}), TargetingStats)
     after, _ = bench.told_after(
-        data(types={"a.B": row(picks=1, misses=1, new_arms=1)}), TypeFigures
+        data(types={"a.B": row(picks=1, misses=1, new_arms=1)}), TargetingStats
     )
     assert 195 < after < 210
 
@@ -192,22 +198,22 @@ def test_rows_are_told_when_they_change(bench):
     bench.write(data())
     bench.look()
     new = [left("m.py:9:else", True, 0), left("n.py:1:then", False, 0)]
-    after, event = bench.told_after(data(left=new, asked=11), TargetsLeft)
+    after, event = bench.told_after(data(left=new, asked=11), GoalsUncovered)
     assert after == targeting.FINDS_S
     assert (event.gone, event.asked, event.anew) == (["m.py:2:then"], 11, False)
     assert list(event.left) == ["m.py:9:else", "n.py:1:then"]
     new[0] = left("m.py:9:else", True, 1)
-    after, event = bench.told_after(data(left=new), TargetsLeft)
+    after, event = bench.told_after(data(left=new), GoalsUncovered)
     assert after == targeting.COUNTS_S
     assert list(event.left) == ["m.py:9:else"]
     new[0] = left("m.py:9:else", True, 2)
     new[1] = left("n.py:1:then", False, 0)
-    assert list(bench.told_after(data(left=new), TargetsLeft)[1].left) == ["m.py:9:else"]
+    assert list(bench.told_after(data(left=new), GoalsUncovered)[1].left) == ["m.py:9:else"]
     bench.clock.now += 100
     new[0] = left("m.py:9:else", True, 3)
     bench.write(data(left=new))
-    assert not [e for e in bench.look() if isinstance(e, TargetsLeft)]
-    (event,) = [e for e in bench.look(last=True) if isinstance(e, TargetsLeft)]
+    assert not [e for e in bench.look() if isinstance(e, GoalsUncovered)]
+    (event,) = [e for e in bench.look(last=True) if isinstance(e, GoalsUncovered)]
     assert event.left["m.py:9:else"]["reached"] == 3
 
 
@@ -305,7 +311,7 @@ def test_nothing_that_is_written_there_does_harm(found, some_types, some_left):
                     {**data(), "types": {"a": some_types}, "left": [some_left]}):  # fmt: skip
         look = parse("main", json.dumps(content).encode())
         if look is not None:
-            for event in (look.figures, TargetsLeft("main", look.asked, look.left)):
+            for event in (look.figures, GoalsUncovered("main", look.asked, look.left)):
                 assert decode_event(encode_event(event)) == event
 
 
@@ -338,18 +344,18 @@ def test_the_changes_add_up_to_what_there_is(tmp_path_factory, states, draw):
             assert before["reached"] <= now["reached"] < max(1, 2 * before["reached"])
         bench.look(last=True)
         assert bench.rows == whole
-        assert sum(e.anew for e in bench.told if isinstance(e, TargetsLeft)) == 1
+        assert sum(e.anew for e in bench.told if isinstance(e, GoalsUncovered)) == 1
 
 
 def test_the_observer_tells_of_them_and_the_last_of_them(tmp_path):
     main = tmp_path / "out" / "main"
     main.mkdir(parents=True)
-    observer = Observer(tmp_path / "out", State(), Offsets(0, {}), {})
+    observer = DirectoryObserver(tmp_path / "out", State(), Offsets(0, {}), {})
     observer.add("main")
     assert not observer.poll().events
     (main / ".types").write_text(json.dumps(data()))
     kinds = {type(e) for e in observer.last("main").events}
-    assert kinds == {TypeFigures, TargetsLeft}
+    assert kinds == {TargetingStats, GoalsUncovered}
     (main / ".types").write_text(json.dumps(data(asked=12, types={"a.B": row(picks=101)})))
     (event,) = observer.last("main").events
     assert event.picks == [101]
@@ -360,9 +366,9 @@ def test_an_answer_that_comes_behind_the_figures_does_not_have_the_last_word(tmp
     """A pin that has ended already when the log, which lags behind, tells that it was made."""
     main = tmp_path / "out" / "main"
     main.mkdir(parents=True)
-    observer = Observer(tmp_path / "out", State(), Offsets(0, {}), {})
+    observer = DirectoryObserver(tmp_path / "out", State(), Offsets(0, {}), {})
     observer.add("main")
-    pin = PinTarget("m.py:2:then")
+    pin = PinGoal("m.py:2:then")
     events = [CommandIssued("c1", encode_command(pin)), *observer.last("main").events]
     (main / ".types").write_text(json.dumps(data()))
     events += observer.last("main").events

@@ -20,17 +20,17 @@ from fuzztui.minimise.program_oracle import smaller
 from fuzztui.model.fold import apply
 from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import Instance, State
-from fuzztui.observe.directory import Observer
+from fuzztui.observe.directory import DirectoryObserver
 from fuzztui.observe.relay import Offsets
 from fuzztui.oracle import command, judge
 from fuzztui.oracle import queue as look
-from fuzztui.oracle.command import MOST_OUTPUT, Answer, asked_by
-from fuzztui.oracle.judge import Judge, differing, suspicious
-from fuzztui.oracle.process import OracleKeeper
-from fuzztui.oracle.queue import Look, key_of
+from fuzztui.oracle.command import MOST_OUTPUT, OracleReply, asked_by
+from fuzztui.oracle.judge import OracleJudge, differing, suspicious
+from fuzztui.oracle.process import OracleProcess
+from fuzztui.oracle.queue import OracleQueue, key_of
 from fuzztui.oracle.seen_inputs import Looked
 from fuzztui.process import helper
-from fuzztui.process.execute import Mark
+from fuzztui.process.execute import ProcessMark
 from fuzztui.process.identity import kill_marked, marked
 from fuzztui.tui.labels.instance_columns import state_cell
 from fuzztui.wire.events import FindingDescribed, FindingSaved, Message, Record, Stats
@@ -66,7 +66,7 @@ class Lab:
         write_frozen(loaded, self.home.path)
         return loaded.campaign
 
-    def judge(self, run: str, against: str = "", more: str = "") -> Judge:
+    def judge(self, run: str, against: str = "", more: str = "") -> OracleJudge:
         """Of scripts' texts."""
         self.script("one", run)
         table = f'run = ["./one", "@@"]\n{more}\n'
@@ -75,7 +75,7 @@ class Lab:
             table += 'against = ["./two", "@@"]\n'
         elif "message" not in more:
             table += 'message = "never said"\n'
-        return Judge.of(self.campaign(table), Mark(self.home.path, "oracle-asks"))
+        return OracleJudge.of(self.campaign(table), ProcessMark(self.home.path, "oracle-asks"))
 
     def entry(self, name: str, data: bytes, instance: str = "main") -> Path:
         queue = self.home.out / instance / "queue"
@@ -86,9 +86,9 @@ class Lab:
         os.utime(queue, (self.clock, self.clock))
         return queue / name
 
-    def look(self, judge: Judge) -> Look:
+    def look(self, judge: OracleJudge) -> OracleQueue:
         """All that there is, as one process would."""
-        made = Look(self.home, judge, lambda word, value: self.said.append((word, value)))
+        made = OracleQueue(self.home, judge, lambda word, value: self.said.append((word, value)))
 
         async def run() -> None:
             made.gather()
@@ -116,8 +116,10 @@ def lab(tmp_path):
     kill_marked(made.home.path)
 
 
-def answer(status: int | None = 0, out: bytes = b"", err: bytes = b"", digest: str = "") -> Answer:
-    return Answer(status, out, err, digest or out.hex())
+def answer(
+    status: int | None = 0, out: bytes = b"", err: bytes = b"", digest: str = ""
+) -> OracleReply:
+    return OracleReply(status, out, err, digest or out.hex())
 
 
 # ------------------------------------------------------------------------ answers
@@ -180,7 +182,7 @@ async def test_limits_and_environment(lab, monkeypatch):
 
 async def test_whatever_it_leaves_behind_is_killed(lab):
     [one] = lab.judge("sleep 77 & (setsid sleep 77 &) ; echo done").asked
-    got = await one.ask(b"", Mark(lab.home.path, "oracle-asks"))
+    got = await one.ask(b"", ProcessMark(lab.home.path, "oracle-asks"))
     assert got.out == b"done\n"
     assert not marked(lab.home.path)
 
@@ -369,7 +371,7 @@ def test_it_goes_on_where_it_was(lab):
 def test_a_trimmed_entry_is_looked_at_again(lab):
     made = lab.judge("true", "! grep -q bug $1")
     path = lab.entry("id:000000", b"bug and more")
-    look = Look(lab.home, made, lambda word, value: None)
+    look = OracleQueue(lab.home, made, lambda word, value: None)
     look.gather()
     path.write_bytes(b"trimmed")
     asyncio.run(look.step())
@@ -454,7 +456,7 @@ def test_what_it_finds_is_a_finding_of_the_campaign(lab):
     lab.entry("id:000003", b"x")
     lab.look(lab.judge("true", "false"))
     state = State()
-    observer = Observer(lab.home.out, state, Offsets(0, {}), {})
+    observer = DirectoryObserver(lab.home.out, state, Offsets(0, {}), {})
     try:
         observer.add(ORACLE)
         events = observer.last(ORACLE).events
@@ -487,7 +489,7 @@ async def test_its_process_is_started_again_and_comes_to_its_end_when_told(lab, 
     lab.judge("true", "! grep -q bug $1")
     lab.entry("id:000000", b"bug")
     events: list[object] = []
-    keeper = OracleKeeper(lab.home, events.append)
+    keeper = OracleProcess(lab.home, events.append)
     task = asyncio.ensure_future(keeper.run())
     try:
         await until(lab.files)
@@ -528,7 +530,7 @@ async def test_a_command_that_goes_missing_is_told_once_and_waited_for(lab, monk
     frozen = lab.home.campaign.read_text()
     lab.home.campaign.write_text(frozen.replace("/two", "/away"))
     events: list[object] = []
-    keeper = OracleKeeper(lab.home, events.append)
+    keeper = OracleProcess(lab.home, events.append)
     task = asyncio.ensure_future(keeper.run())
     try:
         await until(lambda: keeper.figures and not keeper.left)
@@ -545,7 +547,7 @@ async def test_a_command_that_goes_missing_is_told_once_and_waited_for(lab, monk
 async def test_it_cannot_be_without_its_campaign(lab):
     events: list[object] = []
     lab.home.campaign.write_text("nonsense")
-    await asyncio.wait_for(OracleKeeper(lab.home, events.append).run(), PATIENCE)
+    await asyncio.wait_for(OracleProcess(lab.home, events.append).run(), PATIENCE)
     [told] = events
     assert "not valid TOML" in told.text
 

@@ -14,10 +14,10 @@ from fuzztui.base.bounds import LARGEST
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
     COMMAND_NAMES,
-    IgnoreTarget,
-    PinTarget,
+    IgnoreGoal,
+    PinGoal,
     SetMixture,
-    SetTargeted,
+    SetTargetedShare,
     WeighType,
 )
 from fuzztui.wire.events import (
@@ -26,17 +26,17 @@ from fuzztui.wire.events import (
     EntriesSeeded,
     EntrySaved,
     FindingSaved,
+    GoalsUncovered,
     InstanceHello,
-    MutantPlaces,
+    MutantPositions,
+    MutantProgress,
     MutantRuns,
     MutantsFound,
-    MutantStage,
     MutantState,
-    OperatorFigures,
+    MutatorStats,
+    PhaseStarted,
     Record,
-    StageStarted,
-    TargetsLeft,
-    TypeFigures,
+    TargetingStats,
     Unknown,
 )
 
@@ -144,35 +144,37 @@ OWN = {
     ),
     (EntrySaved, "sync"): SYNC,
     (FindingSaved, "sync"): SYNC,
-    (StageStarted, "stage"): st.sampled_from(["mutants", "mutants", "target", "", "?"]),
-    (StageStarted, "plan"): FIGURES_BY_NAME,
-    (MutantStage, "id"): MUTANTS,
-    (MutantStage, "stage"): st.sampled_from(STAGES),
-    (MutantStage, "slot"): st.sampled_from(INSTANCES),
-    (MutantStage, "costs"): FIGURES_BY_NAME,
-    (MutantStage, "brought"): FIGURES_BY_NAME,
-    (MutantPlaces, "places"): st.dictionaries(MUTANTS, st.one_of(FLOATS, HOSTILE_JSON), max_size=4),
-    (OperatorFigures, "names"): st.lists(ARMS, max_size=5),
+    (PhaseStarted, "stage"): st.sampled_from(["mutants", "mutants", "target", "", "?"]),
+    (PhaseStarted, "plan"): FIGURES_BY_NAME,
+    (MutantProgress, "id"): MUTANTS,
+    (MutantProgress, "stage"): st.sampled_from(STAGES),
+    (MutantProgress, "slot"): st.sampled_from(INSTANCES),
+    (MutantProgress, "costs"): FIGURES_BY_NAME,
+    (MutantProgress, "brought"): FIGURES_BY_NAME,
+    (MutantPositions, "places"): st.dictionaries(
+        MUTANTS, st.one_of(FLOATS, HOSTILE_JSON), max_size=4
+    ),
+    (MutatorStats, "names"): st.lists(ARMS, max_size=5),
     **{
-        (OperatorFigures, name): ARM_FIGURES
+        (MutatorStats, name): ARM_FIGURES
         for name in ("tried", "applied", "found", "crashes", "weights")
     },
-    (TypeFigures, "names"): st.lists(TYPES, max_size=5),
+    (TargetingStats, "names"): st.lists(TYPES, max_size=5),
     **{
-        (TypeFigures, f.name): TYPE_FIGURES
-        for f in fields(TypeFigures)
+        (TargetingStats, f.name): TYPE_FIGURES
+        for f in fields(TargetingStats)
         if f.type.startswith("list") and f.name != "names"
     },
-    (TypeFigures, "targets"): st.one_of(st.integers(0, 4), COUNTS),
-    (TypeFigures, "uncovered"): st.one_of(st.integers(0, 4), COUNTS),
-    (TypeFigures, "pinned"): PLACES,
-    **{(TypeFigures, name): st.lists(PLACES, max_size=4) for name in ("ignored", "changed")},
-    (TargetsLeft, "asked"): st.one_of(st.integers(0, 50), COUNTS),
-    (TargetsLeft, "left"): st.dictionaries(PLACES, LEFT, max_size=4),
-    (TargetsLeft, "gone"): st.lists(PLACES, max_size=3),
+    (TargetingStats, "targets"): st.one_of(st.integers(0, 4), COUNTS),
+    (TargetingStats, "uncovered"): st.one_of(st.integers(0, 4), COUNTS),
+    (TargetingStats, "pinned"): PLACES,
+    **{(TargetingStats, name): st.lists(PLACES, max_size=4) for name in ("ignored", "changed")},
+    (GoalsUncovered, "asked"): st.one_of(st.integers(0, 50), COUNTS),
+    (GoalsUncovered, "left"): st.dictionaries(PLACES, LEFT, max_size=4),
+    (GoalsUncovered, "gone"): st.lists(PLACES, max_size=3),
     (WeighType, "type"): TYPES,
-    (PinTarget, "location"): PLACES,
-    (IgnoreTarget, "location"): PLACES,
+    (PinGoal, "location"): PLACES,
+    (IgnoreGoal, "location"): PLACES,
     (MutantRuns, "runs"): st.dictionaries(MUTANTS, FIGURES, max_size=4),
 }
 """Fields that mean something else than others of their name or type."""
@@ -217,9 +219,9 @@ MIXTURES = st.builds(
 )
 AIMS = st.one_of(
     st.builds(WeighType, TYPES, st.sampled_from([0.0, 1.0, 2.5, 10**6, 10**7])),
-    st.builds(SetTargeted, st.sampled_from([0.0, 0.5, 1, 1.5])),
-    st.builds(PinTarget, PLACES),
-    st.builds(IgnoreTarget, PLACES, st.booleans()),
+    st.builds(SetTargetedShare, st.sampled_from([0.0, 0.5, 1, 1.5])),
+    st.builds(PinGoal, PLACES),
+    st.builds(IgnoreGoal, PLACES, st.booleans()),
 )
 COMMANDS = st.one_of([*(of_kind(c) for c in COMMAND_NAMES.values()), MIXTURES, AIMS])
 ISSUED = st.builds(CommandIssued, st.sampled_from(["c1", "c2", "c9"]), COMMANDS.map(encode_command))

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from fuzztui.campaign.rundir import SupervisorError
 from fuzztui.fuzzfirst import json_lines, prune
-from fuzztui.fuzzfirst.batch import Verdict
+from fuzztui.fuzzfirst.batch import InputResult
 from fuzztui.fuzzfirst.prune import Input, gather, gather_seeds, lay_out
-from fuzztui.fuzzfirst.transfer import Handover
+from fuzztui.fuzzfirst.transfer import Transfer
 from fuzztui.observe.afl_names import parse_name
 
 OUTCOMES = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
@@ -29,7 +29,7 @@ class Killed(BaseException):
 class FakeBatch:
     """Knows what comes of an input by its content; ``left`` runs are left to it."""
 
-    def __init__(self, outcomes: Sequence[Verdict]) -> None:
+    def __init__(self, outcomes: Sequence[InputResult]) -> None:
         self.outcomes = outcomes
         self.left = 1 << 30
 
@@ -41,7 +41,7 @@ class FakeBatch:
 
 
 verdicts = st.builds(
-    Verdict,
+    InputResult,
     st.sampled_from(["ok", "ok", "crash", "hang", "unfit"]),
     st.frozensets(st.integers(0, 30), min_size=1, max_size=5),
 )
@@ -94,11 +94,11 @@ def test_whatever_interrupts_it_the_same_is_handed_over(outcomes, seeds, takes):
 
         def started():
             batch = FakeBatch(outcomes)
-            handover = Handover(home / "out", batch)
+            handover = Transfer(home / "out", batch)
             asyncio.run(handover.start([files[n] for n in seeds]))
             return handover, batch
 
-        append = json_lines.Ledger.append
+        append = json_lines.JsonLines.append
         with patch.object(prune, "CHUNK", 3):
             handover, batch = started()
             for numbers, after, at_append in takes:
@@ -113,7 +113,7 @@ def test_whatever_interrupts_it_the_same_is_handed_over(outcomes, seeds, takes):
                         append(self, rows)
 
                     killed = False
-                    with patch.object(json_lines.Ledger, "append", torn):
+                    with patch.object(json_lines.JsonLines, "append", torn):
                         try:
                             asyncio.run(handover.take(wanted))
                         except SupervisorError:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fuzztui.model import fuzzfirst, mutators, selectors, targeting, targeting_fold
 from fuzztui.model.chain import Chain, Link
-from fuzztui.model.checkpoint import CheckpointError, Mark, from_json, tables, to_json
+from fuzztui.model.checkpoint import CheckpointError, CheckpointMark, from_json, tables, to_json
 from fuzztui.model.fold import apply
 from fuzztui.model.series import LIMIT
 from fuzztui.model.state import MUTANT_STATES, RECENT_COMMANDS, RECENT_RECORDS, Changes, State
@@ -22,11 +22,11 @@ from fuzztui.wire.codec import decode_record
 from fuzztui.wire.events import (
     FindingDescribed,
     FindingSaved,
+    GoalsUncovered,
     InstanceHello,
     MutantState,
     Record,
     Stats,
-    TargetsLeft,
 )
 from fuzztui.wire.mixture import MOST_ARMS, MOST_NAME
 
@@ -100,12 +100,12 @@ def test_going_on_from_a_checkpoint_gives_the_same_state(records, cut):
 @thorough
 @given(logs(max_size=60), st.sets(st.integers(1, 60)))
 def test_any_link_of_a_chain_is_the_state_of_its_record(records, cuts):
-    chain, state, mark = Chain(), State(), Mark()
+    chain, state, mark = Chain(), State(), CheckpointMark()
     for cut in sorted(c for c in cuts if c <= len(records)):
         apply(state, records[state.seq : cut])
         data = through_json(to_json(state, mark))
         rows = tables(data, mark.tables.mutants)
-        mark = Mark.of(state)
+        mark = CheckpointMark.of(state)
         head = data["head"]
         chain.links.append(
             Link(
@@ -363,7 +363,7 @@ def test_types_and_targets_can_always_be_told_of(records):
 
 
 @thorough
-@given(st.lists(of_kind(TargetsLeft), max_size=12))
+@given(st.lists(of_kind(GoalsUncovered), max_size=12))
 def test_what_is_left_is_what_was_told_and_is_not_gone(events):
     state = folded([Record(n, float(n), event) for n, event in enumerate(events, 1)])
     expected: dict[str, set[str]] = {}

@@ -14,18 +14,18 @@ from hypothesis.internal.conjecture.provider_conformance import run_conformance_
 from hypothesis.internal.intervalsets import IntervalSet
 from spoton_lab import Bench
 
-from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.spoton.source import Typed, TypeStacks
 from fuzztui.engines.strategies import from_strategy, from_type, values
 from fuzztui.engines.strategies.making import Backend, SpanBackend
 
-MAGIC = Magic(
+MAGIC = ConstantPool(
     ["", "a", "fade", "übel", "x" * 40], [b"", b"PK\3\4", b"\0" * 9], [0, 7, 2008, -5, 1 << 70]
 )
 
 
-def source(data: bytes, magic: Magic | None = None) -> Source:
+def source(data: bytes, magic: ConstantPool | None = None) -> Source:
     return Source(data, 1 << 20, random.Random(data).randbytes, magic)
 
 
@@ -132,7 +132,7 @@ def test_constants_are_drawn_where_they_fit() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("magic", [None, MAGIC])
-def test_hypothesis_own_test_of_backends(magic: Magic | None) -> None:
+def test_hypothesis_own_test_of_backends(magic: ConstantPool | None) -> None:
     def made(data: bytes) -> Source:
         return source(data, magic)
 

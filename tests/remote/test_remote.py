@@ -19,7 +19,7 @@ from fuzztui.cli.output import DONE, NOT_RUNNING
 from fuzztui.remote.address import MAX_ADDRESS, announced, publish, published, socket_path
 from fuzztui.remote.client import ControlClient, NotRunning, NotYet, RemoteError, running, trouble
 from fuzztui.remote.lock import LockHeld, RunLock
-from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, Answer
+from fuzztui.remote.protocol import APPLIED, MAX_LINE, REJECTED, CommandAnswer
 from fuzztui.remote.server import ControlServer, Ticket
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command, Pause, SkipEntry, Stop
@@ -167,9 +167,9 @@ class Fake:
         self.asked.append((command, by))
         done = self.loop.create_future()
         if isinstance(command, Pause):
-            done.set_result(Answer(APPLIED, "done", "main", 17))
+            done.set_result(CommandAnswer(APPLIED, "done", "main", 17))
         elif isinstance(command, SkipEntry):
-            done.set_result(Answer(REJECTED, f"no entry {command.entry}", "main"))
+            done.set_result(CommandAnswer(REJECTED, f"no entry {command.entry}", "main"))
         return Ticket(f"c{len(self.asked)}", done)
 
     def close(self) -> None:

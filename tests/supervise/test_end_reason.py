@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from fuzztui.fuzzfirst.context import Halted
-from fuzztui.instances.life import Ending
+from fuzztui.fuzzfirst.context import CampaignStopping
+from fuzztui.instances.life import EndReason
 from fuzztui.model.state import Instance, State
-from fuzztui.supervise.end_reason import Halt, outcome
+from fuzztui.supervise.end_reason import StopRequest, outcome
 
-STOP = Ending("stopped", "stopped by somebody")
+STOP = EndReason("stopped", "stopped by somebody")
 
 
 class Job:
@@ -33,7 +33,7 @@ class Job:
 
 
 async def test_a_job_is_waited_for_while_the_campaign_goes_on():
-    halt, job = Halt(), Job()
+    halt, job = StopRequest(), Job()
     waiting = asyncio.ensure_future(halt.abide(job.run()))
     await job.begun.wait()
     assert not waiting.done()
@@ -44,20 +44,20 @@ async def test_a_job_is_waited_for_while_the_campaign_goes_on():
 
 
 async def test_a_job_is_given_up_when_the_campaign_ends():
-    halt, job = Halt(), Job()
+    halt, job = StopRequest(), Job()
     waiting = asyncio.ensure_future(halt.abide(job.run()))
     await job.begun.wait()
     halt.tell(STOP)
-    with pytest.raises(Halted):
+    with pytest.raises(CampaignStopping):
         await waiting
     assert job.given_up
     assert halt.ending == STOP
 
 
 async def test_nothing_is_begun_once_the_campaign_is_being_ended():
-    halt, job = Halt(), Job()
+    halt, job = StopRequest(), Job()
     halt.tell(STOP)
-    with pytest.raises(Halted):
+    with pytest.raises(CampaignStopping):
         await halt.abide(job.run())
     assert not job.begun.is_set()
 
@@ -67,11 +67,11 @@ async def test_the_error_of_a_job_is_its_own():
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        await Halt().abide(fail())
+        await StopRequest().abide(fail())
 
 
 async def test_who_waits_can_be_cancelled_and_the_job_goes_with_it():
-    halt, job = Halt(), Job()
+    halt, job = StopRequest(), Job()
     waiting = asyncio.ensure_future(halt.abide(job.run()))
     await job.begun.wait()
     waiting.cancel()
@@ -80,7 +80,7 @@ async def test_who_waits_can_be_cancelled_and_the_job_goes_with_it():
     assert job.given_up
 
 
-def ended(**states: str) -> Ending:
+def ended(**states: str) -> EndReason:
     """The outcome of instances in these states, each with its name as the reason."""
     instances = {name: Instance(name, reason=f"why {name}") for name in states}
     lives = {name: SimpleNamespace(state=state) for name, state in states.items()}
@@ -90,6 +90,6 @@ def ended(**states: str) -> Ending:
 def test_a_campaign_ends_as_well_as_the_best_of_its_instances():
     assert ended(main="failed", s1="stopped", s2="finished").state == "finished"
     assert ended(main="failed", s1="stopped").state == "stopped"
-    assert ended(main="failed", s1="failed") == Ending("failed", "why main")
-    assert ended(main="restarting") == Ending("failed", "no instance could be kept alive")
-    assert ended() == Ending("stopped", "")
+    assert ended(main="failed", s1="failed") == EndReason("failed", "why main")
+    assert ended(main="restarting") == EndReason("failed", "no instance could be kept alive")
+    assert ended() == EndReason("stopped", "")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.remote.protocol import APPLIED, REJECTED
-from fuzztui.supervise.command_router import Steering
+from fuzztui.supervise.command_router import CommandRouter
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.events import CommandApplied, CommandRejected, InstanceHello, Record
 
@@ -48,7 +48,7 @@ def sent(helm, command, *answers):
     """What becomes of ``command`` when instances give these answers."""
 
     async def go():
-        steering = Steering(helm)
+        steering = CommandRouter(helm)
         helm.answered = steering.answered
         ticket = steering.submit(command, "me")
         for name in answers:
@@ -98,7 +98,7 @@ def begun(helm, *names):
     """What is asked for when these instances begin."""
 
     async def go():
-        steering = Steering(helm)
+        steering = CommandRouter(helm)
         helm.answered = steering.answered
         for name in names:
             steering.begins(helm.lives[name])

@@ -9,8 +9,8 @@ from fuzztui.log.files import SEALED
 from fuzztui.log.reader import LogReader
 from fuzztui.log.writer import LogWriter
 from fuzztui.session import LiveClock, Session
-from fuzztui.supervise.campaign_log import Journal
-from fuzztui.supervise.resume import Beginning
+from fuzztui.supervise.campaign_log import CampaignLog
+from fuzztui.supervise.resume import CampaignStartup
 from fuzztui.wire.events import CampaignStarted, Stats
 
 
@@ -31,8 +31,8 @@ def take_up(run: Path) -> None:
         engine={"kind": "zest"},
     )
     home = RunDir(run)
-    journal = Journal(home, lambda event: None, lambda trouble: None)
-    beginning = Beginning(campaign, home, journal, looks=None)
+    journal = CampaignLog(home, lambda event: None, lambda trouble: None)
+    beginning = CampaignStartup(campaign, home, journal, looks=None)
     asyncio.run(beginning.take_up({}, None, journal.repairs, spent=True))
     journal.close()
 

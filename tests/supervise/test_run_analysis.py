@@ -12,9 +12,16 @@ import pytest
 from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, prepare_run
 from fuzztui.targeting import run_analysis
-from fuzztui.targeting.analysis import Constant, Document, Influence, Request, Target, TargetsError
-from fuzztui.targeting.analysis.application import Application, gather
-from fuzztui.targeting.analysis.document import Text
+from fuzztui.targeting.analysis import (
+    AnalysedConstant,
+    AnalysedGoal,
+    Influence,
+    Request,
+    TargetingAnalysis,
+    TargetsError,
+)
+from fuzztui.targeting.analysis.application import AnalysedApplication, gather
+from fuzztui.targeting.analysis.document import AnalysedModule
 from fuzztui.targeting.run_analysis import analyse, analyse_again
 from fuzztui.wire.events import Message
 
@@ -27,7 +34,7 @@ include = ["shop"]
 [engine]
 kind = "spoton"
 """
-TARGET = Target(
+TARGET = AnalysedGoal(
     "shop/__init__.py:1:then", "shop", "f", 1, 0, "then", 0, (0,), (), True, (Influence("a.B", 1),)
 )
 
@@ -47,7 +54,7 @@ class Lab:
         self.said: list[str] = []
         self.analyses = 0
         self.meanwhile: Callable[[], None] = lambda: None
-        self.result = Document(("shop",), "3.11", targets=(TARGET,))
+        self.result = TargetingAnalysis(("shop",), "3.11", targets=(TARGET,))
         monkeypatch.setattr(run_analysis, "find_targets", self.find)
 
     def write(self, name: str, text: str) -> None:
@@ -55,11 +62,11 @@ class Lab:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text + "\n")
 
-    def find(self, request: Request, progress: Callable[[str], None]) -> Document:
+    def find(self, request: Request, progress: Callable[[str], None]) -> TargetingAnalysis:
         self.analyses += 1
         sources = gather(request, progress).sources.values()
         self.meanwhile()
-        made = tuple(Text(s.name, str(s.file), s.sha) for s in sources)
+        made = tuple(AnalysedModule(s.name, str(s.file), s.sha) for s in sources)
         return replace(self.result, modules=made, notes=(f"analysis {self.analyses}",))
 
     def first(self) -> list[Message]:
@@ -70,8 +77,8 @@ class Lab:
         return analyse_again(self.campaign, self.home, self.said.append)
 
     @property
-    def document(self) -> Document:
-        return Document.loads(self.home.targets.read_bytes())
+    def document(self) -> TargetingAnalysis:
+        return TargetingAnalysis.loads(self.home.targets.read_bytes())
 
 
 @pytest.fixture
@@ -115,9 +122,9 @@ def test_several_and_what_is_gone_are_named(lab: Lab) -> None:
 
 
 def test_constants_stay_as_entries_mean_what_they_do_by_them(lab: Lab) -> None:
-    lab.result = replace(lab.result, constants=(Constant("one", "==", "shop/price.py:1"),))
+    lab.result = replace(lab.result, constants=(AnalysedConstant("one", "==", "shop/price.py:1"),))
     lab.first()
-    lab.result = replace(lab.result, constants=(Constant("two", "==", "shop/price.py:1"),))
+    lab.result = replace(lab.result, constants=(AnalysedConstant("two", "==", "shop/price.py:1"),))
     lab.write("shop/price.py", "B = 2")
     lab.again()
     assert [c.value for c in lab.document.constants] == ["one"]
@@ -142,7 +149,7 @@ def test_what_is_no_program_at_the_moment_is_not_analysed(lab: Lab) -> None:
 def test_an_analysis_that_fails_leaves_what_there_is_and_is_tried_again(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(request: Request, progress: object) -> Document:
+    def fails(request: Request, progress: object) -> TargetingAnalysis:
         raise TargetsError("mypy is not to be had")
 
     lab.first()
@@ -181,7 +188,7 @@ def test_a_full_disk_leaves_what_there_is(lab: Lab, monkeypatch: pytest.MonkeyPa
 def test_sources_that_cannot_be_found_now_are_no_reason_not_to_start(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hangs(request: Request, progress: object) -> Application:
+    def hangs(request: Request, progress: object) -> AnalysedApplication:
         raise subprocess.TimeoutExpired("python", 60)
 
     lab.first()
@@ -192,7 +199,7 @@ def test_sources_that_cannot_be_found_now_are_no_reason_not_to_start(
 
 
 def test_what_failed_at_first_is_tried_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(request: Request, progress: object) -> Application:
+    def fails(request: Request, progress: object) -> AnalysedApplication:
         raise TargetsError("no python")
 
     with monkeypatch.context() as patch:

@@ -10,12 +10,12 @@ import time
 import pytest
 
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.supervise.parent import Parent
+from fuzztui.supervise.parent import StarterPipe
 
 
 def test_work_ends_when_the_parent_leaves():
     ours, theirs = os.pipe()
-    parent = Parent(theirs)
+    parent = StarterPipe(theirs)
     before = signal.getsignal(signal.SIGUSR1)
     leaving = threading.Timer(0.2, os.close, [ours])
     leaving.start()
@@ -29,7 +29,7 @@ def test_work_ends_when_the_parent_leaves():
 
 def test_work_goes_on_for_a_parent_that_stays_and_without_one():
     ours, theirs = os.pipe()
-    parent = Parent(theirs)
+    parent = StarterPipe(theirs)
     with parent.waiting():
         parent.progress("compiling")
         time.sleep(0.5)
@@ -37,5 +37,5 @@ def test_work_goes_on_for_a_parent_that_stays_and_without_one():
     lines = os.read(ours, 1000).splitlines()
     assert lines == [b'{"progress": "compiling"}', b'{"ready": %d}' % os.getpid()]
     os.close(ours)
-    with Parent(None).waiting():
-        Parent(None).progress("nobody asked")
+    with StarterPipe(None).waiting():
+        StarterPipe(None).progress("nobody asked")

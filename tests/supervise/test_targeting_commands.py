@@ -9,15 +9,15 @@ import pytest
 from test_mixture_command import Helm, lines
 
 from fuzztui.remote.protocol import APPLIED, REJECTED
-from fuzztui.supervise.command_router import Steering
+from fuzztui.supervise.command_router import CommandRouter
 from fuzztui.supervise.control_file import append, missed
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import (
     TYPE_COMMANDS,
     DemoteEntry,
-    IgnoreTarget,
-    PinTarget,
-    SetTargeted,
+    IgnoreGoal,
+    PinGoal,
+    SetTargetedShare,
     SkipEntry,
     WeighType,
 )
@@ -30,7 +30,7 @@ def sent(helm, command, **answers):
     """What becomes of ``command`` when instances answer: words, or a refusal after a "!"."""
 
     async def go():
-        steering = Steering(helm)
+        steering = CommandRouter(helm)
         helm.answered = steering.answered
         ticket = steering.submit(command, "me")
         for name, words in answers.items():
@@ -47,7 +47,7 @@ def sent(helm, command, **answers):
     [
         (WeighType("a.B", -1), "a weight is from 0 to 1,000,000, not -1"),
         (WeighType("a.B", 1e7), "a weight is from 0 to 1,000,000, not 10000000.0"),
-        (SetTargeted(1.5), "targeted is 1.5, not a part from 0 to 1"),
+        (SetTargetedShare(1.5), "targeted is 1.5, not a part from 0 to 1"),
     ],
 )
 def test_what_can_mean_nothing_goes_nowhere(tmp_path, command, words):
@@ -61,10 +61,10 @@ def test_what_can_mean_nothing_goes_nowhere(tmp_path, command, words):
     "command",
     [
         WeighType("a.B", 4),
-        PinTarget("m.py:2:then"),
-        PinTarget(""),
-        IgnoreTarget("m.py:2:then"),
-        SetTargeted(0.3),
+        PinGoal("m.py:2:then"),
+        PinGoal(""),
+        IgnoreGoal("m.py:2:then"),
+        SetTargetedShare(0.3),
     ],
 )
 def test_they_are_for_all_instances(tmp_path, command):
@@ -77,7 +77,7 @@ def test_they_are_for_all_instances(tmp_path, command):
 
 def test_what_one_refuses_another_may_have_done(tmp_path):
     helm = Helm(tmp_path, main=ABLE, s1=ABLE)
-    pin = PinTarget("m.py:2:then")
+    pin = PinGoal("m.py:2:then")
     answer = sent(helm, pin, main="!m.py:2:then is covered already", s1="pinned")
     assert answer.result == APPLIED
     assert answer.detail == "main: m.py:2:then is covered already; s1: pinned"
@@ -107,7 +107,7 @@ def begun(helm, *names):
     """What is asked for when these instances begin, and again."""
 
     async def go():
-        steering = Steering(helm)
+        steering = CommandRouter(helm)
         helm.answered = steering.answered
         for name in (*names, *names):
             steering.begins(helm.lives[name])
@@ -127,17 +127,17 @@ def test_what_was_set_for_all_is_for_those_that_begin_later_too(tmp_path):
         WeighType("a.B", 4),
         WeighType("a.B", 0.5),
         WeighType("c.D", 0),
-        PinTarget("m.py:2:then"),
-        SetTargeted(0.3),
-        PinTarget("m.py:9:else"),
+        PinGoal("m.py:2:then"),
+        SetTargetedShare(0.3),
+        PinGoal("m.py:9:else"),
         WeighType("e.F", 9, "main"),  # that was for one
-        IgnoreTarget("m.py:3:then"),
-        IgnoreTarget("m.py:4:then"),
-        IgnoreTarget("m.py:3:then", False),
+        IgnoreGoal("m.py:3:then"),
+        IgnoreGoal("m.py:4:then"),
+        IgnoreGoal("m.py:3:then", False),
     ):
         sent(helm, command, main="done")
-    sent(helm, PinTarget("m.py:7:then"), main="!no type is known to decide about it")
-    sent(helm, SetTargeted(0.9), main="!the disk is full")
+    sent(helm, PinGoal("m.py:7:then"), main="!no type is known to decide about it")
+    sent(helm, SetTargetedShare(0.9), main="!the disk is full")
     helm.state.commands.clear()  # weeks have passed
     helm.lives |= later
     assert begun(helm, "s2") == []
@@ -155,8 +155,8 @@ def test_a_target_that_was_pinned_and_ignored_is_for_them_what_it_is_for_the_oth
     """One ends the other, so the last of each does not say what has become of it."""
     controls = {name: tmp_path / name for name in ("main", "s1", "s2")}
     told = [
-        PinTarget("a"), PinTarget("b"), IgnoreTarget("b"), IgnoreTarget("b", False),
-        IgnoreTarget("c"), PinTarget("c"), PinTarget("d"), PinTarget(""),
+        PinGoal("a"), PinGoal("b"), IgnoreGoal("b"), IgnoreGoal("b", False),
+        IgnoreGoal("c"), PinGoal("c"), PinGoal("d"), PinGoal(""),
     ]  # fmt: skip
     for number, command in enumerate(told, 1):
         append(controls["main"], f"c{number}", command)
@@ -170,7 +170,7 @@ def test_a_target_that_was_pinned_and_ignored_is_for_them_what_it_is_for_the_oth
 def test_what_nobody_could_do_is_not_asked_for_again(tmp_path):
     helm = Helm(tmp_path, main=ABLE, s1=ABLE)
     later = helm.lives.pop("s1")
-    sent(helm, PinTarget("zzz"), main="!there is no code target 'zzz'")
+    sent(helm, PinGoal("zzz"), main="!there is no code target 'zzz'")
     helm.lives["s1"] = later
     assert begun(helm, "s1") == []
 
@@ -178,25 +178,25 @@ def test_what_nobody_could_do_is_not_asked_for_again(tmp_path):
 def test_what_was_refused_does_not_undo_what_was_before_it(tmp_path):
     helm = Helm(tmp_path, main=ABLE, s1=ABLE)
     later = helm.lives.pop("s1")
-    sent(helm, PinTarget("a"), main="a is pinned")
-    sent(helm, PinTarget("zzz"), main="!there is no code target 'zzz'")
+    sent(helm, PinGoal("a"), main="a is pinned")
+    sent(helm, PinGoal("zzz"), main="!there is no code target 'zzz'")
     helm.lives["s1"] = later
-    assert begun(helm, "s1") == [encode_command(PinTarget("a", "s1"))]
+    assert begun(helm, "s1") == [encode_command(PinGoal("a", "s1"))]
 
 
 def test_who_had_another_since_keeps_it(tmp_path):
     controls = {name: tmp_path / name for name in ("main", "s1", "s2")}
-    append(controls["main"], "c5", SetTargeted(0.5))
-    append(controls["s1"], "c7", SetTargeted(0.7, "s1"))
+    append(controls["main"], "c5", SetTargetedShare(0.5))
+    append(controls["s1"], "c7", SetTargetedShare(0.7, "s1"))
     append(controls["main"], "c9", WeighType("a", 2))
     append(controls["s1"], "c9", WeighType("a", 2))
     assert missed("s1", controls) == []
     assert missed("main", controls) == []
     assert missed("s2", controls) == [
-        ("c5", SetTargeted(0.5, "s2")), ("c9", WeighType("a", 2, "s2")),
+        ("c5", SetTargetedShare(0.5, "s2")), ("c9", WeighType("a", 2, "s2")),
     ]  # fmt: skip
-    append(controls["main"], "c11", SetTargeted(0.1))
-    assert missed("s1", controls) == [("c11", SetTargeted(0.1, "s1"))]
+    append(controls["main"], "c11", SetTargetedShare(0.1))
+    assert missed("s1", controls) == [("c11", SetTargetedShare(0.1, "s1"))]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_who_had_another_since_keeps_it(tmp_path):
 )  # fmt: skip
 def test_lines_that_are_no_commands(tmp_path, line):
     (tmp_path / "main").write_bytes(line + b"\n")
-    append(tmp_path / "main", "c3", PinTarget("x"))
+    append(tmp_path / "main", "c3", PinGoal("x"))
     controls = {"main": tmp_path / "main", "s1": tmp_path / "s1"}
-    assert missed("s1", controls) == [("c3", PinTarget("x", "s1"))]
+    assert missed("s1", controls) == [("c3", PinGoal("x", "s1"))]
     assert json.loads((tmp_path / "main").read_bytes().splitlines()[-1])["id"] == "c3"

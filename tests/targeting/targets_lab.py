@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzztui.targeting.analysis.analyse import analyse
 from fuzztui.targeting.analysis.application import gather
-from fuzztui.targeting.analysis.document import Document
+from fuzztui.targeting.analysis.document import TargetingAnalysis
 from fuzztui.targeting.analysis.request import Request
 
 THUMBS = """
@@ -54,7 +54,7 @@ class Laboratory:
     def request(self, function: str = "app:entry", **more) -> Request:
         return Request(function, sys.executable, path=(str(self.directory),), **more)
 
-    def study(self, text: str = "", function: str = "app:entry", **more) -> Document:
+    def study(self, text: str = "", function: str = "app:entry", **more) -> TargetingAnalysis:
         """The document of a module ``app``, or of what was written before."""
         if text:
             self.write(app=text)
@@ -71,7 +71,7 @@ class Laboratory:
             )
 
 
-def types_at(document: Document, location: str) -> dict[str, int]:
+def types_at(document: TargetingAnalysis, location: str) -> dict[str, int]:
     """Distances by name of a type."""
     (target,) = [t for t in document.targets if t.location == location]
     return {t.name: t.distance for t in target.types}

@@ -10,14 +10,14 @@ import pytest
 from fuzztui.campaign import CampaignError, load
 from fuzztui.campaign.model import Campaign
 from fuzztui.campaign.rundir import RunDir, Unfit, prepare_run
-from fuzztui.engines.base.diagnostic import Remark
+from fuzztui.engines.base.diagnostic import Diagnostic
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.inprocess.ready import Ready
 from fuzztui.supervise import launchers
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.targeting import run_analysis
-from fuzztui.targeting.analysis import Document, Influence, Request, TargetsError
-from fuzztui.targeting.analysis.application import Application
+from fuzztui.targeting.analysis import Influence, Request, TargetingAnalysis, TargetsError
+from fuzztui.targeting.analysis.application import AnalysedApplication
 from fuzztui.targeting.analysis.modules import Interpreter
 from fuzztui.wire.events import Message
 
@@ -71,7 +71,9 @@ def test_what_it_does_not_take(tmp_path: Path, old: str, new: str, words: str) -
 def _fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """No engine is asked whether it could start; there are no sources but what a test says."""
     monkeypatch.setattr(launchers, "ready", lambda campaign, progress: {})
-    monkeypatch.setattr(run_analysis, "gather", lambda request, progress: Application(PYTHON, ()))
+    monkeypatch.setattr(
+        run_analysis, "gather", lambda request, progress: AnalysedApplication(PYTHON, ())
+    )
 
 
 def test_the_document_of_a_run_is_for_each_of_its_instances(
@@ -79,9 +81,9 @@ def test_the_document_of_a_run_is_for_each_of_its_instances(
 ) -> None:
     asked: list[Request] = []
 
-    def found(request: Request, progress: object) -> Document:
+    def found(request: Request, progress: object) -> TargetingAnalysis:
         asked.append(request)
-        return Document(("thumbs",), "3.11", notes=("one",))
+        return TargetingAnalysis(("thumbs",), "3.11", notes=("one",))
 
     monkeypatch.setattr(run_analysis, "find_targets", found)
     monkeypatch.setattr(launchers, "ready", lambda campaign, progress: Ready())
@@ -105,7 +107,7 @@ def test_the_document_of_a_run_is_for_each_of_its_instances(
 def test_an_analysis_that_fails_stops_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(request: Request, progress: object) -> Document:
+    def fails(request: Request, progress: object) -> TargetingAnalysis:
         raise TargetsError("mypy is not to be had")
 
     monkeypatch.setattr(run_analysis, "find_targets", fails)
@@ -117,7 +119,7 @@ def test_an_analysis_that_fails_stops_nobody(
     said = launcher_for("spoton").setup(made, home, lambda words: None)
     words = 'engine.aliases: "lib.Body": odd'
     assert said == [Message("warning", words)], "what it had been asked before"
-    found = Document.loads(home.targets.read_bytes())
+    found = TargetingAnalysis.loads(home.targets.read_bytes())
     assert found.notes == ("the analysis failed: mypy is not to be had",)
     assert not found.targets
 
@@ -126,12 +128,12 @@ def test_aliases_that_come_to_nothing_are_for_the_log_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     types = (Influence("lib.Stub", 1), Influence("lib.Bodies", 2))
-    document = Document(("thumbs",), "3.11", types=types)
+    document = TargetingAnalysis(("thumbs",), "3.11", types=types)
     monkeypatch.setattr(run_analysis, "find_targets", lambda request, progress: document)
     nothing = {"app.Gone": "there is no such type", "lib.Stub": "there is no such type"}
     remarks = [
-        Remark("target.generator: odd", "target.generator", warns=True),
-        Remark("so", "", warns=False),
+        Diagnostic("target.generator: odd", "target.generator", warns=True),
+        Diagnostic("so", "", warns=False),
     ]
     monkeypatch.setattr(launchers, "ready", lambda campaign, progress: Ready(remarks, nothing))
     aliases = '{ "lib.Body" = "app.S3Object", "lib.Stub" = ["app.Gone"] }'

@@ -8,7 +8,7 @@ import sys
 import pytest
 from targets_lab import THUMBS
 
-from fuzztui.targeting.analysis import Document, Request, TargetsError, find_targets
+from fuzztui.targeting.analysis import Request, TargetingAnalysis, TargetsError, find_targets
 from fuzztui.targeting.analysis.document import DocumentError, Influence
 from fuzztui.targeting.analysis.unify import unify
 
@@ -76,7 +76,7 @@ def test_locations_are_unique(lab):
 
 def test_the_document_reads_back(lab):
     document = lab.study(THUMBS)
-    assert Document.loads(document.dumps()) == document
+    assert TargetingAnalysis.loads(document.dumps()) == document
     assert json.loads(document.dumps()) == document.to_json()
 
 
@@ -95,7 +95,7 @@ def test_the_document_reads_back(lab):
 )
 def test_what_is_wrong_with_a_document(text, words):
     with pytest.raises(DocumentError) as raised:
-        Document.loads(text)
+        TargetingAnalysis.loads(text)
     assert words in str(raised.value)
 
 

@@ -5,7 +5,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from fuzztui.targeting.analysis import Document, Request
+from fuzztui.targeting.analysis import Request, TargetingAnalysis
 from fuzztui.targeting.analysis import __main__ as child
 
 
@@ -15,7 +15,7 @@ def test_killed_while_it_writes_the_old_one_counts_no_more(tmp_path, monkeypatch
     library.write_text("A = 1\n")
     program = SimpleNamespace(sources={}, around={}, read={library})
     stub = ModuleType("fuzztui.targeting.analysis.analyse")
-    stub.analyse = lambda *a, **k: Document(("app",), "3.11", notes=(library.read_text(),))
+    stub.analyse = lambda *a, **k: TargetingAnalysis(("app",), "3.11", notes=(library.read_text(),))
     monkeypatch.setitem(sys.modules, stub.__name__, stub)
     file = tmp_path / "targets" / "key.json"
     request = Request("app:run", sys.executable)
@@ -40,4 +40,4 @@ def test_killed_while_it_writes_the_old_one_counts_no_more(tmp_path, monkeypatch
 
     child._write(file, request, program, tmp_path)
     assert not child._others_have_changed(file)
-    assert Document.loads(file.read_bytes()).notes == ("A = 22\n",)
+    assert TargetingAnalysis.loads(file.read_bytes()).notes == ("A = 22\n",)

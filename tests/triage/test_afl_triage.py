@@ -21,14 +21,14 @@ from fuzztui.minimise.afl_tmin import minimise, minimiser
 from fuzztui.minimise.turns import InTurn, minimised_path
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
-from fuzztui.process.execute import KEPT, Mark, children, execute
+from fuzztui.process.execute import KEPT, ProcessMark, children, execute
 from fuzztui.process.identity import marked
 from fuzztui.process.reaper import Reaper
 from fuzztui.triage import afl as triage
 from fuzztui.triage import examine, gdb
-from fuzztui.triage.afl import Triage
+from fuzztui.triage.afl import AflTriage
 from fuzztui.triage.examine import examine_crash, examine_hang, printable
-from fuzztui.triage.program import Subject, find_file, repro_command_line
+from fuzztui.triage.program import TargetProgram, find_file, repro_command_line
 from fuzztui.triage.sandbox import bench
 from fuzztui.wire.commands import CancelMinimise, Minimise
 from fuzztui.wire.events import FindingDescribed, FindingSaved, Record
@@ -59,7 +59,7 @@ def campaign(tmp_path, monkeypatch):
     """``campaign(engine=..., target=...)``: of a target that does what its input says."""
     monkeypatch.setattr(gdb, "gdb_path", lambda: None)
     monkeypatch.setattr(examine, "gdb_path", lambda: None)
-    monkeypatch.setattr(Subject, "tool", lambda self, name: None)
+    monkeypatch.setattr(TargetProgram, "tool", lambda self, name: None)
     monkeypatch.setattr(triage, "LEAST_REST_S", 0.0)
     program = tmp_path / "target"
     program.write_text(TARGET)
@@ -82,7 +82,7 @@ def crash(campaign):
 
     def run(line, sig=11, **kwargs):
         async def job():
-            with bench(Subject.of(campaign(**kwargs)), line.encode()) as place:
+            with bench(TargetProgram.of(campaign(**kwargs)), line.encode()) as place:
                 return await examine_crash(place, sig)
 
         return asyncio.run(job())
@@ -144,7 +144,7 @@ def test_the_environment_is_the_targets_alone(crash, tmp_path):
 def run_hang(campaign, line, hang_ms=300):
     async def job():
         limits = f'timeout = "0.3s"\nenv={{AFL_HANG_TMOUT="{hang_ms}"}}'
-        subject = Subject.of(campaign(target=limits))
+        subject = TargetProgram.of(campaign(target=limits))
         with bench(subject, line.encode()) as place:
             return await examine_hang(place), place
 
@@ -180,7 +180,7 @@ def test_nothing_is_left_behind(crash, tmp_path, monkeypatch):
 
 def test_cancelling_ends_the_target(tmp_path):
     async def job():
-        mark = Mark(tmp_path, "x")
+        mark = ProcessMark(tmp_path, "x")
         running = asyncio.ensure_future(
             execute(["/bin/sh", "-c", "setsid sleep 99 & sleep 99"], mark, cwd=tmp_path, limit=99)
         )
@@ -219,7 +219,7 @@ asyncio.run(execute(["nice", "sh", "-c", "exec sleep 99"], Mark(place, "x"), cwd
     finally:
         supervisor.kill()
         supervisor.wait()
-        Mark(tmp_path, "x").sweep()
+        ProcessMark(tmp_path, "x").sweep()
 
 
 def test_the_supervisors_reaper_leaves_statuses_to_us(tmp_path):
@@ -228,7 +228,7 @@ def test_the_supervisors_reaper_leaves_statuses_to_us(tmp_path):
         Reaper(children).start(loop)
         command = ["/bin/sh", "-c", "sleep 0.01 & kill -SEGV $$"]
         for _ in range(10):
-            outcome = await execute(command, Mark(tmp_path, "x"), cwd=tmp_path, limit=9)
+            outcome = await execute(command, ProcessMark(tmp_path, "x"), cwd=tmp_path, limit=9)
             assert outcome.signal == 11
         loop.remove_signal_handler(signal.SIGCHLD)
 
@@ -239,7 +239,7 @@ def test_both_ends_of_a_long_output_are_kept(tmp_path):
     async def job():
         code = "import sys; sys.stderr.write('a' + 'x' * 5_000_000 + 'z')"
         return await execute(
-            [sys.executable, "-c", code], Mark(tmp_path, "x"), cwd=tmp_path, limit=30
+            [sys.executable, "-c", code], ProcessMark(tmp_path, "x"), cwd=tmp_path, limit=30
         )
 
     outcome = asyncio.run(job())
@@ -251,12 +251,12 @@ def test_both_ends_of_a_long_output_are_kept(tmp_path):
 
 def test_what_cannot_be_run_again(campaign):
     with pytest.raises(SupervisorError, match="put @@ into"):
-        Subject.of(campaign(engine='extra_args = ["-f", "/tmp/fixed.png"]'))
+        TargetProgram.of(campaign(engine='extra_args = ["-f", "/tmp/fixed.png"]'))
     made = campaign(
         engine='extra_args = ["-Q", "-f", "/tmp/fixed.png"]',
         command=f'["{campaign().target["command"][0]}", "--in=@@"]',
     )
-    subject = Subject.of(made)
+    subject = TargetProgram.of(made)
     assert subject.modes == ("-Q",)
     assert subject.input_name == "input.png"
 
@@ -265,24 +265,26 @@ def test_limits_follow_afl(campaign, tmp_path):
     (tmp_path / "fuzzer_stats").write_text("exec_timeout      : 40\n")
     made = campaign()
     made.target["timeout_s"] = 0.0
-    assert Subject.of(made, tmp_path).timeout == 0.04
-    assert Subject.of(made).timeout == 1.0
-    assert Subject.of(made, tmp_path).hang_limit == 2.0
-    assert Subject.of(campaign(target='timeout = "4s"')).hang_limit == 8.0
-    assert Subject.of(campaign(target='timeout = "4s"')).crash_limit == 20.0
+    assert TargetProgram.of(made, tmp_path).timeout == 0.04
+    assert TargetProgram.of(made).timeout == 1.0
+    assert TargetProgram.of(made, tmp_path).hang_limit == 2.0
+    assert TargetProgram.of(campaign(target='timeout = "4s"')).hang_limit == 8.0
+    assert TargetProgram.of(campaign(target='timeout = "4s"')).crash_limit == 20.0
 
 
 def test_the_command_line_can_be_typed(campaign, tmp_path):
     made = campaign(target='memory = "1GiB"\nenv = { A = "x y" }')
     file = tmp_path / "id:0 '$(x)"
     file.write_text("env")
-    line = repro_command_line(Subject.of(made), file)
+    line = repro_command_line(TargetProgram.of(made), file)
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
     assert done.returncode == 9
     assert done.stderr.startswith("x y none")
     assert "ulimit -v 1048576" in line
     made = campaign(command=f'["{made.target["command"][0]}", "-x", "@@"]')
-    assert repro_command_line(Subject.of(made), file).endswith(f" -x {shlex.quote(str(file))})")
+    assert repro_command_line(TargetProgram.of(made), file).endswith(
+        f" -x {shlex.quote(str(file))})"
+    )
 
 
 def test_files_that_afl_has_put_away(tmp_path):
@@ -319,7 +321,7 @@ class Office:
         ]
         for event, line in zip(self.saved, lines, strict=True):
             (self.home.instance("main") / event.file).write_text(line)
-        self.triage = Triage(campaign, self.home, self.record, self.state)
+        self.triage = AflTriage(campaign, self.home, self.record, self.state)
 
     def record(self, event):
         self.events.append(event)
@@ -356,7 +358,7 @@ def test_findings_are_described_as_they_come(campaign, tmp_path):
     assert sorted(map(len, office.state.groups.values())) == [1, 1, 2]
     assert office.state.findings["main/crashes/0"].input == "null"
     # Described is described: the next supervisor has nothing to do.
-    again = Triage(campaign(), office.home, office.record, office.state)
+    again = AflTriage(campaign(), office.home, office.record, office.state)
     asyncio.run(no_work(again))
 
 
@@ -532,7 +534,7 @@ def tmin(tmp_path, monkeypatch, campaign):
     tool.write_text(TMIN)
     tool.chmod(0o755)
     made = campaign()
-    monkeypatch.setattr(Subject, "tool", lambda self, name: str(tool))
+    monkeypatch.setattr(TargetProgram, "tool", lambda self, name: str(tool))
     monkeypatch.setenv("TOLD", str(tmp_path / "told"))
     home = RunDir(tmp_path / "run")
     for name in ("a", "b"):

@@ -10,7 +10,7 @@ from fakes import CAPABILITIES, Log, _stats, started
 
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import PinTarget, WeighType
+from fuzztui.wire.commands import PinGoal, WeighType
 
 STEERING = ["weigh-type", "pin-target", "ignore-target", "targeted", "demote"]
 
@@ -39,7 +39,7 @@ LEFT = {
 
 def figures(
     instance: str, second: int, *, pinned: str = "", ignored: Iterable[str] = (), seed: int = 1
-) -> ev.TypeFigures:
+) -> ev.TargetingStats:
     """Figures that grow with time, the same each time."""
     rng = random.Random(seed)
     decides = LEFT[pinned][2] if pinned else TYPES.keys() - {"uuid.UUID"}
@@ -56,7 +56,7 @@ def figures(
         return [values[i] for i in order]
 
     left = max(29, targets - second)
-    return ev.TypeFigures(
+    return ev.TargetingStats(
         instance, 0.5, pinned, targets, left, max(9, left // 6), by(list(TYPES)),
         by(d for d, *_ in rows.values()), by(w for _, w, _ in TYPES.values()),
         by(f for *_, f in TYPES.values()),
@@ -66,7 +66,7 @@ def figures(
     )  # fmt: skip
 
 
-def left(instance: str, second: int, *, more: int = 23) -> ev.TargetsLeft:
+def left(instance: str, second: int, *, more: int = 23) -> ev.GoalsUncovered:
     """All that is left, from then on, and ``more`` of a module that nothing reaches."""
     rows = {
         where: {
@@ -85,7 +85,7 @@ def left(instance: str, second: int, *, more: int = 23) -> ev.TargetsLeft:
         }
         for n in range(more)
     }
-    return ev.TargetsLeft(instance, 250, rows, [], anew=True)
+    return ev.GoalsUncovered(instance, 250, rows, [], anew=True)
 
 
 def aimed(
@@ -116,7 +116,7 @@ def aimed(
         log.add(dt=1.0)
         if second == seconds // 2:
             weigh = WeighType("thumbs.model.Thumbnail", 4.0)
-            for n, command in enumerate([weigh, PinTarget(PINNED)] if pin else [weigh]):
+            for n, command in enumerate([weigh, PinGoal(PINNED)] if pin else [weigh]):
                 log.add(ev.CommandIssued(f"c{8 + n}", encode_command(command), "ann@box"))
                 for id in ids:
                     log.add(ev.CommandApplied(f"c{8 + n}", id, second * 2300))

@@ -16,7 +16,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from fuzztui.tui.base.table import BigTable
-from fuzztui.tui.frame.pending_commands import Wishes
+from fuzztui.tui.frame.pending_commands import PendingCommands
 from fuzztui.tui.frame.screen import CampaignScreen
 
 
@@ -174,5 +174,7 @@ def drive(tmp_path: Path):
 @pytest.fixture
 def never_settles(monkeypatch):
     """Steps wait for the next one for ever."""
-    ask = Wishes.ask
-    monkeypatch.setattr(Wishes, "ask", lambda self, wishes, _=0.0: ask(self, wishes, 3600.0))
+    ask = PendingCommands.ask
+    monkeypatch.setattr(
+        PendingCommands, "ask", lambda self, wishes, _=0.0: ask(self, wishes, 3600.0)
+    )

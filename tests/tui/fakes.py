@@ -16,7 +16,7 @@ from fuzztui.remote.client import Result
 from fuzztui.tui.app.app import FuzzApp, Opening
 from fuzztui.tui.app.replay_clock import Outline, Player
 from fuzztui.tui.base.themes import load_themes
-from fuzztui.tui.frame.command_sender import Steering
+from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.wire import events as ev
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command
@@ -303,7 +303,7 @@ def world(
         outline=lambda: outline(log),
         running=lambda: 4711 if alive else None,
         unwritten=lambda: unwritten,
-        steering=Steering(run, supervisor.connect) if control else None,
+        steering=CommandSender(run, supervisor.connect) if control else None,
         come_back="fuzztui attach RUN",
         go_on="fuzztui RUN/campaign.toml",
         remember=kept.append,

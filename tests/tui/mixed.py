@@ -26,7 +26,7 @@ def figures(
     adaptive: bool = False,
     seed: int = 1,
     crashes: int = 0,
-) -> ev.OperatorFigures:
+) -> ev.MutatorStats:
     """Figures that grow with time, the same each time."""
     rng = random.Random(seed)
     havoc, text, splice = mixture
@@ -46,7 +46,7 @@ def figures(
         alone = {"havoc": 10**6, "fragment": 600_000, "balanced": 400_000}
         weights.append(alone.get(arm, int(weight)))
     died = [crashes if arm == "delete-block" else 0 for arm in ARMS]
-    return ev.OperatorFigures(
+    return ev.MutatorStats(
         instance, havoc, text, splice, adaptive, trials, list(ARMS), tried, applied,
         [int(f) for f in found], died, weights,
     )  # fmt: skip

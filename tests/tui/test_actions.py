@@ -8,7 +8,7 @@ from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.help import help_lines
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.table import BigTable
-from fuzztui.tui.frame.actions import ACTIONS, BY_ID, Situation, bindings, method_name
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID, ActionContext, bindings, method_name
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.screen import CampaignScreen
@@ -46,7 +46,7 @@ OWNERS = {
     "operators": OperatorsScreen,
     "types": TypesScreen,
 }
-READY = Situation(
+READY = ActionContext(
     state="running", alive=True, row=True, instance="main", capabilities=frozenset(COMMAND_NAMES),
     operators=True, mixture=Mixture(0.25, 0.5, 0.25), aims=True,
     aiming=Aiming(0.5, 2.0, "m.py:3:then", True, "m.py:3:then", ignored=True),
@@ -103,12 +103,12 @@ def test_why_an_entry_cannot_be_promoted(changes, words):
 def test_whether_it_is_paused_decides_the_label():
     pause = BY_ID["campaign.pause"]
     assert pause.title(READY) == "Pause"
-    assert pause.title(Situation(state="paused")) == "Resume"
+    assert pause.title(ActionContext(state="paused")) == "Resume"
 
 
 def test_the_footer_hides_what_belongs_to_the_other_mode():
     live = {a.id for a in actions_for(CorpusScreen.scopes(), READY)}
-    replay = {a.id for a in actions_for(CorpusScreen.scopes(), Situation(mode="replay"))}
+    replay = {a.id for a in actions_for(CorpusScreen.scopes(), ActionContext(mode="replay"))}
     assert "campaign.pause" in live - replay
     assert "replay.play" in replay - live
 
@@ -116,7 +116,7 @@ def test_the_footer_hides_what_belongs_to_the_other_mode():
 def test_help_names_every_action_of_the_mode_and_the_reasons():
     text = "\n".join(
         "".join(span.text for span in line)
-        for line in help_lines(Situation(state="finished", row=True), CorpusScreen.scopes())
+        for line in help_lines(ActionContext(state="finished", row=True), CorpusScreen.scopes())
     )
     for action in ACTIONS:
         if action.mode != "replay":

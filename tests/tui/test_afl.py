@@ -10,7 +10,7 @@ from fleet import NO_COMPILER, REASON, fleet, hello
 from fuzztui.model.fold import apply
 from fuzztui.model.state import Changes, Instance, State
 from fuzztui.model.status import status_dict
-from fuzztui.tui.frame.actions import BY_ID, Situation
+from fuzztui.tui.frame.actions import BY_ID, ActionContext
 from fuzztui.tui.labels.events import describe
 from fuzztui.tui.labels.instances import flow, trouble, whole
 from fuzztui.tui.labels.status import Status
@@ -206,7 +206,7 @@ async def test_other_engines_have_these_keys_in_the_help_only(drive):
     ],
 )
 def test_why_a_finding_cannot_be_minimised(changes, words):
-    ready = Situation(
+    ready = ActionContext(
         state="running", engine="afl", instance="s1", row=True, capabilities=frozenset({"pause"})
     )
     assert BY_ID["finding.minimise"].why_not(replace(ready, **changes)) == words

@@ -6,7 +6,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from fuzztui.tui.base.canvas import Span, changed_span, spread, width_of
+from fuzztui.tui.base.canvas import TextSpan, changed_span, spread, width_of
 from fuzztui.tui.base.text import cell_len
 from fuzztui.tui.base.wrap import cut, wrap
 
@@ -46,12 +46,12 @@ def test_nothing_changed_is_nothing_to_paint(a):
     assert changed_span(Strip(a), Strip(list(a))) is None
 
 
-spans = st.lists(st.builds(Span, st.text("ab 日", min_size=1, max_size=9)), max_size=5)
+spans = st.lists(st.builds(TextSpan, st.text("ab 日", min_size=1, max_size=9)), max_size=5)
 
 
 @given(spans, st.integers(1, 12))
-@example([Span(" "), Span("日")], 2)
-@example([Span(" "), Span(" "), Span("aaa")], 4)
+@example([TextSpan(" "), TextSpan("日")], 2)
+@example([TextSpan(" "), TextSpan(" "), TextSpan("aaa")], 4)
 def test_wrapping_loses_nothing_and_fits(line, width):
     pieces = [list(piece) for piece in wrap(line, width)]
     indent = 0
@@ -85,20 +85,20 @@ def text_of(lines):
 
 
 def test_lines_are_broken_between_words_and_long_words_anywhere():
-    labelled = [Span("p ", "bold"), Span("Pause  "), Span("the whole campaign")]
+    labelled = [TextSpan("p ", "bold"), TextSpan("Pause  "), TextSpan("the whole campaign")]
     assert text_of(wrap(labelled, 20)) == ["p Pause  the whole ", "         campaign"]
-    path = [Span("file "), Span("/a/very/long/path")]
+    path = [TextSpan("file "), TextSpan("/a/very/long/path")]
     assert text_of(wrap(path, 12)) == ["file /a/very", "     /long/", "     path"]
-    assert text_of(wrap([Span("a name"), Span("  9.4%")], 10)) == ["a name  ", "9.4%"]
+    assert text_of(wrap([TextSpan("a name"), TextSpan("  9.4%")], 10)) == ["a name  ", "9.4%"]
 
 
 def test_a_line_may_be_cut_instead():
-    line = [Span("  3 │ "), Span("if taken == 2008:", "bold"), Span("  # why")]
+    line = [TextSpan("  3 │ "), TextSpan("if taken == 2008:", "bold"), TextSpan("  # why")]
     assert text_of([cut(line, 40)]) == ["  3 │ if taken == 2008:  # why"]
     assert text_of([cut(line, 28)]) == ["  3 │ if taken == 2008:  # …"]
     assert text_of([cut(line, 23)]) == ["  3 │ if taken == 2008…"]
     assert text_of([cut(line, 6)]) == ["  3 │…"]
-    rule = [Span("── title ", "muted"), Span("─" * 12, "rule")]
+    rule = [TextSpan("── title ", "muted"), TextSpan("─" * 12, "rule")]
     assert text_of([cut(rule, 12)]) == ["── title ───"]
     assert text_of([cut(rule, 7)]) == ["── tit…"]
     assert text_of([cut([], 3)]) == [""]

@@ -9,9 +9,9 @@ from fuzztui.base.signals import signal_signature
 from fuzztui.cli.headless import exit_code
 from fuzztui.cli.mutant_lines import found_rows
 from fuzztui.cli.output import DONE, FINDINGS
-from fuzztui.cli.runs import Standing
+from fuzztui.cli.runs import RunStatus
 from fuzztui.model.fold import apply
-from fuzztui.model.selectors import Tally, group_heads, tallies
+from fuzztui.model.selectors import FindingTally, group_heads, tallies
 from fuzztui.model.state import State
 from fuzztui.model.status import status_dict
 from fuzztui.tui.base import format
@@ -59,9 +59,9 @@ def state_of(log):
 def test_groups_and_files_by_category():
     state = state_of(campaign())
     assert tallies(state) == {
-        "crash": Tally(2, 11, 20.0, {"main": 11}),
-        "hang": Tally(1, 1, 58.0, {"main": 1}),
-        "differs": Tally(1, 3, 43.0, {"main": 3}),
+        "crash": FindingTally(2, 11, 20.0, {"main": 11}),
+        "hang": FindingTally(1, 1, 58.0, {"main": 1}),
+        "differs": FindingTally(1, 3, 43.0, {"main": 3}),
     }
     assert group_heads(state, "crash") == [10.0, 11.0]
     assert group_heads(state, "differs") == [41.0]
@@ -85,19 +85,19 @@ def test_findings_of_mutants_are_not_the_targets():
     log.add(ev.InstanceHello("m1", "zest", mutant="a:f:0"))
     save(log, 0, "crash", "x", instance="m1")
     state = state_of(log)
-    assert tallies(state)["crash"] == Tally()
+    assert tallies(state)["crash"] == FindingTally()
     state.state = "finished"
-    assert exit_code(Standing(state, None)) == DONE
+    assert exit_code(RunStatus(state, None)) == DONE
     save(log, 0, "crash", "x")
     apply(state, log.records[-2:])
-    assert exit_code(Standing(state, None)) == FINDINGS
+    assert exit_code(RunStatus(state, None)) == FINDINGS
 
 
 def test_files_that_have_no_name_yet_count():
     log = started()
     at(log, 5.0, ev.Stats("main", 9_000, 100.0, 5, crashes=7))
     state = state_of(log)
-    assert tallies(state)["crash"] == Tally(0, 7)
+    assert tallies(state)["crash"] == FindingTally(0, 7)
     assert dict(found_rows(state))["crashes"] == "7"
 
 

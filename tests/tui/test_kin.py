@@ -9,7 +9,7 @@ from fuzztui.model.fold import apply
 from fuzztui.model.lineage import identity
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, State
-from fuzztui.tui.labels.lineage import Kin, Parent, made_of, made_of_briefly
+from fuzztui.tui.labels.lineage import Lineage, ParentEntry, made_of, made_of_briefly
 from fuzztui.wire import events as ev
 
 
@@ -48,7 +48,7 @@ def campaign():
 def test_it_is_the_first_step_of_the_lineage_all_the_time():
     log, afl = campaign()
     state = State()
-    kin = Kin(lambda: state)
+    kin = Lineage(lambda: state)
     for round_ in range(3):
         afl.find([])
         for _ in range(12):
@@ -100,7 +100,7 @@ def test_numbers_of_then_are_called_that(src, now, then, words, brief):
     state = State()
     apply(state, log.records)
     entry = None if now is None else state.entries[f"main/{now}"]
-    parent = Parent("" if now is None else f"main/{now}", entry, then)
+    parent = ParentEntry("" if now is None else f"main/{now}", entry, then)
     row = state.entries["main/9"]
     assert made_of(row, parent) == words
     assert made_of_briefly(row, parent) == brief

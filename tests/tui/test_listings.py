@@ -8,7 +8,7 @@ from mutated import mutated
 
 from fuzztui.base.signals import signal_signature, signal_title
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.base.pane import Pane
+from fuzztui.tui.base.pane import DetailPane
 from fuzztui.wire import events as ev
 from fuzztui.wire.commands import PromoteEntry, ResetEntry, SkipEntry
 
@@ -163,7 +163,7 @@ async def test_keys_typed_into_the_filter_do_nothing_else(drive):
 async def test_enter_moves_to_the_details_and_escape_back(drive):
     async with drive(running()) as d:
         await d.press("2", "enter")
-        assert isinstance(d.screen.focused, Pane)
+        assert isinstance(d.screen.focused, DetailPane)
         await d.press("j", "escape")
         assert d.screen.focused is d.table
 

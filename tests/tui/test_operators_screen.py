@@ -11,7 +11,7 @@ from mixed import figures, mixed
 
 from fuzztui.engines.text import reference
 from fuzztui.engines.text.table import ARMS, NAMES
-from fuzztui.model.mutators import Arm
+from fuzztui.model.mutators import MutatorRow
 from fuzztui.model.state import Changes
 from fuzztui.tui.base.canvas import width_of
 from fuzztui.tui.labels.events import FIGURES, command_words, describe
@@ -275,7 +275,7 @@ async def test_names_of_hostile_files_are_harmless(drive):
     names = [HOSTILE, "\ud800", "x" * 200, "[bold]havoc"]
     log.add(
         ev.InstanceState(HOSTILE, "running", 1),
-        ev.OperatorFigures(
+        ev.MutatorStats(
             HOSTILE, 0.2, 0.7, 0.1, False, 5, names, [10**6] * 4, [10**6] * 4, [900] * 4, [7] * 4,
             [10**6] * 4,
         ),
@@ -459,7 +459,7 @@ async def test_one_line_on_the_overview(drive):
             "mixture havoc 20% · text 70% · splice 10%   pays best fragment 578 of 105k" in d.text()
         )
     log = started("t", engine="text")
-    log.add(ev.OperatorFigures("main", 0.25, 0.75, 0.0))
+    log.add(ev.MutatorStats("main", 0.25, 0.75, 0.0))
     async with drive(log, size=(80, 24)) as d:
         assert "mixture havoc 25% · text 75% · splice 0%   too little found yet to tell" in d.text()
         await d.press("6")
@@ -494,12 +494,12 @@ def test_a_bar_is_as_wide_as_it_should_be(parts, width):
 
 
 def test_columns_of_an_arm_that_was_never_used():
-    arm = Arm("x")
+    arm = MutatorRow("x")
     cells = {c.id: c.cell(arm)[0] for c in columns()}
     assert (cells["pays"], cells["hits"], cells["found"], cells["share"]) == ("–", "–", "0", "0%")
-    assert pays_cell(Arm("x", 9, 9, 1))[1] == "muted"
+    assert pays_cell(MutatorRow("x", 9, 9, 1))[1] == "muted"
     orders = [c.sort for c in columns() if c.sort is not None]
-    for a, b in itertools.product((arm, Arm("y", 5, 5, 5)), repeat=2):
+    for a, b in itertools.product((arm, MutatorRow("y", 5, 5, 5)), repeat=2):
         assert all(sort(a) <= sort(b) or sort(b) <= sort(a) for sort in orders)
 
 
@@ -511,7 +511,7 @@ def test_arms_in_the_name_of_an_entry():
 
 
 def test_the_log_has_words_for_it():
-    told = describe(ev.OperatorFigures("main", 0.25, 0.75, 0.0, trials=1234))
+    told = describe(ev.MutatorStats("main", 0.25, 0.75, 0.0, trials=1234))
     assert told.text == "1,234 trials  havoc 25%, text 75%, splice 0%  fixed"
     assert told.group == FIGURES
     mixture = encode_command(SetMixture(0.1, 0.8, 0.1))

@@ -7,7 +7,7 @@ import pytest
 
 from fuzztui.model.state import Entry, Finding, Instance, State
 from fuzztui.tui.base.hexview import reading
-from fuzztui.tui.labels.run_files import Place, place_of, settled, shown
+from fuzztui.tui.labels.run_files import RunFile, place_of, settled, shown
 
 CRASH = Finding("main/crashes/a", "main", "crash", "crashes/a", 0.0)
 
@@ -18,9 +18,9 @@ def state(directory=""):
 
 def test_in_the_run_or_where_the_instance_is():
     run = Path("/runs/r")
-    assert place_of(CRASH, state(), run) == Place(run, "out/main/crashes/a")
+    assert place_of(CRASH, state(), run) == RunFile(run, "out/main/crashes/a")
     assert place_of(CRASH, state(), None) is None
-    assert place_of(CRASH, state("/fuzz/main"), None) == Place(Path("/fuzz/main"), "crashes/a")
+    assert place_of(CRASH, state("/fuzz/main"), None) == RunFile(Path("/fuzz/main"), "crashes/a")
     assert place_of(CRASH, state("/fuzz/main"), run).path == Path("/fuzz/main/crashes/a")
     assert place_of(CRASH, state("not/absolute"), None) is None
     assert place_of(Entry("main/1", "main", 1, 0.0), state(), run) is None  # no file yet
@@ -37,14 +37,14 @@ def test_names_for_people():
 def test_what_was_put_aside_is_found_in_the_latest_folder(tmp_path):
     for name in ("crashes", "crashes.2026-01-01", "crashes.2026-02-01", "crashes.2026-03-01"):
         (tmp_path / "out" / "main" / name).mkdir(parents=True)
-    place = Place(tmp_path, "out/main/crashes/a")
+    place = RunFile(tmp_path, "out/main/crashes/a")
     assert settled(place) == place  # it is nowhere
     for month in ("01", "02"):
         (tmp_path / "out" / "main" / f"crashes.2026-{month}-01" / "a").write_bytes(b"old" * 2)
     assert settled(place).relative == "out/main/crashes.2026-02-01/a"
     (tmp_path / "out" / "main" / "crashes" / "a").write_bytes(b"new")
     assert settled(place) == place
-    entry = Place(tmp_path, "out/main/queue/a")
+    entry = RunFile(tmp_path, "out/main/queue/a")
     assert settled(entry) == entry
 
 
@@ -56,7 +56,7 @@ def test_nothing_outside_is_read(tmp_path, relative):
     (root / "crashes.x").mkdir()
     os.symlink(tmp_path / "secret", root / "crashes.x" / "gone")
     for wanted in (relative, "crashes/gone"):
-        name, load = reading(Place(root, wanted))
+        name, load = reading(RunFile(root, wanted))
         assert name
         preview = load()
         assert preview.problem

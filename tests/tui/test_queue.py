@@ -14,14 +14,14 @@ from turnlog import begun, built, collected, handed, ids, midway, on_target, tur
 from fuzztui.model.fold import apply
 from fuzztui.model.fuzzfirst import PHASES, mutant_behind, outlook, phase
 from fuzztui.model.state import State
-from fuzztui.tui.base.source_excerpt import Source
-from fuzztui.tui.frame.actions import BY_ID, Situation
+from fuzztui.tui.base.source_excerpt import SourceExcerpt
+from fuzztui.tui.frame.actions import BY_ID, ActionContext
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.labels.events import MUTANTS, describe
-from fuzztui.tui.labels.lineage import Kin
-from fuzztui.tui.labels.mutant_groups import Scope
-from fuzztui.tui.labels.worklist import STAGES, Turns
-from fuzztui.tui.screens.fuzzfirst.detail import Turn, change_of_line, queued_lines
+from fuzztui.tui.labels.lineage import Lineage
+from fuzztui.tui.labels.mutant_groups import MutantGroup
+from fuzztui.tui.labels.worklist import STAGES, Worklist
+from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, change_of_line, queued_lines
 from fuzztui.tui.screens.mutants.group_menu import ScopeMenu, ScopeScreen
 from fuzztui.tui.screens.mutants.screen import MutantsScreen
 from fuzztui.wire import events as ev
@@ -77,7 +77,7 @@ async def test_the_queue_follows_what_happens(drive):
     log = midway()
     async with drive(log) as d:
         await d.press("4")
-        log.add(ev.MutantPlaces({M[30]: -1.0}))
+        log.add(ev.MutantPositions({M[30]: -1.0}))
         await d.until(lambda: rows(d)[1] == M[30])
         log.add(ev.MutantState("", M[5], "skipped", reason="by hand"))
         await d.until(lambda: rows(d)[2] == M[4])
@@ -184,7 +184,9 @@ async def test_the_details_of_each(drive, tmp_path):
 def test_the_change_stands_in_its_line():
     state = state_of(midway())
     mutant = state.mutants[M[3]]
-    source = Source(13, 12, ("    size_t end = start + n;", mutant.before, "        start++;"))
+    source = SourceExcerpt(
+        13, 12, ("    size_t end = start + n;", mutant.before, "        start++;")
+    )
     lines = change_of_line(mutant, source)
     texts = ["".join(span.text for span in line) for line in lines]
     assert texts == [
@@ -207,7 +209,7 @@ def test_a_line_that_becomes_two():
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=20), max_size=5))
 def test_any_change_is_drawn_in_any_lines(before, after, around):
     mutant = replace(state_of(begun(1)).mutants[M[0]], before=before, after=after, line=2)
-    lines = change_of_line(mutant, Source(2, 1, tuple(around)))
+    lines = change_of_line(mutant, SourceExcerpt(2, 1, tuple(around)))
     for line in lines:
         for span in line:
             assert span.text.isprintable()
@@ -307,12 +309,12 @@ async def test_nothing_is_steered_when_the_targets_turn_has_come_or_in_a_replay(
 
 def test_the_footer_has_what_a_queue_has():
     def labels(stage):
-        now = Situation(state="running", stage=stage)
+        now = ActionContext(state="running", stage=stage)
         return {a.id for a in actions_for(MutantsScreen.scopes(), now)}
 
     assert labels("mutants") - labels("") == {"mutant.up", "mutant.down"}
     assert labels("") - labels("mutants") == {"mutants.exact"}
-    queue = Situation(state="running", alive=True, stage="mutants", row=True, phase="waiting")
+    queue = ActionContext(state="running", alive=True, stage="mutants", row=True, phase="waiting")
     able = replace(queue, capabilities=frozenset({"move-mutants"}))
     assert BY_ID["mutant.up"].why_not(able) == ""
     later = replace(able, stage="target")
@@ -352,7 +354,7 @@ async def test_the_cursor_rests_until_it_is_moved(drive):
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[3], 0)
         collected(log, M[3], "m5", {"entries": 7})
         await d.until(lambda: d.table.cursor == M[5])  # the next one that waits
-        log.add(ev.MutantStage(M[5], "pruning", "m6"))
+        log.add(ev.MutantProgress(M[5], "pruning", "m6"))
         await d.until(lambda: rows(d)[0] == M[5])
         assert (d.table.cursor, d.table.scroll_offset.y) == (M[5], 0)
 
@@ -360,11 +362,11 @@ async def test_the_cursor_rests_until_it_is_moved(drive):
 @pytest.mark.slow
 async def test_who_has_chosen_a_row_keeps_it_but_the_view_never_jumps(drive):
     log = midway()
-    log.add(ev.MutantPlaces({M[6]: -1.0}))
+    log.add(ev.MutantPositions({M[6]: -1.0}))
     async with drive(log) as d:
         await d.press("4", "j")
         assert d.table.cursor == M[6]
-        log.add(ev.MutantStage(M[6], "fuzzing", "m6"))
+        log.add(ev.MutantProgress(M[6], "fuzzing", "m6"))
         await d.until(lambda: "▶ fuzzing  src/parser.c:16" in d.text())
         collected(log, M[6], "m6", {"entries": 7})
         await d.until(lambda: rows(d).index(M[6]) > 20)
@@ -380,7 +382,7 @@ async def test_what_was_skipped_in_its_turn_counts_as_fuzzed(drive):
     collected(log, M[3], "m5", {"entries": 7}, "skipped")
     log.add(
         ev.MutantState("", M[5], "skipped", reason="by hand"),
-        ev.MutantStage(M[5], "done", "m6", "skipped"),
+        ev.MutantProgress(M[5], "done", "m6", "skipped"),
     )
     async with drive(log, size=(120, 60)) as d:
         await d.press("4")
@@ -396,7 +398,7 @@ async def test_what_is_the_program_itself_is_called_equivalent(drive):
     words = "it is the same program once it is compiled"
     log.add(
         ev.MutantState("", M[30], "equivalent", reason=words),
-        ev.MutantStage(M[30], "dropped", reason=words),
+        ev.MutantProgress(M[30], "dropped", reason=words),
     )
     async with drive(log, size=(120, 60)) as d:
         await d.press("4")
@@ -410,7 +412,7 @@ async def test_what_is_the_program_itself_is_called_equivalent(drive):
 async def test_stage_2_tells_what_mutants_really_had(drive):
     log = midway()
     plan = {"mutants_s": 1800.0, "before_s": 359.9, "each_s": 300.0, "abreast": 1}
-    log.add(ev.StageStarted("target", plan))
+    log.add(ev.PhaseStarted("target", plan))
     async with drive(log) as d:
         line = next(line for line in d.lines() if "2 of 2" in line)
         assert "  6m 00s for mutants" in line
@@ -420,7 +422,7 @@ async def test_stage_2_tells_what_mutants_really_had(drive):
 
 async def test_a_tiny_budget_has_tenths(drive):
     log = begun()
-    log.add(ev.StageStarted("mutants", {"mutants_s": 119.9994, "each_s": 0.25, "abreast": 1}))
+    log.add(ev.PhaseStarted("mutants", {"mutants_s": 119.9994, "each_s": 0.25, "abreast": 1}))
     turn(log, M[0], "m1", 0.1, origins={})
     async with drive(log) as d:
         await d.press("4")
@@ -432,7 +434,7 @@ async def test_a_tiny_budget_has_tenths(drive):
 @pytest.mark.slow
 async def test_waits_of_neighbours_differ(drive):
     log = begun()
-    log.add(ev.StageStarted("mutants", {"mutants_s": 1800.0, "each_s": 17.0, "abreast": 1}))
+    log.add(ev.PhaseStarted("mutants", {"mutants_s": 1800.0, "each_s": 17.0, "abreast": 1}))
     async with drive(log) as d:
         await d.press("4")
         turns = [line.split("queued")[1][:14].strip() for line in d.lines() if "◌ queued" in line]
@@ -444,7 +446,7 @@ async def test_waits_of_neighbours_differ(drive):
 async def test_nothing_covers_or_cuts_what_matters(drive):
     log = midway()
     log.add(ev.MutantState("", M[4], "pending", steer="promoted"))
-    log.add(ev.MutantStage(M[12], "fuzzing", "m6"))
+    log.add(ev.MutantProgress(M[12], "fuzzing", "m6"))
     async with drive(log, size=(80, 24)) as d:
         await d.press("4")
         now = next(line for line in d.lines() if line.startswith(" now"))
@@ -459,7 +461,7 @@ async def test_nothing_covers_or_cuts_what_matters(drive):
 
 def test_scopes_with_long_names_can_be_told_apart():
     title = "a long operator that replaces one call by another"
-    menu = ScopeMenu([Scope(f"{title} {end}", "x=y") for end in ("in src/f.c", "everywhere")],
+    menu = ScopeMenu([MutantGroup(f"{title} {end}", "x=y") for end in ("in src/f.c", "everywhere")],
                      [], lambda *_: "")  # fmt: skip
     shown = [line[1].text for line in menu.paint(70, 9)[:2]]
     assert shown[0].rstrip().endswith("in src/f.c")
@@ -575,10 +577,10 @@ async def test_the_log_has_words_for_all_of_it(drive):
 
 
 def test_events_belong_to_mutants_and_are_plain_words():
-    event = ev.MutantStage(HOSTILE, HOSTILE, HOSTILE, HOSTILE + "\nsecond line")
+    event = ev.MutantProgress(HOSTILE, HOSTILE, HOSTILE, HOSTILE + "\nsecond line")
     assert describe(event).group == MUTANTS
     assert "second line" not in describe(event).text
-    odd = ev.StageStarted("mutants", {"count": 1e300, "listed": None, "made": float("inf")})
+    odd = ev.PhaseStarted("mutants", {"count": 1e300, "listed": None, "made": float("inf")})
     assert describe(odd).text.startswith("mutants are fuzzed: the budget allows about")
 
 
@@ -588,7 +590,7 @@ def test_events_belong_to_mutants_and_are_plain_words():
 def test_who_is_behind_is_what_the_model_says():
     log = on_target()
     state = State()
-    kin = Kin(lambda: state)
+    kin = Lineage(lambda: state)
     for at in range(0, len(log.records), 3):
         kin.take(apply(state, log.records[at : at + 3]))
         for row in [*state.entries.values(), *state.findings.values()]:
@@ -602,7 +604,7 @@ def test_who_was_unknown_is_asked_again():
     log = begun()
     log.add(ev.EntrySaved("main", 5, "queue/id:5", [0], "", "handed"))
     state = State()
-    kin = Kin(lambda: state)
+    kin = Lineage(lambda: state)
     kin.take(apply(state, log.records))
     assert kin.behind(state.entries["main/5"]) == ""
     built(log, M[0])
@@ -616,7 +618,7 @@ def test_turns_come_when_those_before_are_over():
     log = begun(6)
     state = state_of(log)
     state.plan["abreast"] = 2.0
-    turns = Turns(lambda: state)
+    turns = Worklist(lambda: state)
     view = outlook(state, log.t)
     waits = turns.waits(view, log.t)
     assert [waits[id] for id in M[:6]] == [0, 0, 300, 300, 600, 600]
@@ -630,7 +632,7 @@ def test_a_hostile_plan_costs_nothing():
     state = state_of(begun(6))
     for plan in ({"abreast": 1e308}, {"abreast": -5.0}, {"mutants_s": 1e300, "each_s": -1.0}):
         state.plan |= plan
-        turns = Turns(lambda: state)
+        turns = Worklist(lambda: state)
         assert turns.glance(1.0) is not None
         assert len(turns.waits(outlook(state, 1.0), 1.0)) <= 6
 
@@ -648,7 +650,7 @@ async def test_hostile_text_is_only_text(drive):
     log.add(ev.MutantsFound("", HOSTILE, HOSTILE, HOSTILE, rows_))
     for i, stage in enumerate(("failed", "fuzzing", "refused", HOSTILE)):
         log.add(
-            ev.MutantStage(f"{HOSTILE}{i}", stage, HOSTILE, HOSTILE + "\n" + HOSTILE,
+            ev.MutantProgress(f"{HOSTILE}{i}", stage, HOSTILE, HOSTILE + "\n" + HOSTILE,
                            {HOSTILE: 1.0}, {HOSTILE: 5}),
         )  # fmt: skip
     async with drive(log) as d:
@@ -662,7 +664,7 @@ async def test_hostile_text_is_only_text(drive):
 def test_a_mutant_of_which_the_log_says_nothing_is_drawn():
     state = State()
     log = begun(0)
-    log.add(ev.MutantStage("x", "done", "m1", brought={"kept": 1}))
+    log.add(ev.MutantProgress("x", "done", "m1", brought={"kept": 1}))
     apply(state, log.records)
-    lines = queued_lines(state.mutants["x"], state, None, Turn())
+    lines = queued_lines(state.mutants["x"], state, None, TurnDetail())
     assert any("does not say" in span.text for line in lines for span in line)

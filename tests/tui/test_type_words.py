@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fuzztui.engines.spoton.distances import label_of
 from fuzztui.model.targeting import TargetRow, TypeRow
-from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.labels.events import FIGURES, command_words, describe
 from fuzztui.tui.labels.targeting import (
     brief_location,
@@ -22,10 +22,10 @@ from fuzztui.tui.labels.targeting import (
     weight_words,
     wish_words,
 )
-from fuzztui.tui.screens.targeting.columns import Looks, target_columns, type_columns
+from fuzztui.tui.screens.targeting.columns import TypeColumnContext, target_columns, type_columns
 from fuzztui.tui.screens.targeting.detail import target_lines
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import DemoteEntry, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 
 def test_names_are_shortened_from_where_they_say_least():
@@ -63,13 +63,13 @@ def test_of_a_list_the_first_ones_and_how_many_more():
 
 
 def test_answers_do_not_repeat_the_name_that_was_asked_about():
-    pin = PinTarget("m.py:2:then")
+    pin = PinGoal("m.py:2:then")
     assert said_of(pin, "m.py:2:then is pinned: a.B 2") == "it is pinned: a.B 2"
-    assert said_of(PinTarget(""), "m.py:2:then is not pinned any more").startswith("m.py")
+    assert said_of(PinGoal(""), "m.py:2:then is not pinned any more").startswith("m.py")
     assert said_of(WeighType("a", 2.0), "main: a weighs 2; s1: a.a too") == (
         "main: it weighs 2; s1: a.a too"
     )
-    assert said_of(SetTargeted(0.5), "20% -> 50%") == "20% -> 50%"
+    assert said_of(SetTargetedShare(0.5), "20% -> 50%") == "20% -> 50%"
 
 
 @given(st.text(max_size=80), st.integers(6, 60))
@@ -90,7 +90,7 @@ def test_what_is_not_aimed_names_no_type():
 
 
 def test_columns_of_what_was_never_drawn():
-    looks = Looks(lambda name: name, lambda _: "", lambda _: "")
+    looks = TypeColumnContext(lambda name: name, lambda _: "", lambda _: "")
     cells = {c.id: c.cell(TypeRow("x"))[0] for c in type_columns(looks)}
     assert (cells["weight"], cells["distance"], cells["picks"]) == ("×1", "–", "0")
     cells = {c.id: c.cell(TargetRow("m.py:3:then", False, 0, 0, ()))[0]
@@ -109,7 +109,7 @@ def test_columns_of_what_was_never_drawn():
 
 
 def test_source_that_is_indented_with_control_characters_is_drawn_plainly():
-    source = Source(3, 3, ("\x1f\x1f  if x:",))
+    source = SourceExcerpt(3, 3, ("\x1f\x1f  if x:",))
     text = "".join(
         span.text for line in target_lines(TargetRow("m.py:3:then", True, 1, 1, ()), {}, "", source)
         for span in line
@@ -134,13 +134,13 @@ def test_the_log_has_words_for_it():
     assert command_words(encode_command(WeighType("a.B", 0.0, "s1"))) == (
         "weigh-type a.B ⊘ banned on s1"
     )
-    assert command_words(encode_command(PinTarget("m.py:3:then"))) == "pin-target m.py:3:then"
-    assert command_words(encode_command(PinTarget(""))) == "pin-target none"
-    assert command_words(encode_command(IgnoreTarget("m.py:3:then"))) == "ignore-target m.py:3:then"
-    assert command_words(encode_command(IgnoreTarget("m.py:3:then", False, "s1"))) == (
+    assert command_words(encode_command(PinGoal("m.py:3:then"))) == "pin-target m.py:3:then"
+    assert command_words(encode_command(PinGoal(""))) == "pin-target none"
+    assert command_words(encode_command(IgnoreGoal("m.py:3:then"))) == "ignore-target m.py:3:then"
+    assert command_words(encode_command(IgnoreGoal("m.py:3:then", False, "s1"))) == (
         "ignore-target m.py:3:then off on s1"
     )
-    assert command_words(encode_command(SetTargeted(0.55))) == "targeted 55%"
+    assert command_words(encode_command(SetTargetedShare(0.55))) == "targeted 55%"
     assert command_words(encode_command(DemoteEntry(4, "main"))) == "demote main/4"
     for wrong in ({"weight": "x"}, {"weight": float("nan")}, {"weight": 10**400}, {}):
         assert command_words({"c": "weigh-type", "type": "a.B", **wrong}) == "weigh-type a.B ?"
@@ -152,7 +152,7 @@ def test_wishes_and_weights_in_words():
         "⊘ banned", "×1", "×4", "÷4", "×1,000", "÷1,000",
     ]  # fmt: skip
     assert wish_words(WeighType("a.B", 2.0)) == "a.B ×2"
-    assert wish_words(PinTarget("")) == "unpin"
-    assert wish_words(IgnoreTarget("m.py:3:then")) == "ignore m.py:3:then"
-    assert wish_words(IgnoreTarget("m.py:3:then", False)) == "unignore m.py:3:then"
-    assert wish_words(SetTargeted(0.0)) == "0% aim"
+    assert wish_words(PinGoal("")) == "unpin"
+    assert wish_words(IgnoreGoal("m.py:3:then")) == "ignore m.py:3:then"
+    assert wish_words(IgnoreGoal("m.py:3:then", False)) == "unignore m.py:3:then"
+    assert wish_words(SetTargetedShare(0.0)) == "0% aim"

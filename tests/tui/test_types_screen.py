@@ -11,7 +11,7 @@ from fakes import Supervisor, running, started
 from mixed import mixed
 
 from fuzztui.remote.client import Result
-from fuzztui.tui.frame.targeting_actions import MOST, Aiming, Asked
+from fuzztui.tui.frame.targeting_actions import MOST, Aiming, PendingTargeting
 from fuzztui.tui.labels.targeting import (
     place_of,
 )
@@ -21,7 +21,7 @@ from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.wire import events as ev
 from fuzztui.wire.analysed import analysis_of
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import DemoteEntry, IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import DemoteEntry, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 HOSTILE = "[/x]\x1b[31m\u202e"
 
@@ -236,9 +236,9 @@ async def test_nothing_is_left(drive):
     log = aimed()
     done = figures("main", 601)
     log.add(
-        ev.TypeFigures("main", 0.5, "", 240, 0, 0, done.names, [-1] * 9, done.weights,
+        ev.TargetingStats("main", 0.5, "", 240, 0, 0, done.names, [-1] * 9, done.weights,
                        done.factors, [0] * 9, done.picks, done.matches, done.misses, done.new_arms),
-        ev.TargetsLeft("main", 300, {}, [], anew=True), dt=1.0,
+        ev.GoalsUncovered("main", 300, {}, [], anew=True), dt=1.0,
     )  # fmt: skip
     async with drive(log, size=(80, 24)) as d:
         await d.press("7")
@@ -259,7 +259,7 @@ async def test_targets_that_engines_do_not_tell_of_are_counted(drive):
 
 async def test_a_campaign_without_types_says_what_helps(drive):
     log = started("x", engine="spoton")
-    log.add(ev.InstanceState("main", "running", 1), ev.TypeFigures("main", 0.5, "", 12, 12, 3))
+    log.add(ev.InstanceState("main", "running", 1), ev.TargetingStats("main", 0.5, "", 12, 12, 3))
     async with drive(log, size=(120, 40)) as d:
         await d.press("7")
         assert "No type is known to decide about what is left" in details(d)
@@ -271,10 +271,10 @@ async def test_a_program_that_has_changed_is_why_nothing_is_left(drive):
     log = aimed()
     before, changed = figures("main", 601), ["thumbs/app.py"]
     log.add(
-        ev.TypeFigures("main", 0.5, "", 0, 0, 0, before.names, [-1] * 9, before.weights,
+        ev.TargetingStats("main", 0.5, "", 0, 0, 0, before.names, [-1] * 9, before.weights,
                        before.factors, [0] * 9, before.picks, before.matches, before.misses,
                        before.new_arms, changed=changed),
-        ev.TargetsLeft("main", 300, {}, [], anew=True), dt=1.0,
+        ev.GoalsUncovered("main", 300, {}, [], anew=True), dt=1.0,
     )  # fmt: skip
     async with drive(log, size=(80, 24)) as d:
         await d.press("7")
@@ -295,7 +295,7 @@ async def test_a_program_that_has_changed_is_why_nothing_is_left(drive):
 
 async def test_without_any_type_a_program_that_has_changed_is_why(drive):
     log = started("x", engine="spoton")
-    figures = ev.TypeFigures("main", 0.5, changed=["thumbs/app.py", "b.py"])
+    figures = ev.TargetingStats("main", 0.5, changed=["thumbs/app.py", "b.py"])
     log.add(ev.InstanceState("main", "running", 1), figures)
     async with drive(log, size=(120, 40)) as d:
         await d.press("7")
@@ -462,16 +462,16 @@ async def test_names_of_hostile_programs_are_harmless(drive):
     n = len(names)
     log.add(
         ev.InstanceState(HOSTILE, "running", 1),
-        ev.TypeFigures(HOSTILE, 9.0, HOSTILE, 10**9, 10**8, 10**12, names, [0] * n, [2.0] * n,
+        ev.TargetingStats(HOSTILE, 9.0, HOSTILE, 10**9, 10**8, 10**12, names, [0] * n, [2.0] * n,
                        [1.0] * n, [10**5] * n, [1] * n, [1] * n, [1] * n, [1] * n),
         replace(figures("s1", 600), instance="s1", ignored=[*names, "\x1b[2J"]),
-        ev.TargetsLeft(HOSTILE, 5, {
+        ev.GoalsUncovered(HOSTILE, 5, {
             name: {"frontier": True, "reached": 3, "types": [[name, 0], ["x" * 190, 3]]}
             for name in [*names, "a" * 300 + ".py:3:then", "::::", "x.py:" + "9" * 50 + ":then"]
         }),
         ev.CommandIssued("c77", encode_command(WeighType(HOSTILE, 3.0)), HOSTILE),
-        ev.CommandIssued("c78", encode_command(PinTarget(HOSTILE)), HOSTILE),
-        ev.CommandIssued("c79", encode_command(IgnoreTarget(HOSTILE)), HOSTILE),
+        ev.CommandIssued("c78", encode_command(PinGoal(HOSTILE)), HOSTILE),
+        ev.CommandIssued("c79", encode_command(IgnoreGoal(HOSTILE)), HOSTILE),
     )  # fmt: skip
     for size in ((120, 40), (80, 24), (40, 12)):
         async with drive(log, size=size) as d:
@@ -487,9 +487,9 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
     names = [f"package.module{i % 37}.Type{i}" for i in range(1000)]
     log.add(ev.InstanceState("main", "running", 1))
     ones = [1] * 1000
-    log.add(ev.TypeFigures("main", 0.5, "", 5000, 3000, 100, names, ones, [1.0] * 1000,
+    log.add(ev.TargetingStats("main", 0.5, "", 5000, 3000, 100, names, ones, [1.0] * 1000,
                            [1.0] * 1000, [1000] * 1000, ones, ones, ones, ones))  # fmt: skip
-    log.add(ev.TargetsLeft("main", 9, {
+    log.add(ev.GoalsUncovered("main", 9, {
         f"p/m{i % 9}.py:{i}:then": {"frontier": False, "reached": 0,
                                     "types": [[names[(i + n) % 1000], n] for n in range(8)]}
         for i in range(1000)
@@ -510,13 +510,13 @@ async def test_a_thousand_rows_of_each_do_not_freeze(drive):
         (["less_than_sign"], WeighType("thumbs.model.Thumbnail", 2.0)),
         (["b"], WeighType("thumbs.model.Thumbnail", 0.0)),
         (["end", "b"], WeighType("PIL.Image.Image", 1.0)),
-        (["t", "o"], PinTarget("thumbs/app.py:18:then")),
-        (["t", "d"], IgnoreTarget("thumbs/app.py:18:then")),
-        (["t", "d", "k", "d"], IgnoreTarget("thumbs/app.py:18:then", False)),
-        (["right_square_bracket"], SetTargeted(0.55)),
-        (["left_square_bracket"], SetTargeted(0.45)),
+        (["t", "o"], PinGoal("thumbs/app.py:18:then")),
+        (["t", "d"], IgnoreGoal("thumbs/app.py:18:then")),
+        (["t", "d", "k", "d"], IgnoreGoal("thumbs/app.py:18:then", False)),
+        (["right_square_bracket"], SetTargetedShare(0.55)),
+        (["left_square_bracket"], SetTargetedShare(0.45)),
         (["greater_than_sign"] * 3, WeighType("thumbs.model.Thumbnail", 32.0)),
-        (["right_square_bracket"] * 3, SetTargeted(0.65)),
+        (["right_square_bracket"] * 3, SetTargetedShare(0.65)),
     ],
 )
 async def test_keys_ask_for_it_steps_as_one_command(drive, never_settles, keys, asked):
@@ -616,7 +616,7 @@ async def test_a_pin_is_asked_then_shown_then_ended(drive):
         assert "o Unpin" in d.text()
         await d.press("o")
         await d.until(lambda: len(commands(d)) == 2)
-        assert commands(d)[1] == PinTarget("")
+        assert commands(d)[1] == PinGoal("")
         log.add(ev.CommandApplied("c2", "main", 9), figures("main", 602), dt=1.0)
         await d.until(lambda: "next Thumbnail" in strip(d)[2])
 
@@ -632,7 +632,7 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
         await d.until(lambda: d.text().count("→ ignore…") >= 2)
         assert f"→ ignore {others[0]}, ignore {others[1]}" in strip(d)[2]
         await d.until(lambda: len(commands(d)) == 2)
-        assert commands(d) == [IgnoreTarget(where) for where in others]
+        assert commands(d) == [IgnoreGoal(where) for where in others]
         log.add(
             ev.CommandApplied("c1", "main", 9), ev.CommandApplied("c2", "main", 9),
             figures("main", 601, ignored=others), dt=1.0,
@@ -646,7 +646,7 @@ async def test_targets_are_ignored_each_by_a_command_then_shown_so_then_minded_a
         await d.press("d")
         await d.until(lambda: "→ aim…" in d.text())
         await d.until(lambda: len(commands(d)) == 3)
-        assert commands(d)[2] == IgnoreTarget(others[1], False)
+        assert commands(d)[2] == IgnoreGoal(others[1], False)
         log.add(ev.CommandApplied("c3", "main", 9), dt=1.0)  # so it is before figures say it
         await d.until(lambda: "⊘ 1 ignored" in strip(d)[1])
         # Pinning ends it, too.
@@ -669,7 +669,7 @@ async def test_the_same_key_ignores_one_after_the_other(drive):
         first, below = rows(table)[:3], rows(table)[3]
         await d.press("d", "d", "d")
         assert table.cursor == below
-        await d.until(lambda: commands(d) == [IgnoreTarget(where) for where in first])
+        await d.until(lambda: commands(d) == [IgnoreGoal(where) for where in first])
         for n in (1, 2, 3):
             log.add(ev.CommandApplied(f"c{n}", "main", 9), dt=1.0)
         log.add(figures("main", 601, ignored=first))
@@ -678,7 +678,7 @@ async def test_the_same_key_ignores_one_after_the_other(drive):
         # From one that is ignored it goes on among those; at the end it turns back.
         await d.press("end", "d")
         assert table.cursor == first[1]
-        await d.until(lambda: commands(d)[3:] == [IgnoreTarget(first[2], False)])
+        await d.until(lambda: commands(d)[3:] == [IgnoreGoal(first[2], False)])
 
 
 @pytest.mark.slow
@@ -709,7 +709,7 @@ async def test_the_only_one_of_its_kind_keeps_the_cursor(drive, never_settles):
 
 async def test_a_replay_shows_what_was_ignored_then(drive):
     log = aimed()
-    ignored = IgnoreTarget("thumbs/app.py:18:then")
+    ignored = IgnoreGoal("thumbs/app.py:18:then")
     log.add(ev.CommandIssued("c9", encode_command(ignored)), dt=10.0)
     log.add(ev.CommandApplied("c9", "main", 9), figures("main", 611, ignored=[ignored.location]))
     log.add(figures("main", 700), dt=90.0)
@@ -797,8 +797,8 @@ def test_why_nothing_more_can_be_asked():
 
 
 def test_what_is_asked_about_a_target_is_what_was_asked_last():
-    asked = Asked((IgnoreTarget("a"), PinTarget("a"), IgnoreTarget("b"), PinTarget("c"),
-                   IgnoreTarget("c"), IgnoreTarget("b", False)))  # fmt: skip
+    asked = PendingTargeting((IgnoreGoal("a"), PinGoal("a"), IgnoreGoal("b"), PinGoal("c"),
+                   IgnoreGoal("c"), IgnoreGoal("b", False)))  # fmt: skip
     assert [asked.ignored(name) for name in "abcd"] == [False, False, True, None]
 
 

@@ -69,7 +69,7 @@ def begun(count: int = 40, *, trials: int = 0) -> Log:
         plan = {"mutants_trials": trials // 2, "each_trials": trials // 12, "abreast": 1,
                 "count": 6}  # fmt: skip
     log.add(
-        ev.StageStarted("mutants", {**plan, "listed": count, "made": count * 9, "blank": 4}),
+        ev.PhaseStarted("mutants", {**plan, "listed": count, "made": count * 9, "blank": 4}),
         ev.CampaignState("running"),
     )
     listed(log, count)
@@ -78,17 +78,17 @@ def begun(count: int = 40, *, trials: int = 0) -> Log:
 
 def built(log: Log, id: str) -> None:
     """It was built ahead of its turn."""
-    log.add(ev.MutantStage(id, "building"), dt=0.1)
-    log.add(ev.MutantStage(id, "built", costs={"build": 0.61}), dt=0.6)
+    log.add(ev.MutantProgress(id, "building"), dt=0.1)
+    log.add(ev.MutantProgress(id, "built", costs={"build": 0.61}), dt=0.6)
 
 
 def turn(log: Log, id: str, slot: str, seconds: float, *, origins: dict[str, str]) -> None:
     """A mutant has its turn, up to now."""
-    log.add(ev.MutantStage(id, "pruning", slot, costs={"prune": 0.22}), dt=0.2)
+    log.add(ev.MutantProgress(id, "pruning", slot, costs={"prune": 0.22}), dt=0.2)
     log.add(
         ev.InstanceHello(slot, mutant=id, directory=f"mutants/slots/{slot}/out/{slot}"),
         ev.InstanceState(slot, "running", 6000),
-        ev.MutantStage(id, "fuzzing", slot, costs={"start": 0.31},
+        ev.MutantProgress(id, "fuzzing", slot, costs={"start": 0.31},
                        brought={"kept": 24, "aside": 3, "kills": 1}),
         ev.EntriesSeeded(slot, origins),
         dt=0.3,
@@ -108,8 +108,8 @@ def collected(log: Log, id: str, slot: str, brought: dict[str, int], ended: str 
     """Its corpus was run on the target."""
     reason = ended or "its budget is used up"
     log.add(ev.InstanceState(slot, "finished", 0, reason))
-    log.add(ev.MutantStage(id, "collecting", slot, reason), dt=0.1)
-    log.add(ev.MutantStage(id, "done", slot, costs={"handover": 0.44}, brought=brought), dt=0.4)
+    log.add(ev.MutantProgress(id, "collecting", slot, reason), dt=0.1)
+    log.add(ev.MutantProgress(id, "done", slot, costs={"handover": 0.44}, brought=brought), dt=0.4)
 
 
 def handed(log: Log, number: int, slot: str, src: int) -> None:
@@ -139,12 +139,14 @@ def midway(count: int = 40) -> Log:
     m = ids(count)
     for id in m[:3]:
         built(log, id)
-    log.add(ev.MutantStage(m[7], "building"), dt=0.1)
+    log.add(ev.MutantProgress(m[7], "building"), dt=0.1)
     log.add(
         ev.MutantState("", m[7], "invalid", reason="it does not build"),
-        ev.MutantStage(m[7], "failed", reason=ERROR, costs={"build": 0.3}),
+        ev.MutantProgress(m[7], "failed", reason=ERROR, costs={"build": 0.3}),
         ev.MutantState("", m[8], "invalid", reason="x"),
-        ev.MutantStage(m[8], "dropped", reason=f"the same program as {m[2]} once it is compiled"),
+        ev.MutantProgress(
+            m[8], "dropped", reason=f"the same program as {m[2]} once it is compiled"
+        ),
         dt=0.3,
     )
     turn(log, m[0], "m1", 300.0, origins={str(i): f"seed:{i}" for i in range(3)})
@@ -160,8 +162,9 @@ def midway(count: int = 40) -> Log:
     log.add(ev.MutantState("", m[2], "killed", "m3/31", "crash"))
     collected(log, m[2], "m3", {"entries": 12, "edges": 41, "crashes": 1, "hangs": 0, "kills": 4})
     log.add(
-        ev.MutantStage(m[9], "pruning", "m4"),
-        ev.MutantStage(m[9], "refused", "m4", "it fails on all 27 inputs that it could start from",
+        ev.MutantProgress(m[9], "pruning", "m4"),
+        ev.MutantProgress(m[9], "refused", "m4",
+                           "it fails on all 27 inputs that it could start from",
                        {"prune": 0.2}, {"kept": 0, "aside": 27, "kills": 27}),
         ev.MutantState("", m[9], "killed", "seed:a", "crash"),
         ev.MutantState("", m[20], "skipped", reason="by hand"),
@@ -172,8 +175,8 @@ def midway(count: int = 40) -> Log:
     built(log, m[3])
     turn(log, m[3], "m5", 130.0, origins={"1": "m3/31"})
     built(log, m[5])
-    log.add(ev.MutantPlaces({m[5]: 3.5}))
-    log.add(ev.MutantStage(m[4], "building"))
+    log.add(ev.MutantPositions({m[5]: 3.5}))
+    log.add(ev.MutantProgress(m[4], "building"))
     return log
 
 
@@ -184,7 +187,7 @@ def on_target(count: int = 40) -> Log:
     collected(log, m[3], "m5", {"entries": 2, "edges": 5, "crashes": 0, "hangs": 0, "kills": 1},
               "the mutants' budget is used up")  # fmt: skip
     log.add(
-        ev.StageStarted(
+        ev.PhaseStarted(
             "target",
             {
                 "mutants_s": BUDGET_S / 2,

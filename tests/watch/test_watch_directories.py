@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.watch.directories import TreeError, Trees
+from fuzztui.watch.directories import Trees, WatchError
 
 
 def instance(path: Path) -> Path:
@@ -81,9 +81,9 @@ def test_what_comes_later_shows_up(tmp_path):
 
 def test_errors_say_what_to_do(tmp_path):
     (tmp_path / "notes").write_text("x")
-    with pytest.raises(TreeError, match="no such directory"):
+    with pytest.raises(WatchError, match="no such directory"):
         Trees([tmp_path / "none"])
-    with pytest.raises(TreeError, match="not a directory"):
+    with pytest.raises(WatchError, match="not a directory"):
         Trees([tmp_path / "notes"])
     reason = Trees([tmp_path]).nothing()
     assert reason is not None

@@ -14,11 +14,11 @@ from watch_lab import PLOT, Fuzzer, row, stats
 
 from fuzztui.base.text import ago
 from fuzztui.watch import liveness
-from fuzztui.watch.directories import Place
-from fuzztui.watch.instance import Instance
+from fuzztui.watch.directories import WatchedDirectory
+from fuzztui.watch.instance import WatchedInstance
 from fuzztui.watch.liveness import held, process_is
 from fuzztui.watch.snapshot import _NoWatcher
-from fuzztui.watch.stats import ForeignFigures
+from fuzztui.watch.stats import WatchedStats
 from fuzztui.wire.events import DIRECTORY_GONE, Stats
 
 
@@ -29,8 +29,8 @@ def fuzzer(tmp_path):
     fuzzer.die()
 
 
-def instance(fuzzer: Fuzzer) -> Instance:
-    made = Instance(Place("main", str(fuzzer.path)), _NoWatcher())
+def instance(fuzzer: Fuzzer) -> WatchedInstance:
+    made = WatchedInstance(WatchedDirectory("main", str(fuzzer.path)), _NoWatcher())
     made.figures.look()
     return made
 
@@ -143,8 +143,8 @@ def test_ago():
 # ----------------------------------------------------------------------------- figures
 
 
-def figures(fuzzer: Fuzzer) -> ForeignFigures:
-    return ForeignFigures(str(fuzzer.path), "main")
+def figures(fuzzer: Fuzzer) -> WatchedStats:
+    return WatchedStats(str(fuzzer.path), "main")
 
 
 def test_the_newer_of_two_files_counts_and_each_age_is_told(fuzzer):
@@ -313,7 +313,7 @@ def test_any_fuzzer_stats(tmp_path, content, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fuzzer = Fuzzer(tmp_path / "main", figures=False)
     (fuzzer.path / "fuzzer_stats").write_bytes(content)
-    i = Instance(Place("main", str(fuzzer.path)), _NoWatcher())
+    i = WatchedInstance(WatchedDirectory("main", str(fuzzer.path)), _NoWatcher())
     i.look()
     assert i.figures.began(time.time()) <= time.time()
     assert i.hello().instance == "main"
@@ -325,7 +325,7 @@ def test_what_is_no_fuzzer_stats(tmp_path):
         fuzzer = Fuzzer(tmp_path / str(n), figures=False)
         make(fuzzer.path / "fuzzer_stats")
         make(fuzzer.path / "plot_data")
-        i = Instance(Place("main", str(fuzzer.path)), _NoWatcher())
+        i = WatchedInstance(WatchedDirectory("main", str(fuzzer.path)), _NoWatcher())
         assert [e.state for e in i.look() if e.kind == "instance_state"] == ["stopped"]
 
 

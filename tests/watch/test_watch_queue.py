@@ -5,18 +5,18 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.watch.queue import Numbered, Queue, choose, number_of
+from fuzztui.watch.queue import Numbered, WatchedQueue, choose, number_of
 
 
-def queue(tmp_path: Path, name: str, *files: str) -> Queue:
+def queue(tmp_path: Path, name: str, *files: str) -> WatchedQueue:
     path = tmp_path / name / "queue"
     path.mkdir(parents=True)
     for file in files:
         (path / file).write_bytes(b"x")
-    return Queue(str(path))
+    return WatchedQueue(str(path))
 
 
-def numbers(q: Queue) -> list[int]:
+def numbers(q: WatchedQueue) -> list[int]:
     return sorted(map(number_of, q.chosen))
 
 
@@ -72,7 +72,7 @@ def test_entries_without_ids_are_entries(tmp_path):
 
 
 def test_no_queue(tmp_path):
-    q = Queue(str(tmp_path / "none"))
+    q = WatchedQueue(str(tmp_path / "none"))
     choose({"a": q}, [("a", 3)], 10)
     assert (q.count, q.chosen) == (0, set())
 

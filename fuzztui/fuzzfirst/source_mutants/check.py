@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzztui.fuzzfirst.source_mutants.generate import MutantError, language_of, read_source
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
 __all__ = ["Check", "default_command"]
 
@@ -65,7 +65,7 @@ class Check:
         if complaint is not None:
             raise MutantError(f"{file} itself does not compile, so no mutant would: {complaint}")
 
-    def compiles(self, mutant: TextMutant, file: Path, language: str = "") -> bool:
+    def compiles(self, mutant: SourceMutant, file: Path, language: str = "") -> bool:
         """Whether ``mutant`` of ``file`` does; counts those that do not."""
         lines = list(self._sources[str(file)])
         lines[mutant.line - 1] = mutant.after

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from fuzztui.fuzzfirst.source_mutants.apply import changed_lines
-from fuzztui.fuzzfirst.source_mutants.text import TextMutant, squeezed
+from fuzztui.fuzzfirst.source_mutants.text import SourceMutant, squeezed
 
 __all__ = ["LANGUAGES", "Generated", "MutantError", "generate", "language_of", "read_source"]
 
@@ -48,7 +48,7 @@ class MutantError(Exception):
 class Generated:
     """The mutants of files, in their order, and how many of all were left out."""
 
-    mutants: list[TextMutant] = field(default_factory=list)
+    mutants: list[SourceMutant] = field(default_factory=list)
     blank: int = 0
     """Mutants that change blanks only, or differ from another one in blanks only."""
 
@@ -90,7 +90,7 @@ def generate(
             continue
         seen.add((number, look))
         key = _hash(before, after, twins[before, after])
-        out.mutants.append(TextMutant(f"{name}#{key}", name, number, rule, before, after))
+        out.mutants.append(SourceMutant(f"{name}#{key}", name, number, rule, before, after))
     return out
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from fuzztui.fuzzfirst.source_mutants.text import DELETED, TextMutant, edit
+from fuzztui.fuzzfirst.source_mutants.text import DELETED, SourceMutant, edit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def shuffled(n: int, seed: int) -> list[int]:
 
 
 def rank(
-    mutants: Sequence[TextMutant],
+    mutants: Sequence[SourceMutant],
     *,
     metric: Metric | None = None,
     first: int = 0,
@@ -122,7 +122,7 @@ def rank(
 
 
 def rank_as_universalmutator(
-    mutants: Sequence[TextMutant],
+    mutants: Sequence[SourceMutant],
     *,
     deletions_first: bool = True,
     limit: int | None = None,
@@ -149,7 +149,7 @@ def rank_as_universalmutator(
                 done.append(pick.index)
 
 
-def edit_of(mutant: TextMutant) -> str:
+def edit_of(mutant: SourceMutant) -> str:
     """See :func:`fuzztui.fuzzfirst.source_mutants.text.edit`."""
     return edit(mutant.before, mutant.after)
 
@@ -174,7 +174,7 @@ class _Distances:
 
     def __init__(
         self,
-        mutants: Sequence[TextMutant],
+        mutants: Sequence[SourceMutant],
         metric: Metric,
         progress: Callable[[int, int], None],
     ) -> None:

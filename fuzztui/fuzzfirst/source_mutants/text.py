@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["DELETED", "TextMutant", "edit", "squeezed"]
+__all__ = ["DELETED", "SourceMutant", "edit", "squeezed"]
 
 DELETED = "...==>.../*...*/..."
 """The :func:`edit` of a statement that was commented out."""
@@ -13,7 +13,7 @@ _MOST_BLOCKS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class TextMutant:
+class SourceMutant:
     """``before`` is a line of ``file`` without its end, ``after`` what stands there instead.
 
     ``id`` is ``FILE#HASH`` of the two lines: it lasts while other lines change. ``line``

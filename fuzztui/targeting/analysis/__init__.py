@@ -5,7 +5,20 @@ child process for the analysis; everything that imports mypy is imported there o
 """
 
 from fuzztui.targeting.analysis.child import find_targets
-from fuzztui.targeting.analysis.document import Constant, Document, Influence, Target
+from fuzztui.targeting.analysis.document import (
+    AnalysedConstant,
+    AnalysedGoal,
+    Influence,
+    TargetingAnalysis,
+)
 from fuzztui.targeting.analysis.request import Request, TargetsError
 
-__all__ = ["Constant", "Document", "Influence", "Request", "Target", "TargetsError", "find_targets"]
+__all__ = [
+    "AnalysedConstant",
+    "AnalysedGoal",
+    "Influence",
+    "Request",
+    "TargetingAnalysis",
+    "TargetsError",
+    "find_targets",
+]

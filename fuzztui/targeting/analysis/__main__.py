@@ -20,7 +20,7 @@ from pathlib import Path
 from fuzztui import __version__
 from fuzztui.base.atomic import replace_text
 from fuzztui.engines.instrument.target import search_path
-from fuzztui.targeting.analysis.application import Application, gather, spec_of
+from fuzztui.targeting.analysis.application import AnalysedApplication, gather, spec_of
 from fuzztui.targeting.analysis.document import VERSION
 from fuzztui.targeting.analysis.named import unsure
 from fuzztui.targeting.analysis.observe import observe, unannotated
@@ -64,7 +64,7 @@ def _progress(words: str) -> None:
     _say(progress=words)
 
 
-def _key(request: Request, application: Application) -> str:
+def _key(request: Request, application: AnalysedApplication) -> str:
     """What the document depends on: sources, request, what is installed, and ourselves."""
     found = hashlib.sha256()
     ours = sorted(Path(__file__).parent.glob("*.py"))
@@ -102,7 +102,7 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 """What lies there is known by its version, and mypy's stubs of the standard library are there."""
 
 
-def _others(application: Application) -> dict[str, list[int]]:
+def _others(application: AnalysedApplication) -> dict[str, list[int]]:
     """Sizes and times of files that mypy has read of what is installed to be edited."""
     own = {s.file for s in [*application.sources.values(), *application.around.values()]}
     found = {}
@@ -152,7 +152,7 @@ def _nearby(request: Request) -> list[tuple[str, int, int]]:
     return found
 
 
-def _observe(request: Request, application: Application) -> bool:
+def _observe(request: Request, application: AnalysedApplication) -> bool:
     """Learn types that the sources do not tell, if it is wanted; False if that fails."""
     wanted = unannotated(application) if request.run else {}
     if not wanted:
@@ -175,7 +175,7 @@ def _alone(directory: Path) -> Iterator[None]:
         yield
 
 
-def _write(file: Path, request: Request, application: Application, directory: Path) -> None:
+def _write(file: Path, request: Request, application: AnalysedApplication, directory: Path) -> None:
     from fuzztui.targeting.analysis.analyse import analyse  # with mypy, which takes a second
     from fuzztui.targeting.analysis.mypyapi import untested
 

@@ -10,11 +10,17 @@ from typing import Final
 
 from fuzztui.base.text import several
 from fuzztui.engines import generators
-from fuzztui.targeting.analysis.application import Application
+from fuzztui.targeting.analysis.application import AnalysedApplication
 from fuzztui.targeting.analysis.constants import constants
 from fuzztui.targeting.analysis.decisions import Decision, decisions
 from fuzztui.targeting.analysis.definitions import Condition, parameters
-from fuzztui.targeting.analysis.document import Constant, Document, Influence, Target, Text
+from fuzztui.targeting.analysis.document import (
+    AnalysedConstant,
+    AnalysedGoal,
+    AnalysedModule,
+    Influence,
+    TargetingAnalysis,
+)
 from fuzztui.targeting.analysis.flow import Flow
 from fuzztui.targeting.analysis.overlay import Overlay, annotate, annotated, returned_type
 from fuzztui.targeting.analysis.reach import reached
@@ -37,8 +43,8 @@ Progress = Callable[[str], None]
 
 
 def analyse(
-    application: Application, python: str, *, cache: str, control: bool, progress: Progress
-) -> Document:
+    application: AnalysedApplication, python: str, *, cache: str, control: bool, progress: Progress
+) -> TargetingAnalysis:
     """All targets, types and constants. ``cache``: a directory of mypy's, or ``/dev/null``.
 
     Sets ``application.read``.
@@ -86,10 +92,12 @@ def analyse(
     notes = [*application.notes, *types.notes, *flow.notes, *_unannotated(application, known)]
     notes += untyped(application, types)
     targets = _Targets(application, flow, reachable, progress)
-    return Document(
+    return TargetingAnalysis(
         application=application.packages,
         python=".".join(map(str, application.interpreter.version)),
-        modules=tuple(Text(s.name, str(s.file), s.sha) for s in application.sources.values()),
+        modules=tuple(
+            AnalysedModule(s.name, str(s.file), s.sha) for s in application.sources.values()
+        ),
         targets=targets.all,
         types=unify(t.types for t in targets.all),
         constants=_constants(application, reachable),
@@ -102,7 +110,7 @@ def analyse(
 # ------------------------------------------------------------------ annotations
 
 
-def _known(application: Application) -> dict[str, dict[str, dict[str, str]]]:
+def _known(application: AnalysedApplication) -> dict[str, dict[str, dict[str, str]]]:
     """Types of parameters: by module, function and parameter, as annotations by full names."""
     known: dict[str, dict[str, dict[str, str]]] = {}
     for full, types_of in sorted(application.observed.items()):
@@ -137,14 +145,14 @@ def _doubtful(tree: ast.Module) -> frozenset[str]:
     return frozenset(names)
 
 
-def _module_of(full: str, application: Application) -> str:
+def _module_of(full: str, application: AnalysedApplication) -> str:
     module = full
     while module and module not in application.trees:
         module = module.rpartition(".")[0]
     return module
 
 
-def _first_parameter(application: Application) -> ast.arg | None:
+def _first_parameter(application: AnalysedApplication) -> ast.arg | None:
     """Of the function that is called with the input, if it has no annotation."""
     entry = application.entry
     tree = application.trees.get(entry.module)
@@ -155,7 +163,9 @@ def _first_parameter(application: Application) -> ast.arg | None:
     return None
 
 
-def _unannotated(application: Application, known: Mapping[str, Mapping[str, object]]) -> list[str]:
+def _unannotated(
+    application: AnalysedApplication, known: Mapping[str, Mapping[str, object]]
+) -> list[str]:
     """A note where nothing tells what the input is."""
     entry = application.entry
     first = _first_parameter(application)
@@ -238,7 +248,7 @@ class _Targets:
 
     def __init__(
         self,
-        application: Application,
+        application: AnalysedApplication,
         flow: Flow,
         reachable: frozenset[ast.AST],
         progress: Progress,
@@ -248,7 +258,7 @@ class _Targets:
         self._progress = progress
         self._done = 0
         self._reachable = reachable
-        found: list[Target] = []
+        found: list[AnalysedGoal] = []
         self._reasons: Counter[str] = Counter()
         self._never = 0
         number = 0
@@ -276,7 +286,7 @@ class _Targets:
 
     def _of_module(
         self, name: str, shown: str, branches: list[Decision], number: int
-    ) -> Iterator[Target]:
+    ) -> Iterator[AnalysedGoal]:
         places = Counter((arm.line, arm.kind) for d in branches for arm in d.arms)
         rows = []
         for n, decision in enumerate(branches, number):
@@ -293,7 +303,7 @@ class _Targets:
                 self._never += never
                 column = f":{arm.column}" if places[arm.line, arm.kind] > 1 else ""
                 rows.append(
-                    Target(
+                    AnalysedGoal(
                         location=f"{shown}:{arm.line}{column}:{arm.kind}",
                         module=name,
                         function=decision.function,
@@ -334,9 +344,11 @@ def _reason(condition: Condition) -> str:
 # -------------------------------------------------------------------- constants
 
 
-def _constants(application: Application, reachable: frozenset[ast.AST]) -> tuple[Constant, ...]:
+def _constants(
+    application: AnalysedApplication, reachable: frozenset[ast.AST]
+) -> tuple[AnalysedConstant, ...]:
     """Each value once for each use, where it is met first."""
-    found: dict[tuple[type, object, str], Constant] = {}
+    found: dict[tuple[type, object, str], AnalysedConstant] = {}
     for source in sorted(application.sources.values(), key=lambda s: s.shown):
         tree = application.trees.get(source.name)
         for constant in constants(tree, source.shown, reachable) if tree else ():

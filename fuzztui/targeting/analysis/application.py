@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 
 from fuzztui.base.text import several
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.instrument.target import DEFAULT_FUNCTION, application_packages, search_path
 from fuzztui.targeting.analysis.modules import (
     Interpreter,
-    Source,
+    ModuleSource,
     ask_interpreter,
     find_module,
     find_package,
@@ -23,7 +23,7 @@ from fuzztui.targeting.analysis.modules import (
 )
 from fuzztui.targeting.analysis.request import Request, TargetsError
 
-__all__ = ["Application", "Reference", "gather", "spec_of"]
+__all__ = ["AnalysedApplication", "Reference", "gather", "spec_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Reference:
 
 
 @dataclass
-class Application:
+class AnalysedApplication:
     """What there is to analyse."""
 
     interpreter: Interpreter
     packages: tuple[str, ...]
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, ModuleSource] = field(default_factory=dict)
     """The modules of the application by name: those have targets."""
-    around: dict[str, Source] = field(default_factory=dict)
+    around: dict[str, ModuleSource] = field(default_factory=dict)
     """Modules with the function that is called, or the generator, outside the application."""
     entry: Reference = Reference()
     generator: Reference = Reference()
@@ -72,7 +72,7 @@ class Application:
                 self.notes.append(f"{source.shown}{line} cannot be read, and is left out: {words}")
         return found
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> ModuleSource:
         """Of a module by name."""
         return self.sources.get(name) or self.around[name]
 
@@ -88,12 +88,12 @@ def spec_of(request: Request) -> TargetSpec:
     )
 
 
-def gather(request: Request, progress: Callable[[str], None]) -> Application:
+def gather(request: Request, progress: Callable[[str], None]) -> AnalysedApplication:
     """Find and read all modules. Raises :class:`TargetsError`."""
     spec = spec_of(request)
     try:
         packages = application_packages(spec)
-    except Refusal as e:
+    except CannotStart as e:
         raise TargetsError(str(e)) from None
     names = [p.partition(".")[0] for p in packages]
     names += [
@@ -107,7 +107,7 @@ def gather(request: Request, progress: Callable[[str], None]) -> Application:
         raise TargetsError(
             f'target.python = "{request.python}" does not say where its modules are: {e}'
         ) from None
-    application = Application(interpreter, packages)
+    application = AnalysedApplication(interpreter, packages)
     try:
         _read_packages(application, request)
         application.entry = _around(application, "target.function", request.function)
@@ -121,7 +121,7 @@ def gather(request: Request, progress: Callable[[str], None]) -> Application:
     return application
 
 
-def _read_packages(application: Application, request: Request) -> None:
+def _read_packages(application: AnalysedApplication, request: Request) -> None:
     excluded = tuple(request.exclude)
     for package in application.packages:
         found = list(find_package(package, application.interpreter.path))
@@ -142,7 +142,7 @@ def _is_file(reference: str) -> bool:
     return module.endswith(".py") or "/" in module
 
 
-def _around(application: Application, key: str, reference: str) -> Reference:
+def _around(application: AnalysedApplication, key: str, reference: str) -> Reference:
     """Read the module of a reference, if it is not of the application."""
     module, colon, function = reference.rpartition(":")
     if not colon:

@@ -6,7 +6,7 @@ import ast
 
 from fuzztui.targeting.analysis.definitions import Function
 from fuzztui.targeting.analysis.graph import NOTHING
-from fuzztui.targeting.analysis.operators import Operators
+from fuzztui.targeting.analysis.operators import OperatorFlow
 from fuzztui.targeting.analysis.types import is_telling
 
 __all__ = ["Calls"]
@@ -14,7 +14,7 @@ __all__ = ["Calls"]
 _NARROWING = frozenset({"isinstance", "issubclass"})
 
 
-class Calls(Operators):
+class Calls(OperatorFlow):
     """Expressions that call, by name or through a value."""
 
     def _Call(self, node: ast.Call) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fuzztui.base.temporary import temporary_file, temporary_place
-from fuzztui.targeting.analysis.document import Document, DocumentError
+from fuzztui.targeting.analysis.document import DocumentError, TargetingAnalysis
 from fuzztui.targeting.analysis.request import Request, TargetsError
 
 __all__ = ["TargetsError", "find_targets"]
@@ -24,7 +24,7 @@ def find_targets(
     progress: Callable[[str], None] = lambda words: None,
     *,
     cache: Path | None = None,
-) -> Document:
+) -> TargetingAnalysis:
     """The code targets of an application, with their influencing types.
 
     ``progress`` is called with words, now and then. What was found is kept in ``cache`` (default:
@@ -56,7 +56,7 @@ def find_targets(
         raise TargetsError(answer["error"])
     file = Path(answer["document"])
     try:
-        return Document.loads(file.read_bytes())
+        return TargetingAnalysis.loads(file.read_bytes())
     except OSError as e:
         raise TargetsError(f"{file}: {e.strerror or e}") from None
     except DocumentError as e:

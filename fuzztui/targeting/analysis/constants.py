@@ -10,7 +10,7 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from fuzztui.targeting.analysis.document import Constant
+from fuzztui.targeting.analysis.document import AnalysedConstant
 
 __all__ = ["constants"]
 
@@ -33,7 +33,9 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _TYPES = ("annotation", "returns", "type_params")
 
 
-def constants(tree: ast.Module, shown: str, reached: Collection[ast.AST]) -> Iterator[Constant]:
+def constants(
+    tree: ast.Module, shown: str, reached: Collection[ast.AST]
+) -> Iterator[AnalysedConstant]:
     """A module's constants, as often as they occur; ``shown`` is what its file is called.
 
     Functions that are not ``reached``, docstrings and annotations are left out.
@@ -43,7 +45,7 @@ def constants(tree: ast.Module, shown: str, reached: Collection[ast.AST]) -> Ite
         kept = type(value) is int or (isinstance(value, str | bytes) and len(value) <= _LONGEST)
         if kept:
             assert isinstance(value, str | bytes | int)
-            yield Constant(value, context, f"{shown}:{node.lineno}")
+            yield AnalysedConstant(value, context, f"{shown}:{node.lineno}")
 
 
 def _walk(

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from fuzztui.engines.instrument.instrument import Instrumenter
 from fuzztui.targeting.analysis.places import Key, key, span
 
-__all__ = ["Arm", "Decision", "decisions"]
+__all__ = ["Branch", "Decision", "decisions"]
 
 
 @dataclass(slots=True)
-class Arm:
+class Branch:
     """One arm of a branch: a code target."""
 
     kind: str
@@ -40,7 +40,7 @@ class Decision:
 
     key: Key
     function: str
-    arms: list[Arm] = field(default_factory=list)
+    arms: list[Branch] = field(default_factory=list)
 
 
 def decisions(tree: ast.Module) -> list[Decision]:
@@ -74,11 +74,11 @@ class _Notes(Instrumenter):
         self._within: list[list[int]] = [[]]
         self._behind: dict[int, list[int]] = {}
         """Cells that tell that a block's end was come to, by the identity of its statements."""
-        self._unprobed: Arm | None = None
+        self._unprobed: Branch | None = None
 
-    def _arm_at(self, kind: str, at: ast.AST, decision: Decision, cells: list[int]) -> Arm:
+    def _arm_at(self, kind: str, at: ast.AST, decision: Decision, cells: list[int]) -> Branch:
         line, column, *_ = span(at)
-        decision.arms.append(Arm(kind, line, column, cells, self._within[-1]))
+        decision.arms.append(Branch(kind, line, column, cells, self._within[-1]))
         return decision.arms[-1]
 
     def _note(self, name: Key) -> Decision:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 
 from fuzztui.targeting.analysis.graph import Graph
 
-__all__ = ["Condition", "Function", "FunctionNode", "Scope", "define", "own_nodes", "parameters"]
+__all__ = [
+    "Condition",
+    "Function",
+    "FunctionNode",
+    "NameScope",
+    "define",
+    "own_nodes",
+    "parameters",
+]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -57,20 +65,20 @@ class Condition:
 
 
 @dataclass(slots=True)
-class Scope:
+class NameScope:
     """Where names are bound. ``owner``: the number of the function, -1 for a module or class."""
 
     prefix: str
     owner: int
     bound: frozenset[str]
-    outer: Scope | None = None
+    outer: NameScope | None = None
     is_class: bool = False
     elsewhere: dict[str, bool] = field(default_factory=dict)
     """Names declared here as global (True) or nonlocal."""
 
-    def find(self, name: str) -> Scope | None:
+    def find(self, name: str) -> NameScope | None:
         """The scope that binds a name as seen from here; None: a builtin, or the module."""
-        scope: Scope | None = self
+        scope: NameScope | None = self
         while scope is not None:
             if scope.elsewhere.get(name):
                 while scope.outer is not None:

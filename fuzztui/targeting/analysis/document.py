@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["VERSION", "Constant", "Document", "DocumentError", "Influence", "Target", "Text"]
+__all__ = [
+    "VERSION",
+    "AnalysedConstant",
+    "AnalysedGoal",
+    "AnalysedModule",
+    "DocumentError",
+    "Influence",
+    "TargetingAnalysis",
+]
 
 VERSION = 1
 
@@ -25,7 +33,7 @@ class Influence:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class AnalysedModule:
     """A module as it was analysed. ``sha``: 16 hexadecimal digits of its source's SHA-256."""
 
     name: str
@@ -34,7 +42,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AnalysedGoal:
     """One arm of a branch. Cells are counted from the first one of the module."""
 
     location: str
@@ -60,7 +68,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class AnalysedConstant:
     """A constant, how it is used, and where it was met first (``package/module.py:LINE``)."""
 
     value: str | bytes | int
@@ -69,16 +77,16 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class TargetingAnalysis:
     """All that the static phase knows of an application."""
 
     application: tuple[str, ...]
     python: str
-    modules: tuple[Text, ...] = ()
-    targets: tuple[Target, ...] = ()
+    modules: tuple[AnalysedModule, ...] = ()
+    targets: tuple[AnalysedGoal, ...] = ()
     types: tuple[Influence, ...] = ()
     """One distance for each type: the paper's D."""
-    constants: tuple[Constant, ...] = ()
+    constants: tuple[AnalysedConstant, ...] = ()
     observed: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """Types that un-annotated parameters were seen to have, by function."""
     notes: tuple[str, ...] = field(default=())
@@ -110,7 +118,7 @@ class Document:
         return _lines(self.to_json(), "") + "\n"
 
     @classmethod
-    def loads(cls, text: str | bytes) -> Document:
+    def loads(cls, text: str | bytes) -> TargetingAnalysis:
         """Read a file. Raises :class:`DocumentError` in words that name the key."""
         try:
             data = json.loads(text)
@@ -124,7 +132,9 @@ class Document:
         return cls(
             application=_list(data, "application", str),
             python=str(data.get("python", "")),
-            modules=_list(data, "modules", lambda m: Text(m["name"], m["file"], m["sha"])),
+            modules=_list(
+                data, "modules", lambda m: AnalysedModule(m["name"], m["file"], m["sha"])
+            ),
             targets=_list(data, "targets", _target_from_json),
             types=_list(data, "types", _influence),
             constants=tuple(
@@ -154,7 +164,7 @@ def _influences_to_json(types: Sequence[Influence]) -> list[dict[str, Any]]:
     return [{"name": t.name, "distance": t.distance} for t in types]
 
 
-def _target_to_json(t: Target) -> dict[str, Any]:
+def _target_to_json(t: AnalysedGoal) -> dict[str, Any]:
     return {
         "location": t.location,
         "module": t.module,
@@ -189,15 +199,15 @@ def _influence(data: Any) -> Influence:
     return Influence(str(data["name"]), int(data["distance"]))
 
 
-def _constant(data: Any) -> Constant:
+def _constant(data: Any) -> AnalysedConstant:
     value = bytes.fromhex(data["hex"]) if "hex" in data else data["value"]
     if type(value) not in (str, bytes, int):
         raise ValueError(f"{value!r:.40} is neither a string nor an integer")
-    return Constant(value, str(data["context"]), str(data["at"]))
+    return AnalysedConstant(value, str(data["context"]), str(data["at"]))
 
 
-def _target_from_json(data: Any) -> Target:
-    return Target(
+def _target_from_json(data: Any) -> AnalysedGoal:
+    return AnalysedGoal(
         location=str(data["location"]),
         module=str(data["module"]),
         function=str(data["function"]),

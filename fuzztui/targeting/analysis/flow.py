@@ -17,7 +17,7 @@ from fuzztui.targeting.analysis.definitions import (
     Condition,
     Function,
     FunctionNode,
-    Scope,
+    NameScope,
     binds,
     define,
     own_nodes,
@@ -60,7 +60,7 @@ class Flow:
         self.functions: dict[str, list[Function]] = {}
         """By full name; several where a name is defined more than once."""
         self.of_node: dict[ast.AST, Function] = {}
-        self.scopes: dict[ast.AST, Scope] = {}
+        self.scopes: dict[ast.AST, NameScope] = {}
         self.fields: dict[str, list[str]] = {}
         """Annotated names in the body of a class."""
         self._methods: dict[str, list[Function]] = {}
@@ -77,7 +77,7 @@ class Flow:
         self.notes: list[str] = []
         """Modules that are left out, and why."""
         for name, tree in trees.items():
-            self._define(tree, Scope(f"{name}.", -1, binds(tree.body)[0]))
+            self._define(tree, NameScope(f"{name}.", -1, binds(tree.body)[0]))
         self._inherit()
         for name, tree in trees.items():
             flow = ModuleFlow(self, name, self.scopes[tree])
@@ -100,7 +100,7 @@ class Flow:
 
     # ----------------------------------------------------------- what there is
 
-    def _define(self, node: ast.AST, scope: Scope) -> None:
+    def _define(self, node: ast.AST, scope: NameScope) -> None:
         """Find functions and classes below a node that has a scope."""
         self.scopes[node] = scope
         body = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
@@ -116,10 +116,10 @@ class Flow:
                             if isinstance(inner, ast.Lambda):
                                 self._define_function(inner, scope)
 
-    def _define_class(self, node: ast.ClassDef, scope: Scope) -> None:
+    def _define_class(self, node: ast.ClassDef, scope: NameScope) -> None:
         name = scope.prefix + node.name
         bound, elsewhere = binds(node.body)
-        self._define(node, Scope(f"{name}.", -1, bound, scope, True, elsewhere))
+        self._define(node, NameScope(f"{name}.", -1, bound, scope, True, elsewhere))
         self.fields[name] = [
             s.target.id
             for s in node.body
@@ -128,7 +128,7 @@ class Flow:
         for attribute in sorted(bound):
             self._attributes.setdefault(attribute, set()).add(f"{name}.{attribute}")
 
-    def _define_function(self, node: FunctionNode, scope: Scope) -> None:
+    def _define_function(self, node: FunctionNode, scope: NameScope) -> None:
         if node in self.of_node:
             return
         last = getattr(node, "name", f"<lambda {node.lineno}:{node.col_offset}>")
@@ -143,7 +143,7 @@ class Flow:
             self._own_methods.setdefault(scope.prefix[:-1], {})[last] = None
         bound, elsewhere = binds(node.body if isinstance(node.body, list) else [])
         bound |= {a.arg for a in parameters(node.args)}
-        self._define(node, Scope(prefix, number, bound, scope, False, elsewhere))
+        self._define(node, NameScope(prefix, number, bound, scope, False, elsewhere))
 
     def _inherit(self) -> None:
         for name, ancestors in sorted(self.types.ancestors.items()):

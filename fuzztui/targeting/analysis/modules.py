@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-__all__ = ["Interpreter", "Source", "ask_interpreter", "find_module", "find_package", "read"]
+__all__ = ["Interpreter", "ModuleSource", "ask_interpreter", "find_module", "find_package", "read"]
 
 _QUESTION = """
 import importlib.util, json, os, sys
@@ -52,7 +52,7 @@ class Interpreter:
 
 
 @dataclass(frozen=True)
-class Source:
+class ModuleSource:
     """A module's source. ``shown``: its file as locations name it (``package/module.py``)."""
 
     name: str
@@ -137,10 +137,10 @@ def _root(directory: Path, name: str) -> str:
     return str(directory.parents[name.count(".")])
 
 
-def read(found: Iterable[tuple[str, Path]]) -> Iterator[Source]:
+def read(found: Iterable[tuple[str, Path]]) -> Iterator[ModuleSource]:
     """Read the files. Raises :class:`OSError`."""
     for name, file in found:
         parts = name.split(".")
         if file.name == "__init__.py":
             parts.append("__init__")
-        yield Source(name, file, "/".join(parts) + ".py", file.read_bytes())
+        yield ModuleSource(name, file, "/".join(parts) + ".py", file.read_bytes())

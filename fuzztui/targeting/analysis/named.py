@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from fuzztui.base.suggest import meant, near
-from fuzztui.targeting.analysis.application import Application, Reference
+from fuzztui.targeting.analysis.application import AnalysedApplication, Reference
 from fuzztui.targeting.analysis.overlay import functions_of
 from fuzztui.targeting.analysis.request import Request, TargetsError
 
@@ -18,7 +18,7 @@ _AT_RUN_TIME = frozenset({
 """Names by which a module may come to have others that its source does not bind."""
 
 
-def unsure(request: Request, application: Application) -> Iterator[str]:
+def unsure(request: Request, application: AnalysedApplication) -> Iterator[str]:
     """Keys of what only an import can tell of. Raises :class:`TargetsError` for what is not there.
 
     A function that a class inherits, that ``*`` imports, or that is of a compiled module: the
@@ -36,7 +36,9 @@ def unsure(request: Request, application: Application) -> Iterator[str]:
         yield from _of("target.generator", request.generator, generator, application)
 
 
-def _of(key: str, reference: str, meaning: Reference, application: Application) -> Iterator[str]:
+def _of(
+    key: str, reference: str, meaning: Reference, application: AnalysedApplication
+) -> Iterator[str]:
     tree = application.trees.get(meaning.module)
     found = has(tree, meaning.function) if tree is not None else None
     if found is None:

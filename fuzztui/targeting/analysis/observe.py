@@ -19,7 +19,7 @@ from fuzztui.base.temporary import temporary_directory
 from fuzztui.base.text import several
 from fuzztui.engines.base.errors import CANNOT_START
 from fuzztui.engines.execute.overseer import Overseer
-from fuzztui.targeting.analysis.application import Application
+from fuzztui.targeting.analysis.application import AnalysedApplication
 from fuzztui.targeting.analysis.definitions import parameters
 from fuzztui.targeting.analysis.overlay import RETURN, functions_of, returned_type
 from fuzztui.targeting.analysis.request import Request
@@ -34,7 +34,7 @@ Wanted = dict[str, dict[str, list[str]]]
 """Names of parameters, and ``return``, by function, by module."""
 
 
-def unannotated(application: Application) -> Wanted:
+def unannotated(application: AnalysedApplication) -> Wanted:
     """What could be observed; {} where all parameters of the application have annotations."""
     wanted: Wanted = {}
     lacking = False

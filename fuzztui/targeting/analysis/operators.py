@@ -13,7 +13,7 @@ from fuzztui.targeting.analysis.graph import NOTHING
 from fuzztui.targeting.analysis.places import span
 from fuzztui.targeting.analysis.values import Values
 
-__all__ = ["Operators"]
+__all__ = ["OperatorFlow"]
 
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -33,7 +33,7 @@ _BUILTINS = {
 }  # fmt: skip
 
 
-class Operators(Values):
+class OperatorFlow(Values):
     """Expressions that call special methods."""
 
     def _special(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from fuzztui.targeting.analysis.application import Application
+from fuzztui.targeting.analysis.application import AnalysedApplication
 from fuzztui.targeting.analysis.mypyapi import stub_distribution_name
 from fuzztui.targeting.analysis.types import Types
 
@@ -18,7 +18,7 @@ _STUBS: Final = {"boto3": "boto3-stubs", "botocore": "botocore-stubs"}
 _MOST: Final = 5
 
 
-def untyped(application: Application, types: Types) -> Iterator[str]:
+def untyped(application: AnalysedApplication, types: Types) -> Iterator[str]:
     """A note on those that the application imports, and what to do, if there are any."""
     if not types.read:
         return  # mypy has failed as a whole, and that is told
@@ -40,7 +40,7 @@ def untyped(application: Application, types: Types) -> Iterator[str]:
     )
 
 
-def _imported(application: Application, module: str) -> Iterator[str]:
+def _imported(application: AnalysedApplication, module: str) -> Iterator[str]:
     """Outermost packages that a module of the application imports."""
     tree = application.trees.get(module)
     for node in ast.walk(tree) if tree else ():

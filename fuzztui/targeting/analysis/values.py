@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fuzztui.targeting.analysis.definitions import Condition, Function, Scope
+from fuzztui.targeting.analysis.definitions import Condition, Function, NameScope
 from fuzztui.targeting.analysis.graph import NOTHING
 from fuzztui.targeting.analysis.places import Key, span
 
@@ -19,7 +19,7 @@ __all__ = ["Values"]
 class Values:
     """Nodes of expressions, each visited by the method of its kind of node."""
 
-    def __init__(self, flow: Flow, module: str, scope: Scope) -> None:
+    def __init__(self, flow: Flow, module: str, scope: NameScope) -> None:
         self.conditions: dict[Key, Condition] = {}
         self._flow, self._graph = flow, flow.graph
         self._module, self._scope = module, scope

@@ -23,7 +23,7 @@ from textual.theme import Theme
 from fuzztui.base.text import several
 from fuzztui.log.reader import LogReader
 from fuzztui.model.fuzzfirst import can_go_on
-from fuzztui.model.selectors import ENDED, Tally, tallies
+from fuzztui.model.selectors import ENDED, FindingTally, tallies
 from fuzztui.model.state import Changes, State
 from fuzztui.session import Session
 from fuzztui.tui.app.feed import BACK_OFF_S, Feed, default_hz
@@ -35,17 +35,17 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
-from fuzztui.tui.frame.actions import BY_ID, Situation, bindings, method_name
+from fuzztui.tui.frame.actions import BY_ID, ActionContext, bindings, method_name
 from fuzztui.tui.frame.banner import Banner
-from fuzztui.tui.frame.command_sender import Steering
+from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.controls import REMEMBER, CampaignControls
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.frame.timeline import Mark, Timeline
 from fuzztui.tui.labels import instances
-from fuzztui.tui.labels.lineage import Kin
+from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status, status_of
-from fuzztui.tui.labels.worklist import Turns
+from fuzztui.tui.labels.worklist import Worklist
 from fuzztui.tui.screens.corpus.screen import CorpusScreen
 from fuzztui.tui.screens.findings.screen import FindingsScreen
 from fuzztui.tui.screens.log.screen import LogScreen
@@ -78,7 +78,7 @@ class Opening:
     """What the living supervisor cannot write into its log, "" while it can."""
     died: Callable[[], str] = lambda: ""
     """How the watcher of somebody else's campaign came to its end, "" while it lives."""
-    steering: Steering | None = None
+    steering: CommandSender | None = None
     """None: nothing can be steered from here."""
     come_back: str = ""
     """The command line that shows the campaign again."""
@@ -140,8 +140,8 @@ class FuzzApp(ReplayControls, CampaignControls):
         self.session: Session | None = None
         self.status = Status(mode=opening.mode)
         self._empty = State()
-        self.kin = Kin(lambda: self.campaign)
-        self.turns = Turns(lambda: self.campaign)
+        self.kin = Lineage(lambda: self.campaign)
+        self.turns = Worklist(lambda: self.campaign)
         self._feed: Feed | None = None
         self._missed = dict.fromkeys(self.MODES, EVERYTHING)
         self._trouble = ""
@@ -149,7 +149,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         """The log's latest campaign time, and when it was first seen."""
         self._sought: dict[str, str] = {}
         self._last_kill_t = -1.0
-        self._found: Mapping[str, Tally] = {}
+        self._found: Mapping[str, FindingTally] = {}
         self._alive: bool | None = None
         self._unwritten = ""
         self._dead = ""
@@ -408,10 +408,10 @@ class FuzzApp(ReplayControls, CampaignControls):
         opening = self._opening
         return opening.mode == "live" and opening.run is None and opening.steering is None
 
-    def situation(self) -> Situation:
+    def situation(self) -> ActionContext:
         """What can be done now, with the row under the cursor."""
         screen = self._campaign_screen
-        row = screen.describe_row() if screen is not None and screen.is_mounted else Situation()
+        row = screen.describe_row() if screen is not None and screen.is_mounted else ActionContext()
         return replace(
             row,
             mode=self.mode,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.tui.base.canvas import Line, Span
+from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.action_context import steerable
-from fuzztui.tui.frame.actions import ACTIONS, GROUPS, Action, Situation
+from fuzztui.tui.frame.actions import ACTIONS, GROUPS, Action, ActionContext
 from fuzztui.tui.frame.box import BoxScreen
 
 KEYS = 12
@@ -27,7 +27,7 @@ class HelpScreen(BoxScreen):
 
     TITLE_OF_BOX = "Keys"
 
-    def __init__(self, now: Situation, scopes: Sequence[str]) -> None:
+    def __init__(self, now: ActionContext, scopes: Sequence[str]) -> None:
         super().__init__()
         self._now = now
         self._scopes = scopes
@@ -37,32 +37,36 @@ class HelpScreen(BoxScreen):
         return help_lines(self._now, self._scopes)
 
 
-def help_lines(now: Situation, scopes: Sequence[str]) -> list[Line]:
+def help_lines(now: ActionContext, scopes: Sequence[str]) -> list[Line]:
     """Groups of actions; what works on the current screen is bright, the rest muted."""
     lines: list[Line] = []
     for group in GROUPS:
         actions = [a for a in ACTIONS if a.group == group and a.mode in ("", now.mode)]
         if not actions:
             continue
-        lines += [[], [Span(group, "bold primary")]] if lines else [[Span(group, "bold primary")]]
+        lines += (
+            [[], [TextSpan(group, "bold primary")]]
+            if lines
+            else [[TextSpan(group, "bold primary")]]
+        )
         for action in actions:
             here = action.scope in scopes
             keys = " ".join(key_name(k) for k in action.keys)
             style = "" if here else "muted"
             lines.append(
                 [
-                    Span(fit(keys, KEYS, "right") + "  ", "bold" if here else "muted"),
-                    Span(fit(action.title(now), LABEL), style),
-                    Span(action.help, style),
+                    TextSpan(fit(keys, KEYS, "right") + "  ", "bold" if here else "muted"),
+                    TextSpan(fit(action.title(now), LABEL), style),
+                    TextSpan(action.help, style),
                 ]
             )
             if reason := action.why_not(now) if here else _elsewhere(action, now):
                 lines.append(
-                    [Span(" " * (KEYS + 2 + LABEL)), Span(f"({plain(reason)})", "pending")]
+                    [TextSpan(" " * (KEYS + 2 + LABEL)), TextSpan(f"({plain(reason)})", "pending")]
                 )
     return lines
 
 
-def _elsewhere(action: Action, now: Situation) -> str:
+def _elsewhere(action: Action, now: ActionContext) -> str:
     """Why an action of other screens is grey: nothing can be steered, or it is not done here."""
     return (steerable(now) if action.mode == "live" else "") or PLACES.get(action.scope, "")

@@ -21,7 +21,7 @@ from fuzztui.tui.base.text import cell_len
 from fuzztui.tui.frame.host import painter
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """Text that is :func:`~fuzztui.tui.base.text.plain` already, in one style.
 
     ``style`` are words for the :class:`~fuzztui.tui.base.palette.Palette`. ``click`` names
@@ -33,10 +33,10 @@ class Span(NamedTuple):
     click: str = ""
 
 
-Line = Sequence[Span]
+Line = Sequence[TextSpan]
 
 
-class OneLine(list[Span]):
+class OneLine(list[TextSpan]):
     """A :data:`Line` that is cut where a pane is too narrow, not wrapped: a line of a program."""
 
 
@@ -45,13 +45,13 @@ def width_of(line: Line) -> int:
     return sum(cell_len(span.text) for span in line)
 
 
-def spread(left: Line, right: Line, width: int) -> list[Span]:
+def spread(left: Line, right: Line, width: int) -> list[TextSpan]:
     """``left`` and ``right`` at the two ends of ``width`` cells; ``right`` gives way first."""
     room = width - width_of(left)
     wanted = width_of(right)
     if wanted >= room:
         return list(left)
-    return [*left, Span(" " * (room - wanted)), *right]
+    return [*left, TextSpan(" " * (room - wanted)), *right]
 
 
 def to_strip(line: Line, width: int, base: Style, palette: Palette) -> Strip:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import Point, nice_bounds, resample, resample_mean, rows
-from fuzztui.tui.base.canvas import Canvas, Line, Span, spread
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, spread
 from fuzztui.tui.base.text import fit
 
 AXIS = 7
@@ -72,7 +72,7 @@ class Chart(Canvas):
             return [
                 *lines,
                 *gap,
-                [Span(" " * AXIS), Span("waiting for the first figures…", "muted")],
+                [TextSpan(" " * AXIS), TextSpan("waiting for the first figures…", "muted")],
             ]
         sample = resample_mean if self._noisy else resample
         sampled = [(c, sample(c.points, 0.0, self._until, columns * 2)) for c in known]
@@ -90,39 +90,41 @@ class Chart(Canvas):
             edge = "┤" if label is not None else "│"
             lines.append(
                 [
-                    Span(fit(text, AXIS - 1, "right"), "muted"),
-                    Span(" " if plot < 2 else edge, "rule"),
+                    TextSpan(fit(text, AXIS - 1, "right"), "muted"),
+                    TextSpan(" " if plot < 2 else edge, "rule"),
                     *_overlay([(style, text[y]) for style, text in drawn], at),
                 ]
             )
         lines.append(
             [
-                Span(" " * AXIS),
+                TextSpan(" " * AXIS),
                 *spread(
-                    [Span("0:00", "muted")], [Span(format.clock(self._until), "muted")], columns
+                    [TextSpan("0:00", "muted")],
+                    [TextSpan(format.clock(self._until), "muted")],
+                    columns,
                 ),
             ]
         )
         return lines
 
     def _headline(self, width: int) -> Line:
-        left = [Span(self.title, "bold")]
+        left = [TextSpan(self.title, "bold")]
         for i, curve in enumerate(self._curves):
             last = self._show(curve.points[-1][1]) if curve.points else format.NONE
             value = curve.value or last
-            left.append(Span("  "))
+            left.append(TextSpan("  "))
             if len(self._curves) > 1:
-                left.append(Span(("━ " if i == 0 else "┅ ") + curve.label + " ", curve.style))
-            left.append(Span(value, f"bold {curve.style}"))
-        return [Span(fit(left[0].text, width)) if width < 8 else left[0], *left[1:]]
+                left.append(TextSpan(("━ " if i == 0 else "┅ ") + curve.label + " ", curve.style))
+            left.append(TextSpan(value, f"bold {curve.style}"))
+        return [TextSpan(fit(left[0].text, width)) if width < 8 else left[0], *left[1:]]
 
 
-def _overlay(layers: Sequence[tuple[str, str]], mark: int = -1) -> list[Span]:
+def _overlay(layers: Sequence[tuple[str, str]], mark: int = -1) -> list[TextSpan]:
     """Braille rows over each other; where two meet, dots join in the colour of the first.
 
     Behind them, in the cell ``mark``, a thin line.
     """
-    out: list[Span] = []
+    out: list[TextSpan] = []
     for x, chars in enumerate(zip(*(text for _, text in layers), strict=True)):
         bits, style = 0, ""
         for (name, _), ch in zip(layers, chars, strict=True):
@@ -132,7 +134,7 @@ def _overlay(layers: Sequence[tuple[str, str]], mark: int = -1) -> list[Span]:
         text = chr(0x2800 + bits) if bits else "┊" if x == mark else " "
         style = style or ("rule" if x == mark else "")
         if out and out[-1].style == style:
-            out[-1] = Span(out[-1].text + text, style)
+            out[-1] = TextSpan(out[-1].text + text, style)
         else:
-            out.append(Span(text, style))
+            out.append(TextSpan(text, style))
     return out

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzztui.tui.base.text import plain_lines
-from fuzztui.tui.labels.run_files import Place, settled
+from fuzztui.tui.labels.run_files import RunFile, settled
 
 LIMIT = 16 * 1024
 """Bytes of a file that are shown."""
@@ -69,12 +69,12 @@ def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
         return Preview(problem=f"cannot be read: {getattr(e, 'strerror', None) or e}")
 
 
-def reading(place: Place | None) -> tuple[str, Callable[[], Preview]] | None:
+def reading(place: RunFile | None) -> tuple[str, Callable[[], Preview]] | None:
     """The file's name and how to :func:`load` it; None when there is no such thing."""
     return None if place is None else (str(place.path), lambda: _load_settled(place))
 
 
-def _load_settled(place: Place) -> Preview:
+def _load_settled(place: RunFile) -> Preview:
     preview = load(place.root, place.relative)
     if not preview.gone:
         return preview

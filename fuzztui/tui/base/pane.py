@@ -15,7 +15,7 @@ from fuzztui.tui.base.wrap import cut, wrap
 from fuzztui.tui.frame.host import painter
 
 
-class Pane(ScrollView, can_focus=True):
+class DetailPane(ScrollView, can_focus=True):
     """Lines of spans, wrapped (or cut) to the pane's width; the arrow keys scroll it."""
 
     ALLOW_SELECT = False

@@ -19,7 +19,7 @@ BULK = 200
 """From this many changed keys on, one sort is cheaper than as many insertions."""
 
 
-class Source(Protocol[T_co]):
+class RowModel(Protocol[T_co]):
     """What a table needs to know about its rows. Keys identify rows for good."""
 
     def __len__(self) -> int:
@@ -36,7 +36,7 @@ class Source(Protocol[T_co]):
 
 
 class Rows(Generic[T]):
-    """A :class:`Source` over a dict, ordered by a column, narrowed by a text.
+    """A :class:`RowModel` over a dict, ordered by a column, narrowed by a text.
 
     The order is ascending by (sort value, arrival: the dict's own order); ``reverse`` shows
     it back to front.
@@ -62,13 +62,13 @@ class Rows(Generic[T]):
         return len(self._order)
 
     def key(self, index: int) -> str:
-        """See :class:`Source`; raises IndexError."""
+        """See :class:`RowModel`; raises IndexError."""
         if not 0 <= index < len(self._order):
             raise IndexError(index)
         return self._order[-1 - index if self.reverse else index][2]
 
     def position(self, key: str) -> int | None:
-        """See :class:`Source`; logarithmic."""
+        """See :class:`RowModel`; logarithmic."""
         rank = self._rank.get(key)
         if rank is None:
             return None
@@ -76,7 +76,7 @@ class Rows(Generic[T]):
         return len(self._order) - 1 - index if self.reverse else index
 
     def row(self, key: str) -> T | None:
-        """See :class:`Source`."""
+        """See :class:`RowModel`."""
         return self._rows.get(key)
 
     def __contains__(self, key: str) -> bool:

@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["CHANGED", "MOST_BYTES", "Source", "around", "lines_of", "load", "read",
+__all__ = ["CHANGED", "MOST_BYTES", "SourceExcerpt", "around", "lines_of", "load", "read",
            "substitute"]  # fmt: skip
 
 MOST_BYTES = 4 << 20
@@ -27,7 +27,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceExcerpt:
     """Lines of a file; ``first`` is the number of the first of them, ``line`` the mutant's.
 
     ``problem``: why there are none, in words.
@@ -45,7 +45,7 @@ class Source:
         return self.lines[at] if 0 <= at < len(self.lines) else ""
 
 
-def load(path: str, line: int, before: str) -> Source:
+def load(path: str, line: int, before: str) -> SourceExcerpt:
     """The lines around ``line`` (from 1) of the file ``path``, where ``before`` stands. Blocking.
 
     A log may name any file, and the program may have been edited since: unless the
@@ -53,10 +53,10 @@ def load(path: str, line: int, before: str) -> Source:
     """
     data = read(path, MOST_BYTES)
     if isinstance(data, str):
-        return Source(problem=data)
+        return SourceExcerpt(problem=data)
     lines = lines_of(data)
     if not 1 <= line <= len(lines) or not _stands(before, lines[line - 1 : line - 1 + SPREAD]):
-        return Source(problem=CHANGED)
+        return SourceExcerpt(problem=CHANGED)
     return around(lines, line)
 
 
@@ -66,10 +66,10 @@ def lines_of(data: bytes) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def around(lines: list[str], line: int) -> Source:
+def around(lines: list[str], line: int) -> SourceExcerpt:
     """Of a file's lines those around ``line``, from 1."""
     first = max(1, line - AROUND)
-    return Source(line, first, tuple(lines[first - 1 : line + AROUND]))
+    return SourceExcerpt(line, first, tuple(lines[first - 1 : line + AROUND]))
 
 
 def read(path: str, most: int) -> bytes | str:

@@ -22,7 +22,7 @@ from textual.strip import Strip
 from fuzztui.tui.base.canvas import changed_span
 from fuzztui.tui.base.columns import Column, Layout
 from fuzztui.tui.base.palette import Palette
-from fuzztui.tui.base.rows import Rows, Source
+from fuzztui.tui.base.rows import RowModel, Rows
 from fuzztui.tui.base.tablelines import cut, header_line, row_line
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.actions import bindings
@@ -38,7 +38,7 @@ CACHE = 2000
 
 
 class BigTable(ScrollView, Generic[T], can_focus=True):
-    """Rows of a :class:`~fuzztui.tui.base.rows.Source` under a header line.
+    """Rows of a :class:`~fuzztui.tui.base.rows.RowModel` under a header line.
 
     The rows are :class:`~fuzztui.tui.base.rows.Rows` unless the caller brings a
     source of its own, which then cannot be sorted here. Whoever changes rows calls
@@ -93,7 +93,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         columns: Sequence[Column[T]],
         *,
         empty: str = "nothing here yet",
-        source: Source[T] | None = None,
+        source: RowModel[T] | None = None,
         follow: bool = False,
         id: str | None = None,
     ) -> None:
@@ -102,7 +102,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.empty = empty
         self._captions: tuple[str, ...] = ()
         self.rows = Rows(columns)
-        self.source: Source[T] = self.rows if source is None else source
+        self.source: RowModel[T] = self.rows if source is None else source
         self.follow = follow
         """At the end, new rows take the cursor along (as ``tail -f``)."""
         self.cursor: str | None = None

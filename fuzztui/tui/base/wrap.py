@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fuzztui.tui.base.canvas import Line, Span, width_of
+from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import cell_len, fit
 
 
@@ -18,9 +18,9 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
     if width <= 0:
         return
     label = _label(line, width)
-    indent = [Span(" " * label)] if label else []
+    indent = [TextSpan(" " * label)] if label else []
     hang = width - label
-    piece: list[Span] = []
+    piece: list[TextSpan] = []
     room = width
     for span in line:
         text = span.text
@@ -29,7 +29,7 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
             if not head and len(piece) <= len(indent) and room in (width, hang):
                 head = text[0]  # wider than the pane itself: better cut than lost
             if head:
-                piece.append(Span(head, span.style, span.click))
+                piece.append(TextSpan(head, span.style, span.click))
                 room -= cell_len(head)
                 text = text[len(head) :]
             if text:
@@ -40,12 +40,12 @@ def wrap(line: Line, width: int) -> Iterable[Line]:
 
 def cut(line: Line, width: int) -> Line:
     """``line`` in at most ``width`` cells, with an ellipsis where words are left out."""
-    *words, last = line or [Span("")]
+    *words, last = line or [TextSpan("")]
     if last.style == "rule":
         line = [*words, last._replace(text=last.text[: max(0, width - width_of(words))])]
     if width_of(line) <= width:
         return line
-    out: list[Span] = []
+    out: list[TextSpan] = []
     room = width - 1
     for span in line:
         if cell_len(span.text) > room:

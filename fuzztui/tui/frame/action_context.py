@@ -15,7 +15,7 @@ FUZZING = frozenset({"", "running", "stalled"})
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class ActionContext:
     """What the answer to "can this be done now?" depends on."""
 
     mode: str = "live"
@@ -65,7 +65,7 @@ class Situation:
     """What can be asked about types; None where they are not looked at."""
 
 
-WhyNot = Callable[[Situation], str]
+WhyNot = Callable[[ActionContext], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Action:
     """True: only campaigns that fuzz mutants one by one have it in the footer; False: only
     others; None: all."""
 
-    def why_not(self, now: Situation) -> str:
+    def why_not(self, now: ActionContext) -> str:
         """The reason why this cannot be done now, for people; "" when it can."""
         if self.mode and now.mode != self.mode:
             return f"only in a {self.mode}" if self.mode == "replay" else "not in a replay"
@@ -114,11 +114,11 @@ class Action:
             return f"{engine} cannot {self.does}"
         return ""
 
-    def elsewhere(self, now: Situation) -> bool:
+    def elsewhere(self, now: ActionContext) -> bool:
         """Whether it is for the other table of a screen that has two."""
         return now.aiming is not None and self.id in now.aiming.elsewhere()
 
-    def title(self, now: Situation) -> str:
+    def title(self, now: ActionContext) -> str:
         """The label; pausing and resuming share a key."""
         if self.id == "campaign.pause" and now.state == "paused":
             return "Resume"
@@ -135,12 +135,12 @@ class Action:
         return self.label
 
 
-def over(instance: Instance | None) -> Situation:
+def over(instance: Instance | None) -> ActionContext:
     """The situation on a row of ``instance``, or on one whose instance is not known."""
     if instance is None:
-        return Situation()
+        return ActionContext()
     said = instance.capabilities or instance.engine
-    return Situation(
+    return ActionContext(
         row=True,
         instance=instance.id,
         instance_state=instance.state,
@@ -149,7 +149,7 @@ def over(instance: Instance | None) -> Situation:
     )
 
 
-def over_all(instances: Iterable[Instance]) -> Situation:
+def over_all(instances: Iterable[Instance]) -> ActionContext:
     """The situation on a row of nobody's: what any living engine can do, or why none can."""
     able: set[str] | None = None
     unable: dict[str, str] = {}
@@ -157,13 +157,13 @@ def over_all(instances: Iterable[Instance]) -> Situation:
         if instance.state not in ENDED and (instance.capabilities or instance.engine):
             able = (able or set()) | set(instance.capabilities)
             unable |= instance.unable
-    return Situation(
+    return ActionContext(
         capabilities=None if able is None else frozenset(able),
         unable={name: why for name, why in unable.items() if name not in (able or ())},
     )
 
 
-def steerable(now: Situation) -> str:
+def steerable(now: ActionContext) -> str:
     """Against steering anything at all."""
     if now.mode == "replay":
         return "this is a replay: nothing can be steered"
@@ -180,47 +180,47 @@ def steerable(now: Situation) -> str:
     return ""
 
 
-def pausable(now: Situation) -> str:
+def pausable(now: ActionContext) -> str:
     """Against pausing or stopping the campaign."""
     return steerable(now) or ("it is stopping" if now.state == "stopping" else "")
 
 
-def instance(now: Situation) -> str:
+def instance(now: ActionContext) -> str:
     """Against steering the instance under the cursor."""
     return pausable(now) or ("" if now.instance else "no instance under the cursor")
 
 
-def fuzzing(now: Situation) -> str:
+def fuzzing(now: ActionContext) -> str:
     """Against what needs an instance that fuzzes."""
     if reason := instance(now):
         return reason
     return "" if now.instance_state in FUZZING else f"{now.instance} is {now.instance_state}"
 
 
-def finding(now: Situation) -> str:
+def finding(now: ActionContext) -> str:
     """Against minimising the finding under the cursor."""
     # Of a run that has ended the screen itself can have it done.
     reason = "" if alone(now) else steerable(now)
     return reason or row(now)
 
 
-def alone(now: Situation) -> bool:
+def alone(now: ActionContext) -> bool:
     """Whether it is a run of fuzztui's that has no supervisor any more."""
     ours = now.mode == "live" and now.control and not now.watched
     return ours and (now.state in ENDED or (now.alive is False and now.state != "empty"))
 
 
-def entry(now: Situation) -> str:
+def entry(now: ActionContext) -> str:
     """Against steering the queue entry under the cursor."""
     return steerable(now) or row(now)
 
 
-def living(now: Situation) -> str:
+def living(now: ActionContext) -> str:
     """Against what makes no sense for a mutant that is dead."""
     return mutants(now) or ("it is killed: r tries it anew" if now.mutant == "killed" else "")
 
 
-def mutants(now: Situation) -> str:
+def mutants(now: ActionContext) -> str:
     """Against steering mutants: in a queue that is the supervisor's to do, while it lasts."""
     reason = steerable(now) or ("" if now.row else "no mutant under the cursor")
     if not reason and now.stage and now.stage != "mutants" and not now.go_on:
@@ -245,19 +245,19 @@ _NEVER = {
 }
 
 
-def waiting(now: Situation) -> str:
+def waiting(now: ActionContext) -> str:
     """Against giving a mutant another place: in a queue it must wait there."""
     if not now.stage:
         return living(now)
     return mutants(now) or (_AT_WORK | _OVER | _NEVER).get(now.phase, "")
 
 
-def in_queue(now: Situation) -> str:
+def in_queue(now: ActionContext) -> str:
     """Against what only a queue has."""
     return waiting(now) or ("" if now.stage else "this campaign's mutants are in no queue")
 
 
-def skippable(now: Situation) -> str:
+def skippable(now: ActionContext) -> str:
     """Against putting a mutant aside: the one that is fuzzed can be, too."""
     if not now.stage:
         return living(now)
@@ -265,18 +265,18 @@ def skippable(now: Situation) -> str:
     return mutants(now) or (ending | _OVER | _NEVER).get(now.phase, "")
 
 
-def promotable(now: Situation) -> str:
+def promotable(now: ActionContext) -> str:
     """Against more of a mutant: the one that is fuzzed can have more time."""
     return "" if now.stage and now.phase == "fuzzing" and not mutants(now) else waiting(now)
 
 
-def doubtful(now: Situation) -> str:
+def doubtful(now: ActionContext) -> str:
     """Against the verdict that nothing can kill a mutant."""
     dropped = {"dropped": _NEVER["dropped"]} if now.stage else {}
     return mutants(now) or living(now) or dropped.get(now.phase, "")
 
 
-def triable(now: Situation) -> str:
+def triable(now: ActionContext) -> str:
     """Against trying a mutant anew."""
     if reason := mutants(now):
         return reason
@@ -284,12 +284,12 @@ def triable(now: Situation) -> str:
     return (_AT_WORK | known).get(now.phase, "") if now.stage else ""
 
 
-def operators(now: Situation) -> str:
+def operators(now: ActionContext) -> str:
     """Against looking at operators on text."""
     return "" if now.operators else "no engine of this campaign reports operators on text"
 
 
-def mixture(now: Situation) -> str:
+def mixture(now: ActionContext) -> str:
     """Against changing the mixture of operators."""
     return pausable(now) or ("" if now.mixture is not None else operators(now))
 
@@ -297,7 +297,7 @@ def mixture(now: Situation) -> str:
 def mixing(boundary: int, by: int) -> WhyNot:
     """Against moving that boundary of the mixture to that side."""
 
-    def why_not(now: Situation) -> str:
+    def why_not(now: ActionContext) -> str:
         if (reason := mixture(now)) or now.mixture is None:
             return reason
         if now.adaptive:
@@ -307,7 +307,7 @@ def mixing(boundary: int, by: int) -> WhyNot:
     return why_not
 
 
-def types(now: Situation) -> str:
+def types(now: ActionContext) -> str:
     """Against looking at types."""
     return "" if now.aims else "this campaign's engine aims at no types"
 
@@ -315,18 +315,18 @@ def types(now: Situation) -> str:
 def aiming(against: Callable[[Aiming], str]) -> WhyNot:
     """Against asking something about types or code targets."""
 
-    def why_not(now: Situation) -> str:
+    def why_not(now: ActionContext) -> str:
         reason = pausable(now)
         return reason or (against(now.aiming) if now.aiming is not None else types(now))
 
     return why_not
 
 
-def a_type(now: Situation) -> str:
+def a_type(now: ActionContext) -> str:
     """Against what needs a type under the cursor."""
     return now.aiming.weighing() if now.aiming is not None else types(now)
 
 
-def row(now: Situation) -> str:
+def row(now: ActionContext) -> str:
     """Against what needs a row."""
     return "" if now.row else "no row under the cursor"

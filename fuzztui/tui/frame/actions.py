@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 
 from fuzztui.tui.frame.action_context import (
     Action,
-    Situation,
+    ActionContext,
     a_type,
     aiming,
     entry,
@@ -31,7 +31,7 @@ from fuzztui.tui.frame.action_context import (
 from fuzztui.tui.frame.mutant_actions import MUTANTS
 from fuzztui.tui.frame.targeting_actions import Aiming
 
-__all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "Situation", "bindings", "method_name"]
+__all__ = ["ACTIONS", "BY_ID", "GROUPS", "Action", "ActionContext", "bindings", "method_name"]
 
 
 _SCREENS = (

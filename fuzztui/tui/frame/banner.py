@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzztui.tui.base.canvas import Canvas, Line, Span, width_of
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.base.wrap import wrap
 
@@ -44,7 +44,7 @@ class Banner(Canvas):
 
 
 def _lines(text: str, width: int) -> list[Line]:
-    lines = list(wrap([Span(" ! ", "bold failed"), Span(text, "bold")], width))
+    lines = list(wrap([TextSpan(" ! ", "bold failed"), TextSpan(text, "bold")], width))
     if len(lines) > MOST:
         *start, end = lines[MOST - 1]
         room = width - width_of(start)

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.pane import Pane
+from fuzztui.tui.base.pane import DetailPane
 
 
 class BoxScreen(ModalScreen[None]):
@@ -41,13 +41,13 @@ class BoxScreen(ModalScreen[None]):
         with Vertical() as box:
             box.border_title = self.TITLE_OF_BOX
             box.border_subtitle = "esc closes"
-            yield Pane()
+            yield DetailPane()
 
     def on_mount(self) -> None:
         """Fill and focus it."""
         self.say()
-        self.set_focus(self.query_one(Pane))
+        self.set_focus(self.query_one(DetailPane))
 
     def say(self) -> None:
         """Say it anew."""
-        self.query_one(Pane).show(list(self.lines()))
+        self.query_one(DetailPane).show(list(self.lines()))

@@ -25,7 +25,7 @@ class Client(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CommandOutcome:
     """How a command ended: ``kind`` is applied, rejected, pending or failed."""
 
     kind: str
@@ -37,22 +37,22 @@ def _connect(run: Path) -> Client:
     return ControlClient(run, "tui")
 
 
-class Steering:
+class CommandSender:
     """Sends commands, one connection each: nothing to lose when a supervisor is replaced."""
 
     def __init__(self, run: Path, connect: Callable[[Path], Client] = _connect) -> None:
         self._run = run
         self._connect = connect
 
-    async def send(self, command: Command) -> Outcome:
+    async def send(self, command: Command) -> CommandOutcome:
         """Send ``command`` and wait, in a thread, for what became of it. Never raises."""
         try:
             result = await in_thread(lambda: self._send(command))
         except (RemoteError, OSError) as e:
-            return Outcome("failed", str(e))
+            return CommandOutcome("failed", str(e))
         if result.ok:
-            return Outcome("applied", result.detail, result.trial)
-        return Outcome("pending" if result.pending else "rejected", result.detail)
+            return CommandOutcome("applied", result.detail, result.trial)
+        return CommandOutcome("pending" if result.pending else "rejected", result.detail)
 
     def _send(self, command: Command) -> Result:
         client = self._connect(self._run)

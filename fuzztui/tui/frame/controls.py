@@ -20,12 +20,12 @@ from fuzztui.tui.base.ask import AskScreen
 from fuzztui.tui.base.confirm import ConfirmScreen
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themed import ThemedApp
-from fuzztui.tui.frame.command_sender import Steering
+from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.labels.events import command_words
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import said_of
-from fuzztui.wire.commands import AddSeed, Command, IgnoreTarget, Pause, PinTarget, Resume, Stop
+from fuzztui.wire.commands import AddSeed, Command, IgnoreGoal, Pause, PinGoal, Resume, Stop
 
 WAITED_S = 10.0
 """How long whoever sent a command waits for what becomes of it."""
@@ -43,7 +43,7 @@ MOST_PATH = 4096
 class CampaignControls(ThemedApp):
     """Needs a way to steer (None: nothing can be), and what the application offers."""
 
-    steering: Steering | None
+    steering: CommandSender | None
     status: Status
     mode: str
     _leaving = False
@@ -86,7 +86,7 @@ class CampaignControls(ThemedApp):
     async def _steer(self, command: Command, words: str) -> None:
         if self.steering is None:
             return
-        ordered = isinstance(command, (PinTarget, IgnoreTarget))
+        ordered = isinstance(command, (PinGoal, IgnoreGoal))
         async with self._in_turn if ordered else nullcontext():
             outcome = await self.steering.send(command)
         detail = f": {outcome.detail}" if outcome.detail else ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from fuzztui.tui.base.canvas import Canvas, Line, Span
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.text import cell_len
-from fuzztui.tui.frame.actions import ACTIONS, BY_ID, Action, Situation
+from fuzztui.tui.frame.actions import ACTIONS, BY_ID, Action, ActionContext
 from fuzztui.tui.frame.host import painter
 
 ALWAYS = ("app.quit", "app.help")
@@ -22,9 +22,9 @@ class Footer(Canvas):
     def __init__(self, scopes: Sequence[str]) -> None:
         super().__init__()
         self._scopes = scopes
-        self._now = Situation()
+        self._now = ActionContext()
 
-    def show(self, now: Situation) -> None:
+    def show(self, now: ActionContext) -> None:
         """Draw the keys for the situation ``now``."""
         if now != self._now:
             self._now = now
@@ -37,7 +37,7 @@ class Footer(Canvas):
     def paint(self, width: int, height: int) -> list[Line]:
         """The keys, then those of :data:`ALWAYS` at the right."""
         now = self._now
-        line: list[Span] = [Span(" ")]
+        line: list[TextSpan] = [TextSpan(" ")]
         tail = [s for id in ALWAYS for s in self._spans(BY_ID[id], now)]
         room = width - 1 - sum(cell_len(s.text) for s in tail)
         for _, pair in groupby(actions_for(self._scopes, now), _place):
@@ -47,15 +47,18 @@ class Footer(Canvas):
                 break
             room -= wide
             line += spans
-        return [[*line, Span(" " * room), *tail]]
+        return [[*line, TextSpan(" " * room), *tail]]
 
     @staticmethod
-    def _spans(action: Action, now: Situation) -> list[Span]:
+    def _spans(action: Action, now: ActionContext) -> list[TextSpan]:
         key, label = key_name(action.keys[0]), action.title(now)
         # Grey is not for everybody's eyes: what cannot be done is in brackets too.
         if action.why_not(now):
-            return [Span(f"({key} {label}) ", "muted", action.id), Span(" ")]
-        return [Span(f"{key} ", "bold primary", action.id), Span(f"{label}  ", "", action.id)]
+            return [TextSpan(f"({key} {label}) ", "muted", action.id), TextSpan(" ")]
+        return [
+            TextSpan(f"{key} ", "bold primary", action.id),
+            TextSpan(f"{label}  ", "", action.id),
+        ]
 
 
 def _place(action: Action) -> tuple[int, str]:
@@ -63,7 +66,7 @@ def _place(action: Action) -> tuple[int, str]:
     return action.footer, action.needs or action.id
 
 
-def actions_for(scopes: Sequence[str], now: Situation) -> list[Action]:
+def actions_for(scopes: Sequence[str], now: ActionContext) -> list[Action]:
     """The footer's actions in its order, without those of the other mode or table."""
     wanted = [
         a

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fuzztui.model.selectors import ENDED
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.canvas import Line, Span, spread, width_of
+from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import fit, plain
 from fuzztui.tui.frame.host import painter
 from fuzztui.tui.frame.strip import StatusCanvas
@@ -73,94 +73,100 @@ class Header(StatusCanvas):
         room = width - width_of(badge) - 2
         name = plain(s.name) or "…"
         left = [
-            Span(" fuzztui ", "bold primary"),
-            Span(fit(name, min(len(name), room - 10)), "bold"),
+            TextSpan(" fuzztui ", "bold primary"),
+            TextSpan(fit(name, min(len(name), room - 10)), "bold"),
         ]
         left_room = room - width_of(left) - 2
         engine = plain(s.engine)
         target = brief_target(plain(s.target), left_room - len(engine) - 2)
         about = "  ".join(x for x in (engine, target) if x)
         if about and left_room > 6:
-            left.append(Span("  " + fit(about, min(len(about), left_room)), "muted"))
+            left.append(TextSpan("  " + fit(about, min(len(about), left_room)), "muted"))
         return spread(left, badge, width)
 
-    def _replay(self, width: int) -> list[Span]:
+    def _replay(self, width: int) -> list[TextSpan]:
         """How the run ended, and how it was then: paused was the campaign, not the replay."""
         s = self._status
         ended = s.ended if s.ended in ENDED else ""
-        spans = [Span("▷ REPLAY ", "bold primary")]
+        spans = [TextSpan("▷ REPLAY ", "bold primary")]
         if ended:
-            spans += [Span("of a ", "muted"), Span(f"{ended} run ", state_style(ended))]
+            spans += [TextSpan("of a ", "muted"), TextSpan(f"{ended} run ", state_style(ended))]
         if s.state != ended and not (ended and width < 76):
-            spans += [Span("· ", "muted"), Span(f"then {s.state} ", state_style(s.state))]
+            spans += [TextSpan("· ", "muted"), TextSpan(f"then {s.state} ", state_style(s.state))]
         return spans
 
-    def _badge(self) -> list[Span]:
+    def _badge(self) -> list[TextSpan]:
         s = self._status
         if s.orphaned:
-            return [Span(f"✗ NO {'WATCHER' if s.watched else 'SUPERVISOR'} ", "bold failed")]
+            return [TextSpan(f"✗ NO {'WATCHER' if s.watched else 'SUPERVISOR'} ", "bold failed")]
         word = "deleted" if s.reason == ALL_GONE else s.state
-        spans = [Span(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
+        spans = [TextSpan(f"{state_sign(s.state)} {word.upper()} ", f"bold {state_style(s.state)}")]
         if s.watched:
-            spans.insert(0, Span("only watched ", "muted"))
+            spans.insert(0, TextSpan("only watched ", "muted"))
         if s.pending:
-            spans.insert(0, Span(f"{s.pending} pending ", "pending"))
+            spans.insert(0, TextSpan(f"{s.pending} pending ", "pending"))
         if s.figures_age > s.fresh_s or (s.watched and s.figures_age >= 0):
             style = "hang" if s.figures_age > s.stale_s else "muted"
             age = format.age_from(s.fresh_s, s.figures_age)
-            spans.append(Span(f"figures {age} old ", style))
+            spans.append(TextSpan(f"figures {age} old ", style))
         return spans
 
     def _where(self, width: int) -> Line:
-        tabs: list[Span] = [Span(" ")]
+        tabs: list[TextSpan] = [TextSpan(" ")]
         short, tight = width < 76, width < 100
         there = ((OPERATORS, self._status.blend is not None), (TYPES, self._status.aims))
         more = [tab for tab, known in there if known or self._tab == tab[0]]
         for tab, key, title in (*TABS, *more):
             text = title[:4] if short else title
             here = tab == self._tab
-            tabs.append(Span(f"{key} ", "muted", tab))
-            tabs.append(Span(text, "bold underline" if here else "muted", tab))
+            tabs.append(TextSpan(f"{key} ", "muted", tab))
+            tabs.append(TextSpan(text, "bold underline" if here else "muted", tab))
             if tab == FINDINGS and self._status.groups and not tight:  # there the budget needs it
-                tabs.append(Span(f"·{format.count(self._status.groups)}", "bold crash", tab))
-            tabs.append(Span(" " if tight else "  "))
+                tabs.append(TextSpan(f"·{format.count(self._status.groups)}", "bold crash", tab))
+            tabs.append(TextSpan(" " if tight else "  "))
         return spread(tabs, self._budget(width - width_of(tabs)), width)
 
-    def _budget(self, room: int) -> list[Span]:
+    def _budget(self, room: int) -> list[TextSpan]:
         """Campaign time, as all else on the screen, and how much of the budget is used."""
         s = self._status
-        clock = [Span(format.clock(s.now), "bold")]
+        clock = [TextSpan(format.clock(s.now), "bold")]
         share = s.progress
         if share < 0:
             words = "elapsed in total " if s.campaigns > 1 else "elapsed "
             fits = room > len(words) + 12
-            return [Span(words, "muted"), *clock, Span(" ")] if fits else clock
+            return [TextSpan(words, "muted"), *clock, TextSpan(" ")] if fits else clock
         # Of a replay the timeline below is the one bar: two would be taken for one another.
         for ends, least in () if s.mode == "replay" else self._ends(share):
             bar_room = min(40, room - width_of(clock) - width_of(ends) - 2)
             if bar_room >= least:
                 full, rest = gauge(share, bar_room)
-                return [*clock, Span(" "), Span(full, "primary"), Span(rest, "gauge"), *ends]
+                return [
+                    *clock,
+                    TextSpan(" "),
+                    TextSpan(full, "primary"),
+                    TextSpan(rest, "gauge"),
+                    *ends,
+                ]
         if s.paused_s and s.by_time:
-            return [*clock, Span(f" {format.percent(share, 1)} ", "muted")]
-        whole = [*clock, Span(f" / {self._limit()} ", "muted")]
+            return [*clock, TextSpan(f" {format.percent(share, 1)} ", "muted")]
+        whole = [*clock, TextSpan(f" / {self._limit()} ", "muted")]
         return whole if width_of(whole) < room else clock
 
-    def _ends(self, share: float) -> Iterator[tuple[list[Span], int]]:
+    def _ends(self, share: float) -> Iterator[tuple[list[TextSpan], int]]:
         """What stands behind the gauge, the fullest first, and the cells that leaves it at least.
 
         A time budget is spent by running time: that is told where pauses make it another one.
         """
         s = self._status
         limit, percent = self._limit(), format.percent(share, 1)
-        used = Span(f"{percent:>5} ", "bold")
+        used = TextSpan(f"{percent:>5} ", "bold")
         if not (s.paused_s and s.by_time):
-            yield [Span(f" {limit} ", "muted"), used], 4
+            yield [TextSpan(f" {limit} ", "muted"), used], 4
             return
         ran = f" {format.clock(s.running_s)} of {limit} run"
-        yield [Span(f"{ran}, paused {format.span(s.paused_s)} ", "muted"), used], 8
-        yield [Span(f"{ran} ", "muted"), used], 4
-        yield [Span(f" {percent}", "bold"), Span(f" of {limit} run ", "muted")], 1
+        yield [TextSpan(f"{ran}, paused {format.span(s.paused_s)} ", "muted"), used], 8
+        yield [TextSpan(f"{ran} ", "muted"), used], 4
+        yield [TextSpan(f" {percent}", "bold"), TextSpan(f" of {limit} run ", "muted")], 1
 
     def _limit(self) -> str:
         s = self._status

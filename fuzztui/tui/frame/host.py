@@ -15,10 +15,10 @@ from textual.dom import DOMNode
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import Changes, State
 from fuzztui.tui.base.palette import Palette
-from fuzztui.tui.frame.actions import Situation
-from fuzztui.tui.labels.lineage import Kin
+from fuzztui.tui.frame.actions import ActionContext
+from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.worklist import Turns
+from fuzztui.tui.labels.worklist import Worklist
 from fuzztui.wire.commands import Command
 
 
@@ -33,13 +33,13 @@ class Painter(Protocol):
         """Do an action of the registry, or tell why not."""
 
 
-class Host(Painter, Protocol):
+class AppInterface(Painter, Protocol):
     """What a screen needs on top."""
 
     run_dir: Path | None
     mode: str
-    kin: Kin
-    turns: Turns
+    kin: Lineage
+    turns: Worklist
 
     @property
     def campaign(self) -> State:
@@ -49,7 +49,7 @@ class Host(Painter, Protocol):
     def status(self) -> Status:
         """The totals as of the last tick."""
 
-    def situation(self) -> Situation:
+    def situation(self) -> ActionContext:
         """What can be done, as of now."""
 
     def when_free(self, look: Callable[[], None]) -> None:
@@ -85,6 +85,6 @@ def painter(node: DOMNode) -> Painter:
     return cast(Painter, node.app)
 
 
-def host(node: DOMNode) -> Host:
+def host(node: DOMNode) -> AppInterface:
     """The application of ``node``."""
-    return cast(Host, node.app)
+    return cast(AppInterface, node.app)

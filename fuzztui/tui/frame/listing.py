@@ -17,7 +17,7 @@ from fuzztui.model.state import Entry, Finding
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.base.pane import Pane
+from fuzztui.tui.base.pane import DetailPane
 from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.screen import CampaignScreen
@@ -64,7 +64,7 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
 
     def body(self) -> Iterable[Widget]:
         """Table and details."""
-        yield Container(self.make_table(), Pane(id="detail"), id="listing")
+        yield Container(self.make_table(), DetailPane(id="detail"), id="listing")
         yield FilterBar(self.HINT, self.to_table)
 
     def make_table(self) -> BigTable[T]:
@@ -89,9 +89,9 @@ class ListingScreen(CampaignScreen, Generic[T, P]):
         return self.query_one(BigTable)
 
     @property
-    def pane(self) -> Pane:
+    def pane(self) -> DetailPane:
         """The details."""
-        return self.query_one(Pane)
+        return self.query_one(DetailPane)
 
     def to_table(self) -> None:
         """The keys are the table's."""

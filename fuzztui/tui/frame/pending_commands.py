@@ -14,9 +14,9 @@ from textual.timer import Timer
 from fuzztui.model.state import CommandStatus
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.wire.codec import encode_command
-from fuzztui.wire.commands import Command, IgnoreTarget
+from fuzztui.wire.commands import Command, IgnoreGoal
 
-__all__ = ["ECHO_S", "Wishes"]
+__all__ = ["ECHO_S", "PendingCommands"]
 
 SETTLE_S = 0.4
 """Steps that follow each other as fast are one command."""
@@ -30,11 +30,11 @@ Subject = tuple[str, str, str]
 
 def _subject(command: dict[str, Any]) -> Subject:
     kind = str(command.get("c"))
-    thing = command.get("location" if kind == IgnoreTarget.name else "type", "")
+    thing = command.get("location" if kind == IgnoreGoal.name else "type", "")
     return kind, str(thing), str(command.get("instance", ""))
 
 
-class Wishes:
+class PendingCommands:
     """Of one screen."""
 
     def __init__(

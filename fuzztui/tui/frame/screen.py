@@ -13,11 +13,11 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from fuzztui.model.state import Changes, State
-from fuzztui.tui.frame.actions import Situation, bindings
+from fuzztui.tui.frame.actions import ActionContext, bindings
 from fuzztui.tui.frame.banner import Banner
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.header import Header
-from fuzztui.tui.frame.host import Host, host
+from fuzztui.tui.frame.host import AppInterface, host
 from fuzztui.tui.frame.timeline import Timeline
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.commands import SkipCurrent
@@ -49,7 +49,7 @@ class CampaignScreen(Screen[None]):
         return (cls.TAB, *cls.SCOPES, "table", "sorting", "app")
 
     @property
-    def host(self) -> Host:
+    def host(self) -> AppInterface:
         """The application."""
         return host(self)
 
@@ -101,9 +101,9 @@ class CampaignScreen(Screen[None]):
         """A second went by: ages and clocks."""
         self.query_one(Header).show(status)
 
-    def describe_row(self) -> Situation:
+    def describe_row(self) -> ActionContext:
         """The part of the situation that the row under the cursor decides."""
-        return Situation()
+        return ActionContext()
 
     def on_screen_resume(self) -> None:
         """Back from another mode (or here for the first time): catch up."""

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from fuzztui.model.state import Changes
 from fuzztui.tui.frame.listing import ListingScreen
-from fuzztui.tui.frame.pending_commands import Wishes
-from fuzztui.tui.labels.latest_saved import Finds
+from fuzztui.tui.frame.pending_commands import PendingCommands
+from fuzztui.tui.labels.latest_saved import LatestSaved
 from fuzztui.tui.labels.status import Status
 from fuzztui.wire.commands import Command
 
@@ -32,8 +32,8 @@ class SteeredScreen(ListingScreen[T, P]):
     ) -> None:
         """``named_by``: what an entry's ``op`` is thanks to; ``words``: of what is asked for."""
         super().__init__()
-        self._finds = Finds(named_by)
-        self._wishes = Wishes(self, words, self._show_wishes)
+        self._finds = LatestSaved(named_by)
+        self._wishes = PendingCommands(self, words, self._show_wishes)
         self._told: Sequence[object] = ()
         """Which figures the rows are of."""
 

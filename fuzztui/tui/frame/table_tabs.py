@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.tui.base.canvas import Canvas, Line, Span
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.frame.actions import BY_ID
 from fuzztui.tui.frame.host import painter
@@ -40,7 +40,7 @@ class TableTabs(Canvas):
 
     def paint(self, width: int, height: int) -> list[Line]:
         """Both titles; before the one that is not shown, its key."""
-        line, key = [Span(" ")], key_name(BY_ID[OTHER].keys[0])
+        line, key = [TextSpan(" ")], key_name(BY_ID[OTHER].keys[0])
         for title, n, here in zip(
             ("types", "code targets left"),
             self._counts,
@@ -48,9 +48,9 @@ class TableTabs(Canvas):
             strict=True,
         ):
             if here:
-                line += [Span(title, "bold underline"), Span(f" {n:,}    ", "bold")]
+                line += [TextSpan(title, "bold underline"), TextSpan(f" {n:,}    ", "bold")]
             else:
-                line.append(Span(f"{key} ", "bold primary", OTHER))
-                line.append(Span(f"{title} {n:,}", "muted", OTHER))
-                line.append(Span("    "))
+                line.append(TextSpan(f"{key} ", "bold primary", OTHER))
+                line.append(TextSpan(f"{title} {n:,}", "muted", OTHER))
+                line.append(TextSpan("    "))
         return [line]

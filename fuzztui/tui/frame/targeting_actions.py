@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fuzztui.wire.commands import Command, IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
-__all__ = ["STEP", "Aiming", "Asked"]
+__all__ = ["STEP", "Aiming", "PendingTargeting"]
 
 STEP = 0.05
 """By so much a key moves the part of mutations that aim."""
@@ -107,7 +107,7 @@ class Aiming:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingTargeting:
     """What is asked for and not answered yet, oldest first; None below: nothing is."""
 
     commands: tuple[Command, ...] = ()
@@ -122,16 +122,18 @@ class Asked:
     @property
     def pinned(self) -> str | None:
         """The location that is to be pinned; "": none is to be."""
-        return next((c.location for c in reversed(self.commands) if isinstance(c, PinTarget)), None)
+        return next((c.location for c in reversed(self.commands) if isinstance(c, PinGoal)), None)
 
     def ignored(self, location: str) -> bool | None:
         """Whether the target is to be ignored; one that is to be pinned is not."""
         for command in reversed(self.commands):
-            if isinstance(command, (IgnoreTarget, PinTarget)) and command.location == location:
-                return isinstance(command, IgnoreTarget) and command.ignored
+            if isinstance(command, (IgnoreGoal, PinGoal)) and command.location == location:
+                return isinstance(command, IgnoreGoal) and command.ignored
         return None
 
     @property
     def targeted(self) -> float | None:
         """The part of mutations that is to aim."""
-        return next((c.share for c in reversed(self.commands) if isinstance(c, SetTargeted)), None)
+        return next(
+            (c.share for c in reversed(self.commands) if isinstance(c, SetTargetedShare)), None
+        )

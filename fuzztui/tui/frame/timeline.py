@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textual.message import Message
 
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, Span, width_of
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan, width_of
 from fuzztui.tui.labels.glyphs import FINDING_SIGNS
 
 Mark = tuple[float, str]
@@ -58,11 +58,11 @@ class Timeline(Canvas):
         """Sign, speed, time, bar, end."""
         p = self._position
         left = [
-            Span(" ▶ " if p.playing else " ‖ ", "bold running" if p.playing else "bold paused"),
-            Span(f"{p.speed:g}x ".rjust(6), "muted"),
-            Span(f"{format.clock(p.t)} ", "bold"),
+            TextSpan(" ▶ " if p.playing else " ‖ ", "bold running" if p.playing else "bold paused"),
+            TextSpan(f"{p.speed:g}x ".rjust(6), "muted"),
+            TextSpan(f"{format.clock(p.t)} ", "bold"),
         ]
-        right = [Span(f" {format.clock(p.end)} ", "muted")]
+        right = [TextSpan(f" {format.clock(p.end)} ", "muted")]
         self._bar = bar = max(1, width - width_of(left) - width_of(right))
         at = self._cell(p.t)
         cells = [("━", "primary") if i < at else ("─", "gauge") for i in range(bar)]
@@ -78,11 +78,11 @@ class Timeline(Canvas):
         return round(min(1.0, max(0.0, share)) * (self._bar - 1))
 
 
-def _runs(cells: Sequence[tuple[str, str]]) -> list[Span]:
-    out: list[Span] = []
+def _runs(cells: Sequence[tuple[str, str]]) -> list[TextSpan]:
+    out: list[TextSpan] = []
     for i, (text, style) in enumerate(cells):
         if out and out[-1].style == style:
-            out[-1] = Span(out[-1].text + text, style, out[-1].click)
+            out[-1] = TextSpan(out[-1].text + text, style, out[-1].click)
         else:
-            out.append(Span(text, style, str(i)))
+            out.append(TextSpan(text, style, str(i)))
     return out

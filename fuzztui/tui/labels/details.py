@@ -14,10 +14,10 @@ from fuzztui.model.oracle import ORACLE
 from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.canvas import Line, OneLine, Span
+from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
 from fuzztui.tui.base.hexview import Preview, hex_rows, text_lines
 from fuzztui.tui.base.text import plain, plain_lines
-from fuzztui.tui.labels.lineage import Kin, Parent, from_whom, made_of
+from fuzztui.tui.labels.lineage import Lineage, ParentEntry, from_whom, made_of
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.run_files import place_of, shown
 from fuzztui.wire.codec import encode_record
@@ -57,10 +57,10 @@ def finding_title(finding: Finding) -> str:
 
 
 def entry_lines(
-    entry: Entry, state: State, kin: Kin, run: Path | None, pending: Sequence[str] = ()
+    entry: Entry, state: State, kin: Lineage, run: Path | None, pending: Sequence[str] = ()
 ) -> list[Line]:
     """What is known about a queue entry, its ancestors last."""
-    lines: list[Line] = [[Span(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
+    lines: list[Line] = [[TextSpan(plain(entry.key), "bold corpus"), *_marks(entry, pending)]]
     at = f", at {entry.execs:,} execs" if entry.execs else ""  # an import's name has none
     lines.append(pair("found", format.clock(entry.t) + at))
     if entry.reasons:
@@ -88,17 +88,17 @@ def _killed(entry: Entry, state: State) -> list[Line]:
     for mutant in victims[:MEMBERS]:
         lines.append(
             [
-                Span("✓ ", "killed"),
-                Span(plain(place(mutant)) + "  ", "muted"),
-                Span(plain(brief_change(mutant.before, mutant.after))),
+                TextSpan("✓ ", "killed"),
+                TextSpan(plain(place(mutant)) + "  ", "muted"),
+                TextSpan(plain(brief_change(mutant.before, mutant.after))),
             ]
         )
     if len(victims) > MEMBERS:
-        lines.append([Span(f"  … {len(victims) - MEMBERS:,} more", "muted")])
+        lines.append([TextSpan(f"  … {len(victims) - MEMBERS:,} more", "muted")])
     return lines
 
 
-def _thanks(row: Entry | Finding, kin: Kin) -> list[Line]:
+def _thanks(row: Entry | Finding, kin: Lineage) -> list[Line]:
     """The mutant thanks to whose corpus there is a row of the target."""
     mutant = kin.mutant_behind(row)
     if mutant is None:
@@ -107,14 +107,14 @@ def _thanks(row: Entry | Finding, kin: Kin) -> list[Line]:
     if not kin.of_target(row):
         return [pair("of mutant", words, "killed")]
     slot = f"  ({plain(mutant.slot)})" if mutant.slot else ""
-    return [[*pair("thanks to", f"mutant {words}", "killed"), Span(slot, "muted")]]
+    return [[*pair("thanks to", f"mutant {words}", "killed"), TextSpan(slot, "muted")]]
 
 
 _SEED = "seed:"
 """Before the name of a seed that mutants began with, where its key would be."""
 
 
-def _lineage(row: Entry | Finding, kin: Kin) -> list[Line]:
+def _lineage(row: Entry | Finding, kin: Lineage) -> list[Line]:
     steps = kin.line(row, LINEAGE)
     if not steps:
         return []
@@ -127,15 +127,17 @@ def _lineage(row: Entry | Finding, kin: Kin) -> list[Line]:
             origin = _origin(entry, kin.parent(entry))
         lines.append(
             [
-                Span(" " + "  " * min(depth, 4) + "└ ", "rule"),
-                Span(plain(step.key.replace(_SEED, "seed ", 1) if seed else step.key), "corpus"),
-                Span("  " + plain(origin), "muted"),
+                TextSpan(" " + "  " * min(depth, 4) + "└ ", "rule"),
+                TextSpan(
+                    plain(step.key.replace(_SEED, "seed ", 1) if seed else step.key), "corpus"
+                ),
+                TextSpan("  " + plain(origin), "muted"),
             ]
         )
     return lines
 
 
-def _origin(entry: Entry, parent: Parent | None) -> str:
+def _origin(entry: Entry, parent: ParentEntry | None) -> str:
     once = f", found as #{entry.first}" if entry.first not in (-1, entry.id) else ""
     if entry.sync:
         if entry.instance == HANDED:
@@ -152,20 +154,20 @@ def _handed(row: Entry | Finding) -> str:
     return f"handed over from a {from_whom(row)}{number}"
 
 
-def _marks(entry: Entry, pending: Sequence[str]) -> list[Span]:
+def _marks(entry: Entry, pending: Sequence[str]) -> list[TextSpan]:
     spans = []
     if entry.favored:
-        spans.append(Span("  ★ favoured", "rate"))
+        spans.append(TextSpan("  ★ favoured", "rate"))
     if entry.steer:
-        spans.append(Span(f"  {plain(entry.steer)}", entry.steer))
-    spans += [Span(f"  {plain(name)}…", "pending") for name in pending]
+        spans.append(TextSpan(f"  {plain(entry.steer)}", entry.steer))
+    spans += [TextSpan(f"  {plain(name)}…", "pending") for name in pending]
     return spans
 
 
 def finding_lines(
     finding: Finding,
     state: State,
-    kin: Kin,
+    kin: Lineage,
     run: Path | None,
     *,
     minimising: CommandStatus | None = None,
@@ -181,14 +183,14 @@ def finding_lines(
     """
     style = finding.category
     name = finding_title(finding)
-    lines: list[Line] = [[Span(part, f"bold {style}")] for part in plain_lines(name, 3)]
+    lines: list[Line] = [[TextSpan(part, f"bold {style}")] for part in plain_lines(name, 3)]
     if finding.place:
-        lines.append([Span("at ", "muted"), Span(plain(finding.place), "bold")])
+        lines.append([TextSpan("at ", "muted"), TextSpan(plain(finding.place), "bold")])
     if minimising is not None and minimising.state == "pending":
         lines.append(minimising_line(minimising))
     whole = len(smaller) <= FIRST_ROWS + 1
     lines += smaller if whole else smaller[:FIRST_ROWS]
-    lines.append([] if whole else [Span("… all of it below", "muted")])
+    lines.append([] if whole else [TextSpan("… all of it below", "muted")])
     by = f"by {finding.instance}"
     if finding.instance == HANDED:
         by = "when a mutant's corpus was run on the target"
@@ -221,13 +223,13 @@ def finding_lines(
         lines += [pair("input", finding.input)]
     if finding.detail:
         lines += [[], title("report")]
-        lines += [[Span(text)] for text in plain_lines(finding.detail)]
+        lines += [[TextSpan(text)] for text in plain_lines(finding.detail)]
     elif is_by_signal(finding.signature):
         words = "not run again, only watched: findings of one signal may have many causes"
-        lines += [[], [Span(words, "muted")]]
+        lines += [[], [TextSpan(words, "muted")]]
     elif not finding.signature:
         words = "not described yet" if run is not None else "not run again: only watched"
-        lines += [[], [Span(words, "muted")]]
+        lines += [[], [TextSpan(words, "muted")]]
     return lines + _members(finding, state) + _lineage(finding, kin)
 
 
@@ -246,9 +248,11 @@ def _members(finding: Finding, state: State) -> list[Line]:
         member = state.findings.get(key)
         at = format.clock(member.t) if member is not None else ""
         sign = "▸ " if key == finding.key else "  "
-        lines.append([Span(sign, style="bold"), Span(f"{at:>8}  ", "muted"), Span(plain(key))])
+        lines.append(
+            [TextSpan(sign, style="bold"), TextSpan(f"{at:>8}  ", "muted"), TextSpan(plain(key))]
+        )
     if len(keys) > MEMBERS:
-        lines.append([Span(f"  … {len(keys) - MEMBERS:,} more", "muted")])
+        lines.append([TextSpan(f"  … {len(keys) - MEMBERS:,} more", "muted")])
     return lines
 
 
@@ -262,27 +266,33 @@ def minimising_line(command: CommandStatus) -> Line:
     if command.part >= 0:
         full, rest = gauge(command.part, 16)
         percent = format.percent(min(command.part, 1.0), 1.0)
-        line += [Span(full, "primary"), Span(rest, "gauge"), Span(f" {percent}", "bold")]
+        line += [
+            TextSpan(full, "primary"),
+            TextSpan(rest, "gauge"),
+            TextSpan(f" {percent}", "bold"),
+        ]
     words = command.text or ("" if command.part >= 0 else "begins…")
-    return [*line, Span(f" {plain(words)}" if words else "", "pending")]
+    return [*line, TextSpan(f" {plain(words)}" if words else "", "pending")]
 
 
 def preview_lines(preview: Preview, width: int, name: str = "input") -> list[Line]:
     """An input file: as text when it reads as text, and always as bytes."""
     lines: list[Line] = [[], title(f"{name}, {format.size(preview.size)}")]
     if preview.problem:
-        return [*lines, [Span(plain(preview.problem), "hang")]]
+        return [*lines, [TextSpan(plain(preview.problem), "hang")]]
     if not preview.data:
-        return [*lines, [Span("empty file", "muted")]]
+        return [*lines, [TextSpan("empty file", "muted")]]
     if preview.is_text:
-        lines += [[Span(text)] for text in text_lines(preview)]
+        lines += [[TextSpan(text)] for text in text_lines(preview)]
         lines += [[], title("bytes")]
     per_row = 16 if width >= 76 else 8 if width >= 44 else 4
     for offset, data, chars in hex_rows(preview.data, per_row):
-        lines.append([Span(f"{offset}  ", "muted"), Span(f"{data}  "), Span(chars, "valid")])
+        lines.append(
+            [TextSpan(f"{offset}  ", "muted"), TextSpan(f"{data}  "), TextSpan(chars, "valid")]
+        )
     if preview.size > len(preview.data):
         rest = format.size(preview.size - len(preview.data))
-        lines.append([Span(f"… {rest} more", "muted")])
+        lines.append([TextSpan(f"… {rest} more", "muted")])
     return lines
 
 
@@ -291,12 +301,12 @@ def record_lines(record: Record) -> list[Line]:
     try:
         data = json.loads(encode_record(record))
     except ValueError:  # not a number, from a log of another hand
-        return [[Span("this record cannot be shown", "hang")]]
+        return [[TextSpan("this record cannot be shown", "hang")]]
     lines: list[Line] = []
     for key, value in data.items():
         if isinstance(value, str) and "\n" in value:
             lines.append(pair(key, ""))
-            lines += [[Span("  "), Span(text)] for text in plain_lines(value)]
+            lines += [[TextSpan("  "), TextSpan(text)] for text in plain_lines(value)]
         else:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             lines.append(pair(key, text))
@@ -305,9 +315,9 @@ def record_lines(record: Record) -> list[Line]:
 
 def pair(name: str, value: str, style: str = "") -> Line:
     """A property; neither part need be plain yet."""
-    return [Span(plain(name).ljust(LABEL) + " ", "muted"), Span(plain(value), style)]
+    return [TextSpan(plain(name).ljust(LABEL) + " ", "muted"), TextSpan(plain(value), style)]
 
 
 def title(text: str) -> Line:
     """A heading."""
-    return OneLine([Span(f"── {plain(text)} ", "muted"), Span("─" * 12, "rule")])
+    return OneLine([TextSpan(f"── {plain(text)} ", "muted"), TextSpan("─" * 12, "rule")])

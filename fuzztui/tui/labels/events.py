@@ -145,13 +145,13 @@ def describe(event: ev.Event) -> Described:
             return Described("seeds", text, "muted", event.instance, FIGURES)
         case ev.MutantsFound() | ev.MutantState() | ev.MutantRuns() | ev.MutationStats():
             return _mutants(event)
-        case ev.OperatorFigures():
+        case ev.MutatorStats():
             mode = "adaptive" if event.adaptive else "fixed"
             parts = (finite(getattr(event, name)) for name in CLASSES)
             trials = f"{format.count(event.trials)} trial{'s' * (event.trials != 1)}"
             text = f"{trials}  {Mixture(*parts)}  {mode}"
             return Described("mixture", text, "muted", event.instance, FIGURES)
-        case ev.TypeFigures():
+        case ev.TargetingStats():
             text = f"{event.uncovered:,} of {several(event.targets, 'target')} left"
             text += f", {event.frontier:,} on the frontier"
             text += f"  {several(len(event.names), 'type')}"
@@ -159,14 +159,14 @@ def describe(event: ev.Event) -> Described:
             text += f"  pinned {event.pinned}" if event.pinned else ""
             text += f"  {len(event.ignored):,} ignored" if event.ignored else ""
             return Described("types", text, "muted", event.instance, FIGURES)
-        case ev.TargetsLeft():
+        case ev.GoalsUncovered():
             text = f"{len(event.left):,} told" + (
                 f"  {len(event.gone):,} covered" * bool(event.gone)
             )
             return Described("targets", text, "muted", event.instance, FIGURES)
-        case ev.MutantStage():
+        case ev.MutantProgress():
             return _turn(event)
-        case ev.MutantPlaces():
+        case ev.MutantPositions():
             text = f"{several(len(event.places), 'mutant')} got other places"
             return Described("queue", text, "muted", "", MUTANTS)
         case _:
@@ -227,14 +227,14 @@ _TURN_STYLES = {
 }  # fmt: skip
 
 
-def _turn(event: ev.MutantStage) -> Described:
+def _turn(event: ev.MutantProgress) -> Described:
     return Described(
         "mutant", f"{event.id}  {turn_of(event)}", _TURN_STYLES.get(event.stage, "muted"),
         event.slot, MUTANTS,
     )  # fmt: skip
 
 
-def turn_of(event: ev.MutantStage) -> str:
+def turn_of(event: ev.MutantProgress) -> str:
     """What became of a mutant, in words that follow its name."""
     text = TURNS.get(event.stage, event.stage)
     if event.stage == "done":
@@ -259,7 +259,7 @@ def _plan(plan: dict[str, Any]) -> str:
 
 def _campaign(event: ev.Event) -> Described:
     match event:
-        case ev.StageStarted():
+        case ev.PhaseStarted():
             text, why = "the target is fuzzed", event.reason
             if event.stage == "mutants":
                 text, why = "mutants are fuzzed", event.reason or _plan(event.plan)

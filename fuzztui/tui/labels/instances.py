@@ -12,7 +12,7 @@ from fuzztui.model.oracle import ORACLE
 from fuzztui.model.selectors import ENDED, crashes_of, known_total
 from fuzztui.model.state import Instance, Mutant
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Line, Span, width_of
+from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import cell_len, fit, plain
 from fuzztui.tui.labels.events import engine_words, state_sign, state_style
 from fuzztui.tui.labels.glyphs import DIFFERS
@@ -84,7 +84,7 @@ def facts(
 
 
 def _fact(name: str, value: str, style: str = "") -> Fact:
-    return Fact(name, [Span(plain(value), style)])
+    return Fact(name, [TextSpan(plain(value), style)])
 
 
 def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line:
@@ -98,21 +98,21 @@ def _peers(instance: Instance, known: Collection[str], *, renewed: bool) -> Line
     strangers = [name for name in peers if name not in known and _base(name) != ADDED]
     ours = sum(peers[name] for name in peers if name not in known and _base(name) == ADDED)
     few = 0 < len(siblings) <= NAMED
-    spans: list[Span] = []
+    spans: list[TextSpan] = []
     if len(siblings) > NAMED:
-        spans.append(Span(f"{len(siblings)} siblings", "imported"))
+        spans.append(TextSpan(f"{len(siblings)} siblings", "imported"))
     elif few:
-        spans.append(Span(_far(siblings, peers, unit=True), "imported"))
+        spans.append(TextSpan(_far(siblings, peers, unit=True), "imported"))
     if strangers:
         more = f" and {len(strangers) - NAMED} more" if len(strangers) > NAMED else ""
         noun = "a stranger: " if len(strangers) == 1 else "strangers: "
-        spans.append(Span((" and " if spans else "") + noun, "muted"))
-        spans.append(Span(_far(strangers[:NAMED], peers, unit=not few) + more, "pending"))
+        spans.append(TextSpan((" and " if spans else "") + noun, "muted"))
+        spans.append(TextSpan(_far(strangers[:NAMED], peers, unit=not few) + more, "pending"))
     if ours:
-        spans.append(Span(" and " if spans else "", "muted"))
-        spans.append(Span(several(ours, "added seed"), "imported"))
+        spans.append(TextSpan(" and " if spans else "", "muted"))
+        spans.append(TextSpan(several(ours, "added seed"), "imported"))
     if renewed and (strangers or ours or few):
-        spans.append(Span(" ≤1m old", "muted"))  # nobody looks more often
+        spans.append(TextSpan(" ≤1m old", "muted"))  # nobody looks more often
     return spans
 
 
@@ -155,23 +155,23 @@ def flow(about: Sequence[Fact], width: int, height: int, first: int = -1) -> lis
     """
     room = width if first < 0 else first
     lines: list[Line] = []
-    line: list[Span] = [Span(" ")]
+    line: list[TextSpan] = [TextSpan(" ")]
     for fact in about:
-        spans = [*([Span(f"{fact.name} ", "muted")] if fact.name else []), *fact.spans]
-        gap = [Span("   ")] if len(line) > 1 else []
+        spans = [*([TextSpan(f"{fact.name} ", "muted")] if fact.name else []), *fact.spans]
+        gap = [TextSpan("   ")] if len(line) > 1 else []
         full = gap and width_of([*line, *gap, *spans]) > room
         if full and len(lines) + 1 < height:
             lines.append(cut(line, room))
-            line, room, gap = [Span(" ")], width, []
+            line, room, gap = [TextSpan(" ")], width, []
         line += [*gap, *spans]
         if full and gap:
             break
     return [*lines, cut(line, room)][:height]
 
 
-def cut(line: Line, width: int) -> list[Span]:
+def cut(line: Line, width: int) -> list[TextSpan]:
     """``line`` in at most ``width`` cells."""
-    out: list[Span] = []
+    out: list[TextSpan] = []
     room = width
     for span in line:
         if room <= 0:
@@ -186,7 +186,7 @@ def glance(
     instance: Instance, known: Collection[str], status: Status, mutant: Mutant | None = None
 ) -> list[Fact]:
     """For a strip of a few lines: its name, then :func:`facts`."""
-    name = Fact("", [Span(plain(instance.id), "bold")])
+    name = Fact("", [TextSpan(plain(instance.id), "bold")])
     return [name, *facts(instance, known, status, mutant)]
 
 
@@ -270,7 +270,7 @@ def tally(instances: Iterable[Instance], *, brief: bool = False, lost: bool = Fa
         sign = "?" if gone else state_sign(state)
         loud = "bold " if state in TROUBLE else ""
         words = f"{sign} {counts[state, word]} " + ("" if brief else f"{plain(word, 12)}  ")
-        spans.append(Span(words, "muted" if gone else loud + state_style(state)))
+        spans.append(TextSpan(words, "muted" if gone else loud + state_style(state)))
     return spans
 
 

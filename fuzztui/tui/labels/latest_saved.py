@@ -8,7 +8,7 @@ from itertools import islice
 
 from fuzztui.model.state import Changes, Entry, Finding, State
 
-__all__ = ["Finds"]
+__all__ = ["LatestSaved"]
 
 MOST_LOOKED_AT = 20_000
 """Entries, the latest, among which finds are looked for after a seek."""
@@ -17,7 +17,7 @@ KEPT = 24
 """Finds of one name."""
 
 
-class Finds:
+class LatestSaved:
     """``named_by`` makes of an entry's ``op`` the names that it is thanks to."""
 
     def __init__(self, named_by: Callable[[str], Iterable[str]]) -> None:

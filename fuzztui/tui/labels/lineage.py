@@ -15,14 +15,14 @@ from fuzztui.model.lineage import identity, parent_of
 from fuzztui.model.selectors import lineage
 from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
 
-__all__ = ["Kin", "Parent", "from_whom", "made_of", "made_of_briefly"]
+__all__ = ["Lineage", "ParentEntry", "from_whom", "made_of", "made_of_briefly"]
 
 MOST_STEPS = 1000
 """Ancestors that are looked at for a mutant."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parent:
+class ParentEntry:
     """The first parent of a row. ``entry`` is None where the log does not know it.
 
     ``then``: the row's ``src`` are numbers from before its queue was numbered anew.
@@ -33,7 +33,7 @@ class Parent:
     then: bool = False
 
 
-class Kin:
+class Lineage:
     """The parents in a campaign; :meth:`take` must be told of all changes."""
 
     def __init__(self, campaign: Callable[[], State]) -> None:
@@ -51,7 +51,7 @@ class Kin:
         elif self._keys is not None:
             self._learn(self._keys, (entries[key] for key in changes.entries), entries)
 
-    def parent(self, row: Entry | Finding) -> Parent | None:
+    def parent(self, row: Entry | Finding) -> ParentEntry | None:
         """None if it has none."""
         of = parent_of(row)
         if of is None:
@@ -60,13 +60,13 @@ class Kin:
         name = state.parents.get(identity(row))
         if name is not None:
             entry = self._named(name, state) if name else None
-            return Parent(entry.key if entry is not None else "", entry, True)
+            return ParentEntry(entry.key if entry is not None else "", entry, True)
         steps = lineage(state, row, 1)
-        return Parent(steps[0].key, steps[0].entry) if steps else Parent("", None, True)
+        return ParentEntry(steps[0].key, steps[0].entry) if steps else ParentEntry("", None, True)
 
-    def line(self, row: Entry | Finding, most: int) -> list[Parent]:
+    def line(self, row: Entry | Finding, most: int) -> list[ParentEntry]:
         """Its ancestors, nearest first, as far as the log can tell."""
-        found: list[Parent] = []
+        found: list[ParentEntry] = []
         seen = {row.key}
         parent = self.parent(row)
         while parent is not None and parent.key and parent.key not in seen and len(found) < most:
@@ -152,7 +152,7 @@ def from_whom(row: Entry | Finding) -> str:
     return "mutants" if row.sync == HANDED else row.sync
 
 
-def made_of(row: Entry | Finding, parent: Parent) -> str:
+def made_of(row: Entry | Finding, parent: ParentEntry) -> str:
     """The parents' numbers for people: of now, and those of then that the file's name has."""
     named = " + ".join(f"#{i}" for i in row.src)
     if not parent.then:
@@ -163,7 +163,7 @@ def made_of(row: Entry | Finding, parent: Parent) -> str:
     return now if now == named else f"{now} (then {named})"
 
 
-def made_of_briefly(row: Entry | Finding, parent: Parent) -> str:
+def made_of_briefly(row: Entry | Finding, parent: ParentEntry) -> str:
     """The same for a column; a number of then is marked."""
     if not parent.then:
         return " ".join(f"#{i}" for i in row.src[:2])

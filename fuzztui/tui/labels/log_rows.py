@@ -56,7 +56,7 @@ class Query:
 
 
 class LogSource:
-    """A table's source (see :class:`~fuzztui.tui.base.rows.Source`) over log records.
+    """A table's source (see :class:`~fuzztui.tui.base.rows.RowModel`) over log records.
 
     ``want`` is called when a row is asked for whose page is not there;
     :attr:`wanted` then holds the numbers of the missing pages.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fuzztui.tui.base.bars import Part, parted_bar
-from fuzztui.tui.base.canvas import Span
+from fuzztui.tui.base.canvas import TextSpan
 from fuzztui.wire.mixture import CLASSES, percentage
 
 __all__ = ["SIGNS", "mixture_bar"]
@@ -14,7 +14,7 @@ SIGNS = {"havoc": ("▓", "rate"), "text": ("█", "edge"), "splice": ("▒", "c
 """Fill and colour of each class."""
 
 
-def mixture_bar(mixture: Sequence[float], width: int) -> list[Span]:
+def mixture_bar(mixture: Sequence[float], width: int) -> list[TextSpan]:
     """The three parts as one bar, each with its name and percentage where there is room."""
     parts = zip(CLASSES, mixture, strict=True)
     return parted_bar(

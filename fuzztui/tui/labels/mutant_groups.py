@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from fuzztui.model.state import Mutant
 from fuzztui.wire.selection import KEYS, Selection, SelectionError, parse_selection
 
-__all__ = ["Filter", "Scope", "one", "parse_filter", "scopes"]
+__all__ = ["Filter", "MutantGroup", "one", "parse_filter", "scopes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MutantGroup:
     """A selection in words, and whom it means as of now. ``select`` is what is sent."""
 
     title: str
@@ -28,16 +28,16 @@ class Scope:
         return self.states.total()
 
 
-def one(mutant: Mutant) -> Scope | None:
+def one(mutant: Mutant) -> MutantGroup | None:
     """The mutant alone; None when its id (from a hostile log) would select something else."""
     try:
         alone = parse_selection(mutant.id) == Selection(id=mutant.id)
     except SelectionError:
         alone = False
-    return Scope("this mutant", mutant.id, Counter([mutant.state])) if alone else None
+    return MutantGroup("this mutant", mutant.id, Counter([mutant.state])) if alone else None
 
 
-def scopes(mutant: Mutant, mutants: Iterable[Mutant], narrowed: str = "") -> list[Scope]:
+def scopes(mutant: Mutant, mutants: Iterable[Mutant], narrowed: str = "") -> list[MutantGroup]:
     """What a person may mean by pointing at ``mutant``, from one to many.
 
     ``narrowed`` is the selection that the table is narrowed to, if it is one. Every
@@ -57,12 +57,12 @@ def scopes(mutant: Mutant, mutants: Iterable[Mutant], narrowed: str = "") -> lis
         (f"{mutant.operator} everywhere", (("operator", operator),)),
     ]
     found = [
-        Scope(title, ",".join(f"{key}={value}" for key, value in conditions))
+        MutantGroup(title, ",".join(f"{key}={value}" for key, value in conditions))
         for title, conditions in wanted
         if all(value for _, value in conditions)
     ]
     if narrowed:
-        found.append(Scope("all that the table shows", narrowed))
+        found.append(MutantGroup("all that the table shows", narrowed))
     chosen = [(scope, parse_selection(scope.select)) for scope in found]
     for row in mutants:
         for scope, selection in chosen:

@@ -9,7 +9,7 @@ from fuzztui.model.state import Mutant
 
 __all__ = [
     "SIGNS",
-    "Sign",
+    "MutantGlyph",
     "brief_change",
     "brief_place",
     "place",
@@ -21,7 +21,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class MutantGlyph:
     """How a state is shown: ``glyph`` in tables, ``fill`` in bars, ``style`` its colour.
 
     Colour is never the only difference.
@@ -33,15 +33,15 @@ class Sign:
     style: str
 
 
-SIGNS: dict[str, Sign] = {
+SIGNS: dict[str, MutantGlyph] = {
     sign.state: sign
     for sign in (
-        Sign("killed", "✓", "█", "killed"),
-        Sign("alive", "●", "▓", "alive"),
-        Sign("pending", "◌", "░", "pending"),
-        Sign("skipped", "⊘", "╱", "skipped"),
-        Sign("equivalent", "≡", "≡", "equivalent"),
-        Sign("invalid", "!", "×", "invalid"),
+        MutantGlyph("killed", "✓", "█", "killed"),
+        MutantGlyph("alive", "●", "▓", "alive"),
+        MutantGlyph("pending", "◌", "░", "pending"),
+        MutantGlyph("skipped", "⊘", "╱", "skipped"),
+        MutantGlyph("equivalent", "≡", "≡", "equivalent"),
+        MutantGlyph("invalid", "!", "×", "invalid"),
     )
 }
 """Every state of a mutant, in the order of bars, legends and the state filter."""
@@ -58,9 +58,9 @@ _RETURN = "return "
 _TOKEN = re.compile(r"\w+|\s+|[-+*/%@&|^~<>=!]+|[^\w\s]")
 
 
-def sign(state: str) -> Sign:
+def sign(state: str) -> MutantGlyph:
     """The sign of a state."""
-    return SIGNS.get(state) or Sign(state, "?", "?", "muted")
+    return SIGNS.get(state) or MutantGlyph(state, "?", "?", "muted")
 
 
 def rank(state: str) -> int:

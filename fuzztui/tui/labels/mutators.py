@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from fuzztui.wire.mixture import class_of
 
-__all__ = ["Words", "words_of"]
+__all__ = ["Effect", "words_of"]
 
 
-class Words(NamedTuple):
+class Effect(NamedTuple):
     """What an arm does, and an example, "" where there is none."""
 
     does: str
@@ -39,55 +39,57 @@ _INSERTED = {
 }
 
 _OTHERS = {
-    "insert-not": Words("negates what follows a parenthesis", "if (a)", "if (!a)"),
-    "drop-not": Words("drops a negation", "if (!a)", "if (a)"),
-    "delete-statement": Words("deletes a statement", "a; b; c;", "a; c;"),
-    "delete-statement-after-block": Words(
+    "insert-not": Effect("negates what follows a parenthesis", "if (a)", "if (!a)"),
+    "drop-not": Effect("drops a negation", "if (!a)", "if (a)"),
+    "delete-statement": Effect("deletes a statement", "a; b; c;", "a; c;"),
+    "delete-statement-after-block": Effect(
         "deletes the statement after a block", "{ a; } b; c;", "{ a; } c;"
     ),
-    "delete-block": Words("deletes a block", "if (a) { b; } c;", "if (a)  c;"),
-    "empty-block": Words("empties a block", "if (a) { b; } c;", "if (a) {} c;"),
-    "swap-statements": Words("swaps two statements", "a; b; c;", "a; c; b;"),
-    "swap-statements-after-block": Words(
+    "delete-block": Effect("deletes a block", "if (a) { b; } c;", "if (a)  c;"),
+    "empty-block": Effect("empties a block", "if (a) { b; } c;", "if (a) {} c;"),
+    "swap-statements": Effect("swaps two statements", "a; b; c;", "a; c; b;"),
+    "swap-statements-after-block": Effect(
         "swaps the two statements after a block", "{ a; } b; c;", "{ a; } c; b;"
     ),
-    "swap-args": Words("swaps the two arguments of a call", "f(a,b)", "f(b,a)"),
-    "swap-args-first": Words("swaps the first two of several arguments", "f(a,b,c)", "f(b,a,c)"),
-    "swap-args-inner": Words("swaps two arguments in the middle", "f(a,b,c,d)", "f(a,c,b,d)"),
-    "swap-args-last": Words("swaps the last two of several arguments", "f(a,b,c)", "f(a,c,b)"),
-    "delete-line": Words("deletes a line", "a;⏎b;⏎c;", "a;⏎c;"),
-    "delete-word": Words("deletes a word", "static int x;", "static x;"),
-    "delete-first-word-of-line": Words("deletes the first word of a line", "a;⏎int x;", "a;⏎x;"),
-    "delete-first-word-in-parens": Words(
+    "swap-args": Effect("swaps the two arguments of a call", "f(a,b)", "f(b,a)"),
+    "swap-args-first": Effect("swaps the first two of several arguments", "f(a,b,c)", "f(b,a,c)"),
+    "swap-args-inner": Effect("swaps two arguments in the middle", "f(a,b,c,d)", "f(a,c,b,d)"),
+    "swap-args-last": Effect("swaps the last two of several arguments", "f(a,b,c)", "f(a,c,b)"),
+    "delete-line": Effect("deletes a line", "a;⏎b;⏎c;", "a;⏎c;"),
+    "delete-word": Effect("deletes a word", "static int x;", "static x;"),
+    "delete-first-word-of-line": Effect("deletes the first word of a line", "a;⏎int x;", "a;⏎x;"),
+    "delete-first-word-in-parens": Effect(
         "deletes the first word in parentheses", "f(int x)", "f(x)"
     ),
-    "swap-words": Words("swaps two words", "a bb cc d", "a cc bb d"),
-    "swap-words-last": Words("swaps the last two words before a parenthesis", "(a b c)", "(a c b)"),
-    "swap-words-first": Words("swaps the first two words in parentheses", "(a b c)", "(b a c)"),
-    "swap-words-in-parens": Words("swaps two words in parentheses", "(int x)", "(x int)"),
-    "duplicate-line": Words("writes a line twice", "a;⏎b;⏎c;", "a;⏎b;⏎b;⏎c;"),
-    "duplicate-to-brace": Words(
+    "swap-words": Effect("swaps two words", "a bb cc d", "a cc bb d"),
+    "swap-words-last": Effect(
+        "swaps the last two words before a parenthesis", "(a b c)", "(a c b)"
+    ),
+    "swap-words-first": Effect("swaps the first two words in parentheses", "(a b c)", "(b a c)"),
+    "swap-words-in-parens": Effect("swaps two words in parentheses", "(int x)", "(x int)"),
+    "duplicate-line": Effect("writes a line twice", "a;⏎b;⏎c;", "a;⏎b;⏎b;⏎c;"),
+    "duplicate-to-brace": Effect(
         "writes all from a line's end to a closing brace twice", "{⏎ a; }", "{⏎ a; }⏎ a; }"
     ),
-    "template": Words("rewrites code that matches a template of the campaign file"),
-    "fragment": Words("puts in a fragment of another input where syntax of the same kind stands"),
-    "balanced": Words("puts in a bracketed group of another input where such a group stands"),
-    "havoc": Words("edits bytes with no regard to the text: flips, inserts, deletes, copies"),
+    "template": Effect("rewrites code that matches a template of the campaign file"),
+    "fragment": Effect("puts in a fragment of another input where syntax of the same kind stands"),
+    "balanced": Effect("puts in a bracketed group of another input where such a group stands"),
+    "havoc": Effect("edits bytes with no regard to the text: flips, inserts, deletes, copies"),
 }  # fmt: skip
 
 
-def words_of(name: str) -> Words:
+def words_of(name: str) -> Effect:
     """What the arm of that name does; of an unknown one what its name and class say."""
     if known := _OTHERS.get(name):
         return known
     head, _, what = name.partition("-")
     if head == "insert" and what in _INSERTED:
         line = _INSERTED[what]
-        return Words(f"inserts a line: {line}", "a;⏎b;", f"a;⏎{line}⏎b;")
+        return Effect(f"inserts a line: {line}", "a;⏎b;", f"a;⏎{line}⏎b;")
     old, to, new = name.partition("-to-")
     if to and old in _TOKENS and new in _TOKENS:
         example = _EXAMPLES.get(old, _EXAMPLE)
         before, after = example.format(_TOKENS[old]), example.format(_TOKENS[new])
-        return Words(f"turns {_TOKENS[old]} into {_TOKENS[new]}", before, after)
+        return Effect(f"turns {_TOKENS[old]} into {_TOKENS[new]}", before, after)
     kind = {"text": "an operator on text", "splice": "a way to splice", "havoc": "havoc"}
-    return Words(f"{kind[class_of(name)]} that this version of fuzztui has no words for")
+    return Effect(f"{kind[class_of(name)]} that this version of fuzztui has no words for")

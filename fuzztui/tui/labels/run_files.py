@@ -13,7 +13,7 @@ MOST_RESUMED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunFile:
     """A file ``relative`` to ``root``, which it must not lead out of: a log names any file."""
 
     root: Path
@@ -25,23 +25,23 @@ class Place:
         return self.root / self.relative
 
 
-def place_of(row: Entry | Finding, state: State, run: Path | None) -> Place | None:
+def place_of(row: Entry | Finding, state: State, run: Path | None) -> RunFile | None:
     """Where ``row``'s file should be; None when it has none, or nobody knows where."""
     file = _file(row)
     instance = state.instances.get(row.instance)
     if not file:
         return None
     if instance is not None and Path(instance.directory).is_absolute():
-        return Place(Path(instance.directory), file)
-    return None if run is None else Place(run, f"{_folder(row, state)}/{file}")
+        return RunFile(Path(instance.directory), file)
+    return None if run is None else RunFile(run, f"{_folder(row, state)}/{file}")
 
 
-def minimised_place(row: Finding, state: State, run: Path | None) -> Place | None:
+def minimised_place(row: Finding, state: State, run: Path | None) -> RunFile | None:
     """The path of a finding's minimised input, which may not exist."""
     place = place_of(row, state, run)
     if place is None or place.root != run:
         return None
-    return Place(run, f"minimised/{row.instance}/{place.path.name}")
+    return RunFile(run, f"minimised/{row.instance}/{place.path.name}")
 
 
 def _folder(row: Entry | Finding, state: State) -> str:
@@ -66,7 +66,7 @@ def _file(row: Entry | Finding) -> str:
     return row.file if "/" in row.file or not row.file else f"{folder}/{row.file}"
 
 
-def settled(place: Place) -> Place:
+def settled(place: RunFile) -> RunFile:
     """Where the file is now. Blocking.
 
     When afl-fuzz is resumed it renames what it found before: ``crashes`` becomes
@@ -82,7 +82,7 @@ def settled(place: Place) -> Place:
     except (OSError, ValueError):
         return place
     for other in dated[:MOST_RESUMED]:
-        moved = Place(place.root, f"{above}/{other}/{name}" if above else f"{other}/{name}")
+        moved = RunFile(place.root, f"{above}/{other}/{name}" if above else f"{other}/{name}")
         if os.path.lexists(moved.path):
             return moved
     return place

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from fuzztui.model.mutation_score import Summary, mutants_summary
-from fuzztui.model.mutators import Blend, blend
+from fuzztui.model.mutators import MixtureSummary, blend
 from fuzztui.model.selectors import (
     ENDED,
-    Tally,
+    FindingTally,
     pending_commands,
     running_time,
     tallies,
@@ -20,7 +20,7 @@ from fuzztui.model.selectors import (
 from fuzztui.model.state import Instance, State
 from fuzztui.model.targeting import Aim, aim
 from fuzztui.tui.base import format
-from fuzztui.tui.labels.worklist import First
+from fuzztui.tui.labels.worklist import FuzzfirstSummary
 from fuzztui.wire.events import MutationStats
 
 STALE_S = 10.0
@@ -29,7 +29,7 @@ STALE_S = 10.0
 AFL_STALE_S = 120.0
 """The same of AFL, which may write its figures once a minute: two were missed."""
 
-NOTHING = Tally()
+NOTHING = FindingTally()
 
 SPOTON = "spoton"
 """The engine that aims at types."""
@@ -77,7 +77,7 @@ class Status:
     """The fewest and the most of any instance."""
     stability: float = -1.0
     """The lowest of any instance, in per cent."""
-    found: Mapping[str, Tally] = field(default_factory=dict)
+    found: Mapping[str, FindingTally] = field(default_factory=dict)
     """Findings by their category."""
     findings_not_saved: int = -1
     """Distinct findings beyond ``engine.max_findings``: at least so many."""
@@ -87,9 +87,9 @@ class Status:
     analysis: MutationStats | None = None
     """The figures of mutation analysis, summed over the instances."""
     last_kill_t: float = -1.0
-    first: First | None = None
+    first: FuzzfirstSummary | None = None
     """The queue of mutants, None for campaigns that do not fuzz mutants first."""
-    blend: Blend | None = None
+    blend: MixtureSummary | None = None
     """The mixture of operators on text, None for campaigns without."""
     aim: Aim | None = None
     """What spoton engines aim at, None while none has told, and for campaigns of others."""
@@ -124,7 +124,7 @@ class Status:
             return format.NONE
         return f"at {format.clock(t)}" if self.still else format.ago(t, self.now)
 
-    def tally(self, category: str) -> Tally:
+    def tally(self, category: str) -> FindingTally:
         """Findings of a category."""
         return self.found.get(category, NOTHING)
 
@@ -190,9 +190,9 @@ def status_of(
     last_kill_t: float = -1.0,
     *,
     watched: bool = False,
-    first: First | None = None,
+    first: FuzzfirstSummary | None = None,
     ended: str = "",
-    found: Mapping[str, Tally] | None = None,
+    found: Mapping[str, FindingTally] | None = None,
 ) -> Status:
     """``state`` summed up at campaign time ``now``.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fuzztui.tui.base import format
-from fuzztui.wire.commands import Command, IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import Command, IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 __all__ = [
     "ARMS",
@@ -137,12 +137,12 @@ def wish_words(command: Command) -> str:
     match command:
         case WeighType():
             return f"{brief_type(command.type, 32)} {weight_words(command.weight)}"
-        case PinTarget():
+        case PinGoal():
             return f"pin {brief_location(command.location, 40)}" if command.location else "unpin"
-        case IgnoreTarget():
+        case IgnoreGoal():
             verb = "ignore" if command.ignored else "unignore"
             return f"{verb} {brief_location(command.location, 40)}"
-        case SetTargeted():
+        case SetTargetedShare():
             return f"{share_words(command.share)} aim"
         case _:
             return command.name
@@ -151,7 +151,7 @@ def wish_words(command: Command) -> str:
 def said_of(command: Command, said: str) -> str:
     """An engine's answer without the name that the command has told already."""
     match command:
-        case WeighType(type=name) | PinTarget(location=name) | IgnoreTarget(location=name) if name:
+        case WeighType(type=name) | PinGoal(location=name) | IgnoreGoal(location=name) if name:
             return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "it", said)
         case _:
             return said
@@ -163,13 +163,13 @@ def steering_words(command: dict[str, Any]) -> str:
     if name == WeighType.name:
         weight = _number(command.get("weight"))
         return f"{name} {command.get('type', '?')} " + ("?" if weight < 0 else weight_words(weight))
-    if name == PinTarget.name:
+    if name == PinGoal.name:
         return f"{name} {command.get('location') or 'none'}"
-    if name == IgnoreTarget.name:
+    if name == IgnoreGoal.name:
         return f"{name} {command.get('location', '?')}" + (
             "" if command.get("ignored", True) is True else " off"
         )
-    if name == SetTargeted.name:
+    if name == SetTargetedShare.name:
         share = _number(command.get("share"))
         return f"{name} " + (share_words(share) if 0 <= share <= 1 else "?")
     return ""

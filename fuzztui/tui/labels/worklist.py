@@ -21,36 +21,36 @@ from fuzztui.model.fuzzfirst import (
 )
 from fuzztui.model.mutation_score import score_of
 from fuzztui.model.state import Changes, Mutant, State
-from fuzztui.tui.labels.mutants import SIGNS, Sign
+from fuzztui.tui.labels.mutants import SIGNS, MutantGlyph
 
-__all__ = ["STAGES", "First", "Turns", "stage_sign"]
+__all__ = ["STAGES", "FuzzfirstSummary", "Worklist", "stage_sign"]
 
-STAGES: dict[str, Sign] = {
+STAGES: dict[str, MutantGlyph] = {
     sign.state: sign
     for sign in (
-        Sign("fuzzing", "▶", "█", "running"),
-        Sign("collecting", "◐", "▓", "running"),
-        Sign("pruning", "◑", "▓", "running"),
-        Sign("built", "◉", "▒", "primary"),
-        Sign("building", "◍", "▒", "pending"),
-        Sign("queued", "◌", "░", "muted"),
-        Sign("done", "✓", "█", "finished"),
-        Sign("refused", "⊗", "×", "hang"),
-        Sign("failed", "✗", "×", "failed"),
-        Sign("dropped", "=", "≡", "muted"),
+        MutantGlyph("fuzzing", "▶", "█", "running"),
+        MutantGlyph("collecting", "◐", "▓", "running"),
+        MutantGlyph("pruning", "◑", "▓", "running"),
+        MutantGlyph("built", "◉", "▒", "primary"),
+        MutantGlyph("building", "◍", "▒", "pending"),
+        MutantGlyph("queued", "◌", "░", "muted"),
+        MutantGlyph("done", "✓", "█", "finished"),
+        MutantGlyph("refused", "⊗", "×", "hang"),
+        MutantGlyph("failed", "✗", "×", "failed"),
+        MutantGlyph("dropped", "=", "≡", "muted"),
     )
 }
 """How far a mutant's fuzzing can have come, from the one at work to the one that never will be."""
 
 
-def stage_sign(mutant: Mutant) -> Sign:
+def stage_sign(mutant: Mutant) -> MutantGlyph:
     """How far it has come, or that it will not go on."""
     word = mutant.listed_stage
-    return STAGES.get(word) or SIGNS.get(word) or Sign(word, "?", "?", "muted")
+    return STAGES.get(word) or SIGNS.get(word) or MutantGlyph(word, "?", "?", "muted")
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class FuzzfirstSummary:
     """Stage 1 of a campaign at a glance."""
 
     stage: str
@@ -78,7 +78,7 @@ class First:
         return min(1.0, self.view.used / self.view.of) if self.view.of > 0 else 0.0
 
 
-class Turns:
+class Worklist:
     """The order of a campaign's mutants; :meth:`take` must be told of all changes."""
 
     def __init__(self, campaign: Callable[[], State]) -> None:
@@ -114,14 +114,14 @@ class Turns:
         self._refresh()
         return self._numbers
 
-    def glance(self, now: float) -> First | None:
+    def glance(self, now: float) -> FuzzfirstSummary | None:
         """At campaign time ``now``; None for campaigns that fuzz no mutants first."""
         state = self._campaign()
         if not state.stage:
             return None
         self._refresh()
         view = outlook(state, now, self._waiting)
-        return First(
+        return FuzzfirstSummary(
             state.stage,
             state.stage_t,
             view,

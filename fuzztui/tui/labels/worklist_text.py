@@ -9,7 +9,7 @@ from fuzztui.model.fuzzfirst import verdict as judgement
 from fuzztui.model.state import Mutant
 from fuzztui.tui.base import format
 from fuzztui.tui.labels.mutants import SIGNS
-from fuzztui.tui.labels.worklist import First
+from fuzztui.tui.labels.worklist import FuzzfirstSummary
 
 __all__ = [
     "BROUGHT",
@@ -112,7 +112,7 @@ def verdict(mutant: Mutant) -> tuple[str, str]:
     return (f"{SIGNS[word].glyph} {word}", word) if word else ("", "")
 
 
-def eta_words(first: First) -> str:
+def eta_words(first: FuzzfirstSummary) -> str:
     """When the target's turn comes, in words; "" where nobody can tell."""
     view = first.view
     if first.stage != "mutants":
@@ -124,7 +124,7 @@ def eta_words(first: First) -> str:
     return ""
 
 
-def left_words(first: First) -> str:
+def left_words(first: FuzzfirstSummary) -> str:
     """How many more mutants the budget allows."""
     view = first.view
     if first.stage != "mutants":

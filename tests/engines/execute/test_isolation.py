@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.engines.base.errors import Afresh
-from fuzztui.engines.execute.isolation import Isolation, Suspects, read_index, write_index
+from fuzztui.engines.base.errors import RestartWorker
+from fuzztui.engines.execute.isolation import Isolation, SuspectMutants, read_index, write_index
 
 
 def test_it_outlives_the_worker(tmp_path: Path) -> None:
     isolation = Isolation.load(tmp_path)
     isolation.outside["m:f:math:0:-"] = "it hung"
     isolation.distrust(b"flaky")
-    with pytest.raises(Afresh):
+    with pytest.raises(RestartWorker):
         isolation.accuse(b"\xff\x00", ["a", "b"])
     again = Isolation.load(tmp_path)
     assert again.outside == {"m:f:math:0:-": "it hung"}
-    assert again.suspects == Suspects(b"\xff\x00", ["a", "b"])
+    assert again.suspects == SuspectMutants(b"\xff\x00", ["a", "b"])
     assert again.distrusts(b"flaky")
     assert not again.distrusts(b"other")
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from fuzztui.campaign import CampaignError, load
-from fuzztui.engines.directory.events import EventLog, Told, read_told
+from fuzztui.engines.directory.events import EventLog, ReportedEvents, read_told
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.executor import Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.guard import Guard
-from fuzztui.engines.findings.differential import Difference, Rival
+from fuzztui.engines.findings.differential import Difference, DifferentialOracle
 from fuzztui.engines.findings.findings import Description, Findings
-from fuzztui.engines.findings.message_oracle import Alarm
-from fuzztui.engines.findings.triage import Triage
+from fuzztui.engines.findings.message_oracle import MessageOracle
+from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.inputs.inputs import TextInput
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.model.fold import apply
@@ -58,16 +58,16 @@ class Odd(Exception):
     ],
 )  # fmt: skip
 def test_alarm(pattern: str, error: BaseException, said: str) -> None:
-    assert Alarm(pattern).said(error)[0] == said
+    assert MessageOracle(pattern).said(error)[0] == said
 
 
 def test_alarm_is_short() -> None:
-    assert [len(text) for text in Alarm("x+").said(ValueError("x" * 5000))] == [80, 80]
+    assert [len(text) for text in MessageOracle("x+").said(ValueError("x" * 5000))] == [80, 80]
 
 
 def test_a_pattern_that_is_slow_makes_no_hang(tmp_path: Path) -> None:
     bench = Bench(tmp_path, fail, fail)
-    alarm = bench.executor.alarm = Alarm("(x+)+$")
+    alarm = bench.executor.alarm = MessageOracle("(x+)+$")
     told: list[str] = []
     alarm.say = lambda level, text: told.append(text)
     for _ in range(2):
@@ -82,7 +82,7 @@ def test_a_pattern_that_is_slow_makes_no_hang(tmp_path: Path) -> None:
 
 def test_a_refusal_whose_message_is_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
     bench = Bench(tmp_path, refuse, refuse)
-    bench.executor.alarm = Alarm("no bug")
+    bench.executor.alarm = MessageOracle("no bug")
     harmless, bug = (bench.executor.call(text) for text in (b"x", b"bug"))
     bench.close()
     assert harmless.outcome is Outcome.INVALID
@@ -97,15 +97,15 @@ def address(text: str) -> object:
 
 def test_a_message_that_older_versions_named_otherwise_is_no_new_finding(tmp_path: Path) -> None:
     bench = Bench(tmp_path, address, address)
-    bench.executor.alarm = Alarm("bug at .*")
-    failure = Triage(bench.executor, ()).classify(bench.executor.call(b"x"))
+    bench.executor.alarm = MessageOracle("bug at .*")
+    failure = FailureTriage(bench.executor, ()).classify(bench.executor.call(b"x"))
     bench.close()
     assert "bug at #x#'" in failure.signature
     assert failure.before == failure.signature.replace("#x#", "#x#f#")
     log = EventLog(tmp_path / "events.jsonl", "main")
     store = Store(tmp_path, log, lambda seconds: None)
     store.create()
-    findings = Findings(store, log, None, Told())
+    findings = Findings(store, log, None, ReportedEvents())
     words = partial(Description, "a bug", "", "x")
     findings.save(replace(failure, signature=failure.before, before=""), b"x", "op:x", words)
     again = Findings(store, log, None, read_told(tmp_path / "events.jsonl"))
@@ -136,7 +136,7 @@ class Bench:
         )
         guard.arm()
         self.said: list[str] = []
-        self.rival = Rival(
+        self.rival = DifferentialOracle(
             self.executor.like(second, (ValueError,)),  # type: ignore[arg-type]
             compare,
             names=("a:f", "b:g"),

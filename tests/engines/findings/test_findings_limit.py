@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_told
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import CRASHES, Store, entry_ids
 from fuzztui.engines.findings.failures import Failure
 from fuzztui.engines.findings.findings import Description, Findings
@@ -25,7 +25,7 @@ class Bench:
         log = EventLog(root / "events.jsonl", "main")
         store = Store(root, log, lambda s: None)
         store.create()
-        self.journal = Journal(root / ".cur_input", 100)
+        self.journal = TrialJournal(root / ".cur_input", 100)
         told = read_told(root / "events.jsonl")
         self.findings = Findings(store, log, self.journal, told, most)
 

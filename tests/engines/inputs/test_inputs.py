@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput, TextInput
 from fuzztui.engines.inputs.source import Rejected, Source
-from fuzztui.engines.loop.corpus import Corpus, Entry
-from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric, Havoc, Mixture, Splice
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
+from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric, Havoc, Splice, WeightedMutators
 from fuzztui.engines.loop.trim import shrink
 
 
@@ -92,8 +92,8 @@ def test_every_input_is_a_text(data: bytes) -> None:
 # ----------------------------------------------------------------------------- mutators
 
 
-def entry(data: bytes, number: int = 0) -> Entry:
-    return Entry(number, f"id:{number:06d}", data, 1)
+def entry(data: bytes, number: int = 0) -> CorpusEntry:
+    return CorpusEntry(number, f"id:{number:06d}", data, 1)
 
 
 @given(st.binary(max_size=300), st.integers(0, 1000), st.booleans(), st.integers(1, 300))
@@ -170,11 +170,11 @@ def test_mixture_follows_its_weights() -> None:
         def __init__(self, name: str) -> None:
             self.name = name
 
-        def mutate(self, parent: Entry) -> str:  # type: ignore[override]
+        def mutate(self, parent: CorpusEntry) -> str:  # type: ignore[override]
             return self.name
 
     names = {n: Named(n) for n in "abc"}
-    mixture = Mixture(
+    mixture = WeightedMutators(
         [("a", 1, names["a"]), ("b", 3, names["b"]), ("c", 0, names["c"])],  # type: ignore[list-item]
         random.Random(1),
     )
@@ -242,7 +242,7 @@ def test_afl_dictionary(tmp_path: Path) -> None:
     file.write_bytes(b'# c\n\nkw="GET"\nhex@2="\\x00\\xffA"\n"\\"q\\\\"\nx = "a b"\n')
     assert read_dictionary(file) == [b"GET", b"\x00\xffA", b'"q\\', b"a b"]
     file.write_bytes(b'ok="1"\nnot a token\n')
-    with pytest.raises(Refusal, match=r"x\.dict:2"):
+    with pytest.raises(CannotStart, match=r"x\.dict:2"):
         read_dictionary(file)
-    with pytest.raises(Refusal, match=r"engine\.dictionary"):
+    with pytest.raises(CannotStart, match=r"engine\.dictionary"):
         read_dictionary(tmp_path / "none")

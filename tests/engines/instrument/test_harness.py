@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec, read_spec
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.harness import COMPARED_WITH, compare
@@ -90,7 +90,7 @@ def test_the_default_name(tmp_path: Path) -> None:
 def test_what_is_wrong_with_the_key(tmp_path: Path, code: str, words: str) -> None:
     (tmp_path / "ch_four.py").write_text(DECORATED)
     (tmp_path / "ch_bad.py").write_text(code)
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(CannotStart) as caught:
         load(tmp_path, "ch_four:target", compare="ch_bad:same")
     assert words in str(caught.value)
     assert 'target.compare = "ch_bad:same"' in str(caught.value)
@@ -98,7 +98,7 @@ def test_what_is_wrong_with_the_key(tmp_path: Path, code: str, words: str) -> No
 
 def test_a_mark_of_somebody_elses_hand(tmp_path: Path) -> None:
     (tmp_path / "ch_five.py").write_text(f"def f(d): pass\nf.{COMPARED_WITH} = 3\n")
-    with pytest.raises(Refusal, match=r"ch_five:f.*function of two values, not a int"):
+    with pytest.raises(CannotStart, match=r"ch_five:f.*function of two values, not a int"):
         load(tmp_path, "ch_five:f")
 
 
@@ -144,5 +144,5 @@ def test_spec(tmp_path: Path) -> None:
     assert read_spec(file).target.compare == ""
     spec["target"]["compare"] = 3
     file.write_text(json.dumps(spec))
-    with pytest.raises(Refusal, match=r"target\.compare must be str"):
+    with pytest.raises(CannotStart, match=r"target\.compare must be str"):
         read_spec(file)

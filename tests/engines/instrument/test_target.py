@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.executor import Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.guard import Guard
-from fuzztui.engines.findings.triage import Triage
+from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.inputs.inputs import BytesInput, GeneratedInput
 from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
@@ -94,7 +94,7 @@ def test_source_is_preferred_to_a_compiled_module(tmp_path: Path) -> None:
 
 
 def test_compiled_only_is_said(tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match=r"only compiled modules were found: _json"):
+    with pytest.raises(CannotStart, match=r"only compiled modules were found: _json"):
         load(tmp_path, "json:loads", include=("_json",))
 
 
@@ -126,7 +126,7 @@ def test_expected_by_name_and_path(tmp_path: Path) -> None:
     names = [e.__name__ for e in target.expected]
     assert names == ["KeyError", "Bad", "JSONDecodeError"]
     for bad in ("lt_err.Outer", "lt_err.None", "nowhere.X", "print", ""):
-        with pytest.raises(Refusal, match=r"target\.expected"):
+        with pytest.raises(CannotStart, match=r"target\.expected"):
             load(tmp_path, "lt_err:f", expected=(bad,))
 
 
@@ -143,7 +143,7 @@ def test_expected_by_name_and_path(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_said(tmp_path: Path, code: str, words: str) -> None:
     (tmp_path / "lt_bad.py").write_text(code)
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(CannotStart) as caught:
         load(tmp_path, "lt_bad:f")
     assert words in str(caught.value)
     assert 'target.function = "lt_bad:f"' in str(caught.value)
@@ -190,14 +190,14 @@ def test_what_counts_is_what_the_outermost_decorator_takes(tmp_path: Path) -> No
         assert target.generator is not None
         assert target.generator(b"7") == b"7"  # type: ignore[arg-type]
     for name in ("none", "two"):
-        with pytest.raises(Refusal, match="one argument, the source of choices"):
+        with pytest.raises(CannotStart, match="one argument, the source of choices"):
             load(tmp_path, "lt_decorated:plain", generator=f"lt_decorated:{name}")
 
 
 @pytest.mark.parametrize("offered", ["3", "None", "object()", "['parse', 4]", "{'parse'}"])
 def test_whatever_a_module_says_that_it_offers(tmp_path: Path, offered: str) -> None:
     (tmp_path / "lt_offers.py").write_text(f"__all__ = {offered}\ndef parse(d): pass")
-    with pytest.raises(Refusal, match=r"no function 'prase'; did you mean parse\?"):
+    with pytest.raises(CannotStart, match=r"no function 'prase'; did you mean parse\?"):
         load(tmp_path, "lt_offers:prase")
 
 
@@ -273,7 +273,7 @@ def test_what_fails_while_the_input_is_made_is_told_apart(tmp_path: Path) -> Non
         made = executor(lambda n: check(n - 1), tmp_path)
         made.form = GeneratedInput(generate, 10, bytes)
         made.guard.arm()
-        triage = Triage(made, ())
+        triage = FailureTriage(made, ())
         inner, outer, hang = made.run(b"\0"), made.run(b"\1"), made.run(b"\2")
         assert (inner.unmade, outer.unmade, hang.unmade) == (True, False, True)
         place = triage.classify(inner).place

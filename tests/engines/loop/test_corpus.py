@@ -10,25 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_told
-from fuzztui.engines.directory.journal import Journal
+from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store, candidate_tail, entry_ids
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.findings.failures import Failure, failure_of, hang_of, printable
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.candidate import Candidate, from_label
-from fuzztui.engines.loop.corpus import Corpus, Entry, Steerable, SteerError, ZestScheduler
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, SteerError, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
 
 
 def corpus_of(*edges: int, favored: bool = True) -> Corpus:
     corpus = Corpus()
     for i, n in enumerate(edges):
-        corpus.add(Entry(i, f"id:{i:06d}", b"", n, favored=favored))
+        corpus.add(CorpusEntry(i, f"id:{i:06d}", b"", n, favored=favored))
     return corpus
 
 
@@ -37,7 +37,7 @@ def corpus_of(*edges: int, favored: bool = True) -> Corpus:
 
 def test_energy_is_zests() -> None:
     corpus = corpus_of(100, 50, 1, favored=False)
-    corpus.add(Entry(3, "", b"", 100, favored=True))
+    corpus.add(CorpusEntry(3, "", b"", 100, favored=True))
     scheduler = ZestScheduler(corpus)
     picks = [scheduler.pick() for _ in range(50 + 25 + 1 + 1000)]
     counts = Counter(e.id for e in picks if e)
@@ -49,7 +49,7 @@ def test_energy_is_zests() -> None:
 
 def test_visits_can_be_shorter_in_the_same_proportion() -> None:
     corpus = corpus_of(100, 50, favored=False)
-    corpus.add(Entry(2, "", b"", 100, favored=True))
+    corpus.add(CorpusEntry(2, "", b"", 100, favored=True))
     scheduler = ZestScheduler(corpus, baseline=4)
     counts = Counter(e.id for _ in range(2 * (4 + 2 + 80)) if (e := scheduler.pick()))
     assert counts == {0: 8, 1: 4, 2: 160}
@@ -64,7 +64,7 @@ def test_entry_that_arrives_is_met_in_its_round() -> None:
     corpus = corpus_of(1)
     scheduler = ZestScheduler(corpus)
     scheduler.pick()
-    corpus.add(Entry(1, "", b"", 1))
+    corpus.add(CorpusEntry(1, "", b"", 1))
     scheduler.leave()
     picked = scheduler.pick()
     assert picked is not None
@@ -99,7 +99,7 @@ def test_steering_invariants(commands: list[tuple[str, int]]) -> None:
                     assert picked.id == first
                     first = None
         elif what == "add":
-            corpus.add(Entry(len(corpus), "", b"", 2))
+            corpus.add(CorpusEntry(len(corpus), "", b"", 2))
             continue
         else:
             try:
@@ -165,7 +165,7 @@ def test_valid_coverage_is_judged_apart() -> None:
         seen = execution(outcome, *cells)
         reasons = feedback.judge(seen)
         if reasons:
-            feedback.learn(seen, Entry(0, "id:000000", b"", 1))
+            feedback.learn(seen, CorpusEntry(0, "id:000000", b"", 1))
         return reasons
 
     assert run(Outcome.INVALID, 0, 1, 2) == ("edge",)
@@ -242,10 +242,10 @@ def test_names(candidate: Candidate, name: str) -> None:
 def test_journal_gives_back_what_ran(data: bytes, op: str, src: int) -> None:
     file = Path("/tmp") / f"fuzztui-journal-{id(data)}"
     try:
-        journal = Journal(file, 500)
+        journal = TrialJournal(file, 500)
         journal.begin(1, Candidate(data, op.replace("\0", "") or "x", src))
         journal.close()
-        again = Journal(file, 500)  # as the parent sees it after a SIGKILL
+        again = TrialJournal(file, 500)  # as the parent sees it after a SIGKILL
         assert (again.words[j.PHASE], again.words[j.TRIAL]) == (j.RUNNING, 1)
         assert again.candidate().data == data[:500]
         assert again.words[j.SRC] == src
@@ -258,7 +258,7 @@ def test_journal_gives_back_what_ran(data: bytes, op: str, src: int) -> None:
 
 def test_journal_of_another_kind_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "j").write_bytes(b"an input that afl-fuzz left" * 1000)
-    journal = Journal(tmp_path / "j", 100)
+    journal = TrialJournal(tmp_path / "j", 100)
     assert list(journal.words[2:]) == [0] * (j.WORDS - 2)
 
 
@@ -272,11 +272,11 @@ def test_odd_names_in_folders(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------- findings
 
 
-def bench(root: Path) -> tuple[Store, EventLog, Journal, Findings]:
+def bench(root: Path) -> tuple[Store, EventLog, TrialJournal, Findings]:
     log = EventLog(root / "events.jsonl", "main")
     store = Store(root, log, lambda s: None)
     store.create()
-    journal = Journal(root / ".cur_input", 100)
+    journal = TrialJournal(root / ".cur_input", 100)
     return store, log, journal, Findings(store, log, journal, read_told(root / "events.jsonl"))
 
 
@@ -388,7 +388,7 @@ def test_bad_spec(tmp_path: Path, change: dict[str, object], words: str) -> None
     file.write_text(json.dumps(good))
     assert read_spec(file).sync_dir == Path("/d")
     file.write_text(json.dumps(good | change))
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(CannotStart) as caught:
         read_spec(file)
     assert words in str(caught.value)
     assert "spec.json" in str(caught.value)
@@ -398,5 +398,5 @@ def test_bad_spec(tmp_path: Path, change: dict[str, object], words: str) -> None
 def test_spec_that_is_no_json_object(tmp_path: Path, text: str) -> None:
     file = tmp_path / "spec.json"
     file.write_text(text)
-    with pytest.raises(Refusal, match=r"spec\.json"):
+    with pytest.raises(CannotStart, match=r"spec\.json"):
         read_spec(file)

@@ -14,7 +14,7 @@ from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.inputs.inputs import BytesInput
 from fuzztui.engines.instrument.edges import CoverageMap
-from fuzztui.engines.mu2.kill_criterion import Compare, Mode, Oracle, Verdict
+from fuzztui.engines.mu2.kill_criterion import Compare, KillEvidence, Mode, Oracle
 
 MODES: list[Mode] = ["differential", "paper", "strict"]
 
@@ -166,7 +166,7 @@ def test_compare_decides(make: Make) -> None:
     oracle = make(compare=by_length)
     assert oracle.verdict(returned("ab"), returned("cd")) is None
     verdict = oracle.verdict(returned("ab"), returned("cde"))
-    assert verdict == Verdict("value", "returned 'ab', the mutant 'cde'")
+    assert verdict == KillEvidence("value", "returned 'ab', the mutant 'cde'")
     assert asked == [("ab", "cd"), ("ab", "cde")]
     oracle.verdict(returned("ab"), failed(KeyError()))
     assert len(asked) == 2  # of values only
@@ -241,7 +241,7 @@ def test_values_that_cannot_be_compared_in_time(make: Make) -> None:
 
 def test_a_value_that_cannot_be_shown(make: Make) -> None:
     verdict = make().verdict(returned([Endless()]), returned(None))
-    assert verdict == Verdict("value", "returned a list, the mutant None")
+    assert verdict == KillEvidence("value", "returned a list, the mutant None")
 
 
 def test_an_error_that_cannot_be_shown(make: Make) -> None:
@@ -295,7 +295,7 @@ def test_what_looks_alike_is_said_to(make: Make) -> None:
             return "<quiet>"
 
     verdict = make().verdict(returned(Quiet(1)), returned(Quiet(2)))
-    assert verdict == Verdict("value", "returned <quiet>, the mutant another that looks alike")
+    assert verdict == KillEvidence("value", "returned <quiet>, the mutant another that looks alike")
 
 
 def test_nan_is_no_kill(make: Make) -> None:

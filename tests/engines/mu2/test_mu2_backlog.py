@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from mu2_lab import Lab
 
-from fuzztui.engines.base.errors import Afresh
-from fuzztui.engines.mu2.isolated import Told
-from fuzztui.engines.mu2.kill_criterion import Verdict
-from fuzztui.engines.mu2.schedule import Adaptive, Full
+from fuzztui.engines.base.errors import RestartWorker
+from fuzztui.engines.mu2.isolated import IsolatedResult
+from fuzztui.engines.mu2.kill_criterion import KillEvidence
+from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule
 
 NUMBERS = """
 def clamp(n, low, high):
@@ -115,7 +115,7 @@ def inputs(seed: int, n: int = 12) -> list[bytes]:
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_the_exact_pass_kills_what_brute_force_kills(make: Any, name: str, seed: int) -> None:
-    lab: Lab = make(PROGRAMS[name], Adaptive(random.Random(seed)))
+    lab: Lab = make(PROGRAMS[name], AdaptiveSchedule(random.Random(seed)))
     data = inputs(seed)
     truth = lab.truth(data)
     assert truth
@@ -162,7 +162,7 @@ def settled(lab: Lab, entry: int, at: int) -> bool:
 
 def test_a_settled_pair_does_not_kill(make: Any) -> None:
     """At any moment, also half way: pruned or run without a kill."""
-    lab: Lab = make(NUMBERS, Adaptive(random.Random(3)))
+    lab: Lab = make(NUMBERS, AdaptiveSchedule(random.Random(3)))
     data = inputs(5)
     truth = lab.truth(data)
     lab.fill(data)
@@ -227,7 +227,7 @@ def test_cached_results_cost_the_mutants_fuel_not_the_program(make: Any) -> None
 def test_an_input_that_turns_out_flaky_judges_no_more(make: Any) -> None:
     many = "".join(f"    if n > {i + 1}: n = n\n" for i in range(100))
     source = f"SEEN = []\ndef run(data):\n    n = len(data)\n{many}    return SEEN and SEEN.pop()\n"
-    lab: Lab = make(source, Adaptive(random.Random(1)))
+    lab: Lab = make(source, AdaptiveSchedule(random.Random(1)))
     lab.fill([b"abc"])
     lab.backlog.begin_exact()
     lab.backlog.work()
@@ -277,17 +277,17 @@ def test_work_that_is_done_costs_next_to_nothing(make: Any) -> None:
 class Children:
     """In place of child processes."""
 
-    def __init__(self, *told: Told) -> None:
+    def __init__(self, *told: IsolatedResult) -> None:
         self.told = list(told)
         self.asked: list[tuple[int, bytes]] = []
 
-    def run(self, pairs: Any) -> Iterator[Told]:
+    def run(self, pairs: Any) -> Iterator[IsolatedResult]:
         self.asked += [(mutant.index, data) for mutant, _, data in pairs]
         for mutant, key, _ in pairs:
-            yield self.told.pop(0) if self.told else Told(mutant.index, key, None)
+            yield self.told.pop(0) if self.told else IsolatedResult(mutant.index, key, None)
 
 
-def outside(make: Any, *told: Told) -> tuple[Lab, Children]:
+def outside(make: Any, *told: IsolatedResult) -> tuple[Lab, Children]:
     lab: Lab = make(NUMBERS)
     lab.table.judge(lab.table.rows[1:], "skipped")
     lab.fill([b"12", b"345"])
@@ -307,20 +307,24 @@ def test_mutants_outside_are_run_on_all_inputs_once(make: Any) -> None:
 
 
 def test_kills_outside_are_the_entrys(make: Any) -> None:
-    lab, _ = outside(make, Told(0, 0, None), Told(0, 1, Verdict("died", "the mutant died")))
+    lab, _ = outside(
+        make,
+        IsolatedResult(0, 0, None),
+        IsolatedResult(0, 1, KillEvidence("died", "the mutant died")),
+    )
     assert lab.table.rows[0].killer == "main/1"
     assert lab.corpus.by_id[1].kills == 1
 
 
 def test_a_flaky_input_is_not_the_mutants_fault(make: Any) -> None:
-    lab, _ = outside(make, Told(0, 0, None, flaky=True))
+    lab, _ = outside(make, IsolatedResult(0, 0, None, flaky=True))
     assert lab.table.rows[0].state == "alive"
     assert lab.isolation.distrusts(b"12")
     assert not lab.isolation.distrusts(b"345")
 
 
 def test_what_cannot_be_made_is_invalid(make: Any) -> None:
-    lab, _ = outside(make, Told(0, 0, None, "it cannot"))
+    lab, _ = outside(make, IsolatedResult(0, 0, None, "it cannot"))
     assert (lab.table.rows[0].state, lab.table.rows[0].reason) == ("invalid", "it cannot")
 
 
@@ -337,7 +341,7 @@ def run(data):
 
 def test_what_a_mutant_left_behind_many_trials_ago_is_noticed(make: Any) -> None:
     """All later runs of the program agree with each other: they see the same changed state."""
-    lab: Lab = make(LEAKY, Full())
+    lab: Lab = make(LEAKY, FullSchedule())
     lab.table.judge([r for r in lab.table.rows if r.operator != "boundary"], "skipped")
     (leaking,) = lab.table.survivors
     lab.trial(b"a")
@@ -345,7 +349,7 @@ def test_what_a_mutant_left_behind_many_trials_ago_is_noticed(make: Any) -> None
     assert lab.subject.STATE, "the mutant must have been run"
     assert lab.subject.run(b"a") == 7
     lab.table.promote(lab.table.rows)
-    with pytest.raises(Afresh):
+    with pytest.raises(RestartWorker):
         for _ in range(200):
             lab.trial(bytes(100))
             lab.backlog.work()

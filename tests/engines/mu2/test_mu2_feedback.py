@@ -8,7 +8,7 @@ from typing import Any
 from mu2_lab import Lab
 
 from fuzztui.engines.loop.candidate import Candidate
-from fuzztui.engines.mu2.schedule import Adaptive
+from fuzztui.engines.mu2.schedule import AdaptiveSchedule
 
 SOURCE = """
 def run(data):
@@ -40,7 +40,7 @@ def test_the_second_to_kill_is_no_news(make: Any) -> None:
 
 
 def test_an_input_kept_for_infecting_the_promoted_infects_it_when_made_smaller(make: Any) -> None:
-    lab: Lab = make(SOURCE, Adaptive(random.Random(1)))
+    lab: Lab = make(SOURCE, AdaptiveSchedule(random.Random(1)))
     lab.trial(b"a")
     lab.trial(b"x")
     lab.exact()
@@ -58,7 +58,7 @@ def test_a_flaky_input_is_no_measure_of_what_trials_cost(make: Any) -> None:
     lab: Lab = make(
         "import itertools\nCOUNT = itertools.count()\n"
         "def run(data):\n    return next(COUNT) if data == b'flaky' else len(data)\n",
-        Adaptive(random.Random(1)),
+        AdaptiveSchedule(random.Random(1)),
     )
     lab.trial(b"flaky")
     assert lab.isolation.distrusts(b"flaky")
@@ -70,7 +70,7 @@ def test_a_flaky_input_is_no_measure_of_what_trials_cost(make: Any) -> None:
 
 def test_a_new_worker_measures_at_once(make: Any) -> None:
     """It starts at any trial: until a sample is taken all costs would look enormous."""
-    lab: Lab = make(THRESHOLD, Adaptive(random.Random(1)))
+    lab: Lab = make(THRESHOLD, AdaptiveSchedule(random.Random(1)))
     for _ in range(100):
         lab.journal.begin(1, Candidate(b"", "test"))
     lab.trial(b"a")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from mu2_lab import Lab
 
-from fuzztui.engines.mu2.kill_criterion import Verdict
+from fuzztui.engines.mu2.kill_criterion import KillEvidence
 from fuzztui.engines.mu2.pipeline import Watched
-from fuzztui.engines.mu2.schedule import Adaptive, Full, Schedule
+from fuzztui.engines.mu2.schedule import AdaptiveSchedule, FullSchedule, MutantSchedule
 
 SOURCE = """
 def low(data):
@@ -46,7 +46,7 @@ def put(lab: Lab, rng: random.Random) -> None:
     for row in lab.table.rows:
         what = rng.randrange(8)
         if what == 0:
-            lab.table.kill(row.mutant.index, Verdict("value", ""), "main/0")
+            lab.table.kill(row.mutant.index, KillEvidence("value", ""), "main/0")
         elif what == 1:
             lab.table.judge([row], "skipped")
         elif what == 2:
@@ -59,7 +59,7 @@ def put(lab: Lab, rng: random.Random) -> None:
 @pytest.mark.parametrize("kind", ["full", "adaptive"])
 def test_counts_add_up_and_only_the_infected_are_chosen(lab: Lab, seed: int, kind: str) -> None:
     rng = random.Random(seed)
-    schedule: Schedule = Full() if kind == "full" else Adaptive(rng)
+    schedule: MutantSchedule = FullSchedule() if kind == "full" else AdaptiveSchedule(rng)
     lab.fill([b"abc", b"\xffx"])  # so that `low` and `run` are watched, `never` is not
     put(lab, rng)
     probing = lab.watch.everyone()
@@ -85,7 +85,7 @@ def test_counts_add_up_and_only_the_infected_are_chosen(lab: Lab, seed: int, kin
 def test_what_is_settled_is_not_chosen_again(lab: Lab) -> None:
     seen = Watched(frozenset(lab.table.survivors), tuple(sorted(lab.table.survivors)), 3)
     settled = 0b1011
-    chosen = lab.pipeline.todo(seen, Full(), saved=True, settled=settled)
+    chosen = lab.pipeline.todo(seen, FullSchedule(), saved=True, settled=settled)
     assert {0, 1, 3}.isdisjoint(row.mutant.index for row in chosen)
     assert len(chosen) == len(seen.infected) - 3
 
@@ -120,7 +120,7 @@ def test_audits_are_at_most_a_twentieth_of_all_runs(lab: Lab) -> None:
 
 
 def test_an_audit_that_kills_is_said_to_be_unsound(lab: Lab) -> None:
-    lab.pipeline.audited([(2, Verdict("value", "")), (3, Verdict("value", ""))], [3])
+    lab.pipeline.audited([(2, KillEvidence("value", "")), (3, KillEvidence("value", ""))], [3])
     assert lab.pipeline.tally.audit_kills == 1
     (message,) = lab.events("message")
     assert message["level"] == "error"

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from mu2_lab import Lab
 
-from fuzztui.engines.mu2.schedule import EPOCH, Adaptive, Full
-from fuzztui.engines.mu2.table import Row
+from fuzztui.engines.mu2.schedule import EPOCH, AdaptiveSchedule, FullSchedule
+from fuzztui.engines.mu2.table import MutantRecord
 
 SOURCE = "def run(data):\n" + "".join(f"    a{i} = len(data) + {i}\n" for i in range(40))
 
 
 @pytest.fixture
-def rows(tmp_path: Any) -> list[Row]:
+def rows(tmp_path: Any) -> list[MutantRecord]:
     lab = Lab(SOURCE, tmp_path)
     lab.close()
     return lab.table.rows
 
 
-def adaptive(turns: int = 100, dry: bool = False) -> Adaptive:
-    schedule = Adaptive(random.Random(1))
+def adaptive(turns: int = 100, dry: bool = False) -> AdaptiveSchedule:
+    schedule = AdaptiveSchedule(random.Random(1))
     schedule.sample(turns)
     if dry:
         for _ in range(5000):
@@ -30,16 +30,18 @@ def adaptive(turns: int = 100, dry: bool = False) -> Adaptive:
     return schedule
 
 
-def epochs(schedule: Adaptive, n: int, *, waiting: bool = False) -> list[bool]:
+def epochs(schedule: AdaptiveSchedule, n: int, *, waiting: bool = False) -> list[bool]:
     return [schedule.probes(i * EPOCH, waiting=waiting) for i in range(n)]
 
 
-def test_full_takes_everything_promoted_first_then_moved_then_least_run(rows: list[Row]) -> None:
+def test_full_takes_everything_promoted_first_then_moved_then_least_run(
+    rows: list[MutantRecord],
+) -> None:
     for i, row in enumerate(rows):
         row.runs = 40 - i
     rows[3].promoted = True
     rows[5].order, rows[7].order = -1, 1
-    chosen = Full().choose(rows, saved=True)
+    chosen = FullSchedule().choose(rows, saved=True)
     assert chosen[:2] == [rows[3], rows[5]]
     assert chosen[-1] is rows[7]
     assert sorted(r.mutant.index for r in chosen) == list(range(len(rows)))
@@ -47,7 +49,7 @@ def test_full_takes_everything_promoted_first_then_moved_then_least_run(rows: li
     assert runs == sorted(runs)
 
 
-def test_those_never_run_and_the_promoted_need_no_account(rows: list[Row]) -> None:
+def test_those_never_run_and_the_promoted_need_no_account(rows: list[MutantRecord]) -> None:
     schedule = adaptive()
     for row in rows[10:]:
         row.runs = 10_000
@@ -57,38 +59,38 @@ def test_those_never_run_and_the_promoted_need_no_account(rows: list[Row]) -> No
     assert chosen[0] is rows[30]
 
 
-def test_a_saved_input_runs_so_many_that_have_run_before_at_most(rows: list[Row]) -> None:
+def test_a_saved_input_runs_so_many_that_have_run_before_at_most(rows: list[MutantRecord]) -> None:
     for row in rows:
         row.runs = 1
     chosen = adaptive().choose(rows, saved=True)
-    assert len(chosen) == Adaptive.SAVED_AT_MOST
+    assert len(chosen) == AdaptiveSchedule.SAVED_AT_MOST
 
 
 def test_back_off_runs_a_survivor_of_n_runs_with_probability_patience_by_n(
-    rows: list[Row],
+    rows: list[MutantRecord],
 ) -> None:
     schedule = adaptive()
     row = rows[0]
-    row.runs = 10 * Adaptive.PATIENCE
+    row.runs = 10 * AdaptiveSchedule.PATIENCE
     ran = sum(bool(schedule.choose([row], saved=True)) for _ in range(2000))
     assert 120 < ran < 280
-    row.runs = Adaptive.PATIENCE
+    row.runs = AdaptiveSchedule.PATIENCE
     assert all(schedule.choose([row], saved=True) for _ in range(50))
 
 
 def test_the_first_sample_advances_the_account_for_saved_inputs() -> None:
-    schedule = Adaptive(random.Random(1))
+    schedule = AdaptiveSchedule(random.Random(1))
     assert not schedule.may_work()
     schedule.sample(500)
     assert schedule.trial_turns == 500
     assert schedule.may_work()
-    schedule.spent(Adaptive.ADVANCE * 500, 0, saved=True)
+    schedule.spent(AdaptiveSchedule.ADVANCE * 500, 0, saved=True)
     assert not schedule.may_work()
 
 
 def test_trials_fill_the_account_for_saved_inputs_only_while_some_wait() -> None:
     schedule = adaptive()
-    schedule.spent(Adaptive.ADVANCE * 100 + 1, 0, saved=True)
+    schedule.spent(AdaptiveSchedule.ADVANCE * 100 + 1, 0, saved=True)
     schedule.probes(0, waiting=False)
     for _ in range(1000):
         schedule.trial(covered=False)
@@ -128,13 +130,13 @@ def test_kills_raise_the_rate_and_fruitless_work_lowers_it_within_bounds() -> No
         schedule.spent(100, 1, saved=False)
         shares.append(schedule.share)
     assert shares == sorted(shares)
-    assert shares[-1] == pytest.approx(Adaptive.MOST / (1 + Adaptive.MOST))
+    assert shares[-1] == pytest.approx(AdaptiveSchedule.MOST / (1 + AdaptiveSchedule.MOST))
     for _ in range(100):
-        schedule.spent(100 * Adaptive.FRUITLESS, 0, saved=False)
-    assert schedule.share == pytest.approx(Adaptive.LEAST / (1 + Adaptive.LEAST))
+        schedule.spent(100 * AdaptiveSchedule.FRUITLESS, 0, saved=False)
+    assert schedule.share == pytest.approx(AdaptiveSchedule.LEAST / (1 + AdaptiveSchedule.LEAST))
 
 
-def test_the_same_seed_chooses_the_same(rows: list[Row]) -> None:
+def test_the_same_seed_chooses_the_same(rows: list[MutantRecord]) -> None:
     for row in rows:
         row.runs = 50
     one, other = adaptive(), adaptive()

@@ -13,8 +13,8 @@ from mu2_lab import Lab
 
 from fuzztui.engines.directory.events import read_told
 from fuzztui.engines.loop.corpus import SteerError
-from fuzztui.engines.mu2.kill_criterion import Verdict
-from fuzztui.engines.mu2.table import Table
+from fuzztui.engines.mu2.kill_criterion import KillEvidence
+from fuzztui.engines.mu2.table import MutantTable
 
 SOURCE = """
 def other(n):
@@ -23,7 +23,7 @@ def other(n):
 def run(data):
     return other(len(data) + 1)
 """
-VALUE = Verdict("value", "returned 1, the mutant 2")
+VALUE = KillEvidence("value", "returned 1, the mutant 2")
 
 
 @pytest.fixture
@@ -33,21 +33,21 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     lab.close()
 
 
-def restarted(lab: Lab, stale: set[str] | None = None) -> Table:
+def restarted(lab: Lab, stale: set[str] | None = None) -> MutantTable:
     """The table of the next worker."""
-    table = Table(lab.log, lab.journal, read_told(lab.directory / "events.jsonl"))
+    table = MutantTable(lab.log, lab.journal, read_told(lab.directory / "events.jsonl"))
     table.add(lab.program.mutants, stale or set())
     return table
 
 
-def words(table: Table) -> list[tuple[object, ...]]:
+def words(table: MutantTable) -> list[tuple[object, ...]]:
     return [
         (r.id, r.state, r.verdict, r.reason, r.steer, r.killer, r.oracle, r.detail, r.trial)
         for r in table.rows
     ]
 
 
-def check(table: Table) -> None:
+def check(table: MutantTable) -> None:
     """What the sets say is what the rows say."""
     lives = {r.mutant.index for r in table.rows if r.state in ("pending", "alive")}
     assert table.survivors | table.outside == lives
@@ -141,7 +141,7 @@ def test_counts_are_told_when_they_have_doubled(lab: Lab) -> None:
     assert 8 <= len(lab.events("mutant_runs")) <= 14
 
 
-Action = Callable[[Table, int], object]
+Action = Callable[[MutantTable, int], object]
 ACTIONS: dict[str, Action] = {
     "ran": lambda t, at: t.ran(at) if t.alive(at) else None,
     "kill": lambda t, at: t.kill(at, VALUE, f"main/{at}") if t.alive(at) else None,

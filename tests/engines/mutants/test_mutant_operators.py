@@ -7,11 +7,11 @@ import ast
 import pytest
 from mutant_lab import Subject
 
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS, OPERATORS
 from fuzztui.engines.mutants.program import chosen
 from fuzztui.engines.mutants.sites import find_scopes
-from fuzztui.engines.mutants.text import Text
+from fuzztui.engines.mutants.text import ModuleText
 
 
 def changes(body: str, operator: str, head: str = "def f(a, b, c, self):") -> list[tuple[str, str]]:
@@ -128,7 +128,7 @@ def test_texts_stay_true_to_the_source() -> None:
         "    while a and (yield) and (lambda: b) and not (a if b else c): x = a << b >> c\n"
         "    if (\n        # < in a comment\n        a # >\n        < b): x -= a+-b\n"
     )
-    text = Text(source.encode())
+    text = ModuleText(source.encode())
     tree = ast.parse(source)
     count = 0
     for scope in find_scopes(tree, OPERATORS):
@@ -173,7 +173,7 @@ def test_inside_f_strings() -> None:
 def test_operators_are_chosen_by_name() -> None:
     assert [o.name for o in chosen(["math", "boundary"])] == ["boundary", "math"]
     assert "void-call" not in DEFAULT_OPERATORS
-    with pytest.raises(Refusal, match=r'engine.operators: "maths" is not an operator; choose'):
+    with pytest.raises(CannotStart, match=r'engine.operators: "maths" is not an operator; choose'):
         chosen(["maths"])
 
 

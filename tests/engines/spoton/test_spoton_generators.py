@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from spoton_lab import Bench
 
 import fuzztui.generators as ready
-from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
 
-MAGIC = Magic(["name", "id", "a"], [b"PK"], [2008, 4096])
+MAGIC = ConstantPool(["name", "id", "a"], [b"PK"], [2008, 4096])
 ALL: dict[str, Callable[[Source], Any]] = {
     name: getattr(ready, name)
     for name in ready.__all__

@@ -16,23 +16,23 @@ import pytest
 from spoton_lab import Bench, File, document, gen_day, gen_file, write_document
 
 import fuzztui.generators  # noqa: F401 - what is named in the tests must be there
-from fuzztui.engines.base.errors import Refusal
+from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import EngineSpec
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.generators import generator
-from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.instrument.loading import form_of
 from fuzztui.engines.instrument.target import Target
 from fuzztui.engines.loop.candidate import Candidate
-from fuzztui.engines.loop.corpus import Entry
+from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import MOST, Distances, label_of, unify
-from fuzztui.engines.spoton.feedback import TargetFeedback
-from fuzztui.engines.spoton.goals import Targets, read_document
+from fuzztui.engines.spoton.feedback import GoalFeedback
+from fuzztui.engines.spoton.goals import Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
-from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.source import TypeStacks
 from fuzztui.engines.spoton.types_file import Figures
 
@@ -49,9 +49,9 @@ def f(x):
 TYPES = {2: {"datetime.date": 2, "File": 3}, 4: {"File": 1}, 6: {"Image": 0}}
 
 
-def targets(tmp_path: Path, base: int = 10, sha: str | None = None) -> Targets:
+def targets(tmp_path: Path, base: int = 10, sha: str | None = None) -> Goals:
     read = read_document(write_document(tmp_path / "targets.json", document("m", SOURCE, TYPES)))
-    made = Targets(read, lambda name: (sha or read.modules[name], base))
+    made = Goals(read, lambda name: (sha or read.modules[name], base))
     assert made.place() == made.changed == ([] if sha is None else ["m.py"])
     return made
 
@@ -60,7 +60,7 @@ def cells(*numbers: int) -> int:
     return sum(1 << 8 * n for n in numbers)
 
 
-def cell_of(made: Targets, location: str) -> int:
+def cell_of(made: Goals, location: str) -> int:
     number = made.find(location)
     assert number is not None
     return made.all[number].cells[0]
@@ -171,7 +171,7 @@ def test_what_is_no_document_of_targets_is_refused(tmp_path: Path) -> None:
         {"decision": float("inf")}, {"types": [{"name": "File", "distance": float("nan")}]},
     ):  # fmt: skip
         file.write_text(json.dumps({**good, "targets": [{**good["targets"][0], **wrong}]}))
-        with pytest.raises(Refusal, match=r"is not a targets\.json"):
+        with pytest.raises(CannotStart, match=r"is not a targets\.json"):
             read_document(file)
 
 
@@ -191,7 +191,7 @@ def test_covering_bit_by_bit_comes_to_the_same(tmp_path: Path) -> None:
 def test_arms_that_stand_alone_are_met_with_their_block(tmp_path: Path) -> None:
     data = document("m", SOURCE, {6: {"Image": 0}})
     data["targets"] = [{**data["targets"][0], "cells": [9], "within": [0], "arm": "except"}]
-    made = Targets(
+    made = Goals(
         read_document(write_document(tmp_path / "t.json", data)),
         lambda name: (data["modules"][0]["sha"], 0),
     )
@@ -204,7 +204,7 @@ def test_modules_that_have_changed_or_come_late(tmp_path: Path) -> None:
     assert not targets(tmp_path, sha="another").all
     read = read_document(tmp_path / "targets.json")
     there: dict[str, tuple[str, int]] = {}
-    made = Targets(read, there.get)
+    made = Goals(read, there.get)
     assert made.place() == []
     assert not made.all
     there["m"] = (read.modules["m"], 100)
@@ -218,23 +218,23 @@ def test_modules_that_have_changed_or_come_late(tmp_path: Path) -> None:
 def test_a_damaged_document(tmp_path: Path, text: str) -> None:
     file = tmp_path / "targets.json"
     file.write_text(text)
-    with pytest.raises(Refusal, match=r"targets.json"):
+    with pytest.raises(CannotStart, match=r"targets.json"):
         read_document(file)
-    with pytest.raises(Refusal, match=r"targets.json"):
-        Magic.read(tmp_path / "no targets.json")
+    with pytest.raises(CannotStart, match=r"targets.json"):
+        ConstantPool.read(tmp_path / "no targets.json")
 
 
 def test_constants_of_a_document(tmp_path: Path) -> None:
     file = tmp_path / "targets.json"
     constants = {"str": [{"value": "ab"}], "bytes": [{"hex": "00ff"}], "int": [{"value": 2008}]}
     write_document(file, document("m", SOURCE, {}, constants=constants))
-    magic = Magic.read(file)
+    magic = ConstantPool.read(file)
     assert magic.texts("abc", 0, 3) == ["ab"]
     assert magic.blocks(2, 2) == [b"\0\xff"]
     assert magic.integers(2008, 2008) == [2008]
     file.write_text('{"constants": {"int": [{"value": "7"}]}}')
-    with pytest.raises(Refusal, match="constants"):
-        Magic.read(file)
+    with pytest.raises(CannotStart, match="constants"):
+        ConstantPool.read(file)
 
 
 def test_constants_for_zest_and_for_running_an_input_again(tmp_path: Path) -> None:
@@ -250,10 +250,10 @@ def test_constants_for_zest_and_for_running_an_input_again(tmp_path: Path) -> No
 # -------------------------------------------------------------------------- feedback
 
 
-def feedback(tmp_path: Path, mode: Any = "frontier") -> TargetFeedback:
+def feedback(tmp_path: Path, mode: Any = "frontier") -> GoalFeedback:
     coverage = CoverageMap()
     coverage.grow(64)
-    made = TargetFeedback(targets(tmp_path), distances(), CoverageFeedback(coverage), mode)
+    made = GoalFeedback(targets(tmp_path), distances(), CoverageFeedback(coverage), mode)
     made.renew()
     return made
 
@@ -261,12 +261,12 @@ def feedback(tmp_path: Path, mode: Any = "frontier") -> TargetFeedback:
 def mutator(targeted: float = 0.5) -> TypedMutator:
     return TypedMutator(
         random.Random(3), Choices(lambda entry: None), lambda child, parent: None,
-        distances(), Kin(TypeStacks(), {}), targeted=targeted,
+        distances(), TypeRelations(TypeStacks(), {}), targeted=targeted,
     )  # fmt: skip
 
 
-def entry() -> Entry:
-    return Entry(0, "id:000000", b"", 0)
+def entry() -> CorpusEntry:
+    return CorpusEntry(0, "id:000000", b"", 0)
 
 
 def test_types_of_the_frontier_are_aimed_at(tmp_path: Path) -> None:
@@ -291,10 +291,10 @@ def test_what_is_never_taken_is_not_aimed_at(tmp_path: Path, mode: Any) -> None:
         if one["location"] == "m.py:2:then":
             one |= {"never": True, "reachable": False}
     read = read_document(write_document(tmp_path / "targets.json", data))
-    made = Targets(read, lambda name: (read.modules[name], 10))
+    made = Goals(read, lambda name: (read.modules[name], 10))
     coverage = CoverageMap()
     coverage.grow(64)
-    told = TargetFeedback(made, distances(), CoverageFeedback(coverage), mode)
+    told = GoalFeedback(made, distances(), CoverageFeedback(coverage), mode)
     told.renew()
     other = cell_of(made, "m.py:2:else")
     (never,) = next(t.placed(10).cells for t in read.targets if t.never)
@@ -424,7 +424,7 @@ def test_who_counts_as_a_type() -> None:
         )
     }
     aliases = {"lib.Body": ["app.Thing", "datetime.date"], "lib.Row": ["fuzztui.generators.Item"]}
-    kin = Kin(stacks, aliases)
+    kin = TypeRelations(stacks, aliases)
     assert kin.holding("datetime.date") == {there["datetime.date"], there["datetime.datetime"]}
     assert kin.holding("lib.Body") == {
         there["app.Thing"], there["datetime.date"], there["datetime.datetime"]
@@ -436,7 +436,7 @@ def test_who_counts_as_a_type() -> None:
     assert kin.holding("no.Such") == set()
     late = stacks.push(there["app.Thing"], "datetime.datetime")
     assert late in kin.holding("datetime.datetime")
-    assert Kin(stacks, {}).holding("datetime.time") == set()
+    assert TypeRelations(stacks, {}).holding("datetime.time") == set()
 
 
 def test_what_is_told_by_the_clock_changes_nothing_that_is_drawn() -> None:
@@ -445,7 +445,7 @@ def test_what_is_told_by_the_clock_changes_nothing_that_is_drawn() -> None:
 
     def drawn(*, told: bool) -> list[str | None]:
         stacks = TypeStacks()
-        kin = Kin(stacks, {})
+        kin = TypeRelations(stacks, {})
         made = Distances(random.Random(7), kin)
         made.aim([target({f"{name}.Late": 1, "datetime.date": 1})])
         kin.meet({stacks.push(0, "datetime.date"), stacks.push(0, "fractions.Fraction")})
@@ -474,10 +474,10 @@ def test_a_child_differs_in_the_type_that_was_aimed_at() -> None:
         Choices(lambda entry: bench.form.annotate(entry.data)),
         lambda child, parent: expected.append((child, parent)),
         made,
-        Kin(bench.form.stacks, {}),
+        TypeRelations(bench.form.stacks, {}),
         targeted=1.0,
     )
-    one = Entry(0, "x", data, 0)
+    one = CorpusEntry(0, "x", data, 0)
     for _ in range(50):
         child = mutator.mutate(one)
         assert child.op.startswith("typed:datetime.date,rep:")
@@ -503,7 +503,7 @@ def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
 
     bench = Bench(gen_rare)
     bench.form.stacks.push(0, "app.Mark")  # made of no choice at all
-    kin = Kin(bench.form.stacks, {"lib.Hour": ["datetime.time"]})
+    kin = TypeRelations(bench.form.stacks, {"lib.Hour": ["datetime.time"]})
     made = Distances(random.Random(2), kin)
     made.aim([target({"lib.Never": 0, "app.Mark": 0, "lib.Hour": 0, "datetime.date": 3})])
     mutator = TypedMutator(
@@ -511,9 +511,9 @@ def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
         lambda child, parent: None, made, kin, targeted=1.0,
     )  # fmt: skip
     bench.form.build(b"\0")
-    day = Entry(0, "", bench.form.used(b"\0"), 0)
+    day = CorpusEntry(0, "", bench.form.used(b"\0"), 0)
     bench.form.build(b"\1")
-    hour = Entry(1, "", bench.form.used(b"\1"), 0)
+    hour = CorpusEntry(1, "", bench.form.used(b"\1"), 0)
     assert not any(map(made.probability, made.now))
     for _ in range(40):
         assert mutator.mutate(day).op.startswith("typed:datetime.date,")
@@ -530,8 +530,8 @@ def test_a_type_that_no_input_has_had_is_not_drawn() -> None:
 def test_an_entry_whose_choices_are_not_known_is_mutated_as_zest_does() -> None:
     mutator = TypedMutator(
         random.Random(3), Choices(lambda entry: None), lambda child, parent: pytest.fail("known"),
-        distances({"a": 1}), Kin(TypeStacks(), {}), targeted=1.0,
+        distances({"a": 1}), TypeRelations(TypeStacks(), {}), targeted=1.0,
     )  # fmt: skip
-    child = mutator.mutate(Entry(0, "x", b"abcdef", 0))
+    child = mutator.mutate(CorpusEntry(0, "x", b"abcdef", 0))
     assert child.op.startswith("havoc,rep:")
     assert len(child.data) == 6

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from spoton_lab import Bench, File, Image, gen_day, gen_file
 
 from fuzztui.engines.generators import generator, made_by
-from fuzztui.engines.inputs.constants import Magic
+from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Rejected, Source
 from fuzztui.engines.spoton.source import Typed, TypeStacks, runs
 
-MAGIC = Magic(["abc", "fed", "not of that alphabet"], [], [2008, 1999])
+MAGIC = ConstantPool(["abc", "fed", "not of that alphabet"], [], [2008, 1999])
 DATE = "datetime.date"
 IMAGE = f"{__name__.replace('test_spoton_source', 'spoton_lab')}.Image"
 
@@ -253,7 +253,7 @@ def test_constants_are_choices() -> None:
 
 
 def test_blocks_and_each() -> None:
-    magic = Magic(blocks=[b"PK\3\4", b"xx"])
+    magic = ConstantPool(blocks=[b"PK\3\4", b"xx"])
     assert Source(bytes([1, 0]), 99, bytes, magic).bytes(4) == b"PK\3\4"
     assert Source(bytes([0]) + b"abcd", 99, bytes, magic).bytes(4) == b"abcd"
     assert Source(b"abc", 99, bytes, magic).bytes(3, each=True) == b"abc"

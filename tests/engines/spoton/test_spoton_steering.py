@@ -12,22 +12,22 @@ from spoton_lab import document, write_document
 
 from fuzztui.engines.execute.executor import Execution, Outcome
 from fuzztui.engines.instrument.edges import CoverageMap
-from fuzztui.engines.loop.corpus import Entry, SteerError
+from fuzztui.engines.loop.corpus import CorpusEntry, SteerError
 from fuzztui.engines.loop.feedback import CoverageFeedback
-from fuzztui.engines.spoton.distances import Distances, Standing
-from fuzztui.engines.spoton.feedback import Mode, TargetFeedback
-from fuzztui.engines.spoton.goals import Targets, read_document
+from fuzztui.engines.spoton.distances import Distances, TypeStats
+from fuzztui.engines.spoton.feedback import GoalFeedback, Mode
+from fuzztui.engines.spoton.goals import Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
-from fuzztui.engines.spoton.relations import Kin
+from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.spoton.source import TypeStacks
-from fuzztui.engines.spoton.steering import Steers
+from fuzztui.engines.spoton.steering import TargetingCommands
 from fuzztui.engines.spoton.types_file import TYPES, Figures
 from fuzztui.wire.commands import (
     Command,
-    IgnoreTarget,
+    IgnoreGoal,
     Pause,
-    PinTarget,
-    SetTargeted,
+    PinGoal,
+    SetTargetedShare,
     WeighType,
 )
 
@@ -70,7 +70,7 @@ class Lab:
         late = {**data["targets"][0], "location": "late.py:1:then", "module": "late"}
         data["targets"].append(late)
         read = read_document(write_document(root / "targets.json", data))
-        self.targets = Targets(
+        self.targets = Goals(
             read, lambda name: (sha or read.modules[name], 10) if name == loaded else None
         )
         self.stacks = TypeStacks()
@@ -78,8 +78,8 @@ class Lab:
         coverage.grow(64)
         self.coverage = CoverageFeedback(coverage)
         self.distances = Distances(random.Random(1))
-        self.feedback = TargetFeedback(self.targets, self.distances, self.coverage, mode)
-        kin = self.kin = Kin(self.stacks, {})
+        self.feedback = GoalFeedback(self.targets, self.distances, self.coverage, mode)
+        kin = self.kin = TypeRelations(self.stacks, {})
         self.mutator = TypedMutator(
             random.Random(2), Choices(lambda entry: None), lambda child, parent: None,
             self.distances, kin, targeted=targeted,
@@ -91,7 +91,7 @@ class Lab:
         self.lost: list[str] = []
         self.feedback.on_lost = self.lost.append
         self.feedback.renew()
-        self.steers = Steers(self.feedback, self.mutator, kin, self.figures)
+        self.steers = TargetingCommands(self.feedback, self.mutator, kin, self.figures)
         if loaded == "m" and not sha:
             self.cover(*SEEN)
 
@@ -104,7 +104,9 @@ class Lab:
         numbers = [self.targets.find(f"m.py:{w}") for w in where]
         cells = sum(1 << 8 * self.targets.all[n].cells[0] for n in numbers if n is not None)
         seen = self.coverage.seen | cells
-        self.feedback.learn(Execution(Outcome.SUCCESS, b"", seen), Entry(0, "id:000000", b"", 0))
+        self.feedback.learn(
+            Execution(Outcome.SUCCESS, b"", seen), CorpusEntry(0, "id:000000", b"", 0)
+        )
         self.coverage.seen = seen
 
     def obey(self, command: Command) -> str:
@@ -179,18 +181,18 @@ def test_weights_that_are_none(lab: Lab, weight: float) -> None:
 
 
 def test_the_share_that_aims(lab: Lab) -> None:
-    assert lab.obey(SetTargeted(1)) == "50% -> 100% of the mutations aim at types"
+    assert lab.obey(SetTargetedShare(1)) == "50% -> 100% of the mutations aim at types"
     assert lab.mutator.targeted == 1.0
     assert (lab.kept()["targeted"], lab.kept()["steered"]) == (1.0, True)
-    assert "targeted is 1.5" in lab.refusal(SetTargeted(1.5))
-    assert "targeted is nan" in lab.refusal(SetTargeted(float("nan")))
+    assert "targeted is 1.5" in lab.refusal(SetTargetedShare(1.5))
+    assert "targeted is nan" in lab.refusal(SetTargetedShare(float("nan")))
 
 
 def test_the_campaigns_share_counts_until_a_person_sets_it(tmp_path: Path) -> None:
     Lab(tmp_path, targeted=0.5).figures.keep()
     second = Lab(tmp_path, targeted=0.7)
     assert second.mutator.targeted == 0.7
-    second.obey(SetTargeted(0.2))
+    second.obey(SetTargetedShare(0.2))
     assert Lab(tmp_path, targeted=0.5).mutator.targeted == 0.2
 
 
@@ -199,26 +201,26 @@ def test_the_campaigns_share_counts_until_a_person_sets_it(tmp_path: Path) -> No
 
 def test_a_target_is_pinned_and_unpinned(lab: Lab) -> None:
     lab.distances.matched("datetime.date")
-    words = lab.obey(PinTarget("m.py:2:then"))
+    words = lab.obey(PinGoal("m.py:2:then"))
     assert words == "m.py:2:then is pinned: datetime.date 2, app.File 3"
     assert lab.distances.now == {"datetime.date": 2, "app.File": 3}
     assert lab.kept()["pinned"] == "m.py:2:then"
-    assert lab.obey(PinTarget("")) == "m.py:2:then is not pinned any more"
+    assert lab.obey(PinGoal("")) == "m.py:2:then is not pinned any more"
     assert "app.Image" in lab.distances.now
     assert lab.kept()["pinned"] == ""
-    assert lab.obey(PinTarget("")) == "nothing was pinned"
+    assert lab.obey(PinGoal("")) == "nothing was pinned"
 
 
 def test_of_many_types_the_answer_names_the_nearest(lab: Lab, monkeypatch: Any) -> None:
     monkeypatch.setattr("fuzztui.engines.spoton.steering._NAMED", 1)
-    words = lab.obey(PinTarget("m.py:2:then"))
+    words = lab.obey(PinGoal("m.py:2:then"))
     assert words.startswith("m.py:2:then is pinned: datetime.date 2 and 1 more; but ")
 
 
 def test_a_pin_that_may_come_to_nothing(lab: Lab) -> None:
     lab.obey(WeighType("app.File", 0))
-    lab.obey(SetTargeted(0))
-    words = lab.obey(PinTarget("m.py:4:then"))  # not on the frontier: a person may know better
+    lab.obey(SetTargetedShare(0))
+    words = lab.obey(PinGoal("m.py:4:then"))  # not on the frontier: a person may know better
     lab.figures.write()
     assert [row["location"] for row in lab.kept()["left"][:2]] == ["m.py:4:then", "m.py:2:then"]
     assert words.split("; but ") == [
@@ -228,11 +230,11 @@ def test_a_pin_that_may_come_to_nothing(lab: Lab) -> None:
         "no mutation aims: targeted is 0",
     ]
     lab.kin.meet({lab.stacks.push(0, "app.File")})
-    assert "no entry that was mutated" not in lab.obey(PinTarget("m.py:4:then"))
+    assert "no entry that was mutated" not in lab.obey(PinGoal("m.py:4:then"))
 
 
 def test_a_pin_ends_when_its_target_is_covered(lab: Lab) -> None:
-    lab.obey(PinTarget("m.py:2:then"))
+    lab.obey(PinGoal("m.py:2:then"))
     lab.cover("6:else")
     assert (lab.feedback.pinned, lab.told) == ("m.py:2:then", [])
     lab.cover("2:then")
@@ -244,7 +246,7 @@ def test_a_pin_ends_when_its_target_is_covered(lab: Lab) -> None:
 
 def test_a_pin_that_is_covered_by_what_is_run_again_after_a_restart(tmp_path: Path) -> None:
     """Killed when the entry was saved, and before its target was known to be covered."""
-    Lab(tmp_path).obey(PinTarget("m.py:6:else"))
+    Lab(tmp_path).obey(PinGoal("m.py:6:else"))
     second = Lab(tmp_path)
     assert second.feedback.pinned == "m.py:6:else"
     second.cover("6:else")
@@ -264,21 +266,21 @@ def test_a_pin_that_is_covered_by_what_is_run_again_after_a_restart(tmp_path: Pa
     ],
 )
 def test_targets_that_are_refused(lab: Lab, location: str, words: str) -> None:
-    lab.obey(PinTarget("m.py:4:then"))
-    lab.obey(IgnoreTarget("m.py:6:else"))
-    for command in (PinTarget(location), IgnoreTarget(location), IgnoreTarget(location, False)):
+    lab.obey(PinGoal("m.py:4:then"))
+    lab.obey(IgnoreGoal("m.py:6:else"))
+    for command in (PinGoal(location), IgnoreGoal(location), IgnoreGoal(location, False)):
         assert words in lab.refusal(command)
     assert lab.feedback.pinned == "m.py:4:then"
     assert lab.feedback.ignored == {"m.py:6:else"}
 
 
 def test_a_target_of_a_module_that_has_changed(tmp_path: Path) -> None:
-    Lab(tmp_path).obey(IgnoreTarget("m.py:2:then"))
+    Lab(tmp_path).obey(IgnoreGoal("m.py:2:then"))
     assert Lab(tmp_path, loaded="late").feedback.ignored == {"m.py:2:then"}  # m may come yet
     lab = Lab(tmp_path, sha="another")
     assert lab.feedback.ignored == set()
     words = "its module m is not what it was when its types were analysed"
-    assert words in lab.refusal(PinTarget("m.py:2:then"))
+    assert words in lab.refusal(PinGoal("m.py:2:then"))
     assert lab.targets.lost("m.py:2:then")
     assert lab.targets.lost("no.py:1:then")
     assert lab.figures.data()["changed"] == ["m.py"]
@@ -288,8 +290,8 @@ def test_a_target_of_a_module_that_has_changed(tmp_path: Path) -> None:
 
 def test_what_was_set_rests_while_a_module_is_not_what_was_analysed(tmp_path: Path) -> None:
     first = Lab(tmp_path)
-    first.obey(PinTarget("m.py:4:then"))
-    first.obey(IgnoreTarget("m.py:6:else"))
+    first.obey(PinGoal("m.py:4:then"))
+    first.obey(IgnoreGoal("m.py:6:else"))
     rests = "m.py:4:then is pinned, which rests until the program is analysed again"
     for lost in ([rests], [], []):  # once, however often its worker is started
         changed = Lab(tmp_path, sha="another")
@@ -302,35 +304,35 @@ def test_what_was_set_rests_while_a_module_is_not_what_was_analysed(tmp_path: Pa
     again.figures.write()
     assert again.kept()["resting"] == ["", []]
     changed = Lab(tmp_path, sha="another")
-    changed.obey(PinTarget(""))
+    changed.obey(PinGoal(""))
     assert Lab(tmp_path).feedback.pinned == ""
 
 
 def test_what_rests_is_taken_back(tmp_path: Path) -> None:
     first = Lab(tmp_path)
-    first.obey(PinTarget("m.py:4:then"))
-    first.obey(IgnoreTarget("m.py:6:else"))
-    first.obey(IgnoreTarget("m.py:2:then"))
+    first.obey(PinGoal("m.py:4:then"))
+    first.obey(IgnoreGoal("m.py:6:else"))
+    first.obey(IgnoreGoal("m.py:2:then"))
     changed = Lab(tmp_path, sha="another")
     changed.full = True
-    for command in (PinTarget(""), IgnoreTarget("m.py:6:else", False)):
+    for command in (PinGoal(""), IgnoreGoal("m.py:6:else", False)):
         assert "would be forgotten" in changed.refusal(command)
     changed.full = False
-    assert changed.obey(IgnoreTarget("m.py:6:else")) == "m.py:6:else is ignored; " + (
+    assert changed.obey(IgnoreGoal("m.py:6:else")) == "m.py:6:else is ignored; " + (
         "no type is left: none is aimed at"
     )
     assert changed.feedback.ignored == set()  # it rests as before
-    words = changed.obey(IgnoreTarget("m.py:6:else", False))
+    words = changed.obey(IgnoreGoal("m.py:6:else", False))
     assert words == "m.py:6:else is not ignored any more"
-    assert changed.obey(PinTarget("")) == "m.py:4:then is not pinned any more"
-    assert changed.obey(PinTarget("")) == "nothing was pinned"
-    assert "is not what it was" in changed.refusal(IgnoreTarget("m.py:6:else", False))
+    assert changed.obey(PinGoal("")) == "m.py:4:then is not pinned any more"
+    assert changed.obey(PinGoal("")) == "nothing was pinned"
+    assert "is not what it was" in changed.refusal(IgnoreGoal("m.py:6:else", False))
     again = Lab(tmp_path)
     assert (again.feedback.pinned, again.feedback.ignored) == ("", {"m.py:2:then"})
 
 
 def test_what_rests_waits_for_its_module_to_be_loaded(tmp_path: Path) -> None:
-    Lab(tmp_path).obey(PinTarget("m.py:4:then"))
+    Lab(tmp_path).obey(PinGoal("m.py:4:then"))
     Lab(tmp_path, sha="another").figures.write()
     for _ in range(2):
         late = Lab(tmp_path, loaded="late")
@@ -348,9 +350,9 @@ def test_what_may_be_another_branch_after_an_analysis_is_told_once(
     tmp_path: Path, rests: bool
 ) -> None:
     first = Lab(tmp_path)
-    first.obey(PinTarget("m.py:4:then"))
-    first.obey(IgnoreTarget("m.py:6:else"))
-    first.obey(IgnoreTarget("m.py:2:then"))
+    first.obey(PinGoal("m.py:4:then"))
+    first.obey(IgnoreGoal("m.py:6:else"))
+    first.obey(IgnoreGoal("m.py:2:then"))
     if rests:
         Lab(tmp_path, source=SOURCE, sha="another").figures.write()
     again = Lab(tmp_path, source=MOVED)
@@ -364,8 +366,8 @@ def test_what_may_be_another_branch_after_an_analysis_is_told_once(
     again.figures.write()
     again = Lab(tmp_path, source=MOVED)
     assert again.lost == []
-    again.obey(PinTarget(""))
-    again.obey(IgnoreTarget("m.py:2:then", False))
+    again.obey(PinGoal(""))
+    again.obey(IgnoreGoal("m.py:2:then", False))
     assert Lab(tmp_path, source=MOVED).lost == []
     (told,) = Lab(tmp_path, source=MOVED + "\n").lost
     assert told == ("m.py has changed: m.py:6:else, which is ignored, may be another branch now")
@@ -373,7 +375,7 @@ def test_what_may_be_another_branch_after_an_analysis_is_told_once(
 
 def test_what_is_set_in_a_file_that_is_what_it_was_is_no_matter_of_doubt(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
-    lab.obey(PinTarget("m.py:4:then"))
+    lab.obey(PinGoal("m.py:4:then"))
     kept = lab.kept()
     lab.file.write_text(json.dumps({**kept, "analysis": "another"}))  # another module has changed
     assert Lab(tmp_path).lost == []
@@ -381,9 +383,9 @@ def test_what_is_set_in_a_file_that_is_what_it_was_is_no_matter_of_doubt(tmp_pat
 
 def test_what_an_analysis_finds_no_more_ends_with_a_word(tmp_path: Path) -> None:
     first = Lab(tmp_path)
-    first.obey(PinTarget("m.py:4:then"))
-    first.obey(IgnoreTarget("m.py:6:else"))
-    first.obey(IgnoreTarget("m.py:2:then"))
+    first.obey(PinGoal("m.py:4:then"))
+    first.obey(IgnoreGoal("m.py:6:else"))
+    first.obey(IgnoreGoal("m.py:2:then"))
     first.obey(WeighType("datetime.date", 3.0))
     moved = SOURCE.replace("    if x.image", "\n    if x.image")
     branches = {line + (line > 4): types for line, types in BRANCHES.items()}
@@ -422,7 +424,7 @@ def test_how_often_targets_were_reached_is_of_one_analysis(tmp_path: Path) -> No
 
 
 def test_a_target_is_ignored_and_minded_again(lab: Lab) -> None:
-    assert lab.obey(IgnoreTarget("m.py:6:else")) == "m.py:6:else is ignored"
+    assert lab.obey(IgnoreGoal("m.py:6:else")) == "m.py:6:else is ignored"
     assert lab.distances.now == {"datetime.date": 2, "app.File": 3}
     assert {lab.distances.pick() for _ in range(100)} == {"datetime.date", "app.File"}
     kept = lab.kept()
@@ -430,17 +432,17 @@ def test_a_target_is_ignored_and_minded_again(lab: Lab) -> None:
     # It is left all the same, and on the frontier; and told of before others.
     assert (kept["uncovered"], kept["frontier"]) == (6, 2)
     assert [row["location"] for row in kept["left"][:2]] == ["m.py:6:else", "m.py:2:then"]
-    assert lab.obey(IgnoreTarget("m.py:6:else", False)) == "m.py:6:else is not ignored any more"
+    assert lab.obey(IgnoreGoal("m.py:6:else", False)) == "m.py:6:else is not ignored any more"
     assert lab.distances.now["app.Image"] == 0
     assert lab.kept()["ignored"] == []
-    assert lab.obey(IgnoreTarget("m.py:6:else", False)) == "m.py:6:else was not ignored"
+    assert lab.obey(IgnoreGoal("m.py:6:else", False)) == "m.py:6:else was not ignored"
 
 
 def test_without_the_frontier_what_is_further_off_is_aimed_at(lab: Lab) -> None:
     for location in ("m.py:2:then", "m.py:6:else", "m.py:4:else"):
-        assert lab.obey(IgnoreTarget(location)) == f"{location} is ignored"
+        assert lab.obey(IgnoreGoal(location)) == f"{location} is ignored"
     assert lab.distances.now == {"app.File": 1}  # of line 4, whose decision nobody has met
-    words = lab.obey(IgnoreTarget("m.py:4:then"))
+    words = lab.obey(IgnoreGoal("m.py:4:then"))
     assert words == "m.py:4:then is ignored; no type is left: none is aimed at"
     assert (lab.distances.now, lab.distances.pick()) == ({}, None)
 
@@ -449,18 +451,18 @@ def test_what_is_ignored_is_left_out_of_the_papers_distances(tmp_path: Path) -> 
     lab = Lab(tmp_path, mode="global")
     # File's distance is that in the target with the most types, while that counts.
     assert lab.distances.now == {"datetime.date": 2, "app.File": 3, "app.Image": 0}
-    lab.obey(IgnoreTarget("m.py:2:then"))
+    lab.obey(IgnoreGoal("m.py:2:then"))
     assert lab.distances.now == {"app.File": 1, "app.Image": 0}
 
 
 def test_a_pin_ends_an_ignore_and_the_other_way_round(lab: Lab) -> None:
-    lab.obey(IgnoreTarget("m.py:2:then"))
-    words = lab.obey(PinTarget("m.py:2:then"))
+    lab.obey(IgnoreGoal("m.py:2:then"))
+    words = lab.obey(PinGoal("m.py:2:then"))
     assert words.startswith("m.py:2:then is pinned, and ignored no more: datetime.date 2, app")
     assert (lab.kept()["pinned"], lab.kept()["ignored"]) == ("m.py:2:then", [])
-    lab.obey(IgnoreTarget("m.py:6:else"))  # what else is ignored has no say in a pin
+    lab.obey(IgnoreGoal("m.py:6:else"))  # what else is ignored has no say in a pin
     assert lab.distances.now == {"datetime.date": 2, "app.File": 3}
-    words = lab.obey(IgnoreTarget("m.py:2:then"))
+    words = lab.obey(IgnoreGoal("m.py:2:then"))
     assert words == "m.py:2:then is pinned no more, and ignored"
     assert lab.distances.now == {"app.File": 1}
     assert lab.kept()["pinned"] == ""
@@ -469,8 +471,8 @@ def test_a_pin_ends_an_ignore_and_the_other_way_round(lab: Lab) -> None:
 
 def test_an_ignore_ends_when_its_target_is_covered_anyhow(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
-    lab.obey(IgnoreTarget("m.py:2:then"))
-    lab.obey(IgnoreTarget("m.py:6:else"))
+    lab.obey(IgnoreGoal("m.py:2:then"))
+    lab.obey(IgnoreGoal("m.py:6:else"))
     lab.cover("2:then")
     assert (lab.feedback.ignored, lab.told) == ({"m.py:6:else"}, [])
     second = Lab(tmp_path)  # killed before that was written: what is run again tells
@@ -487,10 +489,10 @@ def test_all_of_it_outlives_a_restart(tmp_path: Path) -> None:
     commands = [
         WeighType("datetime.date", 3),
         WeighType("Far", 0),
-        PinTarget("m.py:2:then"),
-        IgnoreTarget("m.py:6:else"),
-        IgnoreTarget("m.py:4:then"),
-        SetTargeted(0.25),
+        PinGoal("m.py:2:then"),
+        IgnoreGoal("m.py:6:else"),
+        IgnoreGoal("m.py:4:then"),
+        SetTargetedShare(0.25),
     ]
     for command in commands:
         Lab(tmp_path).obey(command)
@@ -509,7 +511,7 @@ def test_all_of_it_outlives_a_restart(tmp_path: Path) -> None:
 
 def test_what_another_version_or_hand_has_written_of_it(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
-    lab.obey(PinTarget("m.py:2:then"))
+    lab.obey(PinGoal("m.py:2:then"))
     kept = lab.kept()
     lab.file.write_text(json.dumps({k: v for k, v in kept.items() if k != "ignored"}))
     old = Lab(tmp_path)
@@ -525,24 +527,24 @@ def test_what_another_version_or_hand_has_written_of_it(tmp_path: Path) -> None:
     "command",
     [
         WeighType("Far", 4),
-        PinTarget("m.py:2:then"),
-        PinTarget("m.py:6:else"),
-        PinTarget(""),
-        IgnoreTarget("m.py:4:then"),
-        IgnoreTarget("m.py:6:else", False),
-        SetTargeted(0.9),
+        PinGoal("m.py:2:then"),
+        PinGoal("m.py:6:else"),
+        PinGoal(""),
+        IgnoreGoal("m.py:4:then"),
+        IgnoreGoal("m.py:6:else", False),
+        SetTargetedShare(0.9),
     ],
 )
 def test_a_full_disk_is_a_refusal(lab: Lab, command: Command) -> None:
     """Whatever was done would be forgotten with the next kill: so it is not done."""
 
-    lab.obey(PinTarget("m.py:4:then"))
-    lab.obey(IgnoreTarget("m.py:6:else"))
+    lab.obey(PinGoal("m.py:4:then"))
+    lab.obey(IgnoreGoal("m.py:6:else"))
     lab.obey(WeighType("Image", 7))
     lab.full = True
     with pytest.raises(SteerError, match=r"would be forgotten: \.types \(No space left on device"):
         lab.obey(command)
-    assert lab.distances.standings.get("lib.Far", Standing()).weight == 1
+    assert lab.distances.standings.get("lib.Far", TypeStats()).weight == 1
     assert (lab.mutator.targeted, lab.figures.steered) == (0.5, False)
     assert (lab.feedback.pinned, lab.feedback.ignored) == ("m.py:4:then", {"m.py:6:else"})
     assert lab.distances.now == {"app.File": 1}
@@ -557,7 +559,7 @@ def test_what_it_does_not_know(lab: Lab) -> None:
 
 def test_a_damaged_share_is_not_taken_over(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
-    lab.obey(SetTargeted(0.9))
+    lab.obey(SetTargetedShare(0.9))
     for share in (7, "0.9", None, -1):
         data = {**lab.kept(), "targeted": share}
         lab.file.write_text(json.dumps(data))

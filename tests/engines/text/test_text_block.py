@@ -16,13 +16,13 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzztui.engines.text.block import SIZE, Arm, Block, Writer, read_block
+from fuzztui.engines.text.block import SIZE, MutatorCounters, StatsBlock, Writer, read_block
 from fuzztui.engines.text.table import ARMS
 
 USED = 128 + 64 * len(ARMS)
 
 
-def sound(block: Block) -> bool:
+def sound(block: StatsBlock) -> bool:
     parts = (block.havoc, block.text, block.splice)
     counts = [n for a in block.arms for n in (a.tried, a.applied, a.found, a.crashes, a.weight)]
     return (
@@ -37,7 +37,9 @@ def sound(block: Block) -> bool:
 @pytest.fixture(scope="module")
 def good(tmp_path_factory) -> bytes:
     path = tmp_path_factory.mktemp("block") / ".text"
-    block = Block(0.1, 0.6, 0.3, True, 12345, [Arm(i, i, i, i, i, i, i) for i in range(len(ARMS))])
+    block = StatsBlock(
+        0.1, 0.6, 0.3, True, 12345, [MutatorCounters(i, i, i, i, i, i, i) for i in range(len(ARMS))]
+    )
     Writer(path, block)
     assert read_block(path) == block
     assert path.stat().st_size == SIZE
@@ -56,7 +58,7 @@ def test_whatever_is_in_the_file_is_sound_or_no_block(good, tmp_path_factory, da
     path.write_bytes(image[:cut])
     block = read_block(path)
     assert block is None or sound(block)
-    assert sound(Writer(path, Block()).block)
+    assert sound(Writer(path, StatsBlock()).block)
 
 
 def test_a_double_that_is_no_number(good, tmp_path):
@@ -72,7 +74,7 @@ def test_something_else_in_its_place(tmp_path, make):
     path = tmp_path / ".text"
     make(path)
     assert read_block(path) is None
-    writer = Writer(path, Block())
+    writer = Writer(path, StatsBlock())
     writer.block.trials = 3
     writer.publish()
     assert read_block(path) is None
@@ -82,7 +84,7 @@ def test_something_else_in_its_place(tmp_path, make):
 def test_there_is_none(tmp_path):
     assert read_block(tmp_path / "none") is None
     assert read_block(tmp_path / "no" / "where") is None
-    Writer(tmp_path / "no" / "where", Block()).publish()
+    Writer(tmp_path / "no" / "where", StatsBlock()).publish()
 
 
 def test_a_change_that_was_cut_off_keeps_the_counts_only(good, tmp_path):
@@ -91,7 +93,7 @@ def test_a_change_that_was_cut_off_keeps_the_counts_only(good, tmp_path):
     image[16] |= 1
     path.write_bytes(image)
     assert read_block(path) is None
-    Writer(path, Block(0.5, 0.5, 0.0))
+    Writer(path, StatsBlock(0.5, 0.5, 0.0))
     found = read_block(path)
     assert found and (found.havoc, found.adaptive, found.trials) == (0.5, False, 12345)
 
@@ -99,7 +101,7 @@ def test_a_change_that_was_cut_off_keeps_the_counts_only(good, tmp_path):
 def test_readers_never_see_half_a_change(tmp_path):
     """Two mixtures take turns; nobody sees anything in between."""
     path = tmp_path / ".text"
-    writer = Writer(path, Block())
+    writer = Writer(path, StatsBlock())
     over = threading.Event()
 
     def write() -> None:

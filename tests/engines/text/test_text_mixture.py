@@ -9,11 +9,11 @@ from collections.abc import Collection, Sequence
 import pytest
 
 from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate, from_label
-from fuzztui.engines.loop.corpus import Corpus, Entry
+from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text import reference
 from fuzztui.engines.text.arms import AT, PERIOD, Arms
-from fuzztui.engines.text.block import Block, Writer
+from fuzztui.engines.text.block import StatsBlock, Writer
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.mixture import TextMixture, arms_of
 from fuzztui.engines.text.syntax import Spans
@@ -28,7 +28,7 @@ class Bench:
 
     def __init__(
         self,
-        block: Block,
+        block: StatsBlock,
         texts: Sequence[bytes] = PROGRAMS,
         *,
         without: Collection[str] = ("template", "fragment"),
@@ -38,7 +38,7 @@ class Bench:
     ) -> None:
         self.corpus = Corpus()
         for number, text in enumerate(texts):
-            self.corpus.add(Entry(number, str(number), text, 1))
+            self.corpus.add(CorpusEntry(number, str(number), text, 1))
         self.arms = Arms(block, reference.weights, without)
         rng = random.Random(seed)
         havoc = Havoc(rng, limit, [b"token"], text=True)
@@ -55,7 +55,7 @@ class Bench:
 
 
 def test_stacks_and_labels() -> None:
-    bench = Bench(Block(0.25, 0.5, 0.25))
+    bench = Bench(StatsBlock(0.25, 0.5, 0.25))
     children = bench.children(2000)
     steps = Counter(c.op.rpartition("rep:")[2] for c in children)
     assert set(steps) == {"1", "2", "4", "8"}
@@ -73,12 +73,12 @@ def test_stacks_and_labels() -> None:
 @pytest.mark.parametrize(
     ("block", "classes"),
     [
-        (Block(1, 0, 0), {"havoc"}),
-        (Block(0, 1, 0), {"text", "havoc"}),  # where no operator applies
-        (Block(0, 0, 1), {"balanced", "havoc"}),
+        (StatsBlock(1, 0, 0), {"havoc"}),
+        (StatsBlock(0, 1, 0), {"text", "havoc"}),  # where no operator applies
+        (StatsBlock(0, 0, 1), {"balanced", "havoc"}),
     ],
 )
-def test_classes(block: Block, classes: set[str]) -> None:
+def test_classes(block: StatsBlock, classes: set[str]) -> None:
     bench = Bench(block)
     bench.children(500)
     found = {name if name in ("havoc", "balanced") else "text" for name in bench.tried()}
@@ -87,20 +87,20 @@ def test_classes(block: Block, classes: set[str]) -> None:
 
 
 def test_shares_are_those_of_the_mixture() -> None:
-    bench = Bench(Block(0.5, 0.2, 0.3), [b"(" * 20 + b"0" + b")" * 20] * 2)
+    bench = Bench(StatsBlock(0.5, 0.2, 0.3), [b"(" * 20 + b"0" + b")" * 20] * 2)
     bench.children(4000)
     spliced = bench.arms.block.arms[AT["balanced"]].tried / (4000 * 3.75)
     assert 0.27 < spliced < 0.33
 
 
 def test_one_entry_has_no_other_to_splice_from() -> None:
-    bench = Bench(Block(0, 0, 1), [b"(a)"])
+    bench = Bench(StatsBlock(0, 0, 1), [b"(a)"])
     assert {c.op.partition(",")[0] for c in bench.children(50)} <= {"havoc", "none"}
     assert bench.tried() == {"havoc"}
 
 
 def test_nothing_applies_to_nothing() -> None:
-    bench = Bench(Block(0, 0.5, 0.5), [b"", b""])
+    bench = Bench(StatsBlock(0, 0.5, 0.5), [b"", b""])
     assert all(len(c.data) <= 200 for c in bench.children(100))
 
 
@@ -109,7 +109,7 @@ def test_fragments_of_their_kind_go_on_from_what_became_of_it() -> None:
     texts = (b"aa bb cc", b"dd ee ff")
     for text in texts:
         fragments.add(text, Spans({"word": ((0, 2), (3, 2), (6, 2))}))
-    bench = Bench(Block(0, 0, 1), texts, without=("template",), fragments=fragments)
+    bench = Bench(StatsBlock(0, 0, 1), texts, without=("template",), fragments=fragments)
     words = {w for text in texts for w in text.split()}
     children = bench.children(300)
     assert bench.tried() <= {"fragment", "balanced", "havoc"}
@@ -118,13 +118,13 @@ def test_fragments_of_their_kind_go_on_from_what_became_of_it() -> None:
 
 
 def test_without_all_operators_text_is_havoc() -> None:
-    bench = Bench(Block(0, 1, 0), without=ARMS[:-1])
+    bench = Bench(StatsBlock(0, 1, 0), without=ARMS[:-1])
     bench.children(100)
     assert bench.tried() == {"havoc"}
 
 
 def test_drawing_is_by_weight() -> None:
-    arms = Arms(Block(), reference.weights, ("swap-args", "template"))
+    arms = Arms(StatsBlock(), reference.weights, ("swap-args", "template"))
     rng = reference.Rng(5)
     arms.block.arms[AT["drop-not"]].weight *= 20
     arms.set_mixture(arms.mixture, adaptive=True)  # keeps the weights that are there
@@ -135,7 +135,7 @@ def test_drawing_is_by_weight() -> None:
 
 
 def test_a_mixture_that_is_none() -> None:
-    arms = Arms(Block(), reference.weights)
+    arms = Arms(StatsBlock(), reference.weights)
     with pytest.raises(ValueError, match=r"add to 1\.5"):
         arms.set_mixture(Mixture(0.5, 0.5, 0.5), adaptive=False)
     assert arms.mixture == Mixture(0.25, 0.75, 0.0)
@@ -145,7 +145,9 @@ def test_a_mixture_that_is_none() -> None:
 
 
 def test_what_pays_is_done_more_often() -> None:
-    arms = Arms(Block(0.25, 0.5, 0.25, adaptive=True), reference.weights, ("template", "fragment"))
+    arms = Arms(
+        StatsBlock(0.25, 0.5, 0.25, adaptive=True), reference.weights, ("template", "fragment")
+    )
     good, bad = AT["one-to-zero"], AT["swap-args"]
     for _ in range(2000):
         for arm in (good, bad, AT["havoc"], AT["balanced"]):
@@ -173,7 +175,7 @@ def test_what_pays_is_done_more_often() -> None:
 def test_what_finds_alike_keeps_what_was_wished(every: int) -> None:
     """Whatever makes the finds, as often as they are made: an arm that is used again and again in
     one input, as havoc is, is paid like the others, and one that can do nothing wins nothing."""
-    bench = Bench(Block(0.3, 0.4, 0.3, adaptive=True), PROGRAMS[:1])  # nothing to splice with
+    bench = Bench(StatsBlock(0.3, 0.4, 0.3, adaptive=True), PROGRAMS[:1])  # nothing to splice with
     entry = bench.corpus.entries[0]
     for trial in range(2 * PERIOD):
         made = bench.mutator.mutate(entry)
@@ -189,7 +191,7 @@ def test_what_finds_alike_keeps_what_was_wished(every: int) -> None:
 
 
 def test_the_wish_outlives_what_pays_and_a_restart(tmp_path) -> None:
-    writer = Writer(tmp_path / ".text", Block(0.2, 0.5, 0.3, adaptive=True))
+    writer = Writer(tmp_path / ".text", StatsBlock(0.2, 0.5, 0.3, adaptive=True))
     arms = Arms(writer.block, reference.weights)
     for _ in range(2000):
         arms.did(AT["swap-args"])
@@ -198,7 +200,7 @@ def test_the_wish_outlives_what_pays_and_a_restart(tmp_path) -> None:
     for _ in range(PERIOD):
         arms.counted()
     writer.publish(settings=True)
-    again = Arms(Writer(tmp_path / ".text", Block()).block, reference.weights)
+    again = Arms(Writer(tmp_path / ".text", StatsBlock()).block, reference.weights)
     assert again.mixture == arms.mixture != Mixture(0.2, 0.5, 0.3)
     assert again.block.wish == (0.2, 0.5, 0.3)
     again.set_mixture(Mixture(0, 1, 0), adaptive=True)
@@ -206,7 +208,7 @@ def test_the_wish_outlives_what_pays_and_a_restart(tmp_path) -> None:
 
 
 def test_fixed_stays_fixed() -> None:
-    arms = Arms(Block(0.25, 0.5, 0.25), reference.weights)
+    arms = Arms(StatsBlock(0.25, 0.5, 0.25), reference.weights)
     arms.did(3)
     arms.paid([3] * 100)
     for _ in range(2 * PERIOD):
@@ -219,7 +221,7 @@ def test_fixed_stays_fixed() -> None:
 
 
 def test_finds_and_crashes_go_to_the_arms_of_their_stack() -> None:
-    bench = Bench(Block(0, 1, 0))
+    bench = Bench(StatsBlock(0, 1, 0))
     child = next(c for c in bench.children(40) if "+" in c.op)
     made = bench.mutator.mutate(bench.corpus.entries[0])
     arms = bench.arms.block.arms

@@ -9,9 +9,9 @@ import pytest
 from compiled_text import text_library
 
 from fuzztui.engines.text import reference
-from fuzztui.engines.text.native import Operators, load
+from fuzztui.engines.text.native import MutatorLibrary, load
 from fuzztui.engines.text.reference import Rng
-from fuzztui.engines.text.table import ARMS, NAMES, OPERATORS, TABLE, Kind, parse
+from fuzztui.engines.text.table import ARMS, NAMES, OPERATORS, TABLE, TextMutatorKind, parse
 
 LIMIT = 1 << 20
 SEEDS = range(150)
@@ -19,7 +19,7 @@ SEEDS = range(150)
 
 
 @pytest.fixture(params=["native", "plain"])
-def operators(request) -> Operators:
+def operators(request) -> MutatorLibrary:
     return load(text_library() if request.param == "native" else "")
 
 
@@ -100,7 +100,9 @@ EFFECTS = [
 ]  # fmt: skip
 
 
-def results(operators: Operators, data: bytes, name: str, limit: int = LIMIT) -> set[bytes | None]:
+def results(
+    operators: MutatorLibrary, data: bytes, name: str, limit: int = LIMIT
+) -> set[bytes | None]:
     number = NAMES.index(name)
     return {operators.apply(data, limit, Rng(seed), number) for seed in SEEDS}
 
@@ -281,7 +283,9 @@ def test_the_table_is_read_as_c_reads_it():
     native = load(text_library())
     assert native.name == "native"  # the names are compared when it is loaded
     made = parse('/* a\n b */\nFT_SPAN("a-1", "\\n", "\\"\\\\", "") /* c */\n')
-    assert [(o.name, o.kind, o.strings) for o in made] == [("a-1", Kind.SPAN, (b"\n", b'"\\', b""))]
+    assert [(o.name, o.kind, o.strings) for o in made] == [
+        ("a-1", TextMutatorKind.SPAN, (b"\n", b'"\\', b""))
+    ]
     assert parse(TABLE.read_text()) == OPERATORS
 
 
@@ -308,7 +312,10 @@ def test_a_broken_table_names_the_line(line, why):
 
 def test_no_replacement_is_what_it_replaces():
     for operator in OPERATORS:
-        assert operator.kind is not Kind.REPLACE or operator.strings[0] != operator.strings[1]
+        assert (
+            operator.kind is not TextMutatorKind.REPLACE
+            or operator.strings[0] != operator.strings[1]
+        )
         assert '"' in operator.effect
 
 

@@ -14,7 +14,15 @@ from native_pool import NativePool
 
 from fuzztui.engines.base.regular_files import read_regular
 from fuzztui.engines.text import fragments, poolfile
-from fuzztui.engines.text.fragments import Entry, Fragments, Host, Pool, balanced, key_of, packed
+from fuzztui.engines.text.fragments import (
+    EntryFragments,
+    Fragments,
+    Pool,
+    SpliceRecipient,
+    balanced,
+    key_of,
+    packed,
+)
 from fuzztui.engines.text.reference import Rng
 from fuzztui.engines.text.syntax import Spans
 
@@ -71,7 +79,7 @@ def test_a_template_is_an_edit_of_its_entry():
 
 
 def test_spans_follow_what_was_done_before_them():
-    host = Host(HOST, Entry())
+    host = SpliceRecipient(HOST, EntryFragments())
     now = b"int " + HOST[:6] + b"zz" + HOST[6:]
     host.follow(b"int " + HOST)
     host.follow(now)
@@ -268,7 +276,9 @@ def others(many: int) -> list[tuple[bytes, Spans]]:
 
 
 def test_an_entry_has_each_of_its_identifiers_once():
-    entry = Entry.of(b"a b a", Spans({}, ((0, 1, "i"), (2, 1, "i"), (4, 1, "i"), (2, 1, "t"))))
+    entry = EntryFragments.of(
+        b"a b a", Spans({}, ((0, 1, "i"), (2, 1, "i"), (4, 1, "i"), (2, 1, "t")))
+    )
     assert entry.words == (("i", packed([(0, 1), (2, 1)])), ("t", packed([(2, 1)])))
 
 

@@ -15,7 +15,7 @@ from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.hexview import Preview, reading
 from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.action_context import over
-from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.labels import details
@@ -135,11 +135,11 @@ class CorpusScreen(ListingScreen[Entry, Preview]):
         """The queue file."""
         return reading(place_of(row, self.campaign, self.host.run_dir))
 
-    def describe_row(self) -> Situation:
+    def describe_row(self) -> ActionContext:
         """The entry's instance and what its engine can do."""
         entry = self.table.current
         if entry is None:
-            return Situation()
+            return ActionContext()
         instance = self.campaign.instances.get(entry.instance)
         return replace(over(instance), row=True, instance=entry.instance)
 

@@ -21,7 +21,7 @@ from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.hexview import Preview, reading
 from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.action_context import alone, over
-from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import minimisings
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.labels import details
@@ -159,11 +159,11 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         command = self._minimising(row.key)
         return f"{name} {command.state if command is not None else ''}", both
 
-    def describe_row(self) -> Situation:
+    def describe_row(self) -> ActionContext:
         """The finding's instance, and whether the finding is worked on."""
         finding = self.table.current
         if finding is None:
-            return Situation()
+            return ActionContext()
         return replace(
             over(self.campaign.instances.get(finding.instance)),
             row=True,

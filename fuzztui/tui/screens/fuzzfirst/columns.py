@@ -14,10 +14,10 @@ from fuzztui.tui.labels.worklist import stage_sign
 from fuzztui.tui.labels.worklist_text import verdict
 from fuzztui.tui.screens.mutants.columns import NEVER, PLACE, change_cell, cut_place
 
-__all__ = ["Looks", "queue_columns"]
+__all__ = ["WorklistColumnContext", "queue_columns"]
 
 
-class Looks(Protocol):
+class WorklistColumnContext(Protocol):
     """What the columns ask of who knows the time and the whole queue."""
 
     def number(self, mutant: Mutant) -> int:
@@ -33,7 +33,7 @@ class Looks(Protocol):
         """What is asked for it and not answered yet."""
 
 
-def queue_columns(looks: Looks) -> Sequence[Column[Mutant]]:
+def queue_columns(looks: WorklistColumnContext) -> Sequence[Column[Mutant]]:
     """What the table shows of a mutant in a queue, by the room there is."""
 
     def number(mutant: Mutant) -> Cell:

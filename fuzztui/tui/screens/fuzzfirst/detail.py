@@ -9,8 +9,8 @@ from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import AT_WORK, HANDED, file_of, phase, twin
 from fuzztui.model.state import Finding, Mutant, State
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Line, Span
-from fuzztui.tui.base.source_excerpt import AROUND, Source
+from fuzztui.tui.base.canvas import Line, TextSpan
+from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt
 from fuzztui.tui.base.text import plain, plain_lines
 from fuzztui.tui.labels.details import MEMBERS, finding_title, pair, title
 from fuzztui.tui.labels.glyphs import FINDING_SIGNS
@@ -26,7 +26,7 @@ from fuzztui.tui.screens.mutants.detail import (
     side_style,
 )
 
-__all__ = ["Turn", "change_of_line", "queued_lines"]
+__all__ = ["TurnDetail", "change_of_line", "queued_lines"]
 
 MOST_ADDED = 8
 """Lines that stand instead of one."""
@@ -45,7 +45,7 @@ COSTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TurnDetail:
     """What the state alone does not say of it: the words of its turn, what is asked, its finds."""
 
     words: str = ""
@@ -59,7 +59,12 @@ class Turn:
 
 
 def queued_lines(
-    mutant: Mutant, state: State, source: Source | None, turn: Turn, *, tight: bool = False
+    mutant: Mutant,
+    state: State,
+    source: SourceExcerpt | None,
+    turn: TurnDetail,
+    *,
+    tight: bool = False,
 ) -> list[Line]:
     """What is known about a mutant; ``tight``: there is room for some lines only."""
     sign = stage_sign(mutant)
@@ -79,10 +84,12 @@ def queued_lines(
 # -------------------------------------------------------------------- change
 
 
-def change_of_line(mutant: Mutant, source: Source | None, around: int = AROUND) -> list[Line]:
+def change_of_line(
+    mutant: Mutant, source: SourceExcerpt | None, around: int = AROUND
+) -> list[Line]:
     """A line and what stands there instead, among their neighbours when those are at hand."""
     if not mutant.before and not mutant.after:
-        return [[Span("the log does not say what it changes", "muted")]]
+        return [[TextSpan("the log does not say what it changes", "muted")]]
     before, after = mutant.before.expandtabs(4), mutant.after.expandtabs(4)
     near = {mutant.line: before}
     if source is not None:
@@ -98,12 +105,12 @@ def change_of_line(mutant: Mutant, source: Source | None, around: int = AROUND) 
     for number in sorted(near):
         if number != mutant.line:
             text = plain(near[number][indent:])
-            lines.append([number_span(" ", number, "muted"), Span(text, "muted")])
+            lines.append([number_span(" ", number, "muted"), TextSpan(text, "muted")])
             continue
         lines += _side("-", number, (left, old, right), "removed")
         lines += _side("+", number, (left, new, right), "added")
     if source is not None and source.problem:
-        lines.append([Span(f"  (source not shown: {plain(source.problem)})", "muted")])
+        lines.append([TextSpan(f"  (source not shown: {plain(source.problem)})", "muted")])
     return lines
 
 
@@ -113,16 +120,18 @@ def _side(mark: str, number: int, parts: tuple[str, str, str], style: str) -> li
     lines: list[Line] = [[number_span(mark, number, style)]]
     for part, words in zip(parts, styles, strict=True):
         first, *more = part.split("\n")
-        lines[-1] = [*lines[-1], Span(plain(first), words)]
+        lines[-1] = [*lines[-1], TextSpan(plain(first), words)]
         for text in more[:MOST_ADDED]:
-            lines.append([Span(f"{mark}{' ' * (NUMBER + 1)} │ ", style), Span(plain(text), words)])
+            lines.append(
+                [TextSpan(f"{mark}{' ' * (NUMBER + 1)} │ ", style), TextSpan(plain(text), words)]
+            )
     return lines
 
 
 # --------------------------------------------------------------------- story
 
 
-def _turn(mutant: Mutant, turn: Turn, state: State) -> list[Line]:
+def _turn(mutant: Mutant, turn: TurnDetail, state: State) -> list[Line]:
     if mutant.stage in AT_WORK:
         return [pair("fuzzed", turn.words, "running")]
     if turn.number and turn.within:
@@ -236,7 +245,7 @@ def _names(mutant: Mutant, state: State) -> list[Line]:
         words = f"{place(other)}  {brief_change(other.before, other.after)}"
         lines.append(pair("" if lines else "also", words, "muted"))
     if len(twins) > MEMBERS:
-        lines.append([Span(f"  … {len(twins) - MEMBERS:,} more", "muted")])
+        lines.append([TextSpan(f"  … {len(twins) - MEMBERS:,} more", "muted")])
     return lines
 
 
@@ -247,14 +256,14 @@ def _findings(found: Sequence[Finding]) -> list[Line]:
     for finding in found[:MEMBERS]:
         lines.append(
             [
-                Span(f"{FINDING_SIGNS.get(finding.category, '▲')} ", finding.category),
-                Span(f"{format.clock(finding.t):>8}  ", "muted"),
-                Span(plain(finding_title(finding)), f"bold {finding.category}"),
-                Span(f"  {plain(_by(finding.instance))}", "muted"),
+                TextSpan(f"{FINDING_SIGNS.get(finding.category, '▲')} ", finding.category),
+                TextSpan(f"{format.clock(finding.t):>8}  ", "muted"),
+                TextSpan(plain(finding_title(finding)), f"bold {finding.category}"),
+                TextSpan(f"  {plain(_by(finding.instance))}", "muted"),
             ]
         )
     if len(found) > MEMBERS:
-        lines.append([Span(f"  … {len(found) - MEMBERS:,} more", "muted")])
+        lines.append([TextSpan(f"  … {len(found) - MEMBERS:,} more", "muted")])
     return lines
 
 

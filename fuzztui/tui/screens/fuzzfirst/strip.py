@@ -6,12 +6,12 @@ from fuzztui.base.text import several
 from fuzztui.model.fuzzfirst import PHASES
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.canvas import Line, Span, spread, width_of
+from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.labels.mutants import SIGNS, brief_place
 from fuzztui.tui.labels.status import Status
-from fuzztui.tui.labels.worklist import STAGES, First
+from fuzztui.tui.labels.worklist import STAGES, FuzzfirstSummary
 from fuzztui.tui.labels.worklist_text import (
     allowed,
     brought_words,
@@ -48,7 +48,7 @@ class QueueStrip(ChoiceStrip):
         return lines
 
 
-def stage_line(status: Status, first: First, width: int) -> Line:
+def stage_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
     """Where the campaign is: a bar of both stages, used part and boundary, and the time left."""
     here = first.stage == "mutants"
     # In stage 2 the plan is history: what they really had counts.
@@ -57,24 +57,24 @@ def stage_line(status: Status, first: First, width: int) -> Line:
     what, verb = ("mutants", ("are", "were")) if here else ("the target", ("is", "was"))
     words = f"{what} {verb[status.over]} fuzzed"
     left = [
-        Span(" stage ", "muted"),
-        Span(f"{1 if here else 2} of 2  ", "bold"),
-        Span(f"{words}  ", "bold running" if here and not status.over else "bold"),
+        TextSpan(" stage ", "muted"),
+        TextSpan(f"{1 if here else 2} of 2  ", "bold"),
+        TextSpan(f"{words}  ", "bold running" if here and not status.over else "bold"),
     ]
-    right = [Span(f"  {spent if here else budget} for mutants", "")]
+    right = [TextSpan(f"  {spent if here else budget} for mutants", "")]
     if eta := "" if status.over else eta_words(first):
-        right.append(Span(f"  {eta}", "bold primary"))
-    right.append(Span(" "))
+        right.append(TextSpan(f"  {eta}", "bold primary"))
+    right.append(TextSpan(" "))
     room = width - width_of(left) - width_of(right)
     if room < LEAST_BAR:
-        right = [Span(f"  {eta or f'{budget} for mutants'} ", "bold primary" if eta else "")]
+        right = [TextSpan(f"  {eta or f'{budget} for mutants'} ", "bold primary" if eta else "")]
         room = width - width_of(left) - width_of(right)
     if room < LEAST_BAR:
         return spread(left, right, width)
     return [*left, *stage_bar(status, first, room), *right]
 
 
-def stage_bar(status: Status, first: First, width: int) -> list[Span]:
+def stage_bar(status: Status, first: FuzzfirstSummary, width: int) -> list[TextSpan]:
     """Mutants | target, the boundary where the mutants' part of the whole budget ends, or ended."""
     over = first.stage != "mutants"
     of = first.view.used if over else first.view.of
@@ -85,15 +85,15 @@ def stage_bar(status: Status, first: First, width: int) -> list[Span]:
     full, rest = gauge(1.0 if over else first.share, mutants)
     done, todo = gauge(_target_share(status, first) if over else 0.0, target)
     return [
-        Span(full, "killed"),
-        Span(rest, "gauge"),
-        Span("┃", "bold"),
-        Span(done, "primary"),
-        Span(todo, "gauge"),
+        TextSpan(full, "killed"),
+        TextSpan(rest, "gauge"),
+        TextSpan("┃", "bold"),
+        TextSpan(done, "primary"),
+        TextSpan(todo, "gauge"),
     ]
 
 
-def _target_share(status: Status, first: First) -> float:
+def _target_share(status: Status, first: FuzzfirstSummary) -> float:
     """How much of what was left for the target is used."""
     spent, left = status.now - first.stage_t, status.budget_s - status.running_s
     if first.view.trials:
@@ -102,77 +102,77 @@ def _target_share(status: Status, first: First) -> float:
     return spent / (spent + left) if spent > 0 and left > 0 else float(spent > 0)
 
 
-def work_line(first: First, width: int) -> Line:
+def work_line(first: FuzzfirstSummary, width: int) -> Line:
     """Who is being fuzzed, as many as there is room for, and how many more the budget allows."""
     words = left_words(first)
     brief = f"{first.view.left:,} of {first.view.waiting:,} more"
     if first.stage != "mutants":
-        return spread(_workers(first, NAMED), [Span(f"{words} ", "muted")], width)
+        return spread(_workers(first, NAMED), [TextSpan(f"{words} ", "muted")], width)
     for named in range(NAMED, -1, -1):
         line = _workers(first, named)
         room = width - width_of(line) - 2
         if len(brief) <= room:
             break
-    return spread(line, [Span(f"{words if len(words) <= room else brief} ", "muted")], width)
+    return spread(line, [TextSpan(f"{words if len(words) <= room else brief} ", "muted")], width)
 
 
-def _workers(first: First, named: int) -> list[Span]:
+def _workers(first: FuzzfirstSummary, named: int) -> list[TextSpan]:
     """The first few of those at work by name, and how much of their budget they have used."""
-    line: list[Span] = [Span(" now   ", "muted")]
+    line: list[TextSpan] = [TextSpan(" now   ", "muted")]
     for mutant, used, of in first.working[:named]:
         style = STAGES[mutant.stage].style
         full, rest = gauge(used / of if of > 0 else 0.0, 8)
         line += [
-            Span(f"{STAGES[mutant.stage].glyph} ", style),
-            Span(f"{plain(mutant.slot, 12)} ", "bold"),
-            Span(f"{plain(brief_place(mutant), 40)} ", ""),
-            Span(full, style),
-            Span(rest, "gauge"),
-            Span(f" {used_words(used, of, trials=first.view.trials)}   ", "muted"),
+            TextSpan(f"{STAGES[mutant.stage].glyph} ", style),
+            TextSpan(f"{plain(mutant.slot, 12)} ", "bold"),
+            TextSpan(f"{plain(brief_place(mutant), 40)} ", ""),
+            TextSpan(full, style),
+            TextSpan(rest, "gauge"),
+            TextSpan(f" {used_words(used, of, trials=first.view.trials)}   ", "muted"),
         ]
     if (more := len(first.working) - named) > 0:
         words = f"and {more} more   " if named else f"{several(more, 'mutant')}   "
-        line.append(Span(words, "muted"))
+        line.append(TextSpan(words, "muted"))
     if not first.working:
         words = "no mutant is at work   " if first.stage == "mutants" else "only the target   "
-        line.append(Span(words, "muted"))
+        line.append(TextSpan(words, "muted"))
     return line
 
 
-def _legend(first: First, width: int) -> Line:
+def _legend(first: FuzzfirstSummary, width: int) -> Line:
     """How many are where; what does not fit in words is told in signs."""
     parts = [(phase, first.phases[phase]) for phase in PHASES if first.phases[phase]]
     for worded in range(len(parts), -1, -1):
-        line = [Span("       ")]
+        line = [TextSpan("       ")]
         for n, (phase, count) in enumerate(parts):
             sign = _PHASE_SIGNS[phase]
             words = f"{'same' if phase == 'dropped' else phase} " if n < worded else ""
             line += [
-                Span(f"{sign.glyph} ", sign.style, phase),
-                Span(f"{words}{count:,}", "", phase),
-                Span("  "),
+                TextSpan(f"{sign.glyph} ", sign.style, phase),
+                TextSpan(f"{words}{count:,}", "", phase),
+                TextSpan("  "),
             ]
         if width_of(line) <= width:
             break
     return line
 
 
-def _score(first: First) -> Line:
+def _score(first: FuzzfirstSummary) -> Line:
     return [
-        Span(" score ", "muted"),
-        Span(format.score(first.score), "bold killed"),
-        Span(f"  {first.killed:,} of {several(first.judged, 'mutant')} killed"),
+        TextSpan(" score ", "muted"),
+        TextSpan(format.score(first.score), "bold killed"),
+        TextSpan(f"  {first.killed:,} of {several(first.judged, 'mutant')} killed"),
     ]
 
 
-def gains(first: First) -> Line:
+def gains(first: FuzzfirstSummary) -> Line:
     """What mutants brought to the target so far."""
     words = brought_words(first.brought)
-    line = [Span(" gain  ", "muted")]
+    line = [TextSpan(" gain  ", "muted")]
     if not words:
-        return [*line, Span("mutants have brought nothing to the target yet", "muted")]
-    line.append(Span(f"{words} of the target", "bold valid"))
+        return [*line, TextSpan("mutants have brought nothing to the target yet", "muted")]
+    line.append(TextSpan(f"{words} of the target", "bold valid"))
     if aside := first.brought.get("aside", 0):
         words = "input put aside: it fails" if aside == 1 else "inputs put aside: they fail"
-        line.append(Span(f"   {format.count(aside)} {words} on mutants", "muted"))
+        line.append(TextSpan(f"   {format.count(aside)} {words} on mutants", "muted"))
     return line

@@ -17,7 +17,7 @@ from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.table import BigTable
-from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.events import KINDS, MUTANTS, describe
@@ -174,9 +174,9 @@ class LogScreen(ListingScreen[Record, None]):
         """Every field."""
         return details.record_lines(row)
 
-    def describe_row(self) -> Situation:
+    def describe_row(self) -> ActionContext:
         """Whether there is a record under the cursor."""
-        return Situation(row=self.table.current is not None)
+        return ActionContext(row=self.table.current is not None)
 
 
 def _matching(query: Query, records: Sequence[Record]) -> list[int]:

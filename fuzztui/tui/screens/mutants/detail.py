@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from fuzztui.model.state import CommandStatus, Mutant, State
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Line, Span
-from fuzztui.tui.base.source_excerpt import AROUND, Source, substitute
+from fuzztui.tui.base.canvas import Line, TextSpan
+from fuzztui.tui.base.source_excerpt import AROUND, SourceExcerpt, substitute
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.command_sender import selection_of
 from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.events import command_words
-from fuzztui.tui.labels.mutants import Sign, place, sign, steer_words
+from fuzztui.tui.labels.mutants import MutantGlyph, place, sign, steer_words
 
 COMMANDS = 8
 """Commands about the mutant that are listed, the latest."""
@@ -33,23 +33,23 @@ NUMBER = 5
 """Cells for line numbers."""
 
 
-def head_line(mutant: Mutant, of: Sign, word: str, pending: Sequence[str]) -> Line:
+def head_line(mutant: Mutant, of: MutantGlyph, word: str, pending: Sequence[str]) -> Line:
     """What it is, where, made by which operator, and what is asked of it."""
     head = [
-        Span(f"{of.glyph} {plain(word)}  ", f"bold {of.style}"),
-        Span(plain(place(mutant)), "bold"),
-        Span(f" in {plain(mutant.function)}" if mutant.function else ""),
-        Span(f"  {plain(mutant.operator)}", "edge"),
+        TextSpan(f"{of.glyph} {plain(word)}  ", f"bold {of.style}"),
+        TextSpan(plain(place(mutant)), "bold"),
+        TextSpan(f" in {plain(mutant.function)}" if mutant.function else ""),
+        TextSpan(f"  {plain(mutant.operator)}", "edge"),
     ]
     if mutant.steer:
-        head.append(Span(f"  {plain(steer_words(mutant.steer))}", "promoted"))
-    return [*head, *(Span(f"  {plain(name)}…", "pending") for name in pending)]
+        head.append(TextSpan(f"  {plain(steer_words(mutant.steer))}", "promoted"))
+    return [*head, *(TextSpan(f"  {plain(name)}…", "pending") for name in pending)]
 
 
 def mutant_lines(
     mutant: Mutant,
     state: State,
-    source: Source | None,
+    source: SourceExcerpt | None,
     pending: Sequence[str] = (),
     *,
     tight: bool = False,
@@ -72,37 +72,39 @@ def mutant_lines(
 # -------------------------------------------------------------------- change
 
 
-def change_lines(mutant: Mutant, source: Source | None, around: int = AROUND) -> list[Line]:
+def change_lines(mutant: Mutant, source: SourceExcerpt | None, around: int = AROUND) -> list[Line]:
     """The change as a small diff: among the program's lines when they are at hand."""
     before, after = mutant.before, mutant.after
     if not before and not after:
-        return [[Span("the log does not say what it changes", "muted")]]
+        return [[TextSpan("the log does not say what it changes", "muted")]]
     if source is None or not source.lines:
         lines: list[Line] = [_bare("-", before, "removed"), _bare("+", after, "added")]
         if source is not None and source.problem:
-            lines.append([Span(f"  (source not shown: {plain(source.problem)})", "muted")])
+            lines.append([TextSpan(f"  (source not shown: {plain(source.problem)})", "muted")])
         return lines
     texts = _dedented(source, around)
     parts = substitute(texts[source.line], before)
     lines = []
     for number, text in texts.items():
         if number != source.line:
-            lines.append([number_span(" ", number, "muted"), Span(plain(text), "muted")])
+            lines.append([number_span(" ", number, "muted"), TextSpan(plain(text), "muted")])
         elif parts is None:
             lines += [
-                [number_span("›", number, "bold"), Span(plain(text), "bold")],
+                [number_span("›", number, "bold"), TextSpan(plain(text), "bold")],
                 _bare("-", before, "removed"),
                 _bare("+", after, "added"),
             ]
         else:
             left, right = (plain(part) for part in parts)
             for mark, core, style in (("-", before, "removed"), ("+", after, "added")):
-                changed = Span(plain(core), side_style(style))
-                lines.append([number_span(mark, number, style), Span(left), changed, Span(right)])
+                changed = TextSpan(plain(core), side_style(style))
+                lines.append(
+                    [number_span(mark, number, style), TextSpan(left), changed, TextSpan(right)]
+                )
     return lines
 
 
-def _dedented(source: Source, around: int) -> dict[int, str]:
+def _dedented(source: SourceExcerpt, around: int) -> dict[int, str]:
     """The lines near the mutant's by number, without the blanks that all of them begin with."""
     near = {
         number: text.expandtabs(4)
@@ -113,16 +115,16 @@ def _dedented(source: Source, around: int) -> dict[int, str]:
     return {number: text[min(indents, default=0) :] for number, text in near.items()}
 
 
-def number_span(mark: str, number: int, style: str) -> Span:
+def number_span(mark: str, number: int, style: str) -> TextSpan:
     """What stands before a line of the program."""
-    return Span(f"{mark} {number:>{NUMBER}} │ ", style)
+    return TextSpan(f"{mark} {number:>{NUMBER}} │ ", style)
 
 
 def _bare(mark: str, text: str, style: str) -> Line:
     """A side of the change without its surroundings."""
     shown = plain(text) if text else "(nothing)"
     blank = " " * (NUMBER + 1)
-    return [Span(f"{mark}{blank} │ ", style), Span(shown, side_style(style))]
+    return [TextSpan(f"{mark}{blank} │ ", style), TextSpan(shown, side_style(style))]
 
 
 def side_style(style: str) -> str:
@@ -170,7 +172,7 @@ def _figures(mutant: Mutant) -> list[Line]:
     for name, (reached, infected, runs) in mutant.counts.items():
         label = "" if lines else "met"
         words = f"reached ×{reached:,}  infected ×{infected:,}  run ×{runs:,}"
-        lines.append([*pair(label, words), Span(f"  {plain(name)}", "muted")])
+        lines.append([*pair(label, words), TextSpan(f"  {plain(name)}", "muted")])
     return lines
 
 
@@ -185,10 +187,10 @@ def commands_about(mutant: Mutant, state: State) -> list[Line]:
         style = {"applied": "running", "rejected": "failed"}.get(command.state, "pending")
         lines.append(
             [
-                Span(f"{format.clock(command.t):>8}  ", "muted"),
-                Span(plain(command_words(command.command))),
-                Span(f"  by {plain(command.by)}" if command.by else "", "muted"),
-                Span(f"  {plain(answer)}", style),
+                TextSpan(f"{format.clock(command.t):>8}  ", "muted"),
+                TextSpan(plain(command_words(command.command))),
+                TextSpan(f"  by {plain(command.by)}" if command.by else "", "muted"),
+                TextSpan(f"  {plain(answer)}", style),
             ]
         )
     return lines
@@ -209,9 +211,9 @@ def no_mutants_lines(engine: str, *, first: bool = False) -> list[Line]:
     ``first``: mutants are to be fuzzed one by one, before the target.
     """
     if first:
-        return [[Span("The mutants are being made and ranked.", "muted")]]
+        return [[TextSpan("The mutants are being made and ranked.", "muted")]]
     if engine == "mu2":
-        return [[Span("The engine tells its mutants when it has loaded the program.", "muted")]]
+        return [[TextSpan("The engine tells its mutants when it has loaded the program.", "muted")]]
     steps = (
         ("live", 'kind = "mu2" under [engine] in the campaign file of a Python target'),
         ("first", "a [mutants] table in it: fuzz mutants one by one, then the target"),
@@ -220,5 +222,5 @@ def no_mutants_lines(engine: str, *, first: bool = False) -> list[Line]:
     )
     why = f"This campaign makes no mutants: its engine is {plain(engine or 'unknown')}."
     what = "Mutation analysis tells whether the inputs check the program, not only reach it."
-    lines: list[Line] = [[Span(why, "bold")], [], [Span(what)], []]
+    lines: list[Line] = [[TextSpan(why, "bold")], [], [TextSpan(what)], []]
     return [*lines, *(pair(name, words) for name, words in steps)]

@@ -12,14 +12,14 @@ from textual.message import Message
 from textual.screen import ModalScreen
 
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, Span
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
 from fuzztui.tui.base.text import cell_len, fit, plain
 from fuzztui.tui.frame.actions import Action
-from fuzztui.tui.labels.mutant_groups import Scope
+from fuzztui.tui.labels.mutant_groups import MutantGroup
 from fuzztui.tui.labels.mutants import SIGNS
 
-WhyNot = Callable[[Action, Scope], str]
+WhyNot = Callable[[Action, MutantGroup], str]
 """The reason against doing that with those, "" when there is none."""
 
 COUNT = 9
@@ -45,7 +45,9 @@ class ScopeMenu(Canvas):
             super().__init__()
             self.action_id = action_id
 
-    def __init__(self, scopes: Sequence[Scope], verbs: Sequence[Action], why_not: WhyNot) -> None:
+    def __init__(
+        self, scopes: Sequence[MutantGroup], verbs: Sequence[Action], why_not: WhyNot
+    ) -> None:
         super().__init__()
         self.scopes = scopes
         self.chosen = 0
@@ -53,7 +55,7 @@ class ScopeMenu(Canvas):
         self._why_not = why_not
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> MutantGroup:
         """The one that is chosen."""
         return self.scopes[self.chosen]
 
@@ -76,23 +78,23 @@ class ScopeMenu(Canvas):
     def paint(self, width: int, height: int) -> list[Line]:
         """Scopes, the selection, verbs."""
         lines = [self._scope(i, width) for i in range(len(self.scopes))]
-        lines += [[], [Span(fit(plain(f"  {self.scope.select}"), width), "muted")], []]
+        lines += [[], [TextSpan(fit(plain(f"  {self.scope.select}"), width), "muted")], []]
         lines += [self._verb(action, width) for action in self._verbs]
         return lines
 
     def _scope(self, index: int, width: int) -> Line:
         scope = self.scopes[index]
         here = index == self.chosen
-        states = [Span("  ")]
+        states = [TextSpan("  ")]
         for sign in SIGNS.values():
             if n := scope.states[sign.state]:
-                states.append(Span(f"{sign.glyph}{format.count(n)} ", sign.style))
+                states.append(TextSpan(f"{sign.glyph}{format.count(n)} ", sign.style))
         room = width - COUNT - 3 - 24
         title = _middle_cut(plain(scope.title), room)
         return [
-            Span("▸ " if here else "  ", "bold primary", str(index)),
-            Span(fit(title, room), "bold" if here else "", str(index)),
-            Span(fit(format.count(scope.count), COUNT, "right"), "bold", str(index)),
+            TextSpan("▸ " if here else "  ", "bold primary", str(index)),
+            TextSpan(fit(title, room), "bold" if here else "", str(index)),
+            TextSpan(fit(format.count(scope.count), COUNT, "right"), "bold", str(index)),
             *states,
         ]
 
@@ -100,16 +102,16 @@ class ScopeMenu(Canvas):
         reason = self._why_not(action, self.scope)
         key = fit(key_name(action.keys[0]), 3, "right")
         if reason:
-            return [Span(fit(plain(f"{key}  ({action.label}: {reason})"), width), "muted")]
+            return [TextSpan(fit(plain(f"{key}  ({action.label}: {reason})"), width), "muted")]
         head = f"  {action.label}"
         return [
-            Span(key, "bold primary", action.id),
-            Span(fit(head, 14), "", action.id),
-            Span(fit(action.help, max(0, width - 14 - cell_len(key))), "muted", action.id),
+            TextSpan(key, "bold primary", action.id),
+            TextSpan(fit(head, 14), "", action.id),
+            TextSpan(fit(action.help, max(0, width - 14 - cell_len(key))), "muted", action.id),
         ]
 
 
-class ScopeScreen(ModalScreen[tuple[str, Scope] | None]):
+class ScopeScreen(ModalScreen[tuple[str, MutantGroup] | None]):
     """Dismissed with the id of an action and the scope that it is meant for."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -128,7 +130,9 @@ class ScopeScreen(ModalScreen[tuple[str, Scope] | None]):
     }
     """
 
-    def __init__(self, scopes: Sequence[Scope], verbs: Sequence[Action], why_not: WhyNot) -> None:
+    def __init__(
+        self, scopes: Sequence[MutantGroup], verbs: Sequence[Action], why_not: WhyNot
+    ) -> None:
         super().__init__()
         self._menu = ScopeMenu(scopes, verbs, why_not)
         self._why_not = why_not

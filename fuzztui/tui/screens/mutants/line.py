@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.tui.base.canvas import Line, Span
+from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.screens.fuzzfirst.strip import gains, stage_line, work_line
@@ -32,9 +32,9 @@ class MutationLine(StatusCanvas):
             return [stage_line(s, s.first, width), work_line(s.first, width)]
         if s.mutants is None:
             return []
-        line = [Span(" last kill ", "muted"), Span(s.when(s.last_kill_t))]
+        line = [TextSpan(" last kill ", "muted"), TextSpan(s.when(s.last_kill_t))]
         if analysis is None:
             return [line]
         if analysis.phase:
-            line.append(Span(f"  {phase_words(analysis)}", "bold pending"))
-        return [with_audits([*line, Span(" "), *brief_times(analysis)], analysis, width)]
+            line.append(TextSpan(f"  {phase_words(analysis)}", "bold pending"))
+        return [with_audits([*line, TextSpan(" "), *brief_times(analysis)], analysis, width)]

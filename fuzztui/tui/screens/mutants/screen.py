@@ -23,18 +23,18 @@ from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.confirm import ConfirmScreen
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.table import BigTable
-from fuzztui.tui.frame.actions import BY_ID, Action, Situation
+from fuzztui.tui.frame.actions import BY_ID, Action, ActionContext
 from fuzztui.tui.frame.command_sender import pending_mutants
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.strip import ChoiceStrip
-from fuzztui.tui.labels.mutant_groups import Filter, Scope, one, parse_filter, scopes
+from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, one, parse_filter, scopes
 from fuzztui.tui.labels.mutants import SIGNS, steer_words
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.worklist_text import spent_words, turn_words, used_words
 from fuzztui.tui.screens.fuzzfirst.columns import queue_columns
-from fuzztui.tui.screens.fuzzfirst.detail import Turn, queued_lines
+from fuzztui.tui.screens.fuzzfirst.detail import TurnDetail, queued_lines
 from fuzztui.tui.screens.fuzzfirst.strip import QueueStrip
 from fuzztui.tui.screens.mutants.columns import columns
 from fuzztui.tui.screens.mutants.detail import mutant_lines, no_mutants_lines
@@ -65,7 +65,7 @@ VERBS: dict[str, Callable[[str], Command]] = {
 EQUIVALENT = "mutant.equivalent"
 
 
-class MutantsScreen(ListingScreen[Mutant, Source]):
+class MutantsScreen(ListingScreen[Mutant, SourceExcerpt]):
     """The analysis in figures, and a row for each mutant."""
 
     TAB = "mutants"
@@ -244,13 +244,15 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         engines = [i.engine for i in list(self.campaign.instances.values()) if i.engine]
         return no_mutants_lines(next(iter(engines), self.campaign.engine))
 
-    def details(self, row: Mutant, preview: Source | None, size: Size) -> Sequence[Line]:
+    def details(self, row: Mutant, preview: SourceExcerpt | None, size: Size) -> Sequence[Line]:
         """The change in its surroundings, and the mutant's story."""
         pending, tight = self._pending.get(row.id, ()), size.height < 10
         if not self._queue:
             return mutant_lines(row, self.campaign, preview, pending, tight=tight)
         words = self._at_work.get(row.id) or self.turn(row)
-        turn = Turn(words, self.number(row), self.within(row), pending, self._findings_of(row))
+        turn = TurnDetail(
+            words, self.number(row), self.within(row), pending, self._findings_of(row)
+        )
         return queued_lines(row, self.campaign, preview, turn, tight=tight)
 
     def _findings_of(self, mutant: Mutant) -> list[Finding]:
@@ -261,13 +263,13 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         own = (f for f in list(state.findings.values()) if kin.of_target(f))
         return [f for f in own if kin.behind(f) == mutant.id]
 
-    def preview_of(self, row: Mutant) -> tuple[str, Callable[[], Source]] | None:
+    def preview_of(self, row: Mutant) -> tuple[str, Callable[[], SourceExcerpt]] | None:
         """The lines of the program around it."""
         name = f"{row.path}:{row.line}:{row.id}"
         before = " ".join(row.before.split()) if self._queue else row.before
         return name, partial(source_excerpt.load, row.path, row.line, before)
 
-    def describe_row(self) -> Situation:
+    def describe_row(self) -> ActionContext:
         """What any living engine here can do: mutants belong to all of them.
 
         In a queue they are the supervisor's.
@@ -279,7 +281,7 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
             if instance.state not in ENDED and (instance.capabilities or instance.engine):
                 able = (able or set()) | set(instance.capabilities)
         mutant = self.table.current
-        return Situation(
+        return ActionContext(
             row=mutant is not None,
             mutant=mutant.state if mutant is not None else "",
             capabilities=None if able is None else frozenset(able),
@@ -393,19 +395,19 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
         verbs = [BY_ID[action_id] for action_id in (*VERBS, EQUIVALENT)]
         verbs = [verb for verb in verbs if verb.queue in (None, self._queue)]
 
-        def chosen(answer: tuple[str, Scope] | None) -> None:
+        def chosen(answer: tuple[str, MutantGroup] | None) -> None:
             if answer is not None:
                 self._send(*answer)
 
         self.app.push_screen(ScopeScreen(found, verbs, self._why_not), chosen)
 
-    def _why_not(self, action: Action, scope: Scope) -> str:
+    def _why_not(self, action: Action, scope: MutantGroup) -> str:
         state = next(iter(scope.states)) if len(scope.states) == 1 else ""
         now = self.host.situation()
         alone = scope.count == 1
         return action.why_not(replace(now, mutant=state, phase=now.phase if alone else ""))
 
-    def _send(self, action_id: str, scope: Scope) -> None:
+    def _send(self, action_id: str, scope: MutantGroup) -> None:
         whom = scope.select if scope.count == 1 else f"{scope.count:,} mutants ({scope.select})"
         if action_id != EQUIVALENT:
             verb = BY_ID[action_id].label.lower()
@@ -467,9 +469,9 @@ class MutantsScreen(ListingScreen[Mutant, Source]):
 _QUEUE_COMMANDS = frozenset(command.name for command in MUTANT_COMMANDS)
 
 
-def _in_queue(mutant: Mutant | None) -> Situation:
+def _in_queue(mutant: Mutant | None) -> ActionContext:
     """The situation on a row of a queue."""
     if mutant is None:
-        return Situation(capabilities=_QUEUE_COMMANDS)
+        return ActionContext(capabilities=_QUEUE_COMMANDS)
     where = mutant.stage if mutant.stage in (*AT_WORK, "dropped") else phase(mutant)
-    return Situation(row=True, mutant=mutant.state, phase=where, capabilities=_QUEUE_COMMANDS)
+    return ActionContext(row=True, mutant=mutant.state, phase=where, capabilities=_QUEUE_COMMANDS)

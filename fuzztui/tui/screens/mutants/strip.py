@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fuzztui.base.text import several
 from fuzztui.model.mutation_score import Summary
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Line, Span, spread, width_of
+from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import ChoiceStrip
 from fuzztui.tui.labels.mutants import SIGNS
@@ -43,10 +43,12 @@ class MutantStrip(ChoiceStrip):
         if status.mutants is None:
             return []
         lines: list[Line] = [_score(status, status.mutants, width)]
-        lines.append([Span(" "), *state_bar(status.mutants, width - 2)])
+        lines.append([TextSpan(" "), *state_bar(status.mutants, width - 2)])
         lines.append(_legend(status.mutants))
         if analysis is None:
-            lines.append([Span(" waiting for the first figures of mutation analysis…", "muted")])
+            lines.append(
+                [TextSpan(" waiting for the first figures of mutation analysis…", "muted")]
+            )
         elif height >= 5:
             lines += [_times(analysis, width), _pairs(analysis, width)]
         else:
@@ -56,23 +58,23 @@ class MutantStrip(ChoiceStrip):
 
 def _score(status: Status, s: Summary, width: int) -> Line:
     left = [
-        Span(" score ", "muted"),
-        Span(format.score(s.score), "bold killed"),
-        Span(f"  {s.killed:,} of {s.total - s.invalid:,} killed"),
+        TextSpan(" score ", "muted"),
+        TextSpan(format.score(s.score), "bold killed"),
+        TextSpan(f"  {s.killed:,} of {s.total - s.invalid:,} killed"),
     ]
     if status.lost:
-        left.append(Span(", of what is known", "muted"))
+        left.append(TextSpan(", of what is known", "muted"))
     if s.skipped or s.equivalent:
         left += [
-            Span("  (of those left: ", "muted"),
-            Span(format.score(s.adjusted), "bold"),
-            Span(")", "muted"),
+            TextSpan("  (of those left: ", "muted"),
+            TextSpan(format.score(s.adjusted), "bold"),
+            TextSpan(")", "muted"),
         ]
     note = []
     if status.last_kill_t >= 0:
-        note.append(Span(f"last kill {status.when(status.last_kill_t)} ", "muted"))
+        note.append(TextSpan(f"last kill {status.when(status.last_kill_t)} ", "muted"))
     if status.analysis is not None and status.analysis.phase:
-        note.insert(0, Span(f"{phase_words(status.analysis)}  ", "bold pending"))
+        note.insert(0, TextSpan(f"{phase_words(status.analysis)}  ", "bold pending"))
     return spread(left, note, width)
 
 
@@ -81,12 +83,12 @@ def phase_words(analysis: MutationStats) -> str:
     return "exact pass…" if analysis.phase == "exact" else f"{plain(analysis.phase, 20)}…"
 
 
-def state_bar(s: Summary, width: int) -> list[Span]:
+def state_bar(s: Summary, width: int) -> list[TextSpan]:
     """All mutants as one bar, stacked by state; who is there at all is seen."""
     parts = [(sign, getattr(s, sign.state)) for sign in SIGNS.values()]
     cells = apportion([n for _, n in parts], width)
     return [
-        Span(sign.fill * n, sign.style, sign.state)
+        TextSpan(sign.fill * n, sign.style, sign.state)
         for (sign, _), n in zip(parts, cells, strict=True)
         if n
     ]
@@ -108,34 +110,34 @@ def apportion(parts: Sequence[float], width: int) -> list[int]:
 
 
 def _legend(s: Summary) -> Line:
-    line = [Span(" ")]
+    line = [TextSpan(" ")]
     for sign in SIGNS.values():
         count = getattr(s, sign.state)
         if count or sign.state in ("killed", "alive"):
             line += [
-                Span(f"{sign.fill} ", sign.style, sign.state),
-                Span(f"{sign.state} {count:,}", "", sign.state),
-                Span("  "),
+                TextSpan(f"{sign.fill} ", sign.style, sign.state),
+                TextSpan(f"{sign.state} {count:,}", "", sign.state),
+                TextSpan("  "),
             ]
     if s.static:
-        line.append(Span(f"({s.static:,} static)", "muted"))
+        line.append(TextSpan(f"({s.static:,} static)", "muted"))
     return line
 
 
 def _times(a: MutationStats, width: int) -> Line:
     parts = _seconds(a)
     total = sum(parts)
-    left = [Span(" time  ", "muted")]
+    left = [TextSpan(" time  ", "muted")]
     for (_, words, fill, style), part in zip(TIMES, parts, strict=True):
-        left += [Span(f"{fill} ", style), Span(f"{words} {format.percent(part, total)}  ")]
+        left += [TextSpan(f"{fill} ", style), TextSpan(f"{words} {format.percent(part, total)}  ")]
     if a.share >= 0:
-        left.append(Span(f"schedule {format.percent(a.share, 1)} of trials  ", "muted"))
+        left.append(TextSpan(f"schedule {format.percent(a.share, 1)} of trials  ", "muted"))
     if a.backlog:
-        left.append(Span(f"backlog {format.count(a.backlog)}  ", "muted"))
+        left.append(TextSpan(f"backlog {format.count(a.backlog)}  ", "muted"))
     room = min(40, width - width_of(left) - 1)
     if room >= 8 and total > 0:
         for (_, _, fill, style), n in zip(TIMES, apportion(parts, room), strict=True):
-            left.append(Span(fill * n, style))
+            left.append(TextSpan(fill * n, style))
     return left
 
 
@@ -143,14 +145,14 @@ def _seconds(a: MutationStats) -> list[float]:
     return [max(0.0, getattr(a, name)) for name, *_ in TIMES]
 
 
-def brief_times(a: MutationStats) -> list[Span]:
+def brief_times(a: MutationStats) -> list[TextSpan]:
     """The time split as words."""
     parts = _seconds(a)
-    spans = [Span(" time ", "muted")]
+    spans = [TextSpan(" time ", "muted")]
     for (_, words, _, style), part in zip(TIMES, parts, strict=True):
         spans += [
-            Span(f" {words} ", "muted"),
-            Span(format.percent(part, sum(parts)), style),
+            TextSpan(f" {words} ", "muted"),
+            TextSpan(format.percent(part, sum(parts)), style),
         ]
     return spans
 
@@ -161,26 +163,26 @@ def _pairs(a: MutationStats, width: int) -> Line:
     total = pruned + a.runs
     audits = _audits(a)
     spans = [
-        Span(" pairs ", "muted"),
-        Span(f"{format.count(a.runs)} run", "bold"),
-        Span(f"  {format.percent(pruned, total)} pruned:", "muted"),
+        TextSpan(" pairs ", "muted"),
+        TextSpan(f"{format.count(a.runs)} run", "bold"),
+        TextSpan(f"  {format.percent(pruned, total)} pruned:", "muted"),
     ]
     for name, words in PRUNED:
         if part := getattr(a, name):
-            reason = Span(f"  {words} {format.percent(part, total)}")
+            reason = TextSpan(f"  {words} {format.percent(part, total)}")
             if width_of([*spans, reason, *audits]) < width:
                 spans.append(reason)
     return with_audits(spans, a, width)
 
 
-def _audits(a: MutationStats) -> list[Span]:
+def _audits(a: MutationStats) -> list[TextSpan]:
     """Whether pruning is sound: none of the pruned pairs that were run may have killed."""
     if a.audit_kills:
         audits = f"{a.audit_kills:,} of {format.count(a.audits)} audits"
-        return [Span(f" ✗ PRUNING IS NOT SOUND: {audits} killed ", "bold failed")]
+        return [TextSpan(f" ✗ PRUNING IS NOT SOUND: {audits} killed ", "bold failed")]
     if not a.audits:
         return []
-    return [Span("✓ ", "valid"), Span(f"{several(a.audits, 'audit')} ", "muted")]
+    return [TextSpan("✓ ", "valid"), TextSpan(f"{several(a.audits, 'audit')} ", "muted")]
 
 
 def with_audits(line: Line, a: MutationStats, width: int) -> Line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.model.mutators import Arm
+from fuzztui.model.mutators import MutatorRow
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.columns import Cell, Column
@@ -18,7 +18,7 @@ PAYS = "pays"
 """The column that the table is sorted by at first."""
 
 
-def columns() -> Sequence[Column[Arm]]:
+def columns() -> Sequence[Column[MutatorRow]]:
     """What the table shows of an arm, by the room there is."""
     return (
         Column("operator", "operator", _operator, lambda a: a.name, min=12, max=44, give=20),
@@ -40,7 +40,7 @@ def columns() -> Sequence[Column[Arm]]:
     )  # fmt: skip
 
 
-def _operator(arm: Arm) -> Cell:
+def _operator(arm: MutatorRow) -> Cell:
     fill, style = SIGNS[arm.cls]
     return f"{fill} {arm.name}", style
 
@@ -49,21 +49,21 @@ def _part(part: int, whole: int) -> float:
     return part / whole if whole else -1.0
 
 
-def _hits(arm: Arm) -> Cell:
+def _hits(arm: MutatorRow) -> Cell:
     return format.percent(arm.applied, arm.tried), "muted"
 
 
-def _crashes(arm: Arm) -> Cell:
+def _crashes(arm: MutatorRow) -> Cell:
     return (format.count(arm.crashes), "crash") if arm.crashes else ("", "")
 
 
-def pays_words(arm: Arm) -> str:
+def pays_words(arm: MutatorRow) -> str:
     """Finds per million applications."""
     return format.NONE if arm.pays < 0 else format.count(round(arm.pays)) if (
         arm.pays >= 100 or not arm.pays) else f"{arm.pays:.1f}"  # fmt: skip
 
 
-def pays_cell(arm: Arm) -> Cell:
+def pays_cell(arm: MutatorRow) -> Cell:
     """Muted and in brackets while it says next to nothing: such rows come after the others."""
     words = pays_words(arm)
     if arm.tells:
@@ -71,12 +71,12 @@ def pays_cell(arm: Arm) -> Cell:
     return f"({words})" if arm.found else words, "muted"
 
 
-def _weight(arm: Arm) -> Cell:
+def _weight(arm: MutatorRow) -> Cell:
     """Against the most probable of its class: that is told apart where many are alike."""
     return gauge(arm.bar, BAR)[0], SIGNS[arm.cls][1]
 
 
-def _share(arm: Arm) -> Cell:
+def _share(arm: MutatorRow) -> Cell:
     return share_words(arm.share), "muted"
 
 
@@ -88,13 +88,13 @@ def share_words(share: float) -> str:
 def _figure(
     id: str,
     title: str,
-    of: Callable[[Arm], int],
+    of: Callable[[MutatorRow], int],
     *,
     needs: int = 0,
     style: str = "",
     drop: bool = False,
-) -> Column[Arm]:
-    def cell(arm: Arm) -> Cell:
+) -> Column[MutatorRow]:
+    def cell(arm: MutatorRow) -> Cell:
         n = of(arm)
         return format.count(n), style if n else "muted"
 

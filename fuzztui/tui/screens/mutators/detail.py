@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fuzztui.base.text import several
-from fuzztui.model.mutators import FEW, FEW_USES, Arm, shares
+from fuzztui.model.mutators import FEW, FEW_USES, MutatorRow, shares
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Line, Span
+from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.mixing import SIGNS
@@ -27,26 +27,26 @@ def named_by(op: str) -> list[str]:
 
 
 def operator_lines(
-    arm: Arm, state: State, finds: Sequence[Entry | Finding], *, tight: bool = False
+    arm: MutatorRow, state: State, finds: Sequence[Entry | Finding], *, tight: bool = False
 ) -> list[Line]:
     """What it does, how it fares, on each instance, and what it found last."""
     words = words_of(arm.name)
     fill, style = SIGNS[arm.cls]
     lines: list[Line] = [
-        [Span(f"{fill} ", style), Span(plain(arm.name), f"bold {style}"),
-         Span(f"  {arm.cls}", "muted")],
-        [Span(words.does)],
+        [TextSpan(f"{fill} ", style), TextSpan(plain(arm.name), f"bold {style}"),
+         TextSpan(f"  {arm.cls}", "muted")],
+        [TextSpan(words.does)],
     ]  # fmt: skip
     if words.before:
         lines += [
-            [Span("- ", "removed"), Span(words.before, side_style("removed"))],
-            [Span("+ ", "added"), Span(words.after, side_style("added"))],
+            [TextSpan("- ", "removed"), TextSpan(words.before, side_style("removed"))],
+            [TextSpan("+ ", "added"), TextSpan(words.after, side_style("added"))],
         ]
     lines += ([] if tight else [[]]) + _figures(arm)
     return lines + _instances(arm, state) + find_lines(finds)
 
 
-def _figures(arm: Arm) -> list[Line]:
+def _figures(arm: MutatorRow) -> list[Line]:
     lines = [
         pair("drawn", f"{several(arm.tried, 'time')}, now {_drawn_now(arm)}"),
         pair("applied", f"to {several(arm.applied, 'input')}"),
@@ -65,7 +65,7 @@ def _figures(arm: Arm) -> list[Line]:
     return lines
 
 
-def _drawn_now(arm: Arm) -> str:
+def _drawn_now(arm: MutatorRow) -> str:
     """When a step is this: one way of splicing is tried where the other can do nothing."""
     if arm.cls == "splice":
         if not arm.share:
@@ -74,7 +74,7 @@ def _drawn_now(arm: Arm) -> str:
     return f"{share_words(arm.share)} of {arm.cls} steps"
 
 
-def _instances(arm: Arm, state: State) -> list[Line]:
+def _instances(arm: MutatorRow, state: State) -> list[Line]:
     rows = []
     over = {"turns over": state.turned} if state.turned else {}
     for name, f in [*list(state.operators.items()), *over.items()]:
@@ -90,10 +90,10 @@ def _instances(arm: Arm, state: State) -> list[Line]:
         crashed = f"  {several(crashes, 'crash', 'crashes')}" if crashes else ""
         lines.append(
             [
-                Span(f"{plain(name, 12):<{wide}} ", "muted"),
-                Span(f"{format.count(found):>6} of {format.count(applied):>6}"),
-                Span(f"  weight {share_words(share)}", "muted"),
-                Span(crashed, "crash"),
+                TextSpan(f"{plain(name, 12):<{wide}} ", "muted"),
+                TextSpan(f"{format.count(found):>6} of {format.count(applied):>6}"),
+                TextSpan(f"  weight {share_words(share)}", "muted"),
+                TextSpan(crashed, "crash"),
             ]
         )
     return lines
@@ -107,18 +107,20 @@ def find_lines(finds: Sequence[Entry | Finding]) -> list[Line]:
     for row in finds[:FINDS]:
         lines.append(
             [
-                Span(f"{format.clock(row.t):>8}  ", "muted"),
-                Span(plain(row.key, 60), row.category if isinstance(row, Finding) else "corpus"),
+                TextSpan(f"{format.clock(row.t):>8}  ", "muted"),
+                TextSpan(
+                    plain(row.key, 60), row.category if isinstance(row, Finding) else "corpus"
+                ),
                 *_covers(row),
             ]
         )
     return lines
 
 
-def _covers(row: Entry | Finding) -> list[Span]:
+def _covers(row: Entry | Finding) -> list[TextSpan]:
     if isinstance(row, Finding) or row.edges < 0:
         return []
-    return [Span(f"  {several(row.edges, 'edge')}", "edge")]
+    return [TextSpan(f"  {several(row.edges, 'edge')}", "edge")]
 
 
 def no_operators_lines(engine: str) -> list[Line]:
@@ -133,4 +135,4 @@ def no_operators_lines(engine: str) -> list[Line]:
         ("AFL++", 'kind = "afl" and a [text] table: operators on text beside havoc'),
         ("Python", 'kind = "text" under [engine]: the same operators in process'),
     )
-    return [[Span(why, "bold")], [], *(pair(name, words) for name, words in steps)]
+    return [[TextSpan(why, "bold")], [], *(pair(name, words) for name, words in steps)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.tui.base.canvas import Line, Span, width_of
+from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.mixing import SIGNS
 from fuzztui.tui.labels.status import Status
@@ -25,12 +25,12 @@ class MixtureLine(StatusCanvas):
         blend = self._status.blend
         if blend is None:
             return []
-        line = [Span(" mixture ", "muted")]
+        line = [TextSpan(" mixture ", "muted")]
         for i, (name, part) in enumerate(zip(CLASSES, blend.mixture, strict=True)):
-            line.append(Span(" · " if i else "", "muted"))
-            line.append(Span(f"{name} ", SIGNS[name][1]))
-            line.append(Span(percentage(part), "bold"))
-            line.append(Span(blend.did(name), "pending"))
+            line.append(TextSpan(" · " if i else "", "muted"))
+            line.append(TextSpan(f"{name} ", SIGNS[name][1]))
+            line.append(TextSpan(percentage(part), "bold"))
+            line.append(TextSpan(blend.did(name), "pending"))
         told = blend.adaptive or blend.each
-        line += [Span(" "), mode_word(blend), Span("  ")] if told else [Span("   ")]
+        line += [TextSpan(" "), mode_word(blend), TextSpan("  ")] if told else [TextSpan("   ")]
         return [[*line, *best_spans(blend.best, width - width_of(line) - 1)]]

@@ -9,8 +9,8 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from fuzztui.model.mutators import (
-    Arm,
-    Setting,
+    MixtureSetting,
+    MutatorRow,
     arms,
     changed,
     mean_of,
@@ -21,7 +21,7 @@ from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.action_context import over_all
-from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.pending_commands import SETTLE_S
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.labels.status import Status
@@ -29,11 +29,11 @@ from fuzztui.tui.screens.mutators.columns import PAYS, columns
 from fuzztui.tui.screens.mutators.detail import FINDS, named_by, no_operators_lines, operator_lines
 from fuzztui.tui.screens.mutators.strip import MixtureStrip
 from fuzztui.wire.commands import Command, SetMixture
-from fuzztui.wire.events import OperatorFigures
+from fuzztui.wire.events import MutatorStats
 from fuzztui.wire.mixture import Mixture, moved
 
 
-class OperatorsScreen(SteeredScreen[Arm, None]):
+class OperatorsScreen(SteeredScreen[MutatorRow, None]):
     """The mixture as a bar, and a row for each operator."""
 
     TAB = "operators"
@@ -53,24 +53,24 @@ class OperatorsScreen(SteeredScreen[Arm, None]):
 
     def __init__(self) -> None:
         super().__init__(named_by, _words)
-        self._arms: dict[str, Arm] = {}
+        self._arms: dict[str, MutatorRow] = {}
 
     def body(self) -> Iterable[Widget]:
         """The mixture, table, details."""
         yield MixtureStrip()
         yield from super().body()
 
-    def make_table(self) -> BigTable[Arm]:
+    def make_table(self) -> BigTable[MutatorRow]:
         """Those that pay best first."""
         every = columns()
-        table: BigTable[Arm] = BigTable(every, empty="no operators")
+        table: BigTable[MutatorRow] = BigTable(every, empty="no operators")
         table.rows.sort(next(c for c in every if c.id == PAYS), reverse=True)
         table.rests = True  # on what pays best, whatever that is
         return table
 
     # -------------------------------------------------------------- changes
 
-    def figures(self) -> Sequence[OperatorFigures]:
+    def figures(self) -> Sequence[MutatorStats]:
         """Each instance's."""
         return list(self.campaign.operators.values())
 
@@ -92,7 +92,7 @@ class OperatorsScreen(SteeredScreen[Arm, None]):
         """Why there are no operators, and how to get some."""
         return () if self._arms else no_operators_lines(self.campaign.engine)
 
-    def details(self, row: Arm, preview: None, size: Size) -> Sequence[Line]:
+    def details(self, row: MutatorRow, preview: None, size: Size) -> Sequence[Line]:
         """What it does and how it fares."""
         latest = self._finds.latest(self.campaign, row.name)[:FINDS]
         return operator_lines(row, self.campaign, latest, tight=size.height < 10)
@@ -110,7 +110,7 @@ class OperatorsScreen(SteeredScreen[Arm, None]):
 
     # ------------------------------------------------------------- steering
 
-    def describe_row(self) -> Situation:
+    def describe_row(self) -> ActionContext:
         """What any living engine can do, and the mixture as it is to be."""
         wanted = self._wanted()
         return replace(
@@ -120,7 +120,7 @@ class OperatorsScreen(SteeredScreen[Arm, None]):
             adaptive=_adaptive(wanted),
         )
 
-    def _wanted(self) -> dict[str, Setting]:
+    def _wanted(self) -> dict[str, MixtureSetting]:
         """What each instance mixes when all that was asked for is done."""
         waiting = [command for _, command in pending_mixtures(self.campaign)]
         return settings(self.campaign, wanted=[*waiting, *self._asked_here()])
@@ -173,6 +173,6 @@ def _words(wish: Command) -> str:
     return f"mixture{' adaptive' * wish.adaptive}{whose}"
 
 
-def _adaptive(each: dict[str, Setting]) -> bool:
+def _adaptive(each: dict[str, MixtureSetting]) -> bool:
     """Whether any of them is."""
     return any(setting.adaptive for setting in each.values())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fuzztui.base.text import several
-from fuzztui.model.mutators import Arm, Blend
+from fuzztui.model.mutators import MixtureSummary, MutatorRow
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Line, Span, spread, width_of
+from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.mixing import SIGNS, mixture_bar
@@ -47,91 +47,91 @@ class MixtureStrip(StatusCanvas):
             return []
         if height == 1:
             return [_only(blend, self._asked, width)]
-        bar: Line = [Span(" "), *mixture_bar(blend.mixture, width - 2)]
+        bar: Line = [TextSpan(" "), *mixture_bar(blend.mixture, width - 2)]
         status = self._status
         keys = status.mode == "live" and not (status.over or status.watched or blend.adaptive)
         legend = _legend(blend, width, KEYS if keys else ("   ", "   "))
         if self._asked is not None:
             return [bar, legend, _asked(self._asked, self._who, width)]
         if blend.each:
-            return [bar, legend, [Span(f" {plain(blend.each, max(0, width - 2))}", "pending")]]
+            return [bar, legend, [TextSpan(f" {plain(blend.each, max(0, width - 2))}", "pending")]]
         return [bar, legend, pays_line(blend, width)]
 
 
-def _only(blend: Blend, asked: SetMixture | None, width: int) -> Line:
+def _only(blend: MixtureSummary, asked: SetMixture | None, width: int) -> Line:
     """All in one line: the bar, and how it is kept."""
-    words = [Span(" "), mode_word(blend)]
+    words = [TextSpan(" "), mode_word(blend)]
     if asked is not None:
-        words.append(Span(" → adaptive" if asked.adaptive else " → fixed", "bold pending"))
-    return [Span(" "), *mixture_bar(blend.mixture, width - 2 - width_of(words)), *words]
+        words.append(TextSpan(" → adaptive" if asked.adaptive else " → fixed", "bold pending"))
+    return [TextSpan(" "), *mixture_bar(blend.mixture, width - 2 - width_of(words)), *words]
 
 
-def _legend(blend: Blend, width: int, between: Sequence[str]) -> Line:
+def _legend(blend: MixtureSummary, width: int, between: Sequence[str]) -> Line:
     """Names, percentages, and what stands between them: keys, if they do anything now."""
-    left = [Span(" ")]
+    left = [TextSpan(" ")]
     for i, (name, part) in enumerate(zip(CLASSES, blend.mixture, strict=True)):
         fill, style = SIGNS[name]
-        left += [Span(f"{fill} ", style), Span(f"{name} {percentage(part)}", "bold")]
-        left.append(Span(blend.did(name), "pending"))
+        left += [TextSpan(f"{fill} ", style), TextSpan(f"{name} {percentage(part)}", "bold")]
+        left.append(TextSpan(blend.did(name), "pending"))
         if i < len(between):
-            left.append(Span(between[i], "primary"))
+            left.append(TextSpan(between[i], "primary"))
     for right in (mode_words(blend), [mode_word(blend)]):
         if width_of(left) + width_of(right) < width:
-            return spread(left, [*right, Span(" ")], width)
+            return spread(left, [*right, TextSpan(" ")], width)
     return left
 
 
-def mode_word(blend: Blend) -> Span:
+def mode_word(blend: MixtureSummary) -> TextSpan:
     """Adaptive, or fixed, or not the same everywhere."""
     if blend.each:
-        return Span(f"mean of {blend.instances}", "bold pending")
-    return Span("adaptive", "bold promoted") if blend.adaptive else Span("fixed", "bold")
+        return TextSpan(f"mean of {blend.instances}", "bold pending")
+    return TextSpan("adaptive", "bold promoted") if blend.adaptive else TextSpan("fixed", "bold")
 
 
-def mode_words(blend: Blend) -> list[Span]:
+def mode_words(blend: MixtureSummary) -> list[TextSpan]:
     """Fixed or adaptive, since when, and who wanted that."""
     if blend.each:
-        return [Span(f" mean of {several(blend.instances, 'instance')}:", "bold pending")]
-    spans = [Span(" "), mode_word(blend)]
+        return [TextSpan(f" mean of {several(blend.instances, 'instance')}:", "bold pending")]
+    spans = [TextSpan(" "), mode_word(blend)]
     if blend.t >= 0:
         by = f" by {plain(blend.by, 40)}" if blend.by else ""
-        spans.append(Span(f" since {format.clock(blend.t)}{by}", "muted"))
+        spans.append(TextSpan(f" since {format.clock(blend.t)}{by}", "muted"))
     else:
-        spans.append(Span(" from the start", "muted"))
+        spans.append(TextSpan(" from the start", "muted"))
     if blend.differ:
-        spans.append(Span(f"  mean of {several(blend.instances, 'instance')}", "pending"))
+        spans.append(TextSpan(f"  mean of {several(blend.instances, 'instance')}", "pending"))
     return spans
 
 
 def _asked(asked: SetMixture, who: str, width: int) -> Line:
-    left = [Span(" → ", "bold pending")]
+    left = [TextSpan(" → ", "bold pending")]
     if asked.adaptive:
-        left.append(Span("adaptive", "bold pending"))
+        left.append(TextSpan("adaptive", "bold pending"))
     else:
-        left.append(Span(str(asked.mixture), "bold pending"))
-    return spread(left, [Span(f"{plain(who, 60)} ", "pending")], width)
+        left.append(TextSpan(str(asked.mixture), "bold pending"))
+    return spread(left, [TextSpan(f"{plain(who, 60)} ", "pending")], width)
 
 
-def pays_line(blend: Blend, width: int) -> Line:
+def pays_line(blend: MixtureSummary, width: int) -> Line:
     """How many trials, and which arms pay best."""
-    line = [Span(f" {format.count(blend.trials)} trial{'s' * (blend.trials != 1)}   ", "muted")]
-    legend = [Span(LEGEND if width >= WIDE else "", "muted")]
+    line = [TextSpan(f" {format.count(blend.trials)} trial{'s' * (blend.trials != 1)}   ", "muted")]
+    legend = [TextSpan(LEGEND if width >= WIDE else "", "muted")]
     line += best_spans(blend.best, width - width_of(line) - width_of(legend))
     return spread(line, legend, width)
 
 
-def best_spans(best: Sequence[Arm], room: int) -> list[Span]:
+def best_spans(best: Sequence[MutatorRow], room: int) -> list[TextSpan]:
     """The arms that pay best, as many as there is room for: finds of applications."""
     if not best:
-        return [Span("too little found yet to tell what pays", "muted")]
+        return [TextSpan("too little found yet to tell what pays", "muted")]
     for of in (True, False):
-        spans = [Span("pays best ", "muted")]
+        spans = [TextSpan("pays best ", "muted")]
         for n, arm in enumerate(best):
             words = [
-                Span(", " if n else "", "muted"),
-                Span(plain(arm.name, 40), SIGNS[arm.cls][1]),
-                Span(f" {format.count(arm.found)}"),
-                Span(f" of {format.count(arm.applied)}" if of else "", "muted"),
+                TextSpan(", " if n else "", "muted"),
+                TextSpan(plain(arm.name, 40), SIGNS[arm.cls][1]),
+                TextSpan(f" {format.count(arm.found)}"),
+                TextSpan(f" of {format.count(arm.applied)}" if of else "", "muted"),
             ]
             if width_of([*spans, *words]) > room:
                 break

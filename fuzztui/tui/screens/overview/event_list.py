@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fuzztui.model.state import Finding, State
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Canvas, Line, Span
+from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.text import cell_len, fit, plain
 from fuzztui.tui.labels.details import finding_title
 from fuzztui.tui.labels.events import Described, describe, turn_of
@@ -44,21 +44,21 @@ class EventList(Canvas):
         """One event a line under a title."""
         title = "Events"
         lines: list[Line] = [
-            [Span(f" {title} ", "bold"), Span("─" * (width - len(title) - 3), "rule")]
+            [TextSpan(f" {title} ", "bold"), TextSpan("─" * (width - len(title) - 3), "rule")]
         ]
         if not self._events:
-            return [*lines, [Span(" waiting for the first event…", "muted")]]
+            return [*lines, [TextSpan(" waiting for the first event…", "muted")]]
         shown = self._events[: height - 1]
         # Of several watched trees names are long; the words come first.
         longest = max(cell_len(plain(event.instance)) for _, event in shown)
         name = min(max(8, longest), max(8, width // 6))
         for t, event in shown:
             fixed = [
-                Span(f" {format.clock(t):>8}  ", "muted"),
-                Span(fit(plain(event.label), 9), event.style),
-                Span(fit(plain(event.instance), name) + "  ", "muted"),
+                TextSpan(f" {format.clock(t):>8}  ", "muted"),
+                TextSpan(fit(plain(event.label), 9), event.style),
+                TextSpan(fit(plain(event.instance), name) + "  ", "muted"),
             ]
-            lines.append([*fixed, Span(fit(plain(event.text), max(0, width - 24 - name)))])
+            lines.append([*fixed, TextSpan(fit(plain(event.text), max(0, width - 24 - name)))])
         return lines
 
 
@@ -87,7 +87,7 @@ def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
             continue
         if isinstance(event, ev.EntryDescribed) and not event.steer:
             continue
-        if isinstance(event, ev.MutantStage):
+        if isinstance(event, ev.MutantProgress):
             if event.stage in TOLD:
                 turns.setdefault(event.stage if event.stage in OFTEN else event.id, []).append(
                     record
@@ -138,7 +138,7 @@ def _turns(records: Sequence[Record], state: State) -> tuple[int, float, Describ
     newest = records[0]
     event = newest.event
     described = describe(event)
-    if isinstance(event, ev.MutantStage):
+    if isinstance(event, ev.MutantProgress):
         mutant = state.mutants.get(event.id)
         if mutant is not None and mutant.file:
             change = brief_change(mutant.before, mutant.after)

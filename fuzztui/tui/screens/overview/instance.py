@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fuzztui.tui.base.canvas import Line, Span
+from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.frame.box import BoxScreen
 from fuzztui.tui.labels.instances import Fact
 
@@ -34,4 +34,4 @@ class InstanceScreen(BoxScreen):
 def lines_of(facts: Sequence[Fact]) -> list[Line]:
     """A line for each fact, the names in a column of their own."""
     label = max((len(f.name) for f in facts), default=0)
-    return [[Span(f.name.rjust(label) + "  ", "muted"), *f.spans] for f in facts]
+    return [[TextSpan(f.name.rjust(label) + "  ", "muted"), *f.spans] for f in facts]

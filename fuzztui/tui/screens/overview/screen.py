@@ -17,7 +17,7 @@ from fuzztui.tui.base.chart import Chart, Curve
 from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.action_context import over
-from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
 from fuzztui.tui.labels.glyphs import DIFFERS
@@ -265,11 +265,11 @@ class OverviewScreen(CampaignScreen):
     def _waiting_for(self, instance: str) -> list[str]:
         return self._pending.get(instance, [])
 
-    def describe_row(self) -> Situation:
+    def describe_row(self) -> ActionContext:
         """The instance under the cursor."""
         instance = self.instances.current
         if instance is not None and instance.id in FUZZLESS:
-            return Situation(row=True)  # there is nobody to steer
+            return ActionContext(row=True)  # there is nobody to steer
         return over(instance)
 
     def do_instance_pause(self) -> None:

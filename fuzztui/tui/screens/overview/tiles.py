@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fuzztui.model.mutation_score import Summary
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
-from fuzztui.tui.base.canvas import Line, Span
+from fuzztui.tui.base.canvas import Line, TextSpan
 from fuzztui.tui.base.text import cell_len, fit
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.glyphs import DIFFERS
@@ -35,14 +35,14 @@ class Tiles(StatusCanvas):
         """Labels, figures, proportions."""
         tiles = tiles_of(self._status)
         cell = (width - 1) // len(tiles)
-        top: list[Span] = [Span(" ")]
-        middle: list[Span] = [Span(" ")]
-        bottom: list[Span] = [Span(" ")]
+        top: list[TextSpan] = [TextSpan(" ")]
+        middle: list[TextSpan] = [TextSpan(" ")]
+        bottom: list[TextSpan] = [TextSpan(" ")]
         for tile in tiles:
-            top.append(Span(fit(tile.label, cell - 1) + " ", "muted"))
-            middle.append(Span(fit(tile.value, cell - 1) + " ", _ink(tile)))
+            top.append(TextSpan(fit(tile.label, cell - 1) + " ", "muted"))
+            middle.append(TextSpan(fit(tile.value, cell - 1) + " ", _ink(tile)))
             bottom += _below(tile, cell - 1)
-            bottom.append(Span(" "))
+            bottom.append(TextSpan(" "))
         return [top, middle, bottom]
 
 
@@ -51,16 +51,16 @@ def _ink(tile: Tile) -> str:
     return "muted" if tile.value in ("0", format.NONE) else f"bold {tile.style}"
 
 
-def _below(tile: Tile, width: int) -> list[Span]:
+def _below(tile: Tile, width: int) -> list[TextSpan]:
     # Nothing rather than a part: half a number is another number.
     words = next((text for text in tile.below if cell_len(text) <= width), "")
     text = f" {words}"
     room = min(16, width - 1 - cell_len(text))
     if tile.share < 0 or room < 3:
-        return [Span(fit(words, width), "muted")]
+        return [TextSpan(fit(words, width), "muted")]
     full, rest = gauge(tile.share, room)
     pad = " " * (width - room - cell_len(text))
-    return [Span(full, tile.style), Span(rest, "gauge"), Span(text + pad, "muted")]
+    return [TextSpan(full, tile.style), TextSpan(rest, "gauge"), TextSpan(text + pad, "muted")]
 
 
 def tiles_of(s: Status) -> list[Tile]:

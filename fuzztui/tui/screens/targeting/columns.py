@@ -19,8 +19,18 @@ from fuzztui.tui.labels.targeting import (
 )
 from fuzztui.tui.screens.mutants.columns import NEVER
 
-__all__ = ["CHANCE", "FRONTIER", "FURTHER", "IGNORED", "LEFT", "PINNED", "Looks", "sign_of",
-           "target_columns", "type_columns"]  # fmt: skip
+__all__ = [
+    "CHANCE",
+    "FRONTIER",
+    "FURTHER",
+    "IGNORED",
+    "LEFT",
+    "PINNED",
+    "TypeColumnContext",
+    "sign_of",
+    "target_columns",
+    "type_columns",
+]
 
 BAR = 6
 """Cells of the bar of a probability."""
@@ -29,7 +39,7 @@ CHANCE, LEFT = "chance", "left"
 """The columns that the tables are sorted by at first."""
 
 
-class Sign(NamedTuple):
+class GoalGlyph(NamedTuple):
     """How code targets of one kind are told apart, without colour too."""
 
     glyph: str
@@ -37,20 +47,20 @@ class Sign(NamedTuple):
     style: str
 
 
-PINNED = Sign("▼", "pinned", "promoted")
-FRONTIER = Sign("◆", "frontier", "rate")
-FURTHER = Sign("·", "further", "muted")
-IGNORED = Sign("⊘", "ignored", "skipped")
+PINNED = GoalGlyph("▼", "pinned", "promoted")
+FRONTIER = GoalGlyph("◆", "frontier", "rate")
+FURTHER = GoalGlyph("·", "further", "muted")
+IGNORED = GoalGlyph("⊘", "ignored", "skipped")
 
 
-def sign_of(row: TargetRow) -> Sign:
+def sign_of(row: TargetRow) -> GoalGlyph:
     """Pinned, ignored, on the frontier, or further off."""
     if row.ignored:
         return IGNORED
     return PINNED if row.pinned else FRONTIER if row.frontier else FURTHER
 
 
-class Looks(NamedTuple):
+class TypeColumnContext(NamedTuple):
     """What the columns ask of the screen."""
 
     name: Callable[[str], str]
@@ -61,7 +71,7 @@ class Looks(NamedTuple):
     """What is asked about pinning or ignoring a target, "" if nothing is."""
 
 
-def type_columns(looks: Looks) -> Sequence[Column[TypeRow]]:
+def type_columns(looks: TypeColumnContext) -> Sequence[Column[TypeRow]]:
     """What the table shows of a type; where there is little room, the first of it."""
 
     def name(row: TypeRow) -> Cell:
@@ -126,7 +136,7 @@ def _figure(
     return Column(id, title, cell, of, "right", descending=True, drop=drop)
 
 
-def target_columns(looks: Looks) -> Sequence[Column[TargetRow]]:
+def target_columns(looks: TypeColumnContext) -> Sequence[Column[TargetRow]]:
     """What the table shows of a code target that is left."""
 
     def left(row: TargetRow) -> Cell:

@@ -9,8 +9,8 @@ from fuzztui.base.text import several
 from fuzztui.model.state import Entry, Finding, State
 from fuzztui.model.targeting import Aim, TargetRow, TypeRow, reached_share, stale
 from fuzztui.tui.base import format
-from fuzztui.tui.base.canvas import Line, OneLine, Span
-from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
+from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.labels.details import pair, title
 from fuzztui.tui.labels.status import SPOTON
@@ -42,7 +42,7 @@ def type_lines(
 
     ``whole``: what is aimed at, ``asked``: the weight that is asked for, in words.
     """
-    lines: list[Line] = [[Span(plain(row.name), "bold edge")]]
+    lines: list[Line] = [[TextSpan(plain(row.name), "bold edge")]]
     changed = stale(state)
     lines.append(pair("chance", *_chance(row, whole)))
     lines.append(_weight(row, state, asked))
@@ -70,7 +70,7 @@ def _weight(row: TypeRow, state: State, asked: str) -> Line:
     words += ": as its distance says" if row.weight == 1 else _since(row, state)
     words += ", other instances have others" if row.differs else ""
     line = [*pair("weight", words)]
-    return [*line, Span(f"  → {plain(asked)}", "bold pending")] if asked else line
+    return [*line, TextSpan(f"  → {plain(asked)}", "bold pending")] if asked else line
 
 
 def _since(row: TypeRow, state: State) -> str:
@@ -124,11 +124,11 @@ def _instances(row: TypeRow, state: State) -> list[Line]:
     for f, i in told:
         lines.append(
             [
-                Span(f"{plain(f.instance, 12):<{wide}} ", "muted"),
-                Span(f"{share_words(f.probabilities[i] / 1e6):>5}"),
-                Span(f"  {weight_words(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
-                Span(f"  {format.count(f.matches[i])} of {format.count(f.picks[i])}", "muted"),
-                Span(f"  +{f.new_arms[i]:,}" if f.new_arms[i] else "", "valid"),
+                TextSpan(f"{plain(f.instance, 12):<{wide}} ", "muted"),
+                TextSpan(f"{share_words(f.probabilities[i] / 1e6):>5}"),
+                TextSpan(f"  {weight_words(f.weights[i])}", "muted" if f.weights[i] == 1 else ""),
+                TextSpan(f"  {format.count(f.matches[i])} of {format.count(f.picks[i])}", "muted"),
+                TextSpan(f"  +{f.new_arms[i]:,}" if f.new_arms[i] else "", "valid"),
             ]
         )
     return lines
@@ -145,13 +145,13 @@ def _decides(row: TypeRow, targets: Iterable[TargetRow]) -> list[Line]:
         sign = sign_of(target)
         lines.append(
             [
-                Span(f"{sign.glyph} ", sign.style),
-                Span(f"{steps:>2}  ", "muted"),
-                Span(plain(target.location)),
+                TextSpan(f"{sign.glyph} ", sign.style),
+                TextSpan(f"{steps:>2}  ", "muted"),
+                TextSpan(plain(target.location)),
             ]
         )
     if len(near) > TARGETS:
-        lines.append([Span(f"  … {len(near) - TARGETS:,} more", "muted")])
+        lines.append([TextSpan(f"  … {len(near) - TARGETS:,} more", "muted")])
     return lines
 
 
@@ -162,7 +162,7 @@ def target_lines(
     row: TargetRow,
     types: dict[str, TypeRow],
     asked: str,
-    source: Source | None,
+    source: SourceExcerpt | None,
     *,
     tight: bool = False,
 ) -> list[Line]:
@@ -172,8 +172,8 @@ def target_lines(
     ``tight``: there is room for some lines only.
     """
     sign = sign_of(row)
-    head = [Span(f"{sign.glyph} ", sign.style), Span(plain(row.location), "bold")]
-    head += [Span(f"  → {plain(asked)}", "bold pending")] if asked else []
+    head = [TextSpan(f"{sign.glyph} ", sign.style), TextSpan(plain(row.location), "bold")]
+    head += [TextSpan(f"  → {plain(asked)}", "bold pending")] if asked else []
     lines: list[Line] = [head]
     if row.pinned:
         who = "some instances aim at it alone" if row.ignored else "it alone is aimed at"
@@ -197,15 +197,15 @@ def target_lines(
         known = types.get(name)
         lines.append(
             [
-                Span(f"{steps:>4}  ", "muted"),
-                Span(plain(name), "edge"),
+                TextSpan(f"{steps:>4}  ", "muted"),
+                TextSpan(plain(name), "edge"),
                 *_of_type(known),
             ]
         )
     return lines
 
 
-def _source(source: Source, *, tight: bool) -> list[Line]:
+def _source(source: SourceExcerpt, *, tight: bool) -> list[Line]:
     """The program around it, or its own line alone: that one wraps, the others are cut."""
     lines: list[Line] = []
     texts = dedent("\n".join(text.expandtabs(4) for text in source.lines)).split("\n")
@@ -213,23 +213,25 @@ def _source(source: Source, *, tight: bool) -> list[Line]:
         if number == source.line:
             lines.append([number_span("›", number, "bold"), *_hung(text)])
         elif not tight:
-            lines.append(OneLine([number_span(" ", number, "muted"), Span(plain(text), "muted")]))
+            lines.append(
+                OneLine([number_span(" ", number, "muted"), TextSpan(plain(text), "muted")])
+            )
     return lines
 
 
-def _hung(text: str) -> list[Span]:
+def _hung(text: str) -> list[TextSpan]:
     """A line of code; what does not fit hangs below where it starts, not at the margin."""
     text = plain(text)
     code = text.lstrip(" ")
-    return [Span(text[: len(text) - len(code)], "bold"), Span(code, "bold")]
+    return [TextSpan(text[: len(text) - len(code)], "bold"), TextSpan(code, "bold")]
 
 
-def _of_type(row: TypeRow | None) -> list[Span]:
+def _of_type(row: TypeRow | None) -> list[TextSpan]:
     if row is None:
         return []
     words = f"  {share_words(row.probability)}"
     weight = "" if row.weight == 1 else f"  {weight_words(row.weight)}"
-    return [Span(words, "muted"), Span(weight, "promoted" if row.weight else "skipped")]
+    return [TextSpan(words, "muted"), TextSpan(weight, "promoted" if row.weight else "skipped")]
 
 
 def _reached(row: TargetRow) -> str:
@@ -246,8 +248,8 @@ def _no_types_of_it() -> list[Line]:
     return [
         pair("types", "none is known to decide about it", "hang"),
         [],
-        [Span("So nothing can aim at it, and it cannot be pinned: only chance gets there.")],
-        [Span("Annotations are what types are found by; fuzztui targets tells more.", "muted")],
+        [TextSpan("So nothing can aim at it, and it cannot be pinned: only chance gets there.")],
+        [TextSpan("Annotations are what types are found by; fuzztui targets tells more.", "muted")],
     ]
 
 
@@ -261,19 +263,27 @@ def no_types_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Li
     """
     if engine != SPOTON and whole is None:
         return [
-            [Span(f"This campaign's engine is {plain(engine or 'unknown')}: it aims at no types.",
-                  "bold")],
+            [
+                TextSpan(
+                    f"This campaign's engine is {plain(engine or 'unknown')}: it aims at no types.",
+                    "bold",
+                )
+            ],
             [],
             pair("Python", 'kind = "spoton" under [engine], and a generator: docs/spoton.md'),
-        ]  # fmt: skip
+        ]
     if whole is None:
-        return [[Span("No instance has told of its types yet.", "bold")]]
+        return [[TextSpan("No instance has told of its types yet.", "bold")]]
     if changed:
         return _changed_lines(changed)
     if whole.targets and not whole.uncovered:
-        return [[Span("Everything is covered: no type is drawn any more.", "bold valid")]]
+        return [[TextSpan("Everything is covered: no type is drawn any more.", "bold valid")]]
     return [
-        [Span("No type is known to decide about what is left: mutations aim at nothing.", "bold")],
+        [
+            TextSpan(
+                "No type is known to decide about what is left: mutations aim at nothing.", "bold"
+            )
+        ],
         [],
         pair("generator", "needs @generator on each function that makes a part of the input"),
         pair("program", "needs annotations where values come in, or --observed types"),
@@ -283,9 +293,9 @@ def no_types_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Li
 
 def _changed_lines(words: str) -> list[Line]:
     return [
-        [Span(f"{plain(words)}.", "bold pending")],
+        [TextSpan(f"{plain(words)}.", "bold pending")],
         [],
-        [Span("Until then nothing aims at what is left there; the mutations are Zest's.")],
+        [TextSpan("Until then nothing aims at what is left there; the mutations are Zest's.")],
     ]
 
 
@@ -297,5 +307,9 @@ def no_targets_lines(engine: str, whole: Aim | None, changed: str = "") -> list[
         words = (
             f"Everything that can be aimed at is covered: all {several(whole.targets, 'target')}."
         )
-        return [[Span(words, "bold valid")], [], [Span("The mutations are Zest's from here on.")]]
-    return [[Span("Which targets are left was not told yet.", "bold")]]
+        return [
+            [TextSpan(words, "bold valid")],
+            [],
+            [TextSpan("The mutations are Zest's from here on.")],
+        ]
+    return [[TextSpan("Which targets are left was not told yet.", "bold")]]

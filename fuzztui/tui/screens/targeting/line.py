@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzztui.tui.base.canvas import Line, Span, width_of
+from fuzztui.tui.base.canvas import Line, TextSpan, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.status import Status
@@ -30,5 +30,5 @@ class AimLine(StatusCanvas):
         if aim.pinned:
             room = width - width_of(left) - 16
             where = plain(brief_location(aim.pinned, max(8, room)))
-            left += [Span(f"   {PINNED.glyph} {where}", PINNED.style)]
+            left += [TextSpan(f"   {PINNED.glyph} {where}", PINNED.style)]
         return [fitting(left, aim_words(aim), width)]

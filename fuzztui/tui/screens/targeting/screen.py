@@ -22,18 +22,18 @@ from fuzztui.model.targeting import (
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.base.pane import Pane
-from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.base.pane import DetailPane
+from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.action_context import over_all
-from fuzztui.tui.frame.actions import Situation
+from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.table_tabs import TableTabs
-from fuzztui.tui.frame.targeting_actions import STEP, Aiming, Asked
+from fuzztui.tui.frame.targeting_actions import STEP, Aiming, PendingTargeting
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.targeting import named_by, short_names, type_label, weight_words, wish_words
 from fuzztui.tui.screens.mutators.detail import FINDS
 from fuzztui.tui.screens.targeting import source
-from fuzztui.tui.screens.targeting.columns import Looks
+from fuzztui.tui.screens.targeting.columns import TypeColumnContext
 from fuzztui.tui.screens.targeting.detail import (
     no_targets_lines,
     no_types_lines,
@@ -43,7 +43,7 @@ from fuzztui.tui.screens.targeting.detail import (
 from fuzztui.tui.screens.targeting.strip import AimStrip
 from fuzztui.tui.screens.targeting.tables import TypeTables
 from fuzztui.wire.analysed import have_changed
-from fuzztui.wire.commands import IgnoreTarget, PinTarget, SetTargeted, WeighType
+from fuzztui.wire.commands import IgnoreGoal, PinGoal, SetTargetedShare, WeighType
 
 NEXT = 12
 """Types that the strip may name."""
@@ -73,13 +73,13 @@ class TypesScreen(TypeTables):
         self._left: dict[str, TargetRow] = {}
         self._names: dict[str, str] = {}
         """What types are called for short."""
-        self._asked = Asked()
+        self._asked = PendingTargeting()
 
     def body(self) -> Iterable[Widget]:
         """The strip, two tables, details."""
         yield AimStrip()
-        looks = Looks(self._short, self._weight_asked, self._pin_asked)
-        yield Container(*self.tables(looks), Pane(id="detail"), id="listing")
+        looks = TypeColumnContext(self._short, self._weight_asked, self._pin_asked)
+        yield Container(*self.tables(looks), DetailPane(id="detail"), id="listing")
         yield FilterBar(self.HINT, self.to_table)
 
     # -------------------------------------------------------------- changes
@@ -140,7 +140,7 @@ class TypesScreen(TypeTables):
         return () if self._types else no_types_lines(*missing)
 
     def details(
-        self, row: TypeRow | TargetRow, preview: Source | None, size: Size
+        self, row: TypeRow | TargetRow, preview: SourceExcerpt | None, size: Size
     ) -> Sequence[Line]:
         """Of a type or of a code target."""
         if isinstance(row, TargetRow):
@@ -151,7 +151,9 @@ class TypesScreen(TypeTables):
         left = self._left.values()
         return type_lines(row, self.campaign, self._aim, left, finds, asked=asked)
 
-    def preview_of(self, row: TypeRow | TargetRow) -> tuple[str, Callable[[], Source]] | None:
+    def preview_of(
+        self, row: TypeRow | TargetRow
+    ) -> tuple[str, Callable[[], SourceExcerpt]] | None:
         """The lines of the program around a target."""
         run = self.host.run_dir
         if run is None or not isinstance(row, TargetRow):
@@ -179,7 +181,7 @@ class TypesScreen(TypeTables):
 
     # ------------------------------------------------------------- steering
 
-    def describe_row(self) -> Situation:
+    def describe_row(self) -> ActionContext:
         """What any living engine can do, and how things are once all that is asked for is done."""
         row, whole = self.table.current, self._aim
         target = row if isinstance(row, TargetRow) else None
@@ -227,12 +229,12 @@ class TypesScreen(TypeTables):
 
     def _show_asked(self) -> None:
         waiting = pending_types(self.campaign)
-        asked = Asked((*(command for _, command in waiting), *self._wishes.commands))
+        asked = PendingTargeting((*(command for _, command in waiting), *self._wishes.commands))
         if asked != self._asked:
             subjects = [*self._asked.commands, *asked.commands]
             self._asked = asked
             self.types.touch({c.type for c in subjects if isinstance(c, WeighType)})
-            places = {c.location for c in subjects if isinstance(c, (PinTarget, IgnoreTarget))}
+            places = {c.location for c in subjects if isinstance(c, (PinGoal, IgnoreGoal))}
             if places:
                 self.targets.touch(places | {r.location for r in self._left.values() if r.pinned})
         who = self._wishes.story(waiting)
@@ -265,14 +267,14 @@ class TypesScreen(TypeTables):
         now = self.describe_row().aiming
         if now is not None:
             self.table.hold()
-            self._wishes.ask([PinTarget("" if now.unpins else now.target)])
+            self._wishes.ask([PinGoal("" if now.unpins else now.target)])
 
     def do_types_ignore(self) -> None:
         """Leave the target out of what is aimed at, or end that; on to the next of its kind."""
         row = self.table.current
         if isinstance(row, TargetRow):
             ignored = self._ignored(row)
-            self._wishes.ask([IgnoreTarget(row.location, not ignored)])
+            self._wishes.ask([IgnoreGoal(row.location, not ignored)])
             self.targets.go_on(lambda r: self._ignored(r) == ignored)
 
     def do_types_more(self) -> None:
@@ -285,4 +287,4 @@ class TypesScreen(TypeTables):
 
     def _share(self, by: float) -> None:
         share = round(min(1.0, max(0.0, self._targeted() + by)), 4)
-        self._wishes.ask([SetTargeted(share)])
+        self._wishes.ask([SetTargetedShare(share)])

@@ -8,7 +8,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzztui.tui.base.source_excerpt import CHANGED, MOST_BYTES, Source, around, lines_of, read
+from fuzztui.tui.base.source_excerpt import (
+    CHANGED,
+    MOST_BYTES,
+    SourceExcerpt,
+    around,
+    lines_of,
+    read,
+)
 from fuzztui.wire.analysed import analysis_of
 
 __all__ = ["load"]
@@ -20,7 +27,7 @@ _TORN = (OSError, ValueError, OverflowError, TypeError, KeyError, AttributeError
 """What comes of reading one that is none."""
 
 
-class Place(NamedTuple):
+class GoalLocation(NamedTuple):
     """Where a target is. ``sha``: digits that the source's SHA-256 began with."""
 
     file: str
@@ -28,7 +35,7 @@ class Place(NamedTuple):
     sha: str
 
 
-def load(run: Path, location: str, analysis: str = "") -> Source:
+def load(run: Path, location: str, analysis: str = "") -> SourceExcerpt:
     """The lines around the target, if the program is still what was analysed. Blocking.
 
     ``analysis``: the one that the location is of, "" if that is not known.
@@ -38,23 +45,23 @@ def load(run: Path, location: str, analysis: str = "") -> Source:
         known = file.stat()
         of, places = _places(str(file.resolve()), known.st_mtime_ns)
     except _TORN:
-        return Source(problem="the run has no targets.json that could be read")
+        return SourceExcerpt(problem="the run has no targets.json that could be read")
     if analysis not in ("", of):
-        return Source(problem="the program was another one, and is analysed again since")
+        return SourceExcerpt(problem="the program was another one, and is analysed again since")
     place = places.get(location)
     if place is None:
-        return Source(problem="the run's targets.json does not know it")
+        return SourceExcerpt(problem="the run's targets.json does not know it")
     data = read(place.file, MOST_BYTES)
     if isinstance(data, str):
-        return Source(problem=data)
+        return SourceExcerpt(problem=data)
     lines = lines_of(data)
     if sha256(data).hexdigest()[: len(place.sha)] != place.sha or not 1 <= place.line <= len(lines):
-        return Source(problem=CHANGED)
+        return SourceExcerpt(problem=CHANGED)
     return around(lines, place.line)
 
 
 @lru_cache(2)
-def _places(path: str, changed: int) -> tuple[str, dict[str, Place]]:
+def _places(path: str, changed: int) -> tuple[str, dict[str, GoalLocation]]:
     """Which analysis it is, places by location. ``changed``: what is written anew is another."""
     told = read(path, MOST_TARGETS)
     if isinstance(told, str):
@@ -62,7 +69,9 @@ def _places(path: str, changed: int) -> tuple[str, dict[str, Place]]:
     data = json.loads(told)
     files = {str(m["name"]): (str(m["file"]), str(m["sha"])) for m in data["modules"]}
     places = {
-        str(t["location"]): Place(files[t["module"]][0], int(t["line"]), files[t["module"]][1])
+        str(t["location"]): GoalLocation(
+            files[t["module"]][0], int(t["line"]), files[t["module"]][1]
+        )
         for t in data["targets"]
     }
     return analysis_of({name: sha for name, (_, sha) in files.items()}), places

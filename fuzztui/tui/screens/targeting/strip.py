@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fuzztui.base.text import several
 from fuzztui.model.targeting import Aim
 from fuzztui.tui.base.bars import Part, parted_bar
-from fuzztui.tui.base.canvas import Line, Span, spread, width_of
+from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.targeting import brief_location, brief_type, share_words
@@ -56,7 +56,7 @@ class AimStrip(StatusCanvas):
         words = aim_words(aim, KEYS if live else "")
         if height == 1:
             return [self._only(aim, words, width)]
-        bar: Line = [Span(" "), *_bar(aim, width - 2)]
+        bar: Line = [TextSpan(" "), *_bar(aim, width - 2)]
         return [bar, fitting(left_words(aim), words, width), self._last(aim, width)]
 
     def _only(self, aim: Aim, words: Sequence[Line], width: int) -> Line:
@@ -68,27 +68,30 @@ class AimStrip(StatusCanvas):
     def _last(self, aim: Aim, width: int) -> Line:
         if self._asked:
             words = plain(f" → {', '.join(self._asked)}", max(8, width - 12))
-            who = [Span(f"{plain(self._who, 60)} ", "pending")]
-            return spread([Span(words, "bold pending")], who, width)
+            who = [TextSpan(f"{plain(self._who, 60)} ", "pending")]
+            return spread([TextSpan(words, "bold pending")], who, width)
         if aim.pinned:
             room = max(12, width - 24)
             where = plain(brief_location(aim.pinned, room))
-            left = [Span(f" {PINNED.glyph} pinned ", f"bold {PINNED.style}"), Span(where, "bold")]
-            return spread(left, [Span("it alone is aimed at ", "muted")], width)
+            left = [
+                TextSpan(f" {PINNED.glyph} pinned ", f"bold {PINNED.style}"),
+                TextSpan(where, "bold"),
+            ]
+            return spread(left, [TextSpan("it alone is aimed at ", "muted")], width)
         if aim.changed and not aim.frontier:
-            return [Span(f" {remedy(aim.changed, over=self._status.over)}", "pending")]
+            return [TextSpan(f" {remedy(aim.changed, over=self._status.over)}", "pending")]
         return self._drawn_next(width)
 
     def _drawn_next(self, width: int) -> Line:
         likely = [(name, chance) for name, chance in self._next if chance]
         if not likely:
-            return [Span(" no type is drawn: mutations aim at nothing", "muted")]
-        line = [Span(" next ", "muted")]
+            return [TextSpan(" no type is drawn: mutations aim at nothing", "muted")]
+        line = [TextSpan(" next ", "muted")]
         for n, (name, chance) in enumerate(likely):
             words = [
-                Span(", " if n else "", "muted"),
-                Span(plain(brief_type(name, 30)), "edge"),
-                Span(f" {share_words(chance)}"),
+                TextSpan(", " if n else "", "muted"),
+                TextSpan(plain(brief_type(name, 30)), "edge"),
+                TextSpan(f" {share_words(chance)}"),
             ]
             if width_of([*line, *words]) >= width:
                 break
@@ -107,37 +110,44 @@ def fitting(left: Line, rights: Sequence[Line], width: int) -> Line:
 def aim_words(aim: Aim, keys: str = "") -> list[Line]:
     """How much is aimed, in words of several lengths."""
     share = share_words(aim.targeted)
-    moves = Span(keys, "primary")
+    moves = TextSpan(keys, "primary")
     return [
-        [Span("   ", ""), Span(share, "bold"), Span(" of mutations aim at types", "muted"), moves,
-         Span(" ")],
-        [Span("  aims ", "muted"), Span(share, "bold"), moves, Span(" ")],
-        [Span(" "), Span(share, "bold"), Span(" ")],
-    ]  # fmt: skip
-
-
-def left_words(aim: Aim) -> list[Span]:
-    """How many code targets are left, and how many of them are near."""
-    if aim.changed and not aim.uncovered:
-        return [Span(f" {plain(have_changed(aim.changed))} since the analysis", "pending")]
-    if not aim.targets:
-        return [Span(" no code target is known yet", "muted")]
-    if not aim.uncovered:
-        are = "is" if aim.targets == 1 else "are"
-        return [Span(f" all {several(aim.targets, 'target')} {are} covered", "bold valid")]
-    ignored = f"  {IGNORED.glyph} {len(aim.ignored):,} ignored" if aim.ignored else ""
-    return [
-        Span(f" {aim.uncovered:,}", "bold"),
-        Span(f" of {several(aim.targets, 'target')} left, "),
-        Span(f"{FRONTIER[0]} ", FRONTIER[1]),
-        Span(f"{aim.frontier:,}", "bold"),
-        Span(" on the frontier"),
-        Span(ignored, IGNORED.style),
-        Span(f"  ≠ {several(len(aim.changed), 'file')} changed" if aim.changed else "", "pending"),
+        [
+            TextSpan("   ", ""),
+            TextSpan(share, "bold"),
+            TextSpan(" of mutations aim at types", "muted"),
+            moves,
+            TextSpan(" "),
+        ],
+        [TextSpan("  aims ", "muted"), TextSpan(share, "bold"), moves, TextSpan(" ")],
+        [TextSpan(" "), TextSpan(share, "bold"), TextSpan(" ")],
     ]
 
 
-def _bar(aim: Aim, width: int) -> list[Span]:
+def left_words(aim: Aim) -> list[TextSpan]:
+    """How many code targets are left, and how many of them are near."""
+    if aim.changed and not aim.uncovered:
+        return [TextSpan(f" {plain(have_changed(aim.changed))} since the analysis", "pending")]
+    if not aim.targets:
+        return [TextSpan(" no code target is known yet", "muted")]
+    if not aim.uncovered:
+        are = "is" if aim.targets == 1 else "are"
+        return [TextSpan(f" all {several(aim.targets, 'target')} {are} covered", "bold valid")]
+    ignored = f"  {IGNORED.glyph} {len(aim.ignored):,} ignored" if aim.ignored else ""
+    return [
+        TextSpan(f" {aim.uncovered:,}", "bold"),
+        TextSpan(f" of {several(aim.targets, 'target')} left, "),
+        TextSpan(f"{FRONTIER[0]} ", FRONTIER[1]),
+        TextSpan(f"{aim.frontier:,}", "bold"),
+        TextSpan(" on the frontier"),
+        TextSpan(ignored, IGNORED.style),
+        TextSpan(
+            f"  ≠ {several(len(aim.changed), 'file')} changed" if aim.changed else "", "pending"
+        ),
+    ]
+
+
+def _bar(aim: Aim, width: int) -> list[TextSpan]:
     """All targets: covered, on the frontier, further off."""
     covered = max(0, aim.targets - aim.uncovered)
     further = max(0, aim.uncovered - aim.frontier)

@@ -10,16 +10,22 @@ from textual.widget import Widget
 
 from fuzztui.model.targeting import TargetRow, TypeRow
 from fuzztui.tui.base.columns import Column
-from fuzztui.tui.base.source_excerpt import Source
+from fuzztui.tui.base.source_excerpt import SourceExcerpt
 from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.steered import SteeredScreen
 from fuzztui.tui.frame.table_tabs import TableTabs
-from fuzztui.tui.screens.targeting.columns import CHANCE, LEFT, Looks, target_columns, type_columns
+from fuzztui.tui.screens.targeting.columns import (
+    CHANCE,
+    LEFT,
+    TypeColumnContext,
+    target_columns,
+    type_columns,
+)
 
 __all__ = ["TypeTables"]
 
 
-class TypeTables(SteeredScreen[TypeRow | TargetRow, Source]):
+class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
     """Subclasses fill the tables."""
 
     DEFAULT_CSS = """
@@ -40,7 +46,7 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, Source]):
     }
     """
 
-    def tables(self, looks: Looks) -> Iterable[Widget]:
+    def tables(self, looks: TypeColumnContext) -> Iterable[Widget]:
         """Both, below their titles."""
         of_types = _table("types", type_columns(looks), CHANCE, reverse=True)
         of_targets = _table("targets", target_columns(looks), LEFT)
