@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 MAGIC = b"CRATE1"
 SUMMED, SORTED = 1, 2
-MOST_ENTRIES = 64
+MAX_ENTRIES = 64
 
 
 class FormatError(Exception):
@@ -104,7 +104,7 @@ def extract(data: bytes) -> dict[str, bytes]:
     if reader.take(len(MAGIC)) != MAGIC:
         raise FormatError("no magic")
     flags, count = reader.u8(), reader.u16()
-    if count > MOST_ENTRIES:
+    if count > MAX_ENTRIES:
         raise FormatError("too many entries")
     entries = [read_entry(reader) for _ in range(count)]
     names = [entry.name for entry in entries]

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 LONGEST = 25
 CHECKS = "0123456789ABCDEFHJKLMNPRSTUVWXY"
-MOST_DIGITS = 6
+MAX_DIGITS = 6
 
 
 class SlipError(Exception):
@@ -41,7 +41,7 @@ def fields(text: str) -> Iterator[tuple[str, int]]:
         end = at + 1
         while end < len(text) and text[end].isdigit():
             end += 1
-        if text[at].isdigit() or end - at - 1 > MOST_DIGITS:
+        if text[at].isdigit() or end - at - 1 > MAX_DIGITS:
             raise SlipError("no field")
         yield text[at], int(text[at + 1 : end] or -1)
         at = end

@@ -20,7 +20,7 @@ from fuzztui.wire.events import FindingDescribed
 __all__ = ["Description", "Findings"]
 
 _RECOUNT_S: Final = 60.0
-_MOST_UNSAVED: Final = 100_000
+_MAX_UNSAVED: Final = 100_000
 _EXECS = re.compile(r",execs:(\d{1,18})")
 
 
@@ -82,7 +82,7 @@ class Findings:
         self._store, self._log = store, log
         self._limit = FindingLimit(most)
         self._unsaved: set[int] = set()
-        """Hashes of signatures that the limit refused, :data:`_MOST_UNSAVED` at most."""
+        """Hashes of signatures that the limit refused, :data:`_MAX_UNSAVED` at most."""
         self._words = defaultdict[int, int](int) if journal is None else journal.words
         self._known: dict[str, _Known] = {}
         self._announced: dict[str, str] = {}
@@ -114,7 +114,7 @@ class Findings:
                 f"{self._limit.most} distinct findings in {WINDOW_TRIALS:,} executions: further"
                 " ones are counted, not saved; a larger engine.max_findings saves more",
             )
-        if len(self._unsaved) < _MOST_UNSAVED:
+        if len(self._unsaved) < _MAX_UNSAVED:
             self._unsaved.add(hash(failure.signature))
         # Earlier workers may have met the same ones: no sum.
         words[j.NOT_SAVED] = max(words[j.NOT_SAVED], len(self._unsaved))

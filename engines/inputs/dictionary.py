@@ -15,8 +15,8 @@ __all__ = ["Constant", "Constants", "read_dictionary", "tokens_of"]
 
 Context = Literal["compare", "affix", "other"]
 
-_MOST_BYTES: Final = 32
-_MOST_TOKENS: Final = 1024
+_MAX_BYTES: Final = 32
+_MAX_TOKENS: Final = 1024
 _AFFIXES: Final = frozenset({"startswith", "endswith", "find", "index", "split", "partition"})
 
 
@@ -77,9 +77,9 @@ def tokens_of(constants: Iterable[Constant]) -> list[bytes]:
     tokens: dict[bytes, None] = {}
     for constant in ordered:
         for token in _spellings(constant.value):
-            if 0 < len(token) <= _MOST_BYTES:
+            if 0 < len(token) <= _MAX_BYTES:
                 tokens.setdefault(token)
-    return list(tokens)[:_MOST_TOKENS]
+    return list(tokens)[:_MAX_TOKENS]
 
 
 def _spellings(value: str | bytes | int) -> list[bytes]:

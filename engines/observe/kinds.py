@@ -14,12 +14,12 @@ from itertools import islice
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-__all__ = ["MOST_TYPES", "UNNAMED", "Kinds", "Namer", "alternatives", "merge"]
+__all__ = ["MAX_TYPES", "UNNAMED", "Kinds", "Namer", "alternatives", "merge"]
 
 Kinds: TypeAlias = dict[str, list[Any]]
 
 UNNAMED: Final = "?"
-MOST_TYPES: Final = 8
+MAX_TYPES: Final = 8
 """Types of one parameter; more become a class that several are derived from."""
 
 _NONE: Final = "None"
@@ -164,9 +164,9 @@ def _one_tuple(kinds: Kinds) -> Kinds:
 
 
 def _few(kinds: Kinds, bases: Mapping[str, list[str]]) -> Kinds:
-    """At most :data:`MOST_TYPES`: the class above the most of them stands for those."""
+    """At most :data:`MAX_TYPES`: the class above the most of them stands for those."""
     found = dict(kinds)
-    while len(found) > MOST_TYPES:
+    while len(found) > MAX_TYPES:
         above: dict[str, list[str]] = {}
         for name in sorted(found):
             for base in (name, *bases.get(name, ())):
@@ -174,6 +174,6 @@ def _few(kinds: Kinds, bases: Mapping[str, list[str]]) -> Kinds:
         # Of those above as many the one that is derived from most, which says more.
         best = max(above, key=lambda base: (len(above[base]), len(bases.get(base, ())), base))
         if len(above[best]) < 2:
-            return {name: found[name] for name in sorted(found)[:MOST_TYPES]}
+            return {name: found[name] for name in sorted(found)[:MAX_TYPES]}
         found = {name: found[name] for name in found if name not in above[best]} | {best: []}
     return found

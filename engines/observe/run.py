@@ -37,8 +37,8 @@ from fuzztui.engines.process.worker import limit_resources
 
 __all__ = ["observe"]
 
-_MOST_SEEDS: Final = 36
-_MOST_LOST: Final = 8
+_MAX_SEEDS: Final = 36
+_MAX_LOST: Final = 8
 _PATIENCE_S: Final = 40.0
 _SLOWER: Final = 3
 """So many times the time limit of a trial: watching takes time, too."""
@@ -89,7 +89,7 @@ class _Runner:
         if not files and not self._executor.form.choices:
             files = list(BUILTIN)
         found = []
-        for file in files[:: -(-len(files) // _MOST_SEEDS) or 1]:
+        for file in files[:: -(-len(files) // _MAX_SEEDS) or 1]:
             with contextlib.suppress(OSError):
                 found.append(file.read(limit))
         return found
@@ -118,7 +118,7 @@ class _Runner:
                     progress(f"observing types: {self.done} of {of}")
 
     def _goes_on(self, until: float) -> bool:
-        left = self.done < len(self.inputs) and self.lost < _MOST_LOST
+        left = self.done < len(self.inputs) and self.lost < _MAX_LOST
         return left and time.monotonic() < until
 
     def _note(self, message: dict[str, Any]) -> None:

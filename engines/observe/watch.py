@@ -23,7 +23,7 @@ Seen: TypeAlias = dict[str, dict[str, Kinds]]
 """What each has been, by the function's full name."""
 
 RETURN: Final = "return"
-_MOST_CALLS: Final = 32
+_MAX_CALLS: Final = 32
 """Calls of one function that are looked at in one trial."""
 _TOOL: Final = 4
 """Of ``sys.monitoring``: a number that is nobody's by name."""
@@ -137,7 +137,7 @@ class CallTracer:
     def _monitored_start(self, code: CodeType, offset: int) -> Any:
         frame = sys._getframe(1)
         function = self._function(code, frame.f_globals.get("__name__"))
-        if function is None or function.calls >= _MOST_CALLS:
+        if function is None or function.calls >= _MAX_CALLS:
             return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
         function.calls += 1
         self._start(function, frame)
@@ -155,7 +155,7 @@ class CallTracer:
             not isinstance(function, _Function)
             or not function.returns
             or function.yields != yields
-            or function.ends >= _MOST_CALLS
+            or function.ends >= _MAX_CALLS
         ):
             return sys.monitoring.DISABLE  # type: ignore[attr-defined,unused-ignore]
         function.ends += 1
@@ -170,11 +170,11 @@ class CallTracer:
             return
         operation, argument = function.bytecode[frame.f_lasti : frame.f_lasti + 2]
         if event == "call":  # a generator's further steps are calls, too
-            if argument == 0 and function.calls < _MOST_CALLS:
+            if argument == 0 and function.calls < _MAX_CALLS:
                 function.calls += 1
                 self._start(function, frame)
         elif operation != (_YIELDS if function.yields else _RETURNS):
             return  # it ends by an exception, or does not end yet
-        elif function.returns and function.ends < _MOST_CALLS:
+        elif function.returns and function.ends < _MAX_CALLS:
             function.ends += 1
             self._end(function, value)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.base.regular_files import read_regular
-from fuzztui.engines.text.edits import MOST_EDITS, MOST_SPAN, Edit, spread, trimmed
+from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, spread, trimmed
 
 __all__ = ["Comby", "CombyTemplate", "is_comby"]
 
@@ -40,14 +40,14 @@ MATCHERS: Final = {
 
 CPU_SECONDS: Final = 2
 """For one entry and template."""
-MOST_SECONDS: Final = 4.0
+MAX_SECONDS: Final = 4.0
 """On the clock, for one entry and all templates: less than an engine's worker has for an entry."""
 START_SECONDS: Final = 30.0
-MOST_SLOW: Final = 20
+MAX_SLOW: Final = 20
 """A template that so many entries were too much for is left out: some patterns are cubic."""
-MOST_BLOCKS: Final = 1 << 15
+MAX_BLOCKS: Final = 1 << 15
 """Of 512 bytes: comby tells each match again for each hole in it."""
-MOST_KEPT: Final = 64 << 20
+MAX_KEPT: Final = 64 << 20
 
 _HOLE: Final = re.compile(
     rb":\[(?:\[(\w+)\]| ?(\w+)(?::e|\.|\\n)?|(\w*)~(?:\[(?:\\.|[^]\\])+\]|\\.|[^]\\])+)\]"
@@ -58,7 +58,7 @@ _ATTRIBUTE: Final = re.compile(
     rb"|UpperCamelCase|lowerCamelCase|UPPER_SNAKE_CASE|lower_snake_case|lsif\.hover)(?![A-Za-z0-9])"
 )
 # Of one that is killed while it waits for comby nobody else would end comby.
-_LIMITED: Final = f'ulimit -c 0; ulimit -t {CPU_SECONDS}; ulimit -f {MOST_BLOCKS}; exec "$0" "$@"'
+_LIMITED: Final = f'ulimit -c 0; ulimit -t {CPU_SECONDS}; ulimit -f {MAX_BLOCKS}; exec "$0" "$@"'
 
 
 def is_comby(template: str) -> bool:
@@ -79,8 +79,8 @@ class CombyTemplate:
         pattern, arrow, rewrite = (part.strip() for part in text.partition("==>"))
         if not arrow or not pattern:
             raise ValueError("a template is PATTERN ==> REWRITE")
-        if "\0" in text or len(text) > MOST_SPAN:
-            raise ValueError(f"a template has no NUL and at most {MOST_SPAN} characters")
+        if "\0" in text or len(text) > MAX_SPAN:
+            raise ValueError(f"a template has no NUL and at most {MAX_SPAN} characters")
         if pattern.startswith("-"):
             raise ValueError("comby takes a pattern that begins with - for an option")
         holes: list[set[bytes]] = []
@@ -144,7 +144,7 @@ class Comby:
 
     def _search(self, data: bytes) -> dict[str, list[Edit]]:
         found: dict[str, list[Edit]] = {}
-        until = time.monotonic() + MOST_SECONDS
+        until = time.monotonic() + MAX_SECONDS
         for text, template in list(self.templates.items()):
             if (left := until - time.monotonic()) <= 0:
                 break  # that is no fault of this one
@@ -152,12 +152,12 @@ class Comby:
                 edits = list(_edits(self._run(template, data, left), template, data))
             except TimeoutError:
                 self._slow[text] += 1
-                if self._slow[text] == MOST_SLOW:
-                    self._drop(text, f"comby takes too long for it, in {MOST_SLOW} entries so far")
+                if self._slow[text] == MAX_SLOW:
+                    self._drop(text, f"comby takes too long for it, in {MAX_SLOW} entries so far")
             except ValueError as e:
                 self._drop(text, str(e))
             else:
-                found[text] = list(spread(edits, MOST_EDITS))
+                found[text] = list(spread(edits, MAX_EDITS))
         return found
 
     def _drop(self, text: str, why: str) -> None:
@@ -242,7 +242,7 @@ class _Kept:
         """``what``: the file is begun anew if it was for anything else."""
         self._path = path
         self._found: dict[str, Any] = {}
-        head, *lines = (read_regular(path, MOST_KEPT) or b"").decode("latin-1").split("\n")
+        head, *lines = (read_regular(path, MAX_KEPT) or b"").decode("latin-1").split("\n")
         if head != what:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -279,6 +279,6 @@ def _key(data: bytes) -> str:
 
 def _checked(begin: object, end: object, made: object, *, size: int) -> Edit:
     match begin, end, made:
-        case int(), int(), str() if 0 <= begin <= end <= size and len(made) <= MOST_SPAN:
+        case int(), int(), str() if 0 <= begin <= end <= size and len(made) <= MAX_SPAN:
             return begin, end, made.encode("latin-1")
     raise ValueError("somebody else has written it")

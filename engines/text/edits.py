@@ -7,10 +7,10 @@ from typing import Final, TypeVar
 
 from fuzztui.engines.text.alike import common_head, common_tail
 
-__all__ = ["MOST_EDITS", "MOST_SPAN", "Edit", "spread", "trimmed"]
+__all__ = ["MAX_EDITS", "MAX_SPAN", "Edit", "spread", "trimmed"]
 
-MOST_SPAN: Final = 4096
-MOST_EDITS: Final = 64
+MAX_SPAN: Final = 4096
+MAX_EDITS: Final = 64
 
 _Item = TypeVar("_Item")
 
@@ -30,7 +30,7 @@ def trimmed(data: bytes, start: int, end: int, made: bytes) -> Edit | None:
     head = common_head(old, 0, made, 0, most)
     tail = common_tail(old, len(old), made, len(made), most - head)
     new = made[head : len(made) - tail]
-    return (start + head, end - tail, new) if len(new) <= MOST_SPAN else None
+    return (start + head, end - tail, new) if len(new) <= MAX_SPAN else None
 
 
 def spread(all_: Sequence[_Item], most: int) -> tuple[_Item, ...]:

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from fuzztui.engines.text.alike import common_head, common_tail
 from fuzztui.engines.text.reference import Rng
-from fuzztui.engines.text.syntax import MOST_INPUT, MOST_NAME, Edit, Span, Spans
+from fuzztui.engines.text.syntax import MAX_INPUT, MAX_NAME, Edit, Span, Spans
 
 __all__ = [
     "SPAN",
@@ -34,16 +34,16 @@ __all__ = [
     "packed",
 ]  # fmt: skip
 
-MOST_A_KIND: Final = 200
-MOST_FRAGMENTS: Final = 4 << 20
+MAX_A_KIND: Final = 200
+MAX_FRAGMENTS: Final = 4 << 20
 """Bytes of all fragments."""
-MOST_ENTRIES: Final = 24 << 20
+MAX_ENTRIES: Final = 24 << 20
 """Bytes of what is known of all entries; the oldest are forgotten first."""
-MOST_PASSING: Final = 8 << 20
+MAX_PASSING: Final = 8 << 20
 """And beside them of those that are only passing: they take no room from the others."""
-MOST_NAMES: Final = 64
+MAX_NAMES: Final = 64
 """In one fragment: one with more keeps its names. And of the words of one kind of an entry."""
-MOST_SEGMENTS: Final = 32
+MAX_SEGMENTS: Final = 32
 TRIES: Final = 16
 
 SPAN: Final = struct.Struct("<IHH")
@@ -86,12 +86,12 @@ class EntryFragments:
         """The same with one place of each identifier, and not too many of them."""
         distinct: dict[str, dict[bytes, Span]] = defaultdict(dict)
         for start, n, kind in spans.names:
-            if n <= MOST_NAME:
+            if n <= MAX_NAME:
                 distinct[kind].setdefault(data[start : start + n], (start, n))
         words = []
         for kind in sorted(distinct):
             places = list(distinct[kind].values())
-            step = max(1, -(-len(places) // MOST_NAMES))
+            step = max(1, -(-len(places) // MAX_NAMES))
             words.append((kind, packed(places[::step])))
         groups = tuple((kind, packed(spans.kinds[kind])) for kind in sorted(spans.kinds))
         return cls(groups, tuple(words), tuple(spans.edits))
@@ -142,7 +142,7 @@ class SpliceRecipient:
                 right.append((start + size - n, n, end - n))
             if n < size:
                 break
-        self._segments = (left + right[::-1])[:MOST_SEGMENTS]
+        self._segments = (left + right[::-1])[:MAX_SEGMENTS]
 
     def place(self, start: int, n: int) -> int:
         """Where a part of the input stands now; -1 if it has been changed."""
@@ -161,7 +161,7 @@ class Pool:
 
     def find(self, data: bytes) -> SpliceRecipient | None:
         """What is known of an input; None for nothing (:func:`balanced` needs none)."""
-        entry = self.entries.get(key_of(data)) if len(data) <= MOST_INPUT else None
+        entry = self.entries.get(key_of(data)) if len(data) <= MAX_INPUT else None
         return None if entry is None else SpliceRecipient(data, entry)
 
     def splice(self, host: SpliceRecipient, now: bytes, limit: int, rng: Rng) -> bytes | None:
@@ -237,7 +237,7 @@ class Fragments:
         self._sizes: dict[str, int] = {}
         self._size = 0
         self._entries: dict[int, EntryFragments] = {}
-        self._own, self._passing = _Shelf(MOST_ENTRIES), _Shelf(MOST_PASSING)
+        self._own, self._passing = _Shelf(MAX_ENTRIES), _Shelf(MAX_PASSING)
         self.pool = Pool(self._fragments, self._entries)
         """What there is at any time."""
 
@@ -285,14 +285,14 @@ class Fragments:
         digest = blake2b(fragment.text, digest_size=8, person=kind.encode()[:16]).digest()
         number = int.from_bytes(digest, "big")
         at = bisect_left(hashes, number)
-        if at >= MOST_A_KIND or (at < len(hashes) and hashes[at] == number):
+        if at >= MAX_A_KIND or (at < len(hashes) and hashes[at] == number):
             return
         hashes.insert(at, number)
         self._fragments.setdefault(kind, []).insert(at, fragment)
         self._count(kind, fragment.size)
-        if len(hashes) > MOST_A_KIND:
+        if len(hashes) > MAX_A_KIND:
             self._drop(kind)
-        while self._size > MOST_FRAGMENTS:
+        while self._size > MAX_FRAGMENTS:
             self._drop(max(self._sizes, key=lambda k: (self._sizes[k], k)))
 
     def _drop(self, kind: str) -> None:
@@ -337,11 +337,11 @@ def _cut(data: bytes, start: int, n: int, names: Sequence[tuple[int, int, str]])
         at, size, kind = names[i]
         if at + size > start + n:
             break
-        if size > MOST_NAME:
+        if size > MAX_NAME:
             continue
         group = groups.setdefault((data[at : at + size], kind), len(groups))
         inside.append((at - start, size, group, kind))
-        if len(inside) > MOST_NAMES:
+        if len(inside) > MAX_NAMES:
             return Fragment(text)
     return Fragment(text, tuple(inside))
 

@@ -262,28 +262,28 @@ int ft_apply_to(ft_buffer *b, const uint8_t *data, size_t n, size_t limit, ft_rn
    comes near them. */
 #define WHOLE 1000000
 #define FLOOR 5 /* of so many parts of the even share */
-#define MOST_FOUND ((uint64_t)1 << 20)
-#define MOST_APPLIED ((uint64_t)1 << 31)
-#define MOST_PRIOR ((uint64_t)1 << 20)
+#define MAX_FOUND ((uint64_t)1 << 20)
+#define MAX_APPLIED ((uint64_t)1 << 31)
+#define MAX_PRIOR ((uint64_t)1 << 20)
 #define MERIT 4096            /* as good as all */
-#define MOST_MERIT (64 * MERIT)
+#define MAX_MERIT (64 * MERIT)
 
 static uint64_t merit(uint64_t applied, uint64_t found, uint64_t of, uint64_t all, uint64_t prior) {
   if (!all) return MERIT;
   uint64_t value = (found * of + prior * all) * MERIT / ((applied + prior) * all);
-  return value < 1 ? 1 : ft_at_most(value, MOST_MERIT);
+  return value < 1 ? 1 : ft_at_most(value, MAX_MERIT);
 }
 
 void ft_weights(const uint64_t *applied, const uint64_t *found, const uint64_t *base,
                 uint64_t prior, int n, uint64_t *weights) {
   uint64_t sum = 0, of = 0, all = 0;
   for (int i = 0; i < n; i++) {
-    of = ft_at_most(of + ft_at_most(applied[i], MOST_APPLIED), MOST_APPLIED);
-    all = ft_at_most(all + ft_at_most(found[i], MOST_FOUND), MOST_FOUND);
+    of = ft_at_most(of + ft_at_most(applied[i], MAX_APPLIED), MAX_APPLIED);
+    all = ft_at_most(all + ft_at_most(found[i], MAX_FOUND), MAX_FOUND);
   }
-  prior = prior ? ft_at_most(prior, MOST_PRIOR) : 1;
+  prior = prior ? ft_at_most(prior, MAX_PRIOR) : 1;
   for (int i = 0; i < n; i++) {
-    uint64_t good = merit(ft_at_most(applied[i], MOST_APPLIED), ft_at_most(found[i], MOST_FOUND), of, all,
+    uint64_t good = merit(ft_at_most(applied[i], MAX_APPLIED), ft_at_most(found[i], MAX_FOUND), of, all,
                           prior);
     sum += weights[i] = ft_at_most(base[i], WHOLE) * good;
   }

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #define MAGIC "fuzztui pool 1\n"
-#define MOST_BYTES (64u << 20) /* of a pool file */
-#define MOST_INPUT (256u << 10)
-#define MOST_SPAN 4096 /* also the longest fragment, and the longest text of an edit */
-#define MOST_NAME 64
-#define MOST_NAMES 64 /* in one fragment */
+#define MAX_BYTES (64u << 20) /* of a pool file */
+#define MAX_INPUT (256u << 10)
+#define MAX_SPAN 4096 /* also the longest fragment, and the longest text of an edit */
+#define MAX_NAME 64
+#define MAX_NAMES 64 /* in one fragment */
 #define TRIES 16
 #ifndef LOOK_NS
 #define LOOK_NS 1000000000LL
@@ -105,13 +105,13 @@ static const char *check_fragments(const ft_pool *p) {
   if (next != p->has.fragments) return "there are fragments of no kind";
   for (uint32_t i = 0; i < p->has.fragments; i++) {
     const fragment *f = p->fragments + i;
-    if (!f->length || f->length > MOST_SPAN || !inside(f->text, f->length, p->has.text) ||
-        f->names > MOST_NAMES || f->name != next_name ||
+    if (!f->length || f->length > MAX_SPAN || !inside(f->text, f->length, p->has.text) ||
+        f->names > MAX_NAMES || f->name != next_name ||
         !inside(next_name, f->names, p->has.names) || f->zero)
       return "a fragment is wrong";
     uint32_t from = 0, seen = 0;
     for (const name *n = p->names + next_name, *end = n + f->names; n < end; n++) {
-      if (!n->length || n->length > MOST_NAME || n->at < from || n->at + n->length > f->length ||
+      if (!n->length || n->length > MAX_NAME || n->at < from || n->at + n->length > f->length ||
           n->group > seen || n->kind >= p->has.kinds)
         return "a name in a fragment is wrong";
       from = (uint32_t)n->at + n->length;
@@ -127,13 +127,13 @@ static const char *check_entries(const ft_pool *p) {
   for (uint32_t i = 0; i < p->has.entries; i++) {
     const entry *e = p->entries + i;
     uint64_t length = e->key >> 32;
-    if ((i && e->key <= e[-1].key) || length > MOST_INPUT || e->group != next_group ||
+    if ((i && e->key <= e[-1].key) || length > MAX_INPUT || e->group != next_group ||
         !inside(next_group, (uint64_t)e->groups + e->words, p->has.groups) ||
         e->edit != next_edit || !inside(next_edit, e->edits, p->has.edits))
       return "an entry is wrong";
     for (uint32_t j = 0; j < (uint32_t)e->groups + e->words; j++) {
       const group *g = p->groups + next_group + j;
-      uint32_t most = j < e->groups ? MOST_SPAN : MOST_NAME;
+      uint32_t most = j < e->groups ? MAX_SPAN : MAX_NAME;
       if (g->kind >= p->has.kinds || !g->spans || g->span != next_span ||
           !inside(next_span, g->spans, p->has.spans))
         return "a group of spans is wrong";
@@ -143,7 +143,7 @@ static const char *check_entries(const ft_pool *p) {
       next_span += g->spans;
     }
     for (const edit *d = p->edits + next_edit, *end = d + e->edits; d < end; d++)
-      if (d->start > d->end || d->end > length || d->length > MOST_SPAN ||
+      if (d->start > d->end || d->end > length || d->length > MAX_SPAN ||
           !inside(d->text, d->length, p->has.text))
         return "an edit is wrong";
     next_group += (uint32_t)e->groups + e->words;
@@ -183,7 +183,7 @@ static const char *take(ft_pool *p, const uint8_t *bytes, size_t n) {
 
 /* The whole file, or NULL and why not in `trouble`. */
 static uint8_t *contents(int fd, size_t n, const char **trouble) {
-  if (n > MOST_BYTES) {
+  if (n > MAX_BYTES) {
     *trouble = "it is too long";
     return NULL;
   }
@@ -284,7 +284,7 @@ int ft_pool_find(const ft_pool *p, const uint8_t *data, size_t n, ft_host *h) {
   h->n = n;
   h->entry = NULL;
   ft_host_reset(h);
-  if (!p->bytes || n > MOST_INPUT) return 0;
+  if (!p->bytes || n > MAX_INPUT) return 0;
   uint64_t key = key_of(p, data, n);
   const entry *low = p->entries, *high = low + p->has.entries;
   while (low < high) {
@@ -378,7 +378,7 @@ static const span *word(const ft_pool *p, const entry *e, uint16_t kind_, ft_rng
 static size_t renamed(const ft_pool *p, const fragment *f, const ft_host *h, ft_rng *r,
                       uint8_t *into) {
   const uint8_t *text = p->text + f->text;
-  const span *called[MOST_NAMES];
+  const span *called[MAX_NAMES];
   size_t n = 0, from = 0;
   int seen = 0;
   for (const name *w = p->names + f->name, *end = w + f->names; w < end; w++) {
@@ -410,7 +410,7 @@ int ft_pool_splice(const ft_pool *p, ft_host *h, ft_buffer *b, size_t limit, ft_
     const group *g = p->groups + e->group + ft_below(r, e->groups);
     const span *s = p->spans + g->span + ft_below(r, g->spans);
     const kind *k = p->kinds + g->kind;
-    uint8_t text[MOST_SPAN + MOST_NAMES * MOST_NAME];
+    uint8_t text[MAX_SPAN + MAX_NAMES * MAX_NAME];
     size_t at, n;
     if (!k->fragments || !place(h, s->start, s->length, &at)) continue;
     n = renamed(p, p->fragments + k->fragment + ft_below(r, k->fragments), h, r, text);

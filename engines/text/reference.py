@@ -125,9 +125,9 @@ def _first_word(data: bytes, start: int, end: int) -> _Places | None:
 
 _WHOLE: Final = 1_000_000
 _FLOOR: Final = 5
-_MOST_FOUND: Final = 2**20
-_MOST_APPLIED: Final = 2**31
-_MOST_PRIOR: Final = 2**20
+_MAX_FOUND: Final = 2**20
+_MAX_APPLIED: Final = 2**31
+_MAX_PRIOR: Final = 2**20
 _MERIT: Final = 4096
 
 
@@ -139,10 +139,10 @@ def weights(
     ``base``: how much of each is wished for, at most 1,000,000. They add to 1,000,000 or a little
     more. Arms that are switched off are for the caller to set to 0.
     """
-    applied = [min(a, _MOST_APPLIED) for a in applied]
-    found = [min(f, _MOST_FOUND) for f in found]
-    of, all_ = min(sum(applied), _MOST_APPLIED), min(sum(found), _MOST_FOUND)
-    prior = max(1, min(prior, _MOST_PRIOR))
+    applied = [min(a, _MAX_APPLIED) for a in applied]
+    found = [min(f, _MAX_FOUND) for f in found]
+    of, all_ = min(sum(applied), _MAX_APPLIED), min(sum(found), _MAX_FOUND)
+    prior = max(1, min(prior, _MAX_PRIOR))
     wanted = [
         min(b, _WHOLE) * _merit(a, f, of, all_, prior)
         for a, f, b in zip(applied, found, base, strict=True)

@@ -19,11 +19,24 @@ from pathlib import Path
 from typing import Any, Final
 
 from fuzztui.engines.text.comby import Comby, is_comby
-from fuzztui.engines.text.edits import MOST_EDITS, MOST_SPAN, Edit, spread, trimmed
+from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN, Edit, spread, trimmed
 
-__all__ = ["LANGUAGES", "MISSING", "MOST_INPUT", "MOST_NAME", "MOST_SPAN", "Edit", "Name", "Span",
-           "Spans", "Syntax", "SyntaxUnavailable", "Template", "idle",
-           "template_problem"]  # fmt: skip
+__all__ = [
+    "LANGUAGES",
+    "MAX_INPUT",
+    "MAX_NAME",
+    "MAX_SPAN",
+    "MISSING",
+    "Edit",
+    "Name",
+    "Span",
+    "Spans",
+    "Syntax",
+    "SyntaxUnavailable",
+    "Template",
+    "idle",
+    "template_problem",
+]  # fmt: skip
 
 LANGUAGES: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java",
@@ -39,14 +52,14 @@ MISSING: Final = (
 )
 NO_GRAMMAR: Final = "needs text.language, as ast-grep finds it by a grammar; comby's holes are :[a]"
 
-MOST_INPUT: Final = 256 << 10
+MAX_INPUT: Final = 256 << 10
 """Bytes: longer inputs are not parsed."""
 
-LEAST_SPAN: Final = 2
-MOST_SPANS: Final = 512
-MOST_NAME: Final = 64
-MOST_NODES: Final = 200_000
-MOST_SECONDS: Final = 5.0
+MIN_SPAN: Final = 2
+MAX_SPANS: Final = 512
+MAX_NAME: Final = 64
+MAX_NODES: Final = 200_000
+MAX_SECONDS: Final = 5.0
 """Of the processor's time, for walking one tree, and as much for filling in its templates: they are
 cut then. (Parsing cannot be cut.)"""
 
@@ -105,8 +118,8 @@ class Template:
         pattern, arrow, rewrite = (part.strip() for part in text.partition("==>"))
         if not arrow or not pattern:
             raise ValueError("a template is PATTERN ==> REWRITE")
-        if "\0" in text or len(text) > MOST_SPAN:
-            raise ValueError(f"a template has no NUL and at most {MOST_SPAN} characters")
+        if "\0" in text or len(text) > MAX_SPAN:
+            raise ValueError(f"a template has no NUL and at most {MAX_SPAN} characters")
         holes = {m[2] for m in _HOLE.finditer(pattern)}
         if more := [m[0] for m in _HOLE.finditer(rewrite) if m[2] not in holes]:
             raise ValueError(f"the rewrite has a hole that the pattern has not: {more[0]}")
@@ -188,14 +201,14 @@ class Syntax:
 
     def spans(self, data: bytes) -> Spans:
         """What is known of ``data``; nothing of what is too long, or defeats the parser."""
-        if not data or len(data) > MOST_INPUT:
+        if not data or len(data) > MAX_INPUT:
             return Spans()
         spans = self._parse(data) if self.language else Spans()
         found = self._comby.found(data)
         for text, made in found.items():
             self.matches[text] += len(made)
         edits = {*spans.edits}.union(*found.values())
-        return replace(spans, edits=spread(sorted(edits), MOST_EDITS))
+        return replace(spans, edits=spread(sorted(edits), MAX_EDITS))
 
     def _parse(self, data: bytes) -> Spans:
         try:
@@ -203,19 +216,19 @@ class Syntax:
             root = _parsed(text, self.language)
             kinds, names = _walk(root, data, offsets)
             edits = sorted(set(self._edits(root, text, data, offsets)))
-            return Spans(kinds, names, spread(edits, MOST_EDITS))
+            return Spans(kinds, names, spread(edits, MAX_EDITS))
         except BaseException as e:
             if isinstance(e, (Exception, KeyboardInterrupt, SystemExit)):
                 raise
             return Spans()  # pyo3's PanicException is no Exception
 
     def _edits(self, root: Any, text: str, data: bytes, offsets: _Offsets) -> Iterator[Edit]:
-        over = time.thread_time() + MOST_SECONDS
+        over = time.thread_time() + MAX_SECONDS
         for source, template in self._templates.items():
             matches = self._matches(root, template)
             self.matches[source] += len(matches)
             # Chosen before they are filled in: nested ones can each be as long as the input.
-            for match in spread(matches, MOST_EDITS):
+            for match in spread(matches, MAX_EDITS):
                 if time.thread_time() > over:
                     return
                 start, end = _place(match)
@@ -307,9 +320,9 @@ def _walk(root: Any, data: bytes, offsets: _Offsets) -> tuple[dict[str, tuple[Sp
     found: dict[str, list[Span]] = {}
     names: list[Name] = []
     errors: list[int] = []
-    nodes, over = list(root.children()), time.thread_time() + MOST_SECONDS
+    nodes, over = list(root.children()), time.thread_time() + MAX_SECONDS
     for visited, node in enumerate(nodes):  # which grows
-        if visited % 256 == 0 and (visited > MOST_NODES or time.thread_time() > over):
+        if visited % 256 == 0 and (visited > MAX_NODES or time.thread_time() > over):
             break
         children = node.children()
         nodes += children
@@ -320,15 +333,15 @@ def _walk(root: Any, data: bytes, offsets: _Offsets) -> tuple[dict[str, tuple[Sp
         size = end - start
         if kind == "ERROR":
             errors.append(start)
-        elif not children and size <= MOST_NAME and _is_name(kind, data[start:end]):
+        elif not children and size <= MAX_NAME and _is_name(kind, data[start:end]):
             names.append((start, size, kind))
-        if LEAST_SPAN <= size <= MOST_SPAN and kind != "ERROR" and "comment" not in kind:
+        if MIN_SPAN <= size <= MAX_SPAN and kind != "ERROR" and "comment" not in kind:
             found.setdefault(kind, []).append((start, size))
     errors.sort()
     whole = {
         kind: sorted(span for span in dict.fromkeys(spans) if not _spoilt(span, errors))
         for kind, spans in found.items()
-        if kind.isascii() and len(kind) <= MOST_NAME
+        if kind.isascii() and len(kind) <= MAX_NAME
     }
     return _sampled({k: whole[k] for k in sorted(whole) if whole[k]}), tuple(sorted(names))
 
@@ -343,8 +356,8 @@ def _spoilt(span: Span, errors: Sequence[int]) -> bool:
 
 
 def _sampled(kinds: Mapping[str, Sequence[Span]]) -> dict[str, tuple[Span, ...]]:
-    """No more than MOST_SPANS in all: rare kinds whole, others evenly spread over the input."""
-    room, left = MOST_SPANS, len(kinds)
+    """No more than MAX_SPANS in all: rare kinds whole, others evenly spread over the input."""
+    room, left = MAX_SPANS, len(kinds)
     most: dict[str, int] = {}
     for kind in sorted(kinds, key=lambda k: len(kinds[k])):
         most[kind] = min(len(kinds[kind]), room // left)

@@ -15,7 +15,7 @@
 #define MAX_TOKENS 8192
 #define MAX_TOKEN 128           /* bytes, as afl-fuzz has it */
 #define MAX_DICTIONARY (4 << 20) /* bytes of a file */
-#define MOST_DIGITS 18          /* of a number that is reckoned with: it fits 64 bits */
+#define MAX_DIGITS 18          /* of a number that is reckoned with: it fits 64 bits */
 
 typedef struct { /* one behind the other */
   uint8_t *bytes;
@@ -245,7 +245,7 @@ static int renumber(ft_buffer *b, size_t limit, ft_rng *r) {
   while (at && is_digit(b->at[at - 1])) at--;
   for (end = at; end < b->n && is_digit(b->at[end]);) end++;
   uint32_t how = ft_below(r, 3);
-  if (how == 0 || (how == 1 && end - at > MOST_DIGITS)) {
+  if (how == 0 || (how == 1 && end - at > MAX_DIGITS)) {
     at += ft_position(r, end - at);
     return change(b, at, (uint8_t)('0' + ft_below(r, 10)));
   }

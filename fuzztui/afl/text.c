@@ -31,7 +31,7 @@
 #endif
 #define TRIES 16           /* operators that are drawn before a step becomes havoc */
 #define SLOTS 4096         /* of which an operator has as many as it weighs */
-#define MOST_STEPS 8       /* of a stack */
+#define MAX_STEPS 8       /* of a stack */
 #define STACKS 4           /* 2^0 to 2^3 steps */
 #ifndef PERIOD
 #define PERIOD 10000       /* trials between two looks at what pays */
@@ -43,7 +43,7 @@
 #define LEAST 0.05
 #define VAIN 200
 #define ONE (1ULL << 53)   /* of probabilities */
-#define MOST_COUNTED (1ULL << 53) /* of a counter in a block that somebody left to us */
+#define MAX_COUNTED (1ULL << 53) /* of a counter in a block that somebody left to us */
 
 typedef struct {
   inbox control;
@@ -67,7 +67,7 @@ typedef struct {
   int sha1_names; /* no names that tell of operators */
   int alone;      /* nobody else makes inputs */
 
-  int stack[MOST_STEPS]; /* distinct arms that changed the input that was made last */
+  int stack[MAX_STEPS]; /* distinct arms that changed the input that was made last */
   int stacked;
   int steps;     /* how many did */
   int described; /* afl-fuzz asked about it: it is being saved */
@@ -202,13 +202,13 @@ static int take_over(mutator *m) {
   if (old.arms != FT_ARMS) return 0;
   ft_block *b = &m->block;
   b->sequence = old.sequence & ~1ULL;
-  b->trials = ft_at_most(old.trials, MOST_COUNTED);
+  b->trials = ft_at_most(old.trials, MAX_COUNTED);
   for (int i = 0; i < FT_ARMS; i++) {
     ft_arm *a = &old.arm[i];
-    b->arm[i] = (ft_arm){.tried = ft_at_most(a->tried, MOST_COUNTED),
-                         .applied = ft_at_most(a->applied, MOST_COUNTED),
-                         .found = ft_at_most(a->found, MOST_COUNTED),
-                         .crashes = ft_at_most(a->crashes, MOST_COUNTED),
+    b->arm[i] = (ft_arm){.tried = ft_at_most(a->tried, MAX_COUNTED),
+                         .applied = ft_at_most(a->applied, MAX_COUNTED),
+                         .found = ft_at_most(a->found, MAX_COUNTED),
+                         .crashes = ft_at_most(a->crashes, MAX_COUNTED),
                          .weight = ft_at_most(a->weight, WHOLE),
                          .window_applied = ft_at_most(a->window_applied, 1 << 30),
                          .window_found = ft_at_most(a->window_found, 1 << 20)};

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 __all__ = ["ago", "brief", "clock", "listed", "several", "visible", "visible_char", "whole_seconds"]
 
-_MOST_S = 1e12
+_MAX_S = 1e12
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\0": "\\0"}
 
@@ -42,7 +42,7 @@ def brief(text: str, limit: int = 500) -> str:
 
 def whole_seconds(seconds: float) -> int:
     """Whole seconds to be drawn: of any number, NaN and infinity too, one from 0 to 1e12."""
-    return int(min(max(0, seconds), _MOST_S))  # in this order NaN is 0
+    return int(min(max(0, seconds), _MAX_S))  # in this order NaN is 0
 
 
 def clock(seconds: float) -> str:
@@ -69,7 +69,7 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 
 def ago(seconds: float) -> str:
     """``12 s``, ``5 min``, ``3 h``, ``4 days``."""
-    seconds = min(max(0, seconds), _MOST_S)
+    seconds = min(max(0, seconds), _MAX_S)
     for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

@@ -13,8 +13,8 @@ from fuzztui.campaign.values import absolute
 
 __all__ = ["contradictions"]
 
-LEAST_MEMORY = 64 << 20
-MOST_DICTIONARIES = 4
+MIN_MEMORY = 64 << 20
+MAX_DICTIONARIES = 4
 
 
 def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]:
@@ -44,15 +44,15 @@ def contradictions(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, s
         )
     if target.get("timeout_s") == 0:
         yield "target.timeout", "is 0: a hanging trial would never end; say how long"
-    if "python" in target and 0 < target["memory_bytes"] < LEAST_MEMORY:
+    if "python" in target and 0 < target["memory_bytes"] < MIN_MEMORY:
         yield (
             "target.memory",
             "is less than an interpreter needs: 64MiB or more, or 0 for no limit",
         )
-    if "command" in target and len(engine["dictionary"]) > MOST_DICTIONARIES:
+    if "command" in target and len(engine["dictionary"]) > MAX_DICTIONARIES:
         yield (
             "engine.dictionary",
-            f"names more than {MOST_DICTIONARIES} files, which AFL++ does not take: join some",
+            f"names more than {MAX_DICTIONARIES} files, which AFL++ does not take: join some",
         )
     for name in engine.get("options", {}):
         there = ["main", *(f"s{i}" for i in range(1, campaign.instances))]

@@ -17,7 +17,7 @@ LONGEST_S = 1e10
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])\s*")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
-_MOST_LINES = 10_000_000
+_MAX_LINES = 10_000_000
 _TRIALS = re.compile(r"(\d[\d_ ]*)\s*(?:trials?|execs?)")
 
 DURATION_HELP = 'a duration such as "90s", "30m", "1h30m" or a number of seconds'
@@ -58,7 +58,7 @@ def parse_ranges(text: str) -> list[range]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = _LINES.fullmatch(part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not 0 < first <= last < _MOST_LINES:
+        if not 0 < first <= last < _MAX_LINES:
             raise ValueError(f"{part} is no line or range (such as 12,40-60)")
         found.append(range(first, last + 1))
     return found

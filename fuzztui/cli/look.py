@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 FRESH_S = 3.0
 """Figures of that age are as good as of now."""
 
-MOST_GROUPS = 50
+MAX_GROUPS = 50
 """Distinct findings that the page about a run names."""
 
 LATEST = 10
@@ -309,11 +309,11 @@ def status_text(run: Path, now: RunStatus) -> str:
         if i.reason and i.reason != state.reason:
             lines.append(f"    {brief(i.reason)}")
     lines += [folded] if folded else []
-    for keys in islice(state.groups.values(), MOST_GROUPS):
+    for keys in islice(state.groups.values(), MAX_GROUPS):
         finding = state.findings[keys[0]]
         place = f" at {finding.place}" if finding.place else ""
         lines.append(brief(f"  {finding.category}: {finding.title}{place}"))
-    if (more := len(state.groups) - MOST_GROUPS) > 0:
+    if (more := len(state.groups) - MAX_GROUPS) > 0:
         lines.append(f"  and {more:,} more: fuzztui attach {brief(str(run))} lists them all")
     if now.word == "interrupted":
         living = unsupervised(run)

@@ -12,7 +12,7 @@ from fuzztui.model.state import State
 _BY_INTEREST = ("killed", "alive", "pending", "skipped", "equivalent", "invalid")
 
 
-LEAST_CHANGE = 12
+MIN_CHANGE = 12
 """Columns below which a change is not worth showing."""
 
 

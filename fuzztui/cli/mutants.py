@@ -16,7 +16,7 @@ from fuzztui.base.suggest import near
 from fuzztui.base.text import brief, several, visible
 from fuzztui.campaign import Campaign, CampaignError, load
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.cli.mutant_lines import LEAST_CHANGE, cut, summary_line
+from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, summary_line
 from fuzztui.cli.mutants_rank import rank_mutants
 from fuzztui.cli.output import (
     DAMAGED,
@@ -56,10 +56,10 @@ _AS = "mu2"
 UNKNOWN = "unknown"
 """In place of a mutant's state, where the log has lost all records about mutants."""
 
-MOST_VALUES = 12
+MAX_VALUES = 12
 """That a condition could have had, in an error."""
 
-MOST_LINES = 20
+MAX_LINES = 20
 """Of a reason, which may be all that a compiler has to say."""
 
 
@@ -212,8 +212,8 @@ def _values(conditions: Iterable[tuple[str, str]], mutants: Sequence[Mutant]) ->
         values = sorted({Selection.value(m, key) for m in mutants}, key=_in_order)
         if key == "function" and values == [""]:
             return "no function is known (of a program's only with mutants.functions or covered)"
-        named = values[:MOST_VALUES]
-        if len(values) > MOST_VALUES:
+        named = values[:MAX_VALUES]
+        if len(values) > MAX_VALUES:
             named = near(wanted, values, 3) or named
         more = f" and {len(values) - len(named):,} more" if len(values) > len(named) else ""
         return f"{key}s: {', '.join(named)}{more}"
@@ -368,7 +368,7 @@ def table(rows: Iterable[Mutant], width: int = 0) -> Iterator[str]:
             yield brief(m.file or "?")
         line = str(m.line) if m.line >= 0 else "?"
         text = f"{m.state:<10} {line:>{of_line}} {name}"
-        if left >= LEAST_CHANGE:
+        if left >= MIN_CHANGE:
             text = f"{text:<{10 + 1 + of_line + 1 + of_id}}  {cut(change(m), left)}"
         yield text.rstrip()
 
@@ -398,7 +398,7 @@ def details(m: Mutant) -> Iterator[str]:
         state += f"  [{m.steer}]"
     yield f"state     {brief(state)}"
     for name, words in (("because", m.reason), ("detail", m.detail)):
-        for n, line in enumerate(words.splitlines()[:MOST_LINES]):
+        for n, line in enumerate(words.splitlines()[:MAX_LINES]):
             yield f"{'' if n else name:<9} {visible(line)}"
     if m.counts:
         runs = several(m.runs, "time")

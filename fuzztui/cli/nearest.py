@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from fuzztui.base.text import visible
 from fuzztui.tui.labels.targeting import brief_location, brief_type, fewer
 
-__all__ = ["LEAST_ROOM", "all_of", "nearest", "place"]
+__all__ = ["MIN_ROOM", "all_of", "nearest", "place"]
 
 NEAREST = 3
 """Types that are named, at most, where not all are."""
 
-LEAST_ROOM = 20
+MIN_ROOM = 20
 """Columns for types, however narrow the terminal is."""
 
 

@@ -13,7 +13,7 @@ from fuzztui.base.text import several, visible
 from fuzztui.campaign import CampaignError, FrozenCampaign, load
 from fuzztui.campaign.rundir import Unfit
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
+from fuzztui.cli.nearest import MIN_ROOM, all_of, nearest, place
 from fuzztui.cli.output import DONE, NOT_RUNNING, USAGE, CliError, at_terminal, say
 from fuzztui.cli.progress import Counter
 from fuzztui.cli.run import unfit
@@ -100,7 +100,7 @@ def table(document: TargetingAnalysis, width: int = 0) -> Iterator[str]:
     lines = [f"{visible(t.location):<{wide}}  {_in_full(t)}" for t in shown]
     if width and max(map(len, lines), default=0) > width:
         wide = min(wide, int(width * _LOCATION))
-        room = max(width - wide - 2, LEAST_ROOM)
+        room = max(width - wide - 2, MIN_ROOM)
         short = short_names(t.name for t in document.types)
         lines = [
             f"{place(t.location, wide):<{wide}}  {nearest(_types(t), short, room)}" for t in shown

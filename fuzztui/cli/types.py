@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from fuzztui.base.text import several, visible
 from fuzztui.cli.mutant_lines import percent
-from fuzztui.cli.nearest import LEAST_ROOM, all_of, nearest, place
+from fuzztui.cli.nearest import MIN_ROOM, all_of, nearest, place
 from fuzztui.cli.output import DONE, CliError, at_terminal
 from fuzztui.cli.runs import find_run, none_left, standing
 from fuzztui.model.state import State
@@ -86,7 +86,7 @@ def types_table(rows: Collection[TypeRow], width: int = 0) -> Iterator[str]:
         cells = [[*line[:6], *line[7:]] for line in cells]
         short = short_names(row.name for row in rows)
         wide = _widths(cells)
-        room = max(width - sum(wide[1:]) - 2 * len(wide[1:]), LEAST_ROOM)
+        room = max(width - sum(wide[1:]) - 2 * len(wide[1:]), MIN_ROOM)
         for line, row in zip(cells[1:], rows, strict=True):
             line[0] = brief_type(visible(short[row.name]), room)
         wide = _widths(cells)
@@ -132,7 +132,7 @@ def left_table(rows: Collection[TargetRow], width: int = 0) -> Iterator[str]:
         for line, row in zip(cells[1:], rows, strict=True):
             line[0] = place(row.location, int(width * _LOCATION))
             line[2] = f"{row.reached:,} of {row.asked:,}" if row.asked else "-"
-        room = max(width - sum(_widths(cells)[:3]) - 6, LEAST_ROOM)
+        room = max(width - sum(_widths(cells)[:3]) - 6, MIN_ROOM)
         for line, row in zip(cells[1:], rows, strict=True):
             line[3] = nearest(row.types, short, room)
         wide = _widths(cells)

@@ -13,7 +13,7 @@ from typing import Any
 
 from fuzztui.base.text import brief, several
 from fuzztui.campaign.rundir import SupervisorError
-from fuzztui.cli.mutant_lines import LEAST_CHANGE, cut, percent
+from fuzztui.cli.mutant_lines import MIN_CHANGE, cut, percent
 from fuzztui.cli.mutants_rank import shown_change
 from fuzztui.cli.output import DONE, CliError, at_terminal, duration
 from fuzztui.cli.runs import none_left, standing
@@ -83,7 +83,7 @@ def queue_table(state: State, rows: Sequence[Mutant], width: int = 0) -> Iterato
         head = f"{number or '':>4}  {brief(m.listed_stage):<10} {verdict(m):<6}"
         text = f"{head} {line:>{of_line}} {name:<{of_id}}"
         left_over = (width or 1 << 30) - len(text) - 2
-        if left_over >= LEAST_CHANGE:
+        if left_over >= MIN_CHANGE:
             text = f"{text}  {cut(shown_change(m), left_over)}"
         yield text.rstrip()
 

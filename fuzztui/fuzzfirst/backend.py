@@ -24,7 +24,7 @@ from fuzztui.triage.program import keeps_shadow
 __all__ = ["MutantBackend", "ground_for"]
 
 
-LEAST_MEMORY = 1 << 30
+MIN_MEMORY = 1 << 30
 """Bytes that a mutant may have at least, where the campaign sets no limit."""
 
 
@@ -110,7 +110,7 @@ class AflBackend:
         cmplog = target["cmplog"] if target["cmplog"] == "0" else ""
         memory: int = target["memory_bytes"]
         if not memory and not keeps_shadow(command[0]):  # who knows what a mutant wants of it
-            memory = max(LEAST_MEMORY, psutil.virtual_memory().total // 4)
+            memory = max(MIN_MEMORY, psutil.virtual_memory().total // 4)
         own = {"command": list(command), "cmplog": cmplog, "memory_bytes": memory}
         return {**target, **own}
 

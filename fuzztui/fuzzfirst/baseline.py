@@ -34,7 +34,7 @@ from fuzztui.process.identity import boot_id
 
 __all__ = ["FAST", "WHOLE", "Baseline"]
 
-LEAST_LIMIT_S = 60.0
+MIN_LIMIT_S = 60.0
 TIMES_BASELINE = 20
 BASELINE_LIMIT_S = 6 * 3600.0
 """The user's own command has no limit elsewhere; one that never ends is told some day."""
@@ -79,7 +79,7 @@ class Baseline:
     @property
     def limit(self) -> float:
         """Seconds that a mutant's build may take."""
-        return max(LEAST_LIMIT_S, TIMES_BASELINE * self.seconds)
+        return max(MIN_LIMIT_S, TIMES_BASELINE * self.seconds)
 
     def steps_of(self, name: str) -> list[int]:
         """The steps of the fast path that a file of the source goes into; none: build the whole."""

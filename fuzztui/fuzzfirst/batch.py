@@ -34,7 +34,7 @@ CHUNK = 500
 ALIKE = 16
 """So many hangs that are confirmed one after the other, and the others of a chunk are believed."""
 
-MOST_STALLS = 5
+MAX_STALLS = 5
 """Inputs that stop the fork server itself: each takes long, and the program is not to be fuzzed."""
 
 
@@ -120,7 +120,7 @@ class AflBatch:
             found += run.verdicts
             if alone and run.trouble:
                 stalls += run.endless
-                if not run.begun or stalls > MOST_STALLS:
+                if not run.begun or stalls > MAX_STALLS:
                     raise Unrunnable(await asyncio.to_thread(self._cannot, run))
                 spoilers.add(before)
                 found.append(InputResult("hang" if run.endless else "crash"))

@@ -7,7 +7,7 @@ may have fuzzed its target alone before. Stages may come more than once, when th
 from __future__ import annotations
 
 from fuzztui.campaign import Campaign
-from fuzztui.model.fuzzfirst import LEAST_LEFT, budget, queue
+from fuzztui.model.fuzzfirst import MIN_LEFT, budget, queue
 from fuzztui.model.selectors import running_time
 from fuzztui.model.state import State
 
@@ -74,4 +74,4 @@ def wants_mutants(campaign: Campaign, state: State) -> bool:
     if campaign.budget_trials:
         used = float(sum(i.execs for i in state.instances.values() if i.mutant))
     left = (plan["mutants_trials"] or plan["mutants_s"]) - used
-    return bool(queue(state)) and left >= LEAST_LEFT
+    return bool(queue(state)) and left >= MIN_LEFT

@@ -22,9 +22,9 @@ from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 
 __all__ = ["BuildTree", "BuildTreeError", "mutated"]
 
-MOST_BYTES = 2 << 30
-MOST_FILES = 200_000
-MOST_SOURCE = 64 << 20
+MAX_BYTES = 2 << 30
+MAX_FILES = 200_000
+MAX_SOURCE = 64 << 20
 """Bytes of one file that is mutated."""
 
 _LEFT_OUT = (".git", ".hg", ".svn")
@@ -111,7 +111,7 @@ class BuildTree:
 
     def text(self, name: str) -> bytes:
         """A file as it was copied. Raises OSError."""
-        return read_regular(self.source / name, MOST_SOURCE)
+        return read_regular(self.source / name, MAX_SOURCE)
 
     @contextlib.contextmanager
     def holding(self, name: str, text: bytes) -> Iterator[None]:
@@ -171,10 +171,10 @@ class BuildTree:
                     if entry.name in _LEFT_OUT:
                         continue
                     found.append((name, status))
-                    if size > MOST_BYTES or len(found) > MOST_FILES:
+                    if size > MAX_BYTES or len(found) > MAX_FILES:
                         raise SupervisorError(
-                            f"target.source: {self.origin} has more than {MOST_BYTES >> 30} GiB or "
-                            f"{MOST_FILES:,} files, too much for a private copy to mutate: let "
+                            f"target.source: {self.origin} has more than {MAX_BYTES >> 30} GiB or "
+                            f"{MAX_FILES:,} files, too much for a private copy to mutate: let "
                             "source be the directory of what is built"
                         )
         return found

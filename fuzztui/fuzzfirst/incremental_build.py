@@ -20,7 +20,7 @@ from fuzztui.process.execute import ProcessMark, ProcessResult, execute
 
 __all__ = ["FastPath"]
 
-_MOST_DEPENDENCIES = 16 << 20
+_MAX_DEPENDENCIES = 16 << 20
 _WORD = re.compile(r"(?:[^\s\\]|\\.)+", re.DOTALL)
 
 
@@ -150,7 +150,7 @@ class FastPath:
 
     def _files(self, path: Path, step: CompileStep) -> set[str]:
         """The files of the source that a rule of make's names."""
-        text = os.fsdecode(read_regular(path, _MOST_DEPENDENCIES))
+        text = os.fsdecode(read_regular(path, _MAX_DEPENDENCIES))
         words = _WORD.findall(text.replace("\\\n", " ").partition(":")[2])
         found = set()
         for word in [*words, step.source]:

@@ -14,13 +14,13 @@ from typing import BinaryIO
 
 __all__ = ["companions", "settle", "shared_objects"]
 
-MOST_BYTES = 64 << 20
-MOST_FILES = 2000
+MAX_BYTES = 64 << 20
+MAX_FILES = 2000
 
 _LOAD, _DYNAMIC = 1, 2
 _STRTAB, _RUN_PATHS = 5, (15, 29)
-_MOST_DYNAMIC = 1 << 16
-_MOST_RUN_PATH = 1 << 16
+_MAX_DYNAMIC = 1 << 16
+_MAX_RUN_PATH = 1 << 16
 
 _SHARED = re.compile(r".+\.so(\.[0-9.]+)?")
 _NOT_AT_RUN_TIME = frozenset(
@@ -44,7 +44,7 @@ def companions(build: Path, without: Collection[Path]) -> list[Path]:
     Of a large build only the shared objects. Raises OSError.
     """
     found = [(path, size) for path, size in _files(build) if path not in without]
-    if sum(size for _, size in found) > MOST_BYTES or len(found) > MOST_FILES:
+    if sum(size for _, size in found) > MAX_BYTES or len(found) > MAX_FILES:
         found = [(path, size) for path, size in found if _SHARED.fullmatch(path.name)]
     return [path for path, _ in found]
 
@@ -84,7 +84,7 @@ def _look_here(path: Path, home: Path, depth: int) -> None:
     with path.open("r+b") as file, contextlib.suppress(struct.error):
         for at in _run_paths(file):
             file.seek(at)
-            text = file.read(_MOST_RUN_PATH).partition(b"\0")[0]
+            text = file.read(_MAX_RUN_PATH).partition(b"\0")[0]
             parts = text.split(b":")
             old, new = os.fsencode(home), b"$ORIGIN" + b"/.." * depth
             if len(new) > len(old):
@@ -119,7 +119,7 @@ def _run_paths(file: BinaryIO) -> list[int]:
     for kind, _, offset, _, _, length in heads:
         if kind != _DYNAMIC:
             continue
-        for place in range(offset, offset + min(length, _MOST_DYNAMIC), 16):
+        for place in range(offset, offset + min(length, _MAX_DYNAMIC), 16):
             tag, value = at("<QQ", place)
             if tag == _STRTAB:
                 strings = value

@@ -16,9 +16,9 @@ from fuzztui.process.execute import ProcessMark
 from fuzztui.triage.program import TargetProgram
 from fuzztui.triage.sandbox import bench
 
-__all__ = ["MOST_OUTPUT", "Outputs"]
+__all__ = ["MAX_OUTPUT", "Outputs"]
 
-MOST_OUTPUT = 1 << 20
+MAX_OUTPUT = 1 << 20
 """Bytes of a program's output that count."""
 
 
@@ -86,7 +86,7 @@ class Outputs:
         output = bytearray()
 
         def take(more: bytes) -> None:
-            output.extend(more[: MOST_OUTPUT - len(output)])
+            output.extend(more[: MAX_OUTPUT - len(output)])
 
         try:
             with bench(_silenced(subject), data, self._mark) as place:

@@ -25,7 +25,7 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.batch import BatchRunner
 from fuzztui.fuzzfirst.build import Build
-from fuzztui.fuzzfirst.build_tree import MOST_SOURCE, BuildTreeError, mutated
+from fuzztui.fuzzfirst.build_tree import MAX_SOURCE, BuildTreeError, mutated
 from fuzztui.fuzzfirst.duplicates import DuplicateMutants
 from fuzztui.fuzzfirst.python_batch import LOAD_S, PythonBatch, ask
 from fuzztui.fuzzfirst.python_output import PythonOutputs
@@ -37,7 +37,7 @@ from fuzztui.process.execute import ProcessMark
 
 __all__ = ["PythonBackend"]
 
-LEAST_LIMIT_S = 10.0
+MIN_LIMIT_S = 10.0
 TIMES_BASELINE = 20
 """A mutant may take so many times as long to be imported as the program."""
 
@@ -146,7 +146,7 @@ class PythonBackend:
         reach = BuildReach()
         for file, _ in self.sources:
             try:
-                text = read_regular(self.tree / file, MOST_SOURCE)
+                text = read_regular(self.tree / file, MAX_SOURCE)
                 reach.functions[file] = python_functions(text)
             except (SyntaxError, ValueError, OSError) as e:
                 raise SupervisorError(f"mutants.functions: {visible(f'{file}: {e}')}") from None
@@ -236,13 +236,13 @@ class PythonBackend:
             raise BuildTreeError(visible(str(answer.get("error")))[:_SAID])
         digest = _digest(mutant.file, str(answer["code"]))
         if not (twin := self._twins.of(mutant.id, digest, self._state["codes"][mutant.file])):
-            limit = max(LEAST_LIMIT_S, TIMES_BASELINE * self._state["seconds"])
+            limit = max(MIN_LIMIT_S, TIMES_BASELINE * self._state["seconds"])
             await self._batch(self.target([str(into)]), _LABEL).load([row["module"]], limit)
         self._twins.add(mutant.id, digest)
         return twin
 
     def _text(self, name: str) -> bytes:
-        return read_regular(self.tree / name, MOST_SOURCE)
+        return read_regular(self.tree / name, MAX_SOURCE)
 
     def _lay_out(self, into: Path, name: str, text: bytes) -> None:
         if into.exists():

@@ -18,7 +18,7 @@ from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.execute.overseer import stopped_text
-from fuzztui.fuzzfirst.batch import MOST_STALLS, InputResult, Progress, Unrunnable, silent
+from fuzztui.fuzzfirst.batch import MAX_STALLS, InputResult, Progress, Unrunnable, silent
 from fuzztui.fuzzfirst.scratch import read_input, scratch, sweep_scratch
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
@@ -37,7 +37,7 @@ _OUTCOMES = {
     "hung": "hang",
     "unfit": "unfit",
 }
-_MOST_CELLS = 16 << 20
+_MAX_CELLS = 16 << 20
 _LONGEST_LINE = 32 << 20
 _VALID = 7
 """The bucket that tells that an input is valid: zest looks at what those cover apart."""
@@ -149,7 +149,7 @@ class PythonBatch:
                 alone = not alone and done < len(inputs)
                 continue
             stalls += 1
-            if stalls > MOST_STALLS:
+            if stalls > MAX_STALLS:
                 reason = run.asked.reason
                 raise Unrunnable(f"{self._campaign.subject}: inputs end fuzztui: {reason}")
             found[done] = InputResult("crash")
@@ -339,7 +339,7 @@ def _verdict(answer: Mapping[str, Any]) -> tuple[int, InputResult] | None:
 def _trace(text: str, *, valid: bool) -> frozenset[int]:
     """``cell * 8 + bucket``; 7 is an input's that is valid, more than 31 hits are one bucket."""
     try:
-        cells = zlib.decompressobj().decompress(base64.b64decode(text), _MOST_CELLS)
+        cells = zlib.decompressobj().decompress(base64.b64decode(text), _MAX_CELLS)
     except (ValueError, binascii.Error, zlib.error):
         return frozenset()
     trace = set()

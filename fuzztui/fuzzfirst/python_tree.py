@@ -10,8 +10,8 @@ from fuzztui.campaign.rundir import SupervisorError
 
 __all__ = ["copy_package"]
 
-MOST_BYTES = 64 << 20
-MOST_FILES = 10_000
+MAX_BYTES = 64 << 20
+MAX_FILES = 10_000
 """Each mutant is a copy of all that."""
 
 _LEFT_OUT = ("__pycache__", ".git", ".hg", ".svn")
@@ -43,9 +43,9 @@ def copy_package(place: Path, copy: Path) -> None:
                 continue
             size += file.stat().st_size
             number += 1
-            if size > MOST_BYTES or number > MOST_FILES:
+            if size > MAX_BYTES or number > MAX_FILES:
                 raise SupervisorError(
-                    f"mutants.sources: {place} has more than {MOST_BYTES >> 20} MiB or "
-                    f"{MOST_FILES:,} files, too much for a private copy for each mutant"
+                    f"mutants.sources: {place} has more than {MAX_BYTES >> 20} MiB or "
+                    f"{MAX_FILES:,} files, too much for a private copy for each mutant"
                 )
             shutil.copyfile(file, into / name)

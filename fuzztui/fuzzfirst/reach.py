@@ -35,7 +35,7 @@ from fuzztui.triage.sandbox import bench
 __all__ = ["BuildReach", "python_functions", "reach_by_gcov"]
 
 LIMIT_S = 6 * 3600.0
-MOST_SEEDS = 2000
+MAX_SEEDS = 2000
 
 _COMPILERS = {"gcc": ("cc", "clang", "gcc"), "g++": ("c++", "clang++", "g++")}
 """What stands in for compilers of these names, and for those of AFL++ of such names."""
@@ -205,7 +205,7 @@ async def _run_seeds(
 ) -> None:
     command = [str(program), *campaign.target["command"][1:]]
     subject = TargetProgram.of(replace(campaign, target={**campaign.target, "command": command}))
-    for seed in list(seeds)[:MOST_SEEDS]:
+    for seed in list(seeds)[:MAX_SEEDS]:
         if (data := await asyncio.to_thread(read_input, seed)) is not None:
             with bench(subject, data, mark) as place:
                 await place.run(max(1.0, 5 * subject.timeout))

@@ -24,8 +24,8 @@ __all__ = [
     "sources_of",
 ]
 
-MOST_CALLS = 20_000
-_MOST_RECORD = 4 << 20
+MAX_CALLS = 20_000
+_MAX_RECORD = 4 << 20
 
 _SOURCES = frozenset(
     {".c", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".CPP", ".i", ".ii", ".s", ".S", ".sx"}
@@ -123,13 +123,13 @@ def read_calls(directory: Path) -> list[Call]:
         for entry in entries:
             status = entry.stat(follow_symlinks=False)
             found.append((status.st_mtime_ns, entry.name, status.st_size))
-    if len(found) > MOST_CALLS:
-        raise Unclear(f"it calls the compiler more than {MOST_CALLS:,} times")
+    if len(found) > MAX_CALLS:
+        raise Unclear(f"it calls the compiler more than {MAX_CALLS:,} times")
     calls = []
     for _, name, size in sorted(found):
-        if size > _MOST_RECORD:
+        if size > _MAX_RECORD:
             raise Unclear("a compiler call has megabytes of arguments")
-        call = _call(read_regular(directory / name, _MOST_RECORD))
+        call = _call(read_regular(directory / name, _MAX_RECORD))
         calls += [call] if call else []
     return calls
 

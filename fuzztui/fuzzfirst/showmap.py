@@ -35,7 +35,7 @@ START_S = 30.0
 STALL_S = 10.0
 """And so much longer than the timeout may one input take, on a busy machine."""
 
-MOST_TASKS = 1000
+MAX_TASKS = 1000
 """More processes and threads than before on the machine: the target forks without end."""
 
 _MAX_TRACE = 32 << 20
@@ -236,8 +236,8 @@ class _Told:
         patience = 3 * self.timeout + STALL_S + (0 if self.begun else START_S)
         if time.monotonic() - self._at > patience:
             self.stopped = f"nothing happened for {patience:.0f} s"
-        elif _tasks() > self._tasks + MOST_TASKS:
-            self.stopped = f"there were {MOST_TASKS:,} processes more than before"
+        elif _tasks() > self._tasks + MAX_TASKS:
+            self.stopped = f"there were {MAX_TASKS:,} processes more than before"
         if self.stopped:
             # The fork server leads a group that all forks of the target are in: they die
             # at once, while one after the other they would multiply.

@@ -33,7 +33,7 @@ LISTED_EVERY_S = 0.5
 AGAIN_S = 5.0
 """Between two tries to build a mutant when the disk is full."""
 
-LEAST_ROOM = 32 << 20
+MIN_ROOM = 32 << 20
 """Bytes: with less a build that fails tells nothing of the mutant."""
 
 FAILED_IN_A_ROW = 25
@@ -202,7 +202,7 @@ class MutantSupply:
         record, into = self._desk.record, self.into(mutant)
         record(MutantProgress(mutant.id, "building"))
         built = await self._ground.build(_text(mutant), into)
-        if built.error and shutil.disk_usage(self._home.mutants).free < LEAST_ROOM:
+        if built.error and shutil.disk_usage(self._home.mutants).free < MIN_ROOM:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._home.mutants))
         costs = {"build": round(built.seconds, 3)}
         replace_text(self._home.mutants / _TWINS, json.dumps(self._ground.digests))

@@ -37,7 +37,7 @@ AGAIN_S = 5.0
 LOOK_S = 0.1
 """It is looked so often whether a mutant's time is up, or a person has skipped it."""
 
-MOST_LEFT_BEHIND = 300
+MAX_LEFT_BEHIND = 300
 """Processes that a mutant may leave behind before it is taken for one that forks for ever."""
 
 
@@ -299,14 +299,14 @@ class Turn:
 
     async def _count(self, before: int) -> None:
         """How many processes the mutant has left behind: all of ours are looked at first."""
-        if children() - before > MOST_LEFT_BEHIND:
+        if children() - before > MAX_LEFT_BEHIND:
             ours = [await asyncio.to_thread(marked, self._home.path, n) for n in self._names]
             self._crowd = sum(map(len, ours))
 
     def _enough(self) -> str:
         if not self._command:
             return "what was built of it is gone"
-        if self._crowd > MOST_LEFT_BEHIND:
+        if self._crowd > MAX_LEFT_BEHIND:
             return f"it leaves processes behind: {self._crowd} by now, which are killed"
         return self._allowance.enough()
 

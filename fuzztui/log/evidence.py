@@ -12,7 +12,7 @@ from fuzztui.log.files import CHECKPOINTS, STALE, LogError, open_regular, read_a
 __all__ = ["noted"]
 
 _OFFSETS = "supervisor/offsets.json"
-_MOST_BYTES = 1 << 24
+_MAX_BYTES = 1 << 24
 
 
 def noted(directory: Path) -> tuple[int, Path]:
@@ -31,7 +31,7 @@ def _seq_of(path: Path) -> int:
     try:
         fd = open_regular(path)
         try:
-            data = json.loads(read_at(fd, 0, min(os.fstat(fd).st_size, _MOST_BYTES)))
+            data = json.loads(read_at(fd, 0, min(os.fstat(fd).st_size, _MAX_BYTES)))
         finally:
             os.close(fd)
         seq = data["seq"]

@@ -70,7 +70,7 @@ FOLD_VERSION = 12
 _BY_ANY = tuple(command.name for command in (*MUTANT_COMMANDS, *TYPE_COMMANDS))
 """No set: what a log has in the place of a name may have no hash."""
 
-MOST_UNKNOWN_KINDS = 100
+MAX_UNKNOWN_KINDS = 100
 """How many unknown kinds are counted by name; the rest are counted as "(others)"."""
 
 _LONGEST_TIME = 1e12
@@ -271,7 +271,7 @@ def _foreign(state: State, e: Event, touched: ChangesBuilder) -> None:
 
 
 def _count_unknown(state: State, name: str, touched: ChangesBuilder) -> None:
-    if name not in state.unknown and len(state.unknown) >= MOST_UNKNOWN_KINDS:
+    if name not in state.unknown and len(state.unknown) >= MAX_UNKNOWN_KINDS:
         name = "(others)"
     state.unknown[name] = state.unknown.get(name, 0) + 1
     touched.campaign = True

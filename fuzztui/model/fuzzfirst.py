@@ -16,7 +16,7 @@ from fuzztui.model.state import Entry, Finding, Mutant, State
 __all__ = [
     "AT_WORK",
     "HANDED",
-    "LEAST_LEFT",
+    "MIN_LEFT",
     "PHASES",
     "PROMOTED",
     "WAITING",
@@ -115,7 +115,7 @@ def budget(state: State, now: float | None = None) -> tuple[float, float]:
     return min(of, max(0.0, used)), of
 
 
-LEAST_LEFT = 1.0
+MIN_LEFT = 1.0
 """Of a budget, in its unit: what is less is none."""
 
 
@@ -125,7 +125,7 @@ def can_go_on(state: State) -> bool:
     Of one that fuzzes its target by now: they have not used up their budget.
     """
     used, of = budget(state)
-    return of - used >= LEAST_LEFT
+    return of - used >= MIN_LEFT
 
 
 def outlook(state: State, now: float | None = None, waiting: list[Mutant] | None = None) -> Outlook:

@@ -19,7 +19,7 @@ from fuzztui.model.stats import count, finite
 from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import SetMixture
 from fuzztui.wire.events import MutatorStats
-from fuzztui.wire.mixture import CLASSES, MOST_ARMS, MOST_NAME, STACK, Mixture, class_of
+from fuzztui.wire.mixture import CLASSES, MAX_ARMS, MAX_NAME, STACK, Mixture, class_of
 
 __all__ = [
     "FEW",
@@ -96,9 +96,9 @@ def _names(names: Iterable[Any]) -> Iterator[tuple[int, str]]:
     """The first of each name, with its place; what is no name is left out."""
     seen: set[str] = set()
     for i, name in enumerate(names):
-        if i >= MOST_ARMS:
+        if i >= MAX_ARMS:
             return
-        if isinstance(name, str) and 0 < len(name) <= MOST_NAME and name not in seen:
+        if isinstance(name, str) and 0 < len(name) <= MAX_NAME and name not in seen:
             seen.add(name)
             yield i, name
 

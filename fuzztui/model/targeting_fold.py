@@ -11,7 +11,7 @@ from fuzztui.model.state import CommandStatus, State, UncoveredGoal
 from fuzztui.model.stats import count, finite
 from fuzztui.wire.codec import CodecError, decode_command
 from fuzztui.wire.commands import (
-    MOST_WEIGHT,
+    MAX_WEIGHT,
     TYPE_COMMANDS,
     IgnoreGoal,
     PinGoal,
@@ -21,12 +21,12 @@ from fuzztui.wire.commands import (
 from fuzztui.wire.events import GoalsUncovered, TargetingStats
 
 __all__ = [
+    "MAX_LEFT",
+    "MAX_LOCATION",
+    "MAX_NAME",
+    "MAX_NEAREST",
+    "MAX_TYPES",
     "MILLION",
-    "MOST_LEFT",
-    "MOST_LOCATION",
-    "MOST_NAME",
-    "MOST_NEAREST",
-    "MOST_TYPES",
     "Steering",
     "steered",
     "steering_of",
@@ -36,29 +36,29 @@ __all__ = [
 
 MILLION = 1_000_000
 
-MOST_LEFT = 1000
+MAX_LEFT = 1000
 """Targets of one instance that are kept."""
 
-MOST_TYPES = 1000
+MAX_TYPES = 1000
 """Types of one instance that are kept."""
 
-MOST_NEAREST = 32
+MAX_NEAREST = 32
 """Types of one target that are kept."""
 
-MOST_CHANGED = 100
+MAX_CHANGED = 100
 """Files of one instance that have changed and are kept."""
 
-MOST_NAME = 200
+MAX_NAME = 200
 """Characters of a type's name; what is longer is left out."""
 
-MOST_LOCATION = 500
+MAX_LOCATION = 500
 """Characters of a target's location."""
 
 _LARGE = 2**62
 
 _FIGURES: dict[str, tuple[float, float, float]] = {
     "distances": (0, _LARGE, -1),
-    "weights": (0, MOST_WEIGHT, 1),
+    "weights": (0, MAX_WEIGHT, 1),
     "factors": (1, MILLION, 1),
     "probabilities": (0, MILLION, 0),
     "picks": (0, _LARGE, 0),
@@ -78,7 +78,7 @@ _NAMES = tuple(command.name for command in TYPE_COMMANDS)
 def type_figures(state: State, e: TargetingStats, touched: ChangesBuilder) -> None:
     """An instance's figures, in place of its former ones; whatever is no figure is left out."""
     instance(state, e.instance, touched)
-    named = {n: i for i, n in reversed([*enumerate(e.names[:MOST_TYPES])]) if _is_name(n)}
+    named = {n: i for i, n in reversed([*enumerate(e.names[:MAX_TYPES])]) if _is_name(n)}
     names = sorted(named, key=named.__getitem__)
     lists: dict[str, Any] = {}
     for field, bounds in _FIGURES.items():
@@ -89,20 +89,20 @@ def type_figures(state: State, e: TargetingStats, touched: ChangesBuilder) -> No
     state.types[e.instance] = TargetingStats(
         e.instance,
         targeted=min(1.0, max(0.0, finite(e.targeted))),
-        pinned=e.pinned if len(e.pinned) <= MOST_LOCATION else "",
+        pinned=e.pinned if len(e.pinned) <= MAX_LOCATION else "",
         targets=max(count(e.targets), 0),
         uncovered=max(count(e.uncovered), 0),
         frontier=max(count(e.frontier), 0),
         names=names,
-        ignored=[at for at in e.ignored[:MOST_LEFT] if _is_name(at, MOST_LOCATION)],
-        changed=[at for at in e.changed[:MOST_CHANGED] if _is_name(at, MOST_LOCATION)],
-        analysis=e.analysis if len(e.analysis) <= MOST_NAME else "",
+        ignored=[at for at in e.ignored[:MAX_LEFT] if _is_name(at, MAX_LOCATION)],
+        changed=[at for at in e.changed[:MAX_CHANGED] if _is_name(at, MAX_LOCATION)],
+        analysis=e.analysis if len(e.analysis) <= MAX_NAME else "",
         **lists,
     )
     touched.campaign = True
 
 
-def _is_name(name: Any, most: int = MOST_NAME) -> bool:
+def _is_name(name: Any, most: int = MAX_NAME) -> bool:
     return isinstance(name, str) and 0 < len(name) <= most
 
 
@@ -120,9 +120,9 @@ def uncovered(state: State, e: GoalsUncovered, touched: ChangesBuilder) -> None:
         del left[location]
     asked = state.asked[e.instance] = max(count(e.asked), 0)
     for location, told in e.left.items():
-        if location in gone or not _is_name(location, MOST_LOCATION) or not isinstance(told, dict):
+        if location in gone or not _is_name(location, MAX_LOCATION) or not isinstance(told, dict):
             continue
-        if location in left or len(left) < MOST_LEFT:
+        if location in left or len(left) < MAX_LEFT:
             left[location] = _left(told, asked)
     state.left[e.instance] = left
     touched.campaign = True
@@ -137,7 +137,7 @@ def _left(told: Mapping[str, Any], asked: int) -> UncoveredGoal:
 
 def _nearest(told: Any) -> Iterable[tuple[str, int]]:
     """Types and distances, the nearest first, each once."""
-    pairs = told[:MOST_NEAREST] if isinstance(told, list) else []
+    pairs = told[:MAX_NEAREST] if isinstance(told, list) else []
     found: dict[str, int] = {}
     for pair in pairs:
         if isinstance(pair, list) and len(pair) == 2 and _is_name(pair[0]):
@@ -155,10 +155,10 @@ def steered(state: State, status: CommandStatus, name: str, touched: ChangesBuil
     match command:
         case SetTargetedShare():
             figures = replace(figures, targeted=command.share)
-        case PinGoal(location=location) if len(location) <= MOST_LOCATION:
+        case PinGoal(location=location) if len(location) <= MAX_LOCATION:
             ignored = [at for at in figures.ignored if at != location]
             figures = replace(figures, pinned=location, ignored=ignored)
-        case IgnoreGoal(location=location) if len(location) <= MOST_LOCATION:
+        case IgnoreGoal(location=location) if len(location) <= MAX_LOCATION:
             figures = _ignoring(figures, location, command.ignored)
         case WeighType() if command.type in figures.names:
             weights = list(figures.weights)
@@ -173,7 +173,7 @@ def _ignoring(figures: TargetingStats, location: str, ignored: bool) -> Targetin
     if not ignored:
         return replace(figures, ignored=others)
     pinned = "" if figures.pinned == location else figures.pinned
-    return replace(figures, pinned=pinned, ignored=[*others, location][:MOST_LEFT])
+    return replace(figures, pinned=pinned, ignored=[*others, location][:MAX_LEFT])
 
 
 def steering_of(status: CommandStatus) -> Steering | None:

@@ -18,7 +18,7 @@ __all__ = ["mutant_places", "mutant_stage", "stage_started"]
 _FUZZING = "fuzzing"
 _OVER = ("done", "refused")
 
-_MOST_NAMES = 50
+_MAX_NAMES = 50
 """Of figures that one mutant, or the plan, may have."""
 
 
@@ -79,10 +79,10 @@ def _running(state: State) -> float:
 
 
 def _reals(figures: Mapping[str, Any]) -> dict[str, float]:
-    items = list(figures.items())[:_MOST_NAMES]
+    items = list(figures.items())[:_MAX_NAMES]
     return {name: finite(value) for name, value in items if type(value) in (int, float)}
 
 
 def _wholes(figures: Mapping[str, Any]) -> dict[str, int]:
-    items = list(figures.items())[:_MOST_NAMES]
+    items = list(figures.items())[:_MAX_NAMES]
     return {name: count(value) for name, value in items if type(value) is int}

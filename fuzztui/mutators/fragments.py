@@ -29,7 +29,7 @@ from typing import Final
 from fuzztui.campaign.rundir import RunDir
 from fuzztui.engines.text import poolfile
 from fuzztui.engines.text.fragments import Fragments, key_of
-from fuzztui.engines.text.syntax import MOST_INPUT, Syntax, SyntaxUnavailable
+from fuzztui.engines.text.syntax import MAX_INPUT, Syntax, SyntaxUnavailable
 from fuzztui.observe.queues import Queues
 from fuzztui.process.death_journal import DeathJournal
 from fuzztui.process.helper import CANNOT
@@ -86,7 +86,7 @@ class FragmentCollector:
     def look(self) -> bool:
         """Parse what is new, and write the pool if it is time to. True: there is more to do now."""
         self._queues = {
-            home.slot: self._queues.get(home.slot) or Queues(home.out, MOST_INPUT)
+            home.slot: self._queues.get(home.slot) or Queues(home.out, MAX_INPUT)
             for home in (self._home, *self._home.turns())
         }
         for slot, queues in self._queues.items():

@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from itertools import islice
 
-__all__ = ["FILES_S", "LEAST_S", "UNKNOWN", "Pace"]
+__all__ = ["FILES_S", "MIN_S", "UNKNOWN", "Pace"]
 
 UNKNOWN = -1.0
 
@@ -21,7 +21,7 @@ FILES_S = 150.0
 WINDOW_S, COARSE_S = 5.0, 30.0
 """A rate is that of the last so many seconds; where only whole seconds are known, of more."""
 
-LEAST_S = 4.0
+MIN_S = 4.0
 """Whole seconds that are closer than this say little."""
 
 STEPS = 3
@@ -69,7 +69,7 @@ class Pace:
         while any(seconds - p.seconds >= _window(p) for p in islice(points, 1, None)):
             points.popleft()
         took = _between(points[0], points[-1])
-        if took >= LEAST_S:
+        if took >= MIN_S:
             self.rate = round((execs - points[0].execs) / took, 2)
 
     def interrupted(self) -> None:

@@ -17,7 +17,7 @@ SOON_S = 5.0
 EVERY_S = 60.0
 """And from then on: an event names all peers, of N instances N x N numbers each time."""
 
-MOST_PEERS = 500
+MAX_PEERS = 500
 
 
 class Peers:
@@ -63,7 +63,7 @@ class Peers:
         except OSError:
             return []
         # PEER.last is when it was last synchronised with.
-        return sorted(n for n in names if not n.endswith(".last"))[:MOST_PEERS]
+        return sorted(n for n in names if not n.endswith(".last"))[:MAX_PEERS]
 
     def _next_id(self, peer: str) -> int | None:
         path = f"{self._path}/{peer}"

@@ -30,7 +30,7 @@ missing every look is one: a fuzzer that starts may find something in its first 
 FOLDERS_S = 30.0
 """Seconds between two searches for ``crashes.DATE/`` at most; a resume brings one forward."""
 
-MOST_FOLDERS = 500
+MAX_FOLDERS = 500
 
 _OLD = re.compile(r"(crashes|hangs)\..+", re.DOTALL)
 
@@ -215,7 +215,7 @@ class SavedInputs:
         except OSError:
             return []
         fresh = sorted(n for n in names if _OLD.fullmatch(n) and n not in self._listings)
-        for name in fresh[: MOST_FOLDERS - len(self._listings)]:
+        for name in fresh[: MAX_FOLDERS - len(self._listings)]:
             self._begin(name)
         # The oldest first: what was told is taken for the oldest file of its name.
         in_order = sorted(self._listings, key=lambda d: (_OLD.fullmatch(d) is None, d))

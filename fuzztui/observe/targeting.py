@@ -18,8 +18,8 @@ from typing import Any, TypeGuard
 from fuzztui.base.bounds import real, whole
 from fuzztui.base.files import read_regular, status
 from fuzztui.engines.spoton.types_file import TYPES
-from fuzztui.model.targeting_fold import MOST_LOCATION, MOST_NAME, MOST_NEAREST
-from fuzztui.wire.commands import MOST_WEIGHT
+from fuzztui.model.targeting_fold import MAX_LOCATION, MAX_NAME, MAX_NEAREST
+from fuzztui.wire.commands import MAX_WEIGHT
 from fuzztui.wire.events import GoalsUncovered, TargetingStats
 
 __all__ = ["TypesFile", "TypesSnapshot", "parse"]
@@ -39,10 +39,10 @@ STALE_S = 30.0
 STALE_PART = 0.02
 STALE_MOST_S = 600.0
 
-MOST_TYPES = 100
-MOST_LEFT = 300
+MAX_TYPES = 100
+MAX_LEFT = 300
 """Of one instance that are told of; the model would keep more."""
-MOST_CHANGED = 20
+MAX_CHANGED = 20
 MAX_SIZE = 4 << 20
 """Bytes of a file that is looked at."""
 
@@ -81,33 +81,33 @@ def parse(name: str, raw: bytes) -> TypesSnapshot | None:
     rows = {row[0]: row for row in map(_type, types.items()) if row is not None}
     # What a person has set is never left out, nor is what may be picked.
     likely = sorted(rows.values(), key=lambda r: (-r[4], -r[5], r[0]))
-    kept = {r[0] for r in sorted(likely, key=lambda r: r[2] == 1)[:MOST_TYPES]}
+    kept = {r[0] for r in sorted(likely, key=lambda r: r[2] == 1)[:MAX_TYPES]}
     told = [r for r in likely if r[0] in kept]
     pinned, analysis = data.get("pinned"), data.get("analysis")
     figures = TargetingStats(
         name,
         _real(data.get("targeted"), 0.0, 1.0, 0.0),
-        pinned if _is_text(pinned, MOST_LOCATION) else "",
+        pinned if _is_text(pinned, MAX_LOCATION) else "",
         _count(data.get("targets")),
         _count(data.get("uncovered")),
         _count(data.get("frontier")),
         **{field: [row[i] for row in told] for i, field in enumerate(_LISTS)},
-        ignored=_texts(data.get("ignored"))[:MOST_LEFT],
-        changed=_texts(data.get("changed"))[:MOST_CHANGED],
-        analysis=analysis if _is_text(analysis, MOST_NAME) else "",
+        ignored=_texts(data.get("ignored"))[:MAX_LEFT],
+        changed=_texts(data.get("changed"))[:MAX_CHANGED],
+        analysis=analysis if _is_text(analysis, MAX_NAME) else "",
     )
-    return TypesSnapshot(figures, _count(data.get("asked")), dict(islice(_left(left), MOST_LEFT)))
+    return TypesSnapshot(figures, _count(data.get("asked")), dict(islice(_left(left), MAX_LEFT)))
 
 
 def _type(item: tuple[str, Any]) -> tuple[Any, ...] | None:
     """What it adds to each of the lists."""
     name, row = item
-    if not _is_text(name, MOST_NAME) or not isinstance(row, dict):
+    if not _is_text(name, MAX_NAME) or not isinstance(row, dict):
         return None
     return (
         name,
         _count(row["distance"], -1) if "distance" in row else -1,
-        _real(row.get("weight"), 0.0, MOST_WEIGHT, 1.0),
+        _real(row.get("weight"), 0.0, MAX_WEIGHT, 1.0),
         _real(row.get("factor"), 1.0, 1e9, 1.0),
         round(_real(row.get("probability"), 0.0, 1.0, 0.0) * MILLION),
         *(_count(row.get(key)) for key in ("picks", "matches", "misses", "new_arms")),
@@ -120,7 +120,7 @@ def _left(rows: Iterable[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(row, dict):
             continue
         location = row.get("location")
-        if not _is_text(location, MOST_LOCATION) or location in seen:
+        if not _is_text(location, MAX_LOCATION) or location in seen:
             continue
         seen.add(location)
         yield (
@@ -128,14 +128,14 @@ def _left(rows: Iterable[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             {
                 "frontier": row.get("frontier") is True,
                 "reached": _count(row.get("reached")),
-                "types": list(islice(_nearest(row.get("types")), MOST_NEAREST)),
+                "types": list(islice(_nearest(row.get("types")), MAX_NEAREST)),
             },
         )
 
 
 def _nearest(types: Any) -> Iterator[list[Any]]:
     for row in types if isinstance(types, list) else ():
-        if isinstance(row, dict) and _is_text(row.get("name"), MOST_NAME):
+        if isinstance(row, dict) and _is_text(row.get("name"), MAX_NAME):
             yield [row["name"], _count(row.get("distance"))]
 
 
@@ -144,7 +144,7 @@ def _is_text(value: Any, most: int) -> TypeGuard[str]:
 
 
 def _texts(values: Any) -> list[str]:
-    return [v for v in values if _is_text(v, MOST_LOCATION)] if isinstance(values, list) else []
+    return [v for v in values if _is_text(v, MAX_LOCATION)] if isinstance(values, list) else []
 
 
 def _count(value: Any, otherwise: int = 0) -> int:

@@ -15,9 +15,9 @@ from fuzztui.process.execute import ProcessMark
 from fuzztui.triage.program import TargetProgram, keeps_shadow, repro_command_line
 from fuzztui.triage.sandbox import bench
 
-__all__ = ["MOST_OUTPUT", "PATIENCE", "OracleCommand", "OracleReply", "asked_by"]
+__all__ = ["MAX_OUTPUT", "PATIENCE", "OracleCommand", "OracleReply", "asked_by"]
 
-MOST_OUTPUT: Final = 1 << 20
+MAX_OUTPUT: Final = 1 << 20
 """Bytes of either stream that are kept; of the rest of stdout only a hash is."""
 
 PATIENCE: Final = 5
@@ -34,7 +34,7 @@ class OracleReply:
     """As of subprocess; None where it had no end in time."""
     out: bytes
     err: bytes
-    """The first :data:`MOST_OUTPUT` bytes of stdout and stderr."""
+    """The first :data:`MAX_OUTPUT` bytes of stdout and stderr."""
     digest: str
     """Of all of stdout."""
 
@@ -101,7 +101,7 @@ class _Stream:
     rest: hashlib._Hash = field(default_factory=hashlib.sha256)
 
     def take(self, data: bytes) -> None:
-        room = MOST_OUTPUT - len(self.head)
+        room = MAX_OUTPUT - len(self.head)
         self.head += data[:room]
         self.rest.update(data[room:])
 

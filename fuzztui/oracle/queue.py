@@ -55,8 +55,8 @@ AGAIN_S: Final = 5.0
 NICE: Final = 10
 JUDGE_S: Final = 10.0
 """Of the processor's time, for what one entry makes commands print: a pattern may have no end."""
-MOST_INPUT: Final = 1 << 20
-MOST_CAUSES: Final = 1000
+MAX_INPUT: Final = 1 << 20
+MAX_CAUSES: Final = 1000
 """Where each input is its own cause, somebody must be told that; the disk is not to be filled."""
 
 
@@ -79,7 +79,7 @@ class OracleQueue:
         self._looked = Looked(home.supervisor / "oracle.looked", judge.question)
         self._journal = DeathJournal(home.supervisor, "oracle", JUDGE_S)
         self._refused = self._journal.refused
-        self._queues = Queues(home.out, MOST_INPUT)
+        self._queues = Queues(home.out, MAX_INPUT)
         self._waiting: dict[int, tuple[str, str]] = {}
         """Instances and names, by what is in them; the first is next."""
         self.last = self.stopped = False
@@ -105,7 +105,7 @@ class OracleQueue:
         """Look at one of those. Raises :class:`SupervisorError`, OSError: it has to wait."""
         key, (instance, name) = next(iter(self._waiting.items()))
         try:
-            data = read_regular(self._home.instance(instance) / "queue" / name, MOST_INPUT)
+            data = read_regular(self._home.instance(instance) / "queue" / name, MAX_INPUT)
         except OSError:
             data = b""
         if key_of(data) == key:  # else trimmed, or numbered anew: it is met again
@@ -125,8 +125,8 @@ class OracleQueue:
         if self.findings.knows(failure):
             self.findings.recount()
             return
-        if len(self.findings) >= MOST_CAUSES:
-            self._say("problem", f"oracle: more than {MOST_CAUSES} causes: others are not kept")
+        if len(self.findings) >= MAX_CAUSES:
+            self._say("problem", f"oracle: more than {MAX_CAUSES} causes: others are not kept")
             return
         tail = _tail(entry)
         file = self.directory / self.findings.file_for(failure, tail)

@@ -18,7 +18,7 @@ from fuzztui.engines.base.regular_files import read_regular
 
 __all__ = ["DeathJournal"]
 
-_MOST_DEATHS: Final = 10_000
+_MAX_DEATHS: Final = 10_000
 _KEY: Final = struct.Struct("<Q")
 _DEATHS: Final = re.compile(rb"^([0-9a-f]{16}) ([1-9])$", re.MULTILINE)
 
@@ -37,7 +37,7 @@ class DeathJournal:
         """
         self._cpu_s = cpu_s
         self._file = directory / f"{name}.died"
-        text = read_regular(self._file, 19 * _MOST_DEATHS) or b""
+        text = read_regular(self._file, 19 * _MAX_DEATHS) or b""
         self._deaths = {int(key, 16): int(n) for key, n in _DEATHS.findall(text)}
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(directory / f"{name}.at", flags, 0o600)
@@ -50,7 +50,7 @@ class DeathJournal:
             self._deaths[killer] = min(9, self._deaths.get(killer, 0) + 1)
             lines = [f"{key:016x} {n}\n" for key, n in self._deaths.items()]
             with contextlib.suppress(OSError):
-                replace_text(self._file, "".join(lines[-_MOST_DEATHS:]))
+                replace_text(self._file, "".join(lines[-_MAX_DEATHS:]))
             _KEY.pack_into(self._now, 0, 0)
 
     @property

@@ -27,7 +27,7 @@ CANNOT: Final = 3
 """Exit status of a helper where another try would not help."""
 
 FIRST_DELAY_S, LONGEST_DELAY_S, HEALTHY_S = 1.0, 300.0, 60.0
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 _LIMIT_S = 7 * 86400.0
 _LONGEST_LINE = 1 << 16
 _TOLD = 500
@@ -129,7 +129,7 @@ class HelperProcess:
     def _tell(self, words: str) -> None:
         """Each once: it is started again and again."""
         words = visible(words)[:_TOLD]
-        if words not in self._problems and len(self._problems) < MOST_PROBLEMS:
+        if words not in self._problems and len(self._problems) < MAX_PROBLEMS:
             self._problems.add(words)
             self._record(Message("warning", words))
 

@@ -40,7 +40,7 @@ HELLO_S = 10.0
 ANSWER_S = 10.0
 """For a client that does not say how long it waits."""
 
-MOST_PATIENCE_S = 3600.0
+MAX_PATIENCE_S = 3600.0
 """After so long without an answer the client is told that its command is pending."""
 
 
@@ -149,7 +149,7 @@ class ControlServer:
     def _take(self, request: dict[str, Any], client: _Client) -> None:
         n, by = request.get("n"), request.get("by", "")
         patience = request.get("patience", ANSWER_S)
-        if type(patience) not in (int, float) or not 0 <= patience <= MOST_PATIENCE_S:
+        if type(patience) not in (int, float) or not 0 <= patience <= MAX_PATIENCE_S:
             patience = ANSWER_S
         if type(n) is not int or not isinstance(by, str):
             raise ProtocolError("a request needs a number 'n' and a name 'by'")

@@ -23,7 +23,7 @@ from fuzztui.wire.events import Message
 
 __all__ = ["analyse", "analyse_again"]
 
-MOST_ANALYSES: Final = 2
+MAX_ANALYSES: Final = 2
 """At one start: who goes on editing need not be waited for."""
 
 _NONE: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -141,7 +141,7 @@ class _Analysis:
 
         Raises :class:`TargetsError`; nothing is written then.
         """
-        for left in reversed(range(MOST_ANALYSES)):
+        for left in reversed(range(MAX_ANALYSES)):
             found = find_targets(self._request, self._progress)
             # Of harness and generator nobody says what was read: what was there before counts.
             read = _hashes(self.read) | {m.name: m.sha for m in found.modules}

@@ -33,13 +33,13 @@ from fuzztui.wire.events import Event, FindingDescribed, FindingSaved
 __all__ = ["AflTriage", "category_of", "examine_file"]
 
 REST = 0.5
-LEAST_REST_S, MOST_REST_S = 0.05, 0.5
+MIN_REST_S, MAX_REST_S = 0.05, 0.5
 """Rest after each finding: so much of the time that it took, within bounds."""
 
 HANGS_EVERY = 4
 """One finding in so many is a hang where both wait: it takes ten times as long as a crash."""
 
-AGAIN_S, MOST_AGAIN_S = 5.0, 600.0
+AGAIN_S, MAX_AGAIN_S = 5.0, 600.0
 """After how long a finding is tried again for which the machine lacked something (a full disk,
 no more processes): at first, and, doubled each time, at most."""
 
@@ -92,7 +92,7 @@ class AflTriage:
             began = time.monotonic()
             await self._step()
             rest = REST * (time.monotonic() - began)
-            await asyncio.sleep(min(max(LEAST_REST_S, rest), MOST_REST_S))
+            await asyncio.sleep(min(max(MIN_REST_S, rest), MAX_REST_S))
 
     async def finish(self) -> None:
         """Describe what is left, without rest. May be cancelled."""
@@ -129,7 +129,7 @@ class AflTriage:
         """Try again when the machine may have what it lacks now. Said once a finding."""
         key = (finding.instance, finding.file)
         before = self._delays.get(key)
-        delay = min(2 * before, MOST_AGAIN_S) if before else AGAIN_S
+        delay = min(2 * before, MAX_AGAIN_S) if before else AGAIN_S
         self._delays[key] = delay
         asyncio.get_running_loop().call_later(delay, self._again, finding)
         return None if before else _description(finding, _not_run(f"{error}: to be tried again"))

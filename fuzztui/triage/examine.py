@@ -19,7 +19,7 @@ from fuzztui.triage.signature import Frame, common, cycle, signature, telling
 
 __all__ = ["Reproduction", "examine_crash", "examine_hang", "examine_other", "printable"]
 
-LEAST_HANG_S = 0.5
+MIN_HANG_S = 0.5
 """Before that a program on a busy machine may not have begun."""
 
 MAX_DETAIL = 8000
@@ -93,7 +93,7 @@ async def examine_hang(bench: Sandbox, told: Callable[[bytes], None] | None = No
         return Reproduction(f"stopped by {outcome.stopped}", title, "", _detail("", outcome))
     title = f"no end within {limit:g} s"
     # It is known to have no end: where it is in half of that time will do, if it got so far.
-    stacks = await hang_stacks(bench, max(limit / 2, LEAST_HANG_S))
+    stacks = await hang_stacks(bench, max(limit / 2, MIN_HANG_S))
     if not stacks:
         edges, why = await _edges(bench, limit)
         return Reproduction(signature("hang", [], edges), title, "", _detail(why, outcome))

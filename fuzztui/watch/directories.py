@@ -12,9 +12,9 @@ from fuzztui.observe.afl_names import ADDED, parse_name
 
 __all__ = ["Trees", "WatchError", "WatchedDirectory", "is_instance"]
 
-MOST_INSTANCES = 1000
+MAX_INSTANCES = 1000
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 """Directories that a message names."""
 
 FEW = 100
@@ -79,7 +79,7 @@ class Trees:
         first: dict[str, int] = {}
         for n in sorted(range(len(found)), key=links.__getitem__):
             first.setdefault(os.path.realpath(found[n].path), n)
-        return [found[n] for n in sorted(first.values())][:MOST_INSTANCES]
+        return [found[n] for n in sorted(first.values())][:MAX_INSTANCES]
 
     def nothing(self) -> WatchError | None:
         """Why there is nothing to watch, unless the directories are empty and may be filled."""
@@ -92,7 +92,7 @@ class Trees:
                     return None
             except OSError as e:
                 return WatchError(f"{root} cannot be read: {e.strerror or e}")
-        below = list(islice((path for root in roots for path in _holding_some(root)), MOST_NAMED))
+        below = list(islice((path for root in roots for path in _holding_some(root)), MAX_NAMED))
         named = f": {', '.join(below)}" if below else ""
         return WatchError(
             f"{', '.join(roots)}: no AFL instance in there (a directory with fuzzer_stats, or "

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from fuzztui.observe.pace import LEAST_S, UNKNOWN
+from fuzztui.observe.pace import MIN_S, UNKNOWN
 from fuzztui.watch.instance import STOPPED, WatchedInstance, with_signal
 from fuzztui.watch.plot_data import PlotRow
 from fuzztui.watch.queue import WatchedQueue, choose
@@ -24,7 +24,7 @@ __all__ = ["Times", "began", "ended", "found_at", "history"]
 ROWS = 6_000
 """Rows of plot_data over all instances; a series of the model has 512 points at most."""
 
-MOST_ROWS, FEWEST_ROWS = 600, 60
+MAX_ROWS, FEWEST_ROWS = 600, 60
 
 ENTRIES = 10_000
 """Entries of the queues over all instances, besides ancestors of findings."""
@@ -119,7 +119,7 @@ def _figures(
 ) -> Iterator[tuple[float, Event]]:
     name = instance.name
     yield times.began(name), InstanceState(name, "running")
-    most = min(MOST_ROWS, max(FEWEST_ROWS, ROWS // siblings))
+    most = min(MAX_ROWS, max(FEWEST_ROWS, ROWS // siblings))
     before = None
     for row in instance.figures.plot.history(most):
         t = times.wall(row.seconds) if row.unix else times.own(name, row.seconds)
@@ -162,7 +162,7 @@ def _entries(
 
 def _first_rate(row: PlotRow) -> float:
     """The average up to the first row; AFL's own figure there may be that of the seeds."""
-    if row.unix or row.seconds < LEAST_S or "total_execs" not in row.values:
+    if row.unix or row.seconds < MIN_S or "total_execs" not in row.values:
         return UNKNOWN
     return round(row.count("total_execs") / row.seconds, 2)
 

@@ -51,7 +51,7 @@ NEWEST = 1000
 """Entries that are told of a queue that is met in the middle of things."""
 
 FINDS_AT_ONCE = 5000
-MOST_FINDINGS = 1_000_000
+MAX_FINDINGS = 1_000_000
 
 STOPPED = "stopped"
 
@@ -176,7 +176,7 @@ class WatchedInstance:
 
     def old_findings(self) -> list[FindingSaved]:
         """The findings that are there, which are then known. What ``queue/`` has is left out."""
-        found = self.finds.look(MOST_FINDINGS, entries=False, last=True)
+        found = self.finds.look(MAX_FINDINGS, entries=False, last=True)
         self._unsaid += (e for e in found if isinstance(e, Message))
         findings = [e for e in found if isinstance(e, FindingSaved)]
         self._count(findings)

@@ -22,7 +22,7 @@ __all__ = ["Plot", "PlotRow"]
 ROW_BYTES = 512
 """More than a row has."""
 
-MOST_READ = 1 << 20
+MAX_READ = 1 << 20
 """Bytes that are read in one go."""
 
 _OLD_NAMES = {
@@ -176,7 +176,7 @@ def _in_order(rows: list[PlotRow]) -> list[PlotRow]:
 
 def _spread(fd: int, size: int, most: int) -> list[bytes]:
     """About ``most`` whole lines from all over the file, without the header."""
-    if size <= min(MOST_READ, most * ROW_BYTES):
+    if size <= min(MAX_READ, most * ROW_BYTES):
         lines = _lines(os.pread(fd, size, 0))[1:]
         return lines[:: max(1, math.ceil(len(lines) / most))]
     found = []

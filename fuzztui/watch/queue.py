@@ -17,7 +17,7 @@ from fuzztui.observe.afl_names import parse_name
 
 __all__ = ["Numbered", "WatchedQueue", "choose", "number_of"]
 
-MOST_ANCESTORS = 5_000
+MAX_ANCESTORS = 5_000
 """Of one queue."""
 
 CLIMB_S = 1.0
@@ -146,7 +146,7 @@ def _climb(
 ) -> None:
     """Choose what is wanted of one queue, and what that was made of."""
     todo, queue.wanted = list(queue.wanted), set()
-    while todo and len(queue.climbed) < MOST_ANCESTORS:
+    while todo and len(queue.climbed) < MAX_ANCESTORS:
         number = todo.pop()
         entry = by_key.get(f"id:{number:06d}")
         if entry is None or number in queue.climbed:

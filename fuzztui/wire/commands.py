@@ -15,7 +15,7 @@ from fuzztui.wire.mixture import Mixture
 
 __all__ = [
     "COMMAND_NAMES",
-    "MOST_WEIGHT",
+    "MAX_WEIGHT",
     "MUTANT_COMMANDS",
     "TYPE_COMMANDS",
     "AddSeed",
@@ -43,7 +43,7 @@ __all__ = [
     "WeighType",
 ]
 
-MOST_WEIGHT = 1_000_000
+MAX_WEIGHT = 1_000_000
 """Of a type."""
 
 
@@ -188,8 +188,8 @@ class WeighType(Command):
     @property
     def problem(self) -> str:
         """Why nothing can be weighed so, in words for people; "" if it can."""
-        if not 0 <= self.weight <= MOST_WEIGHT:  # nor is no number
-            return f"a weight is from 0 to {MOST_WEIGHT:,}, not {str(self.weight)[:20]}"
+        if not 0 <= self.weight <= MAX_WEIGHT:  # nor is no number
+            return f"a weight is from 0 to {MAX_WEIGHT:,}, not {str(self.weight)[:20]}"
         return ""
 
 

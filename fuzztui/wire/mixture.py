@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 __all__ = [
     "CLASSES",
-    "MOST_ARMS",
-    "MOST_NAME",
+    "MAX_ARMS",
+    "MAX_NAME",
     "STACK",
     "STEPS",
     "Mixture",
@@ -26,10 +26,10 @@ __all__ = [
 CLASSES: Final = ("havoc", "text", "splice")
 """The classes of steps, in the order in which they are told and drawn."""
 
-MOST_ARMS: Final = 200
+MAX_ARMS: Final = 200
 """Arms of one instance that are looked at."""
 
-MOST_NAME: Final = 200
+MAX_NAME: Final = 200
 """Characters of an arm's name."""
 
 STACK: Final = 3.75

@@ -20,7 +20,7 @@ from lambdas.storage import Item, StoredObject, fetch, get_item, put_item, store
 
 LOADS = "loads"
 REJECTED = "rejected"
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 LARGEST = 1 << 20
 
 
@@ -80,8 +80,8 @@ def load(record: Record) -> Loaded:
     schema = SCHEMAS[export.table]
     items: dict[str, Item] = {}
     for number, row in enumerate(rows(unpacked(stored, export), schema), 2):
-        if number > MOST_ROWS:
-            raise BadExport(f"{record.key}: more than {MOST_ROWS} rows")
+        if number > MAX_ROWS:
+            raise BadExport(f"{record.key}: more than {MAX_ROWS} rows")
         try:
             item = converted(row, schema)
         except ValueError as e:

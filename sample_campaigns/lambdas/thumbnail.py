@@ -13,7 +13,7 @@ from lambdas.storage import StoredObject, fetch, store
 
 THUMBNAILS = "thumbnails"
 LARGEST = 10 * 1024 * 1024
-MOST_PIXELS = 40_000_000
+MAX_PIXELS = 40_000_000
 SIDE = 12
 SUPPORTED = {"image/png": "PNG", "image/jpeg": "JPEG", "image/x-portable-pixmap": "PPM"}
 SUFFIXES = {"png": "image/png", "jpg": "image/jpeg", "ppm": "image/x-portable-pixmap"}
@@ -55,7 +55,7 @@ def thumbnail(record: Record) -> str | None:
     if kind is None:
         return None
     image = read(stored, kind)
-    if image.width * image.height > MOST_PIXELS:
+    if image.width * image.height > MAX_PIXELS:
         return None
     taken = date_taken(stored)
     small = scale(turned(image, stored), is_scan=taken < DIGITAL)

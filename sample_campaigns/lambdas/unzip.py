@@ -13,10 +13,10 @@ from lambdas.events import Record, records
 from lambdas.storage import StoredObject, delete, fetch, store
 
 UNPACKED = "unpacked"
-MOST_ENTRIES = 8
+MAX_ENTRIES = 8
 LARGEST_MEMBER = 64 * 1024
 LARGEST_TOTAL = 256 * 1024
-MOST_RATIO = 100
+MAX_RATIO = 100
 DEEPEST = 4
 OLDEST = datetime.datetime(1990, 1, 1)
 TYPES = {
@@ -85,7 +85,7 @@ def open_archive(stored: StoredObject) -> zipfile.ZipFile:
 def checked(members: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     """Its files, none of which is written unless all are harmless."""
     files = [info for info in members if not info.is_dir()]
-    if len(files) > MOST_ENTRIES:
+    if len(files) > MAX_ENTRIES:
         raise UnsafeArchive(f"{len(files)} files")
     if sum(info.file_size for info in files) > LARGEST_TOTAL:
         raise UnsafeArchive("too large in all")
@@ -98,7 +98,7 @@ def checked(members: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
             raise UnsafeArchive(f"{info.filename} is encrypted")
         if info.file_size > LARGEST_MEMBER:
             raise UnsafeArchive(f"{info.filename} is too large")
-        if info.compress_size and info.file_size / info.compress_size > MOST_RATIO:
+        if info.compress_size and info.file_size / info.compress_size > MAX_RATIO:
             raise UnsafeArchive(f"{info.filename} is a bomb")
         if stat.S_ISLNK(info.external_attr >> 16):
             raise UnsafeArchive(f"{info.filename} is a link")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzztui.base.text import brief
 from fuzztui.cli.headless import progress_line
-from fuzztui.cli.look import MOST_GROUPS, status_text
+from fuzztui.cli.look import MAX_GROUPS, status_text
 from fuzztui.cli.runs import RunStatus
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
@@ -55,5 +55,5 @@ def test_many_findings_are_counted():
     ]
     saved = [FindingSaved("main", "crash", f"crashes/{n}") for n in range(900)]
     text = status_text(Path("/run"), RunStatus(folded(*saved, *described), 1))
-    assert sum("crash: title" in line for line in text.splitlines()) == MOST_GROUPS
-    assert f"{900 - MOST_GROUPS} more" in text
+    assert sum("crash: title" in line for line in text.splitlines()) == MAX_GROUPS
+    assert f"{900 - MAX_GROUPS} more" in text

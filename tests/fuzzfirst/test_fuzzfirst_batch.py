@@ -172,14 +172,14 @@ def test_who_stops_the_fork_server_has_no_end(lab, monkeypatch):
     monkeypatch.setattr(showmap, "START_S", 2.0)
     assert outcomes(lab(["a", "S", "b"])) == ["ok", "hang", "ok"]
     assert {told[0] for told in lab.passes()} == {"100"}  # it was alone already
-    monkeypatch.setattr(batches, "MOST_STALLS", 1)
+    monkeypatch.setattr(batches, "MAX_STALLS", 1)
     with pytest.raises(SupervisorError, match=r"/bin/true: .*nothing happened for"):
         lab(["a", "S", "S", "b"])
 
 
 @pytest.mark.slow
 def test_more_processes_than_anybody_needs(lab, monkeypatch):
-    counts = iter([100, 100 + showmap.MOST_TASKS + 1])
+    counts = iter([100, 100 + showmap.MAX_TASKS + 1])
     monkeypatch.setattr(showmap, "_tasks", lambda: next(counts, 100))
     monkeypatch.setattr(showmap, "STALL_S", 0.2)
     monkeypatch.setattr(showmap, "START_S", 2.0)

@@ -193,7 +193,7 @@ def test_symlinks_inside_lead_inside_of_the_copy(tmp_path):
 
 
 def test_a_source_that_is_too_large_is_refused_before_it_is_copied(tree, monkeypatch):
-    monkeypatch.setattr(tree_module, "MOST_BYTES", 10)
+    monkeypatch.setattr(tree_module, "MAX_BYTES", 10)
     with pytest.raises(SupervisorError, match="too much for a private copy"):
         tree.make()
     assert not tree.usable()

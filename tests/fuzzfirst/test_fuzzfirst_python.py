@@ -212,7 +212,7 @@ async def test_a_module_that_the_engine_has_imported_is_the_targets_if_it_is_inc
 
 
 async def test_too_much_is_refused(lab, monkeypatch):
-    monkeypatch.setattr("fuzztui.fuzzfirst.python_tree.MOST_FILES", 3)
+    monkeypatch.setattr("fuzztui.fuzzfirst.python_tree.MAX_FILES", 3)
     with pytest.raises(SupervisorError, match="too much for a private copy"):
         await lab.ready(["parcel.deep"])
 
@@ -286,7 +286,7 @@ async def test_what_does_not_compile_or_import_is_told_in_words(lab, tmp_path, a
 
 @pytest.mark.slow
 async def test_a_mutant_that_is_imported_without_end(lab, tmp_path, monkeypatch):
-    monkeypatch.setattr("fuzztui.fuzzfirst.python_backend.LEAST_LIMIT_S", 0.5)
+    monkeypatch.setattr("fuzztui.fuzzfirst.python_backend.MIN_LIMIT_S", 0.5)
     monkeypatch.setattr("fuzztui.fuzzfirst.python_backend.TIMES_BASELINE", 1)
     ground = await lab.ready(["parcel.deep"])
     built = await ground.build(deep("LIMIT = 3", "while True: pass"), tmp_path / "b")
@@ -363,7 +363,7 @@ async def test_no_input_spoils_another(lab):
 async def test_one_that_kills_those_who_run_it_costs_itself_only(lab, monkeypatch):
     ran = await lab.batch().run(lab.inputs("a", "G", "a", "C", "G"))
     assert outcomes(ran) == ["ok", "crash", "ok", "crash", "crash"]
-    monkeypatch.setattr("fuzztui.fuzzfirst.python_batch.MOST_STALLS", 1)
+    monkeypatch.setattr("fuzztui.fuzzfirst.python_batch.MAX_STALLS", 1)
     with pytest.raises(SupervisorError, match="inputs end fuzztui"):
         await lab.batch().run(lab.inputs("G", "a", "G"))
 

@@ -20,9 +20,9 @@ from fuzztui.engines.text.poolfile import (
 )  # fmt: skip
 from fuzztui.engines.text.syntax import Edit
 
-__all__ = ["MOST_BYTES", "PoolError", "parse"]
+__all__ = ["MAX_BYTES", "PoolError", "parse"]
 
-MOST_BYTES: Final = 64 << 20
+MAX_BYTES: Final = 64 << 20
 
 
 class PoolError(Exception):

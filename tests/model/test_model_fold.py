@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fuzztui.model.fold import MOST_UNKNOWN_KINDS, apply
+from fuzztui.model.fold import MAX_UNKNOWN_KINDS, apply
 from fuzztui.model.selectors import progress, remaining, running_time, totals
 from fuzztui.model.state import RECENT_COMMANDS, RECENT_RECORDS, State
 from fuzztui.model.status import status_dict
@@ -298,7 +298,7 @@ def test_unknown_kinds_are_counted_and_bounded():
     state = fold(Unknown("a"), Unknown("b"), Unknown("a"))
     assert state.unknown == {"a": 2, "b": 1}
     fold(*(Unknown(f"k{n}") for n in range(300)), state=state)
-    assert len(state.unknown) == MOST_UNKNOWN_KINDS + 1
+    assert len(state.unknown) == MAX_UNKNOWN_KINDS + 1
     assert sum(state.unknown.values()) == 303
 
 

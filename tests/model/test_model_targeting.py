@@ -20,7 +20,7 @@ from fuzztui.model.targeting import (
     types_dict,
     weights,
 )
-from fuzztui.model.targeting_fold import MOST_LEFT, MOST_TYPES
+from fuzztui.model.targeting_fold import MAX_LEFT, MAX_TYPES
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import IgnoreGoal, Pause, PinGoal, SetTargetedShare, WeighType
 from fuzztui.wire.events import (
@@ -93,19 +93,19 @@ def test_what_is_covered_is_not_left_whatever_else_is_told_of_it():
 
 
 def test_no_more_is_kept_than_is_bearable():
-    many = {f"a.py:{n}:then": {"reached": 1} for n in range(3 * MOST_LEFT)}
+    many = {f"a.py:{n}:then": {"reached": 1} for n in range(3 * MAX_LEFT)}
     state = fold(
         GoalsUncovered("main", 1, many),
         TargetingStats("main", names=[f"t{n}" for n in range(9999)]),
     )
-    assert list(state.left["main"]) == list(many)[:MOST_LEFT]
-    assert len(state.types["main"].names) == MOST_TYPES
+    assert list(state.left["main"]) == list(many)[:MAX_LEFT]
+    assert len(state.types["main"].names) == MAX_TYPES
     # What is there changes, and what goes makes room.
     new = {"a.py:0:then": {"reached": 2}, "b.py:1:then": {}, "b.py:2:then": {}}
     fold(GoalsUncovered("main", 3, new, ["a.py:1:then"]), state=state)
     assert state.left["main"]["a.py:0:then"].reached == 2
     assert "b.py:1:then" in state.left["main"]
-    assert len(state.left["main"]) == MOST_LEFT
+    assert len(state.left["main"]) == MAX_LEFT
 
 
 HUGE = "x" * 10_000_000
@@ -354,9 +354,9 @@ def test_pinning_and_ignoring_end_each_other_before_figures_say_it():
 
 
 def test_no_more_is_ignored_than_is_bearable():
-    state = fold(told(ignored=[f"a.py:{n}:then" for n in range(3 * MOST_LEFT)]))
+    state = fold(told(ignored=[f"a.py:{n}:then" for n in range(3 * MAX_LEFT)]))
     fold(asked("c1", IgnoreGoal(THEN)), CommandApplied("c1", "main"), state=state)
-    assert len(state.types["main"].ignored) == MOST_LEFT
+    assert len(state.types["main"].ignored) == MAX_LEFT
 
 
 def test_refused_ones_change_nothing():

@@ -150,7 +150,7 @@ def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
 def test_turns_take_no_room_from_the_target_and_what_was_forgotten_is_parsed_again(
     home, monkeypatch
 ):
-    monkeypatch.setattr(fragments, "MOST_PASSING", 1)
+    monkeypatch.setattr(fragments, "MAX_PASSING", 1)
     turn = home.in_slot("m1")
     turn.cwd.mkdir(parents=True)
     entry(home, "id:000000", ONE)

@@ -12,7 +12,7 @@ from fuzztui.observe.mutators import MutatorBlock
 from fuzztui.observe.relay import Offsets
 from fuzztui.wire.codec import decode_event, encode_event
 from fuzztui.wire.events import MutatorStats, Record
-from fuzztui.wire.mixture import MOST_ARMS, MOST_NAME, class_of
+from fuzztui.wire.mixture import MAX_ARMS, MAX_NAME, class_of
 
 
 @pytest.fixture
@@ -120,6 +120,6 @@ def test_what_pays_on_a_mutant_is_told_too(tmp_path):
 
 
 def test_the_log_takes_all_arms_that_there_are():
-    assert len(ARMS) <= MOST_ARMS
-    assert max(map(len, ARMS)) <= MOST_NAME
+    assert len(ARMS) <= MAX_ARMS
+    assert max(map(len, ARMS)) <= MAX_NAME
     assert [a for a in ARMS if class_of(a) != "text"] == ["fragment", "balanced", "havoc"]

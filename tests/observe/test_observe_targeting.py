@@ -222,7 +222,7 @@ def test_a_type_that_a_person_weighed_is_never_left_out(bench):
     many["banned"] = row(weight=0)
     bench.write(data(types=many))
     figures, _ = bench.look()
-    assert len(figures.names) == targeting.MOST_TYPES
+    assert len(figures.names) == targeting.MAX_TYPES
     assert figures.names[0] == "t299"
     assert figures.weights[figures.names.index("banned")] == 0
 
@@ -231,7 +231,7 @@ def test_hundreds_of_rows_at_most(bench):
     rows = [left(f"m.py:{i}:then", False, 0) for i in range(1000)]
     ignored = [row["location"] for row in rows]
     bench.write(data(left=rows, ignored=ignored))
-    assert len(bench.look()[0].ignored) == targeting.MOST_LEFT
+    assert len(bench.look()[0].ignored) == targeting.MAX_LEFT
     assert list(bench.rows) == [f"m.py:{i}:then" for i in range(300)]
     bench.clock.now += 5
     bench.write(data(left=rows[50:], ignored=ignored))

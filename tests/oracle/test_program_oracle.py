@@ -24,7 +24,7 @@ from fuzztui.observe.directory import DirectoryObserver
 from fuzztui.observe.relay import Offsets
 from fuzztui.oracle import command, judge
 from fuzztui.oracle import queue as look
-from fuzztui.oracle.command import MOST_OUTPUT, OracleReply, asked_by
+from fuzztui.oracle.command import MAX_OUTPUT, OracleReply, asked_by
 from fuzztui.oracle.judge import OracleJudge, differing, suspicious
 from fuzztui.oracle.process import OracleProcess
 from fuzztui.oracle.queue import OracleQueue, key_of
@@ -160,7 +160,7 @@ async def test_an_input_on_stdin(lab):
 async def test_output_without_end_is_bounded_but_all_of_it_counts(lab):
     [one] = lab.judge("head -c 3000000 /dev/zero; cat $1; yes >&2 | head -c 3000000 >&2").asked
     first, second = await one.ask(b"a"), await one.ask(b"b")
-    assert len(first.out) == len(first.err) == MOST_OUTPUT
+    assert len(first.out) == len(first.err) == MAX_OUTPUT
     assert first.out == second.out
     assert first.digest != second.digest
 
@@ -435,7 +435,7 @@ def test_an_entry_that_kills_it_twice_is_left_out(lab):
 
 
 def test_causes_are_not_without_end(lab, monkeypatch):
-    monkeypatch.setattr(look, "MOST_CAUSES", 2)
+    monkeypatch.setattr(look, "MAX_CAUSES", 2)
     made = lab.judge("tr 0-9 a-j < $1", "true")
     for n in range(5):
         lab.entry(f"id:{n:06}", b"x%d" % n)

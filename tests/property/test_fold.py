@@ -28,7 +28,7 @@ from fuzztui.wire.events import (
     Record,
     Stats,
 )
-from fuzztui.wire.mixture import MOST_ARMS, MOST_NAME
+from fuzztui.wire.mixture import MAX_ARMS, MAX_NAME
 
 thorough = settings(max_examples=examples(80))
 
@@ -303,8 +303,8 @@ def test_operators_can_always_be_told_of(records):
     state = folded(records)
     for name, f in state.operators.items():
         assert name in state.instances
-        assert len(f.names) == len(set(f.names)) <= MOST_ARMS
-        assert all(isinstance(n, str) and 0 < len(n) <= MOST_NAME for n in f.names)
+        assert len(f.names) == len(set(f.names)) <= MAX_ARMS
+        assert all(isinstance(n, str) and 0 < len(n) <= MAX_NAME for n in f.names)
         for figures in (f.tried, f.applied, f.found, f.crashes, f.weights):
             assert len(figures) == len(f.names)
             assert all(type(n) is int and n >= 0 for n in figures)
@@ -330,8 +330,8 @@ def test_types_and_targets_can_always_be_told_of(records):
     state = folded(records)
     for name, f in state.types.items():
         assert name in state.instances
-        assert len(f.names) == len(set(f.names)) <= targeting_fold.MOST_TYPES
-        assert all(isinstance(n, str) and 0 < len(n) <= targeting_fold.MOST_NAME for n in f.names)
+        assert len(f.names) == len(set(f.names)) <= targeting_fold.MAX_TYPES
+        assert all(isinstance(n, str) and 0 < len(n) <= targeting_fold.MAX_NAME for n in f.names)
         for figures in (f.picks, f.matches, f.misses, f.new_arms, f.probabilities):
             assert len(figures) == len(f.names)
             assert all(type(n) is int and n >= 0 for n in figures)
@@ -342,9 +342,9 @@ def test_types_and_targets_can_always_be_told_of(records):
         assert min(f.targets, f.uncovered, f.frontier) >= 0
     for name, left in state.left.items():
         assert name in state.instances
-        assert len(left) <= targeting_fold.MOST_LEFT
+        assert len(left) <= targeting_fold.MAX_LEFT
         for location, row in left.items():
-            assert 0 < len(location) <= targeting_fold.MOST_LOCATION
+            assert 0 < len(location) <= targeting_fold.MAX_LOCATION
             assert 0 <= row.reached <= row.asked <= max(state.asked[name], row.asked)
             assert [d for _, d in row.types] == sorted(d for _, d in row.types)
     rows = list(targeting.types(state).values())

@@ -60,7 +60,7 @@ def campaign(tmp_path, monkeypatch):
     monkeypatch.setattr(gdb, "gdb_path", lambda: None)
     monkeypatch.setattr(examine, "gdb_path", lambda: None)
     monkeypatch.setattr(TargetProgram, "tool", lambda self, name: None)
-    monkeypatch.setattr(triage, "LEAST_REST_S", 0.0)
+    monkeypatch.setattr(triage, "MIN_REST_S", 0.0)
     program = tmp_path / "target"
     program.write_text(TARGET)
     program.chmod(0o755)

@@ -59,7 +59,7 @@ def test_what_does_not_stand_there_is_not_shown(file, line, before):
 def test_no_file_of_ours(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "big.py").write_text("x = 1\n" * 100)
-    monkeypatch.setattr(source_excerpt, "MOST_BYTES", 100)
+    monkeypatch.setattr(source_excerpt, "MAX_BYTES", 100)
     for path, words in (
         ("", "does not say where"), ("m.py", "does not say where"), ("/etc\0x", "cannot be read"),
         (str(tmp_path / "gone.py"), "no such file"), (str(tmp_path / "fifo"), "not a regular"),

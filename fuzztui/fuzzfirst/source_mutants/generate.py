@@ -36,7 +36,7 @@ _C_LIKE = frozenset({"c", "cpp", "java", "javascript", "swift", "rust", "solidit
 _INDENTED = frozenset({"python", "fortran", "vyper", "fe"})
 _TON = frozenset({"tact", "func", "tolk"})
 
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 """A larger file is no source that somebody wrote."""
 
 
@@ -117,8 +117,8 @@ def read_source(file: Path) -> list[str]:
             raise MutantError(
                 f"{file}: {why if file.is_dir() or not file.exists() else 'is no file'}"
             )
-        if file.stat().st_size > MOST_BYTES:
-            raise MutantError(f"{file}: has more than {MOST_BYTES >> 20} MB: is it a source?")
+        if file.stat().st_size > MAX_BYTES:
+            raise MutantError(f"{file}: has more than {MAX_BYTES >> 20} MB: is it a source?")
         text = file.read_bytes().decode(errors="surrogateescape")
     except OSError as e:
         raise MutantError(f"{file}: {e.strerror or e}") from None

@@ -9,7 +9,7 @@ __all__ = ["DELETED", "SourceMutant", "edit", "squeezed"]
 DELETED = "...==>.../*...*/..."
 """The :func:`edit` of a statement that was commented out."""
 
-_MOST_BLOCKS = 4
+_MAX_BLOCKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def edit(before: str, after: str) -> str:
 
     before, after = before + "\n", after + "\n"
     blocks = matching_blocks(editops(before, after), before, after)
-    if len(blocks) > _MOST_BLOCKS:
+    if len(blocks) > _MAX_BLOCKS:
         return after[:-1]
     shared = "".join(before[i : i + n] for i, _, n in blocks)
     return f"{_dotted(before, shared)}==>{_dotted(after, shared)}"

@@ -28,7 +28,7 @@ from fuzztui.targeting.analysis.request import Request, TargetsError
 
 _DEEPEST = 5000
 
-_MOST_KEPT = 64
+_MAX_KEPT = 64
 """Documents in the cache."""
 
 
@@ -196,7 +196,7 @@ def _write(file: Path, request: Request, application: AnalysedApplication, direc
     read.unlink(missing_ok=True)  # killed before it is there again, all of it is done again
     replace_text(file, document.dumps())
     replace_text(read, json.dumps(_others(application)))
-    for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MOST_KEPT:]:
+    for old in sorted(file.parent.glob("*.json"), key=lambda f: -f.stat().st_mtime)[_MAX_KEPT:]:
         old.unlink(missing_ok=True)
         old.with_suffix(_READ).unlink(missing_ok=True)
 

@@ -29,9 +29,9 @@ from fuzztui.targeting.analysis.types import Module, Types, find_types, is_telli
 from fuzztui.targeting.analysis.unify import unify
 from fuzztui.targeting.analysis.untyped import untyped
 
-__all__ = ["FURTHEST", "MOST_TYPES", "analyse"]
+__all__ = ["FURTHEST", "MAX_TYPES", "analyse"]
 
-MOST_TYPES = 32
+MAX_TYPES = 32
 """Types that are kept of a target: the nearest."""
 
 FURTHEST = 32
@@ -322,7 +322,7 @@ class _Targets:
         yield from sorted(rows, key=lambda t: (t.line, t.column))
 
     def _types(self, condition: Condition) -> tuple[Influence, ...]:
-        found = self._flow.graph.nearest(condition.operands, MOST_TYPES, FURTHEST)
+        found = self._flow.graph.nearest(condition.operands, MAX_TYPES, FURTHEST)
         self._done += 1
         if self._done % _EVERY == 0:
             self._progress(f"looking for the types that influence {self._done:,} branches")

@@ -15,7 +15,7 @@ from fuzztui.targeting.analysis.request import Request, TargetsError
 
 __all__ = ["TargetsError", "find_targets"]
 
-_MOST_STDERR = 4096
+_MAX_STDERR = 4096
 _PATIENCE_S = 3.0
 
 
@@ -50,7 +50,7 @@ def find_targets(
         finally:
             _end(child)
         if not answer:
-            stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - _MOST_STDERR))
+            stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - _MAX_STDERR))
             raise TargetsError(_last_words(stderr.read(), child.returncode))
     if "error" in answer:
         raise TargetsError(answer["error"])

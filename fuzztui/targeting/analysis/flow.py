@@ -31,7 +31,7 @@ from fuzztui.targeting.analysis.types import Types
 
 __all__ = ["Flow"]
 
-_MOST_NAMESAKES = 8
+_MAX_NAMESAKES = 8
 """Methods, or attributes, that a name may mean where the object's type is unknown."""
 
 
@@ -182,7 +182,7 @@ class Flow:
     def namesakes(self, name: str) -> list[Function]:
         """The methods of a name, if they are few."""
         methods = self._methods.get(name, [])
-        return methods if len(methods) <= _MOST_NAMESAKES else []
+        return methods if len(methods) <= _MAX_NAMESAKES else []
 
     def constructors(self, name: str) -> list[Function]:
         """What is called to make an object of a class: the nearest ``__init__``, ``__new__``."""
@@ -219,7 +219,7 @@ class Flow:
         node = self.shared(f"?read.{name}")
         self.graph.link(node, self.stored(name), 0)
         classes = self._attributes.get(name, set())
-        if len(classes) <= _MOST_NAMESAKES:
+        if len(classes) <= _MAX_NAMESAKES:
             for full in sorted(classes):
                 self.graph.link(node, self.shared(full))
         return node

@@ -44,7 +44,7 @@ _ELSEWHERE = frozenset(
 )
 _LEAST = (3, 10)
 """The oldest Python whose code this mypy reads as such."""
-_MOST_LEFT_OUT = 20
+_MAX_LEFT_OUT = 20
 
 
 def is_telling(name: str) -> bool:
@@ -114,7 +114,7 @@ def find_types(
     options = _options(path, python, version, cache)
     ours = _ours() if any("fuzztui" in m.text for m in modules) else []
     messages: list[str] = []
-    for _ in range(_MOST_LEFT_OUT):
+    for _ in range(_MAX_LEFT_OUT):
         sources = [BuildSource(str(m.file), m.name, m.text + _CONTROL) for m in left]
         sources += ours
         messages.clear()

@@ -8,10 +8,10 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["CHANGED", "MOST_BYTES", "SourceExcerpt", "around", "lines_of", "load", "read",
+__all__ = ["CHANGED", "MAX_BYTES", "SourceExcerpt", "around", "lines_of", "load", "read",
            "substitute"]  # fmt: skip
 
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 """A larger source file is not read."""
 
 CHANGED = "that line of the file holds something else now"
@@ -51,7 +51,7 @@ def load(path: str, line: int, before: str) -> SourceExcerpt:
     A log may name any file, and the program may have been edited since: unless the
     file is a regular one and ``before`` is found on that line, nothing of it is shown.
     """
-    data = read(path, MOST_BYTES)
+    data = read(path, MAX_BYTES)
     if isinstance(data, str):
         return SourceExcerpt(problem=data)
     lines = lines_of(data)

@@ -36,7 +36,7 @@ LEAVE_S = 2.0
 STEER, REMEMBER = "steer", "remember"
 """Groups of workers for which leaving waits: commands that are sent, a theme that is kept."""
 
-MOST_PATH = 4096
+MAX_PATH = 4096
 """Characters of a path."""
 
 
@@ -137,7 +137,7 @@ class CampaignControls(ThemedApp):
             "Path of a file that the instances are to start from too. They take it over like "
             "a find of a sibling: if it covers something new."
         )
-        self.push_screen(AskScreen("Add seed", question, "~/seeds/one.bin", MOST_PATH), answered)
+        self.push_screen(AskScreen("Add seed", question, "~/seeds/one.bin", MAX_PATH), answered)
 
     def do_campaign_pause(self) -> None:
         """Pause all, or resume all."""

@@ -10,7 +10,7 @@ from fuzztui.model.state import Changes, Entry, Finding, State
 
 __all__ = ["LatestSaved"]
 
-MOST_LOOKED_AT = 20_000
+MAX_LOOKED_AT = 20_000
 """Entries, the latest, among which finds are looked for after a seek."""
 
 KEPT = 24
@@ -28,8 +28,8 @@ class LatestSaved:
         """Take in what is new."""
         if changes.reset:
             self._keys = {}
-            latest = islice(reversed(list(state.entries)), MOST_LOOKED_AT)
-            keys = [*reversed(list(latest)), *list(state.findings)[-MOST_LOOKED_AT:]]
+            latest = islice(reversed(list(state.entries)), MAX_LOOKED_AT)
+            keys = [*reversed(list(latest)), *list(state.findings)[-MAX_LOOKED_AT:]]
         else:
             keys = sorted(changes.entries) + sorted(changes.findings)
         for key in keys:

@@ -17,7 +17,7 @@ from fuzztui.model.state import Changes, Entry, Finding, Mutant, State
 
 __all__ = ["Lineage", "ParentEntry", "from_whom", "made_of", "made_of_briefly"]
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """Ancestors that are looked at for a mutant."""
 
 
@@ -91,7 +91,7 @@ class Lineage:
             return ""
         way: list[str] = []
         found, certain, here = "", True, row
-        while len(way) < MOST_STEPS:
+        while len(way) < MAX_STEPS:
             instance = state.instances.get(here.instance)
             if instance is not None and instance.mutant:
                 found = instance.mutant

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzztui.model.state import Entry, Finding, State
 
-MOST_RESUMED = 200
+MAX_RESUMED = 200
 """Folders of earlier starts that are looked through."""
 
 
@@ -81,7 +81,7 @@ def settled(place: RunFile) -> RunFile:
             dated = sorted((e.name for e in found if e.name.startswith(f"{kind}.")), reverse=True)
     except (OSError, ValueError):
         return place
-    for other in dated[:MOST_RESUMED]:
+    for other in dated[:MAX_RESUMED]:
         moved = RunFile(place.root, f"{above}/{other}/{name}" if above else f"{other}/{name}")
         if os.path.lexists(moved.path):
             return moved

@@ -29,7 +29,7 @@ __all__ = [
     "wish_words",
 ]
 
-_MOST_PARTS = 8
+_MAX_PARTS = 8
 """Of a name that is shortened: hostile ones have a hundred."""
 
 ARMS = {
@@ -48,12 +48,12 @@ ARMS = {
 """When an arm of a branch is covered."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.<>]")
-_MOST_LABEL = 80
+_MAX_LABEL = 80
 
 
 def type_label(name: str) -> str:
     """A type as names of queue entries have it (``engines/spoton/distances.py``)."""
-    return _NOT_IN_NAMES.sub("_", name)[-_MOST_LABEL:]
+    return _NOT_IN_NAMES.sub("_", name)[-_MAX_LABEL:]
 
 
 def named_by(op: str) -> list[str]:
@@ -84,7 +84,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
         ends = {name: ".".join(all_parts[-parts:]) for name, all_parts in left.items()}
         often = Counter(ends.values())
         for name, end in ends.items():
-            if often[end] == 1 or parts >= min(_MOST_PARTS, len(left[name])):
+            if often[end] == 1 or parts >= min(_MAX_PARTS, len(left[name])):
                 short[name] = end if often[end] == 1 and end.strip(".") else name
                 del left[name]
         parts += 1

@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 
 import pytest
 
-from fuzztui.engines.observe.kinds import MOST_TYPES, Namer, alternatives, merge
+from fuzztui.engines.observe.kinds import MAX_TYPES, Namer, alternatives, merge
 from fuzztui.generators import Source
 
 
@@ -78,10 +78,10 @@ def test_nothing_of_the_targets_is_run():
 
 
 def test_many_types_are_one_that_they_are_derived_from():
-    kinds = {f"m.T{n}": [] for n in range(MOST_TYPES)} | {"m.Other": []}
-    bases = {f"m.T{n}": ["m.Node", "m.Base"] for n in range(MOST_TYPES)} | {"m.Node": ["m.Base"]}
+    kinds = {f"m.T{n}": [] for n in range(MAX_TYPES)} | {"m.Other": []}
+    bases = {f"m.T{n}": ["m.Node", "m.Base"] for n in range(MAX_TYPES)} | {"m.Node": ["m.Base"]}
     assert alternatives(kinds, bases) == ["m.Node", "m.Other"]
-    assert len(alternatives(kinds, {})) == MOST_TYPES
+    assert len(alternatives(kinds, {})) == MAX_TYPES
 
 
 def test_merging_tells_whether_anything_was_new():

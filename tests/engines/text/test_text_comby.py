@@ -16,7 +16,7 @@ from fuzztui.campaign import CampaignError, load, write_frozen
 from fuzztui.campaign.rundir import prepare_run
 from fuzztui.engines.text import comby as module
 from fuzztui.engines.text.comby import MATCHERS, Comby, CombyTemplate, is_comby
-from fuzztui.engines.text.edits import MOST_EDITS, MOST_SPAN
+from fuzztui.engines.text.edits import MAX_EDITS, MAX_SPAN
 from fuzztui.engines.text.syntax import Spans, Syntax, template_problem
 
 real = pytest.mark.skipif(not shutil.which("comby"), reason="needs comby on PATH")
@@ -77,7 +77,7 @@ def test_a_hole_tells_whose_template_it_is():
         ("f(:[a])", "PATTERN ==> REWRITE"),
         (" ==> :[a]", "PATTERN ==> REWRITE"),
         ("f(:[a]) ==> \0", "no NUL"),
-        (f"f(:[a]) ==> {'x' * MOST_SPAN}", "at most 4096 characters"),
+        (f"f(:[a]) ==> {'x' * MAX_SPAN}", "at most 4096 characters"),
         ("-:[a] ==> :[a]", "begins with -"),
         ("f(:[a) ==> x", ":[a) is no hole"),
         ("f(:[]) ==> x", ":[]) is no hole"),
@@ -162,7 +162,7 @@ def test_it_gets_the_entry_and_the_language(fake, tmp_path):
         told(DATA, 4, 11).replace('"offset": 4', '"offset": "4"'),
         told(DATA, 4, 11, a="\u20ac", b=""),
         told(DATA, 4, 11).replace('"f(1, 2)"', "null"),
-        told(DATA, 4, 11, b="1", a="2" * 2 * MOST_SPAN),
+        told(DATA, 4, 11, b="1", a="2" * 2 * MAX_SPAN),
     ],
     ids=lambda line: line[:20],
 )
@@ -193,7 +193,7 @@ def test_whatever_it_says_edits_lie_in_the_input(said, data):
     output = json.dumps({"matches": said}).encode() + b"\n" + json.dumps(said).encode()
     for start, end, made in module._edits(output, CombyTemplate.parse(SWAP), data):
         assert 0 <= start <= end <= len(data)
-        assert len(made) <= MOST_SPAN
+        assert len(made) <= MAX_SPAN
 
 
 @given(st.binary(max_size=40), st.data())
@@ -218,7 +218,7 @@ def test_there_are_not_too_many(fake, tmp_path):
     (tmp_path / "lines").write_text("\n".join(lines))
     fake(f"cat {tmp_path}/lines")
     edits = Comby("", [SWAP]).found(data)[SWAP]
-    assert len(edits) == MOST_EDITS
+    assert len(edits) == MAX_EDITS
     assert edits[-1][0] > 6 * 900, "from all over the input"
 
 
@@ -226,7 +226,7 @@ def test_there_are_not_too_many(fake, tmp_path):
 
 
 def test_one_that_takes_too_long_is_left_out_at_last(fake, monkeypatch):
-    monkeypatch.setattr(module, "MOST_SLOW", 2)
+    monkeypatch.setattr(module, "MAX_SLOW", 2)
     fake('read -r line || exit 0\ncase "$1" in f*) kill -XCPU $$;; esac')  # as its limit does
     other = "g(:[a]) ==> :[a]"
     parser = Comby("", [other, SWAP])
@@ -240,7 +240,7 @@ def test_one_that_takes_too_long_is_left_out_at_last(fake, monkeypatch):
 def test_one_that_waits_is_ended(fake, monkeypatch):
     fake("read -r line || exit 0\nexec sleep 1234.5")
     parser = Comby("", [SWAP])
-    monkeypatch.setattr(module, "MOST_SECONDS", 0.3)
+    monkeypatch.setattr(module, "MAX_SECONDS", 0.3)
     assert not any(parser.found(b"line\n").values())
     assert not parser.problems, "the machine may be slow"
     assert not [
@@ -303,7 +303,7 @@ def test_a_file_that_somebody_wrote_to(fake, tmp_path, found):
     with kept.open("a") as file:
         file.write(json.dumps([module._key(DATA), found]) + "\n\xff\n[1\n")
     spans = Syntax("", [SWAP], kept).spans(DATA)
-    assert all(0 <= a <= b <= len(DATA) and len(m) <= MOST_SPAN for a, b, m in spans.edits)
+    assert all(0 <= a <= b <= len(DATA) and len(m) <= MAX_SPAN for a, b, m in spans.edits)
 
 
 def test_a_file_that_cannot_be_written(fake, tmp_path):

@@ -104,13 +104,13 @@ def test_the_sample_of_a_kind_does_not_depend_on_the_order_and_is_bounded():
         other.add(data, Spans({"number": ((0, 4),)}))
     kept = one.pool.fragments["number"]
     assert kept == other.pool.fragments["number"]
-    assert len(kept) == fragments.MOST_A_KIND
+    assert len(kept) == fragments.MAX_A_KIND
     low = sum(fragment.text < b"1750" for fragment in kept)
     assert 60 < low < 140, "as likely from anywhere"
 
 
 def test_all_fragments_together_are_bounded(monkeypatch):
-    monkeypatch.setattr(fragments, "MOST_FRAGMENTS", 20_000)
+    monkeypatch.setattr(fragments, "MAX_FRAGMENTS", 20_000)
     made = Fragments()
     for n in range(200):
         made.add(b"%04d" % n * 250, Spans({"big": ((0, 1000),), "small": ((0, 4),)}))
@@ -120,7 +120,7 @@ def test_all_fragments_together_are_bounded(monkeypatch):
 
 
 def test_the_oldest_entries_are_forgotten_first(monkeypatch):
-    monkeypatch.setattr(fragments, "MOST_ENTRIES", 2_000)
+    monkeypatch.setattr(fragments, "MAX_ENTRIES", 2_000)
     made = Fragments()
     inputs = [b"%04d" % n for n in range(100)]
     for data in inputs:
@@ -130,8 +130,8 @@ def test_the_oldest_entries_are_forgotten_first(monkeypatch):
 
 
 def test_what_is_passing_has_room_of_its_own(monkeypatch):
-    monkeypatch.setattr(fragments, "MOST_ENTRIES", 200)
-    monkeypatch.setattr(fragments, "MOST_PASSING", 200)
+    monkeypatch.setattr(fragments, "MAX_ENTRIES", 200)
+    monkeypatch.setattr(fragments, "MAX_PASSING", 200)
     made = Fragments()
     inputs = [b"%04d" % n for n in range(100)]
     first, kept, *others = map(key_of, inputs)
@@ -225,7 +225,7 @@ def test_what_is_no_file_is_passed_over(native, tmp_path, kind):
     assert not native.refresh()
     assert native.find(HOST) is None
     with pytest.raises(pool_reader.PoolError):
-        pool_reader.parse(read_regular(path, pool_reader.MOST_BYTES) or b"")
+        pool_reader.parse(read_regular(path, pool_reader.MAX_BYTES) or b"")
 
 
 def test_each_wrong_number_is_refused_or_harmless(native, tmp_path):

@@ -10,8 +10,8 @@ import pytest
 from fuzztui.engines.text import syntax
 from fuzztui.engines.text.syntax import (
     LANGUAGES,
-    MOST_INPUT,
-    MOST_SPANS,
+    MAX_INPUT,
+    MAX_SPANS,
     Spans,
     Syntax,
     SyntaxUnavailable,
@@ -84,7 +84,7 @@ def test_comments_are_none():
 def test_there_are_so_many_spans_and_of_each_kind():
     data = b"int main(void) {\n" + b"  call(argument, 100);\n" * 1000 + b"  while (10) {}\n}\n"
     spans = Syntax("c").spans(data)
-    assert sum(map(len, spans.kinds.values())) <= MOST_SPANS
+    assert sum(map(len, spans.kinds.values())) <= MAX_SPANS
     assert len(spans.kinds["while_statement"]) == 1, "a rare kind is whole"
     starts = [start for start, _ in spans.kinds["call_expression"]]
     assert len(starts) > 20
@@ -92,7 +92,7 @@ def test_there_are_so_many_spans_and_of_each_kind():
     assert starts[-1] > len(data) * 0.9, "a sample across the input"
 
 
-@pytest.mark.parametrize("data", [b"", b"\0", b"\xff" * 100, b"x" * (MOST_INPUT + 1), b"(" * 5000])
+@pytest.mark.parametrize("data", [b"", b"\0", b"\xff" * 100, b"x" * (MAX_INPUT + 1), b"(" * 5000])
 def test_what_cannot_be_parsed_has_none(data):
     assert not Syntax("c").spans(data).names
 
@@ -192,10 +192,10 @@ def test_no_more_are_filled_in_than_are_kept(monkeypatch):
     monkeypatch.setattr(syntax, "_filled", lambda *args: filled.append(1) or fill(*args))
     parser = Syntax("c", ["if ($A) $B ==> while ($A) $B"])
     spans = parser.spans(b"void f(void) {" + b"if (a) { x();" * 500 + b"}" * 501)
-    assert len(filled) == len(spans.edits) == syntax.MOST_EDITS
+    assert len(filled) == len(spans.edits) == syntax.MAX_EDITS
     assert {end - start for start, end, _ in spans.edits} == {2}
     assert list(parser.matches.values()) == [500]
-    monkeypatch.setattr(syntax, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(syntax, "MAX_SECONDS", 0.0)
     assert not parser.spans(C).edits, "they have a time limit, too"
 
 

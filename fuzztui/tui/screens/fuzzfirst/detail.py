@@ -28,7 +28,7 @@ from fuzztui.tui.screens.mutants.detail import (
 
 __all__ = ["TurnDetail", "change_of_line", "queued_lines"]
 
-MOST_ADDED = 8
+MAX_ADDED = 8
 """Lines that stand instead of one."""
 
 REASONS = 12
@@ -121,7 +121,7 @@ def _side(mark: str, number: int, parts: tuple[str, str, str], style: str) -> li
     for part, words in zip(parts, styles, strict=True):
         first, *more = part.split("\n")
         lines[-1] = [*lines[-1], TextSpan(plain(first), words)]
-        for text in more[:MOST_ADDED]:
+        for text in more[:MAX_ADDED]:
             lines.append(
                 [TextSpan(f"{mark}{' ' * (NUMBER + 1)} │ ", style), TextSpan(plain(text), words)]
             )

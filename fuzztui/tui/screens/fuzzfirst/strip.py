@@ -21,7 +21,7 @@ from fuzztui.tui.labels.worklist_text import (
     used_words,
 )
 
-LEAST_BAR = 16
+MIN_BAR = 16
 """Cells below which the bar of the stages says nothing."""
 
 NAMED = 3
@@ -66,10 +66,10 @@ def stage_line(status: Status, first: FuzzfirstSummary, width: int) -> Line:
         right.append(TextSpan(f"  {eta}", "bold primary"))
     right.append(TextSpan(" "))
     room = width - width_of(left) - width_of(right)
-    if room < LEAST_BAR:
+    if room < MIN_BAR:
         right = [TextSpan(f"  {eta or f'{budget} for mutants'} ", "bold primary" if eta else "")]
         room = width - width_of(left) - width_of(right)
-    if room < LEAST_BAR:
+    if room < MIN_BAR:
         return spread(left, right, width)
     return [*left, *stage_bar(status, first, room), *right]
 

@@ -34,7 +34,7 @@ from fuzztui.tui.screens.overview.tiles import Tiles
 from fuzztui.tui.screens.targeting.line import AimLine
 from fuzztui.wire.commands import Pause, Resume
 
-MOST_INSTANCES = 8
+MAX_INSTANCES = 8
 """Lines of the instance table; more of them are a fleet, which gets more room, and scroll."""
 
 CALM_S = 20.0
@@ -234,7 +234,7 @@ class OverviewScreen(CampaignScreen):
         if not any(i.mutant for i in present(state.instances.values())):
             self.instances.let_go("mutant")
         self.instances.set_caption(*((f"+{over:,} ended", f"+{over:,}") if over else ()))
-        fleet = many > MOST_INSTANCES
+        fleet = many > MAX_INSTANCES
         if fleet != self.has_class("-fleet"):
             self.set_class(fleet, "-fleet")
             self.call_after_refresh(self.host.when_free, lambda: self._show_charts(self.campaign))

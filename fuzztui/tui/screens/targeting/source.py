@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fuzztui.tui.base.source_excerpt import (
     CHANGED,
-    MOST_BYTES,
+    MAX_BYTES,
     SourceExcerpt,
     around,
     lines_of,
@@ -20,7 +20,7 @@ from fuzztui.wire.analysed import analysis_of
 
 __all__ = ["load"]
 
-MOST_TARGETS = 64 << 20
+MAX_TARGETS = 64 << 20
 """Of a ``targets.json`` that is looked into."""
 
 _TORN = (OSError, ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError)
@@ -51,7 +51,7 @@ def load(run: Path, location: str, analysis: str = "") -> SourceExcerpt:
     place = places.get(location)
     if place is None:
         return SourceExcerpt(problem="the run's targets.json does not know it")
-    data = read(place.file, MOST_BYTES)
+    data = read(place.file, MAX_BYTES)
     if isinstance(data, str):
         return SourceExcerpt(problem=data)
     lines = lines_of(data)
@@ -63,7 +63,7 @@ def load(run: Path, location: str, analysis: str = "") -> SourceExcerpt:
 @lru_cache(2)
 def _places(path: str, changed: int) -> tuple[str, dict[str, GoalLocation]]:
     """Which analysis it is, places by location. ``changed``: what is written anew is another."""
-    told = read(path, MOST_TARGETS)
+    told = read(path, MAX_TARGETS)
     if isinstance(told, str):
         raise ValueError(told)
     data = json.loads(told)
