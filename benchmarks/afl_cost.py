@@ -1,4 +1,4 @@
-"""What supervising costs afl-fuzz: its executions a second with fuzztui and without.
+"""What supervising costs afl-fuzz: its executions per second with fuzztui and without.
 
 The same target, seeds and random seed; runs with and without in turns, a pair each round, so
 that a busy moment of the machine meets both. Without: plain ``afl-fuzz -M main`` with

@@ -4,7 +4,7 @@
 
 A real campaign (``fuzztui FILE --detach``, the real afl-fuzz) on a C program that crashes at
 4,000 places and has 8,000 more paths, so that both crashes and queue entries keep coming
-while triage runs the crashes again. Timed, each in a process of its own:
+while triage runs the crashes again. Timed, each in a separate process:
 
 * inotify: a process that does nothing but read inotify events, niced to -10 where allowed;
 * watchdog: its plain Observer, the limit: the delay that anybody's handler in Python has;

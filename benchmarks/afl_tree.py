@@ -4,7 +4,7 @@
         [--hours 24] [--resumes 1] [--alive [SECONDS]]
 
 Layout, names and figures are those of AFL++ 4.04c. The entries of a queue are links to one
-file, or a million of them would take a minute. ``--alive`` goes on as 50 fuzzers do: it
+file, or a million of them would take a minute. ``--alive`` continues as 50 fuzzers do: it
 holds their locks, appends a row to each plot_data every 5 seconds and rewrites each
 fuzzer_stats every 60.
 """
@@ -116,7 +116,7 @@ def make(
     hours: float = 24,
     resumes: int = 1,
 ) -> list[Fuzzer]:
-    """Make the tree, as if its fuzzers had begun ``hours`` ago."""
+    """Make the tree, as if its fuzzers had started ``hours`` ago."""
     seconds = int(hours * 3600)
     start = time.time() - seconds
     fuzzers = [Fuzzer(root, n, entries, crashes, start) for n in range(instances)]

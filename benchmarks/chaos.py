@@ -303,7 +303,7 @@ def _figures(rows: list[dict[str, Any]]) -> list[object]:
 
 
 def _run_job(job: Job) -> int:
-    """One series, in a process of its own; rows go to stdout."""
+    """One series, in a separate process; rows go to stdout."""
     # Also while another signal is handled: its processes must not stay.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     for row in run_series(job):

@@ -4,7 +4,7 @@
 
 json-parser (sample_campaigns/json-fuzzfirst.toml) without its stop condition, so many turns of so
 many seconds each. Build is ahead of the fuzzer: it takes CPU, but no time of a slot. What a slot
-loses is the time between two mutants' fuzzing (stopping, hand-over, pruning, starting) and
+loses is the time between two mutants' fuzzing (stopping, transfer, pruning, starting) and
 until the first execution is counted; its share of a slot of five minutes is the figure that
 counts. The named limit is 5%.
 """

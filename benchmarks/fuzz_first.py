@@ -9,7 +9,7 @@ that reached it, and Fisher's exact p (two-sided) against afl-fuzz alone with as
     python benchmarks/fuzz_first.py --repeat 10 --execs 2000000 --jobs 2
 
 A run takes a minute or two, all of them an hour or two. Results go to
-``--results`` as they come; the same command goes on where it was stopped, ``--arms`` picks some,
+``--results`` as they come; the same command continues where it was stopped, ``--arms`` picks some,
 ``--report`` shows what is there.
 
 The target was tuned until the effect showed, with other seeds than the ones counted here: this
@@ -202,7 +202,7 @@ def main() -> None:
                     where = f"reached ({result.found_in})" if result.reached else "not reached"
                     what = f"{where}, {result.spent:,} execs, {result.seconds:.0f} s"
                     print(f"{n}/{len(runs)} {result.arm} {result.seed}: {what}", flush=True)
-            except BaseException:  # those under way end by themselves, no other begins
+            except BaseException:  # those in progress end by themselves, no other begins
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     print(f"{args.execs:,} executions a run, {args.mutants} mutants of {per_mutant:,}")

@@ -6,7 +6,7 @@
 
 Generates the log of a campaign of four instances through the real writer, with the
 checkpoints a supervisor writes (``--mutants``: two of them tell of so many mutants,
-their kills and how often they were met), and measures in one run:
+their kills and how often they were seen), and measures in one run:
 
 * open: a live session on the run, ready with the final state (goal: < 1 s);
 * the reader alone: the index of the log by its members' headers;

@@ -1,7 +1,7 @@
 """Is the pruning sound? Run everything that it would spare, and see whether it kills.
 
 Offline, exhaustively: for inputs of a queue and mutations of them, *every* mutant that can
-be swapped in and that the probes say is not infected (or not reached) is run all the same.
+be swapped in and that the probes say is not infected (or not reached) is run anyway.
 In the loop, for a full run (``schedule = "full"``) of each subject: the engine's permanent
 audit, which does this for about 1% of the pruned pairs.
 
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def _apart(subject: Subject, args: argparse.Namespace) -> list[object]:
-    """In a process of its own, which holds one subject."""
+    """In a separate process, which holds one subject."""
     import multiprocessing
 
     with multiprocessing.get_context("spawn").Pool(1) as pool:

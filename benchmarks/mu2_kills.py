@@ -7,7 +7,7 @@ what its first n trials had killed is known from the name of the entry that kill
 
     python benchmarks/mu2_kills.py --repeat 10 --seconds 60 --jobs 2
 
-Results go to ``--results`` as they come; the same command goes on where it was stopped,
+Results go to ``--results`` as they come; the same command continues where it was stopped,
 and ``--report`` shows what is there. Six subjects, ten times, take about 100 minutes,
 a third of them for scoring sqlglot's queues.
 

@@ -6,7 +6,7 @@ Mutants of /usr/include/stb/stb_image.h (Debian: libstb-dev) or a file that is n
 them, evenly chosen. The order is compared too: ours in compatible mode is the tool's. The
 tool's time grows with the cube of N: 200 whole and the first 40 of 1,000 by default, with
 ``--whole`` (about ten minutes) all of 1,000. ``--large``: 50,000 too, the first 2,000.
-CPU seconds, and the memory that ranking added (peak; a process of its own for each row).
+CPU seconds, and the memory that ranking added (peak; a separate process for each row).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def some(file: Path, n: int) -> list[SourceMutant]:
 
 
 def in_a_process(file: Path, *words: object) -> dict[str, Any]:
-    """A row, measured by this very file in a process of its own."""
+    """A row, measured by this very file in a separate process."""
     argv = [sys.executable, __file__, str(file), "--row", *map(str, words)]
     out = subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
     row: dict[str, Any] = json.loads(out)

@@ -63,11 +63,11 @@ _PAIRS = (
 
 
 _BITS: defaultdict[object, int] = defaultdict(itertools.count().__next__)
-"""A number for each code target, so that what a run has covered is an integer."""
+"""A number for each goal, so that what a run has covered is an integer."""
 
 
 def mask(things: Iterable[object]) -> int:
-    """Those code targets as a set of bits."""
+    """Those goals as a set of bits."""
     bits = [_BITS[thing] for thing in things]
     found = bytearray(max(bits, default=0) // 8 + 1)
     for bit in bits:
@@ -345,7 +345,7 @@ def main() -> None:
     except RunFailed as e:
         sys.exit(str(e))
     except KeyboardInterrupt:
-        sys.exit("stopped: the same command goes on")
+        sys.exit("stopped: the same command continues")
     met = tabulate(names, args)
     sys.exit(0 if well and (met or args.smoke) else 1)
 

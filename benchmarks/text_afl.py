@@ -1,8 +1,8 @@
-"""What mutating as text costs afl-fuzz: its executions a second against stock havoc's.
+"""What mutating as text costs afl-fuzz: its executions per second against stock havoc's.
 
 Persistent mode, the same seeds and random seed; runs with stock AFL++ and with the custom mutator
 at P(text) = 1 in turns, a pair each round, so that a busy moment of the machine meets both. The
-ratio of each pair is taken, the median of the ratios counts: of executions a second and, for
+ratio of each pair is taken, the median of the ratios counts: of executions per second and, for
 machines that are never at rest, a second of CPU time (afl-fuzz and its target together). No
 supervisor: only the mutators differ. Three targets:
 

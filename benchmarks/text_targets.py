@@ -8,7 +8,7 @@ so that a busy moment of the machine meets all of them.
     python benchmarks/text_targets.py --seconds 600 --repeat 5
 
 A run's row is added to ``results.jsonl`` in the working directory when it ends: started again with
-the same words, the benchmark goes on with the runs that are missing, and only prints the tables
+the same words, the benchmark continues with the runs that are missing, and only prints the tables
 when there are none. The counts are
 
 - edges: what afl-showmap sees over the queue at the end, with the same program;
@@ -151,7 +151,7 @@ def accepted(target: Target, folder: Path) -> tuple[int, int]:
         )
         said = [line[0] for line in done.stdout.splitlines() if line[:2] in ("+ ", "- ")]
         good += said.count("+")
-        # One on which it crashes has no verdict: it goes on behind that.
+        # One on which it crashes has no verdict: it continues behind that.
         at += min(len(said) + 1, len(part)) if done.returncode < 0 else len(part)
     return good, len(files)
 
@@ -264,7 +264,7 @@ stopping = threading.Event()
 
 
 def work_through(jobs: list[Job], cores: list[int], run: Callable[[Job, int], None]) -> None:
-    """All jobs, one at a time on each core. Ctrl-C or SIGTERM ends what is under way."""
+    """All jobs, one at a time on each core. Ctrl-C or SIGTERM ends what is in progress."""
 
     def end(*_: object) -> None:
         stopping.set()

@@ -12,7 +12,7 @@ The peers are those of ``--python``; one that is not installed there is skipped.
 Goal: at least the branches of atheris at equal time on the majority of targets.
 
 atheris runs with its own instrumentation of the same packages; exceptions are caught
-in its harness, so that it goes on after a failure as zest does. HypoFuzz keeps no
+in its harness, so that it continues after a failure as zest does. HypoFuzz keeps no
 corpus of inputs that could be read, so its harness notes every input that it runs
 (a cost of about 2 us on its more than 300). It does not run explicit examples either,
 so the seeds, given as ``@example``, do not reach it: its column starts from nothing.
@@ -223,7 +223,7 @@ def main() -> None:
     wanted = {"atheris": "atheris"} | ({} if args.no_hypofuzz else {"hypofuzz": "hypofuzz"})
     peers = installed(args.python, wanted)
     engines = [f"zest-{m}" for m in modes] + peers
-    print(f"{args.seconds:g} s each, {args.repeat} repetitions: branches (executions a second)")
+    print(f"{args.seconds:g} s each, {args.repeat} repetitions: branches (executions per second)")
     print("".join(f"{head:>20}" for head in ["target (of)", "seeds", *engines]))
     wins = 0
     targets = [t for t in TARGETS if args.only in t.name]

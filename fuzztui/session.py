@@ -200,7 +200,7 @@ class Session:
     def seek(self, t: float) -> Changes:
         """Show the campaign as it was at ``t`` seconds.
 
-        A replay goes on from there; without checkpoints it may take a few polls to
+        A replay continues from there; without checkpoints it may take a few polls to
         arrive (``behind``). A live session returns to the present at the next poll.
         """
         self.reader.refresh()
@@ -310,7 +310,7 @@ class Session:
         return chain
 
     def _is_of_this_log(self, chain: Chain) -> bool:
-        """A log that was deleted and begun anew must not be shown by its old checkpoints."""
+        """A log that was deleted and begun again must not be shown by its old checkpoints."""
         first = next(self.reader.records(limit=1), None)
         if not chain.links or first is None or not isinstance(first.event, CampaignStarted):
             return True

@@ -167,7 +167,7 @@ def check_left(run: Path, temporary: Path, runtime: Path, shared: bool) -> Itera
     """
     for path in temporary.iterdir():
         yield Violation("left", f"temporary {path.name}")
-    for path in (runtime / "fuzztui").rglob("*"):  # ccache has a directory of its own beside it
+    for path in (runtime / "fuzztui").rglob("*"):  # ccache has a separate directory beside it
         if not path.is_dir() or path.is_symlink():
             yield Violation("left", f"socket directory: {path.name}")
     for path in run.glob("campaign.toml.*"):

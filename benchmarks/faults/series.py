@@ -72,7 +72,7 @@ class Growth:
 
     def enough(self, fold: Fold) -> bool:
         """Look again."""
-        # Others (an oracle, inputs that were handed over) never fuzz, and have no state.
+        # Others (an oracle, inputs that were transferred) never fuzz, and have no state.
         fuzzing = {n: i for n, i in fold.instances.items() if i.state}
         now = {n: i.figures.get("execs", 0) for n, i in fuzzing.items()}
         if self._slots:
@@ -194,7 +194,7 @@ class Series:
     # ------------------------------------------------------------------- rounds
 
     def note(self, violation: Violation) -> None:
-        """Report a broken invariant with the round that is under way."""
+        """Report a broken invariant with the round that is in progress."""
         self._found.append(violation)
 
     def start(self) -> float:

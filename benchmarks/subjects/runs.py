@@ -83,7 +83,7 @@ def environment(root: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Instance:
-    """One engine on one subject, in a directory of its own below ``root``."""
+    """One engine on one subject, in a separate directory below ``root``."""
 
     subject: Subject
     kind: str

@@ -18,7 +18,7 @@ CANNOT_START = 3
 """Exit status of an engine that cannot start: restarting it is of no use."""
 
 RECYCLE = 4
-"""Exit status of a worker whose memory is used up: a clean one goes on."""
+"""Exit status of a worker whose memory is used up: a clean one continues."""
 
 
 AFRESH = 5
@@ -42,7 +42,7 @@ class Limited(Exception):
 
 
 class RecycleWorker(Exception):
-    """The target has leaked the worker's memory away: the trial under way belongs to the next."""
+    """The target has leaked the worker's memory away: the trial in progress belongs to the next."""
 
 
 class CannotStart(Exception):

@@ -56,7 +56,7 @@ class EventLog:
             self.flush()
 
     def say(self, level: str, text: str) -> None:
-        """A message for people: ``level`` is info, warning or error."""
+        """A message for users: ``level`` is info, warning or error."""
         self.write(Message(level, text, self.instance))
 
     def flush(self) -> bool:
@@ -84,7 +84,7 @@ class EventLog:
 
 @dataclass(slots=True)
 class ReportedEvents:
-    """What was already told in ``events.jsonl``, for whoever goes on from it."""
+    """What was already told in ``events.jsonl``, for whoever continues from it."""
 
     answered: set[str] = field(default_factory=set)
     """Ids of commands that were applied or rejected."""

@@ -125,7 +125,7 @@ class Store:
             else:
                 break
         if told:
-            self._log.say("info", f"{path.name} is written now; going on")
+            self._log.say("info", f"{path.name} is written now; continuing")
 
     def _made_again(self, folder: Path) -> bool:
         """Make a folder that was deleted. False if it is there, or cannot be made."""
@@ -141,7 +141,7 @@ class Store:
         replace_bytes(path, data, self.directory)
 
     def tidy(self) -> None:
-        """Remove what a killed process had begun to write."""
+        """Remove what a killed process had started to write."""
         for part in self.directory.glob(f"{PART}*"):
             with contextlib.suppress(OSError):
                 part.unlink()

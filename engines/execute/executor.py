@@ -159,7 +159,7 @@ class Executor:
         return made
 
     def in_child(self) -> None:
-        """This process is a forked child and goes on executing: nothing goes to the journal."""
+        """This process is a forked child and continues executing: nothing goes to the journal."""
         self._pid = os.getpid()
         self.form.detach()
         self.fixture.limits = Limits()  # those of the child may be lower on purpose

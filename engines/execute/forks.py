@@ -78,7 +78,7 @@ def in_child(
     """
     pipe = Pipe()
     try:
-        # The module's generator, which targets use, would seed itself anew in the child.
+        # The module's generator, which targets use, would seed itself again in the child.
         chance = random.getstate()
         parent = _getpid()
         prctl = _prctl()

@@ -95,7 +95,7 @@ class Guard:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
     def check(self) -> None:
-        """Arm again if somebody else has taken the signal."""
+        """Arm again if someone else has taken the signal."""
         left, period = signal.getitimer(signal.ITIMER_REAL)
         if signal.getsignal(signal.SIGALRM) != self._on_alarm or not left or not period:
             self.arm()

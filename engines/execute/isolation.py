@@ -94,7 +94,7 @@ class Isolation:
         return made
 
     def save(self) -> None:
-        """Replace the file; without a disk to write on, this process goes on knowing."""
+        """Replace the file; without a disk to write on, this process continues knowing."""
         told: dict[str, Any] | None = None
         if self.suspects is not None:
             told = {**asdict(self.suspects), "data": self.suspects.data.hex()}

@@ -3,7 +3,7 @@
 The default COMPARE of section IV-A of the Mu2 paper. Java's ``equals`` is too weak in
 Python (``1 == True``, ``0.0 == -0.0``) and too strong (NaN, classes without an
 ``__eq__``), so this is *structural*: types by qualified name (a value of a program that
-was imported anew compares), floats by ``hex()`` with NaN the same as NaN, containers item
+was re-imported compares), floats by ``hex()`` with NaN the same as NaN, containers item
 by item, objects as :mod:`~fuzztui.engines.inputs.shape` takes them apart. An ``__eq__`` that
 a class has of its own is believed when it says True; False only sends us on to the parts,
 since it may be due to a NaN, or to a class that was imported twice.
@@ -53,7 +53,7 @@ class _Other(Exception):
 
 
 class _Plain(pickle.Pickler):
-    """Writes exactly the builtin types down, in C and with every type told apart."""
+    """Writes exactly the builtin types down, in C and with every type distinguished."""
 
     def reducer_override(self, value: object) -> Any:
         """Called for all other types."""
@@ -77,7 +77,7 @@ class _Comparison:
     """One call of :func:`same`. Depth is on a stack of its own, never on Python's."""
 
     def __init__(self) -> None:
-        # Pairs under way or done, assumed the same: that is what makes cycles end. The
+        # Pairs in progress or done, assumed the same: that is what makes cycles end. The
         # objects are kept so that no id is given to another while it stands here.
         self._assumed: dict[tuple[int, int], tuple[object, object]] = {}
         self._stack: list[tuple[Any, Any]] = []
@@ -208,7 +208,7 @@ class _Comparison:
                 return True
         finally:
             self._nested -= 1
-        while len(self._assumed) > mark:  # what was assumed under way does not hold
+        while len(self._assumed) > mark:  # what was assumed in progress does not hold
             self._assumed.popitem()
         return False
 

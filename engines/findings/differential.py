@@ -63,7 +63,7 @@ class DifferentialOracle:
         always: bool = False,
         say: Callable[[str, str], None] = lambda level, text: None,
     ) -> None:
-        """``executor`` calls it; ``names``: of both, for people; ``always``: in each trial.
+        """``executor`` calls it; ``names``: of both, for users; ``always``: in each trial.
 
         ``say`` is told, once each, why values cannot be compared: they then count as the same.
         """

@@ -1,4 +1,4 @@
-"""Telling failures apart: one signature a cause, and words for people."""
+"""Telling failures apart: one signature a cause, and words for users."""
 
 from __future__ import annotations
 

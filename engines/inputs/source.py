@@ -44,7 +44,7 @@ class Source:
     __slots__ = ("_data", "_limit", "_magic", "_more", "_pos")
 
     typed: ClassVar[bool] = False
-    """Does it want to know which generators are under way (``engines/generators``)?"""
+    """Does it want to know which generators are in progress (``engines/generators``)?"""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class Source:
         return self.choose(fitting) if fitting and self.below(2) else None
 
     def more(self, low: int = 0, high: int = 1 << 30, *, continues: float = 0.75) -> Repeat:
-        """Iterate ``low`` to ``high`` times, going on with the given probability each time.
+        """Iterate ``low`` to ``high`` times, continuing with the given probability each time.
 
         Each turn costs one choice, so that a mutation can add or drop an element.
         """

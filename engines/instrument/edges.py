@@ -1,7 +1,7 @@
 """The coverage map and the table of what its cells mean.
 
 A *cell* is one byte of the map: a block or branch arm of the application. Cells
-are numbered for good: ``edges.json`` in the instance directory keeps each
+are numbered permanently: ``edges.json`` in the instance directory keeps each
 module's base, so that a restart, or a module that is imported late, moves none.
 """
 
@@ -119,7 +119,7 @@ class EdgeTable:
         try:
             modules = [_module_from_json(m) for m in json.loads(file.read_bytes())["modules"]]
         except (OSError, ValueError, KeyError, TypeError):
-            return  # a cache: without it cells are numbered afresh
+            return  # a cache: without it cells are numbered again
         for module in modules:
             self._known[module.name, module.sha] = module
             self.size = max(self.size, module.base + len(module.edges))

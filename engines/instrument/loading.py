@@ -100,7 +100,7 @@ def form_of(
 
     A generator that needs more choices than there are has them drawn: ``draw(n)`` returns
     n bytes, and ``on_fresh`` is told of them. ``generated``: the form for a generator.
-    Where the spec names a document of code targets, its choices may mean constants in it.
+    Where the spec names a document of goals, its choices may mean constants in it.
     """
     if target.generator is None:
         return TextInput() if target.text else BytesInput()

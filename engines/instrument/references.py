@@ -21,7 +21,7 @@ from fuzztui.engines.inputs.offers import generators_in, targets_in
 __all__ = ["import_module", "is_file", "look_up", "resolve", "split_reference"]
 
 _SHOWN = 12
-"""Functions of a module that are told of where one is not there."""
+"""Functions of a module that are reported where one is not there."""
 
 
 def split_reference(reference: str, default: str) -> tuple[str, str]:

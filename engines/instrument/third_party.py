@@ -1,6 +1,6 @@
 """Coverage of code that is neither the application's nor Python's own: libraries that it calls.
 
-Only a number, for people (the SpotOn paper, Table III): what is hit there for the first time saves
+Only a number, for users (the SpotOn paper, Table III): what is hit there for the first time saves
 no input. From Python 3.12 on ``sys.monitoring`` tells each line once and is then silent. Before,
 only a profile function tells anything; it slows a trial down, so every 128th is watched, and what
 is counted is functions that were entered in one of those.
@@ -34,11 +34,11 @@ _EVERY: Final = 128
 """Of so many trials the first is watched (3.11)."""
 
 _MOST: Final = 1_000_000
-"""Places: code that is made anew all the time must not fill the memory."""
+"""Places: code that is made again all the time must not fill the memory."""
 
 
 class _Places:
-    """What was seen, of files that count; goes on from what ``kept`` has."""
+    """What was seen, of files that count; continues from what ``kept`` has."""
 
     def __init__(self, counts: Callable[[str], bool], kept: Path | None) -> None:
         self._counts, self._known = counts, dict[str, bool]()

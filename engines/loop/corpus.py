@@ -128,14 +128,14 @@ class ZestScheduler:
 
 
 class SteerError(Exception):
-    """The steering cannot be done; the message says why, for people."""
+    """The steering cannot be done; the message says why, for users."""
 
 
 class Steerable:
-    """A scheduler that a person can steer, around any other.
+    """A scheduler that a user can steer, around any other.
 
     A skipped entry is not picked. Promoted ones come next, the last promoted first,
-    each once and with a favoured entry's energy; then the base goes on where it was.
+    each once and with a favoured entry's energy; then the base continues where it was.
     A demoted one has its turn in each round, but for one child only.
     """
 

@@ -99,7 +99,7 @@ class Parts:
     on_modules: Callable[[], None] = lambda: None
     """Called between trials when modules were imported late."""
     connect: Callable[[Callable[[CorpusEntry], None], Callable[[], bool]], None] = lambda *_: None
-    """Is given what tells anew of an entry whose merits have changed, and :meth:`Loop.pulse`."""
+    """Is given what tells again of an entry whose merits have changed, and :meth:`Loop.pulse`."""
     saved: Callable[[Candidate, str], None] = lambda candidate, folder: None
     """Called when a trial's input was saved, with the folder: ``queue``, ``crashes``, ``hangs``."""
     obey: Callable[[Command], str] | None = None
@@ -526,7 +526,8 @@ class Loop:
             self.log.say("warning", f"{entries} failed now, but not when saved")
         if names and time.monotonic() - began > _SLOW_REBUILD_S:
             self.log.say(
-                "info", f"{several(len(names), 'queue entry', 'queue entries')} run again; going on"
+                "info",
+                f"{several(len(names), 'queue entry', 'queue entries')} run again; continuing",
             )
         words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
 

@@ -77,7 +77,7 @@ class ChoiceMutator:
 
     Geometric(8) times: overwrite Geometric(4) bytes at a uniform offset. With
     probability 0.1, decided once a child, by zeros; else by uniform bytes. The
-    length stays: what a generator wants beyond it is drawn afresh.
+    length stays: what a generator wants beyond it is drawn again.
     """
 
     ZEROS: Final = 0.1
@@ -187,7 +187,7 @@ class Havoc:
         return times
 
     def once(self, data: bytes) -> bytes:
-        """A single edit, for stacks of somebody else's; equal to ``data`` only by chance."""
+        """A single edit, for stacks of someone else's; equal to ``data`` only by chance."""
         changed = bytearray(data)
         self._edit(changed)
         return bytes(changed[: self.limit])

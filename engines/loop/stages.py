@@ -49,7 +49,7 @@ class Mutate:
 class Fresh:
     """Random inputs from nothing, for as long as nothing is in the corpus.
 
-    For a generator that is the empty sequence: every choice is then drawn afresh.
+    For a generator that is the empty sequence: every choice is then drawn again.
     """
 
     def __init__(self, rng: random.Random, *, choices: bool) -> None:

@@ -1,6 +1,6 @@
 """Running mutants in child processes: those that cannot, or must not, run in this one.
 
-*Static* mutants sit in code that runs at import: a child imports the application anew
+*Static* mutants sit in code that runs at import: a child imports the application again
 with the mutant in it. Mutants in quarantine (they killed a worker, or left something
 behind) are swapped in as usual, but in a child. If a child dies or falls silent, the
 mutant that it had announced did it: a kill, if it happens again.
@@ -28,7 +28,7 @@ Pair = tuple[PythonMutant, int, bytes]
 """A mutant, a key for the input, and the input."""
 
 Reload = Callable[[PythonMutant | None], Executor]
-"""Import the application anew, with a static mutant or without: an executor of it (in a child)."""
+"""Import the application again, with a static mutant or without: an executor of it (in a child)."""
 
 
 Work = Callable[[Sequence[Pair], bool, Tell], None]
@@ -200,10 +200,10 @@ class IsolatedRunner:
             tell({"verdict": found and [found.oracle, found.detail]})
 
     def _reloaded(self, pairs: Sequence[Pair], confirms: bool, tell: Tell) -> None:
-        """All pairs are of one static mutant, imported anew; so is the program beside it.
+        """All pairs are of one static mutant, re-imported; so is the program beside it.
 
         Both run the inputs in the same order: what the first run of a fresh process does
-        besides is no difference. Confirming, the program anew must do what it always did.
+        besides is no difference. Confirming, the program again must do what it always did.
         """
         self._executor.in_child()
         mutant = pairs[0][0]
@@ -212,14 +212,14 @@ class IsolatedRunner:
         try:
             plain = self._import(None)
         except BaseException as e:
-            tell({"wrong": f"the program cannot be imported anew: {_cause(e)}"})
+            tell({"wrong": f"the program cannot be re-imported: {_cause(e)}"})
             return
         originals = []
         for at, (_, _, data) in enumerate(pairs):
             tell({"original": at})
             originals.append(plain.call(data))
         if usual is not None and self._oracle.verdict(usual, originals[0]) is not None:
-            tell({"wrong": "the program, imported anew, does something else"})
+            tell({"wrong": "the program, re-imported, does something else"})
             return
         tell({"begin": 0})
         other, verdict = self._imported(mutant, tell)

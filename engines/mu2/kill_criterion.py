@@ -50,7 +50,7 @@ TIMEOUT: Final = "timeout"
 class KillEvidence:
     """A kill. ``oracle``: how it showed, one of value, exception, timeout, died.
 
-    ``detail``: one line for people, harmless on a terminal, at most 200 characters.
+    ``detail``: one line for users, harmless on a terminal, at most 200 characters.
     """
 
     oracle: str

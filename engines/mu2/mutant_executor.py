@@ -86,7 +86,7 @@ class MutantExecutor:
         return first if second is not None and second.oracle == first.oracle else None
 
     def once(self, original: Execution, mutant: PythonMutant) -> KillEvidence | None:
-        """A verdict that somebody else must confirm. Raises ``CannotSwap``."""
+        """A verdict that someone else must confirm. Raises ``CannotSwap``."""
         self._program.enter_base(mutant)
         base, _ = self._run(original, mutant.index, 0)
         fuel = _more(_periods(base.turns) * _FUEL_TIMES + _FUEL_PLUS)

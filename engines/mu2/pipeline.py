@@ -3,7 +3,7 @@
 A filter: dead -> skipped -> not executed -> not infected -> order -> budget. The
 middle two are the PIE model's execution and infection (section IV-B2) and are sound:
 what they leave out cannot be killed by the input. That is checked for ever: about one
-in a hundred of what they leave out is run all the same (:meth:`Pipeline.audit`).
+in a hundred of what they leave out is run anyway (:meth:`Pipeline.audit`).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Pipeline:
             )
 
     def audit(self, seen: Watched, *, runs: int, everything: bool) -> list[int]:
-        """About 1% of the soundly pruned, drawn at random: to be run all the same.
+        """About 1% of the soundly pruned, drawn at random: to be run anyway.
 
         Unless ``everything`` is analysed anyway, no more than 5% of all ``runs`` so far.
         """

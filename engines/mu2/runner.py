@@ -164,7 +164,7 @@ class Runner:
             self._ns, self._compile_ns = spent, compiled
 
     def _look_into(self, original: Execution) -> None:
-        """The program did not repeat itself: is it flaky, or has it changed for good?"""
+        """The program did not repeat itself: is it flaky, or has it changed permanently?"""
         if memory.used_up():
             raise RecycleWorker  # what it did without memory says nothing
         if not self._attack.varies(original):

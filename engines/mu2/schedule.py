@@ -2,7 +2,7 @@
 
 The paper's analysis runs every surviving mutant that an input infects, on every
 input. On larger programs that starves the fuzzer (section V-C): most of those runs are
-of survivors that have survived a thousand times. ``full`` does it all the same.
+of survivors that have survived a thousand times. ``full`` does it anyway.
 ``adaptive`` treats running a mutant as spending from an account that fuzzing fills:
 
 - *hand-over*: while coverage still grows, trials run as zest's do, without probes;

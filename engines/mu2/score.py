@@ -86,7 +86,7 @@ def _inputs(folders: Iterable[Path]) -> Iterable[tuple[str, bytes]]:
 
 
 def _all_of(work: Iterable[Iterator[None]], jobs: int) -> None:
-    """Do all of it, with so many pieces under way at a time."""
+    """Do all of it, with so many pieces in progress at a time."""
     waiting = iter(work)
     running = list(islice(waiting, jobs))
     while running:

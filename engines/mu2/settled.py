@@ -2,7 +2,7 @@
 
 A mutant is *settled* with an input when it need not be run on it: soundly pruned, or run.
 An exact pass over a large corpus takes long, and a mutant may kill the worker in the
-middle of it: its successor goes on from here. When the engine is started anew, the
+middle of it: its successor continues from here. When the engine is started again, the
 program, its harness or its interpreter may be others, so nothing is taken over then.
 """
 
@@ -26,7 +26,7 @@ NEVER: Final = -1
 _FILE: Final = ".settled"
 _LINES_TIMES: Final = 4
 _LINES_PLUS: Final = 1000
-"""The file is written anew when it has so many lines more than entries."""
+"""The file is written again when it has so many lines more than entries."""
 _STARTED: Final = 19
 """The index of the time at which a process was started, behind its name in /proc/PID/stat."""
 

@@ -1,4 +1,4 @@
-"""What a person says about mutants: commands to changes of the table."""
+"""What a user says about mutants: commands to changes of the table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What is known of each mutant: state, verdicts, place in the queue, counts.
 
-KILLED of Algorithm 2 is here, and everything that a person says about mutants.
-Every change is told as an event; those events are what a restart goes on from.
+KILLED of Algorithm 2 is here, and everything that a user says about mutants.
+Every change is told as an event; those events are what a restart continues from.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MutantRecord:
         self.base = PENDING
         """pending, alive, killed or invalid: what running it has shown."""
         self.verdict = ""
-        """What a person said: "", skipped or equivalent."""
+        """What a user said: "", skipped or equivalent."""
         self.reason = ""
         self.promoted = False
         self.order = 0
@@ -85,7 +85,7 @@ class MutantRecord:
 
     @property
     def state(self) -> str:
-        """The word that is told: a kill or invalidity outranks nothing that a person said."""
+        """The word that is told: a kill or invalidity outranks nothing that a user said."""
         return self.verdict or self.base
 
     @property
@@ -270,7 +270,7 @@ class MutantTable:
                 figures[row.id] = [row.reached, row.infected, row.runs]
             self._log.write(MutantRuns(self._log.instance, figures))
 
-    # ---------------------------------------------------------- what a person says
+    # ---------------------------------------------------------- what a user says
 
     def alive(self, at: int) -> bool:
         """Is it still worth a kill?"""

@@ -1,7 +1,7 @@
 """What can be mutated: PIT's default operators (paper, section II-B) on Python's syntax tree.
 
 An operator is a generator over one node: it yields the node's :class:`Mutation`\\ s. A change
-makes the mutated node out of the original's own operands, which it evaluates all the same,
+makes the mutated node out of the original's own operands, which it evaluates anyway,
 and in the same order: so what only the operands do is no difference, and the free variables
 of the function stay what they are.
 """
@@ -56,7 +56,7 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True)
 class MutationOperator:
-    """``words`` is for people; ``roles`` are the uses of a node that it looks at."""
+    """``words`` is for users; ``roles`` are the uses of a node that it looks at."""
 
     name: str
     words: str

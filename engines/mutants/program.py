@@ -113,7 +113,7 @@ class Program:
             self._rest(unit, unit.plain if probing is None else probing.code_of(unit))
 
     def rests(self, probing: Probing, unit: Unit, code: Code) -> None:
-        """A probing has compiled a unit anew."""
+        """A probing has compiled a unit again."""
         if probing is self._probing:
             self._rest(unit, code)
 
@@ -225,7 +225,7 @@ class Program:
         return self._probings[-1]
 
     def diff(self, mutant: PythonMutant) -> str:
-        """The mutant as a unified diff of its file, for people."""
+        """The mutant as a unified diff of its file, for users."""
         source = self._census.sources[mutant.module]
         _, change, point = self.locate(ast.parse(source.text.data), mutant)
         return source.text.diff(source.file, cuts(source.text, point, change))

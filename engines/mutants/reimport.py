@@ -1,4 +1,4 @@
-"""Mutants that cannot be swapped in: import the application anew with one of them in it.
+"""Mutants that cannot be swapped in: import the application again with one of them in it.
 
 For code that runs while a module is imported. Meant for a forked child: nothing is put back.
 """

@@ -158,7 +158,7 @@ class UnitCompiler:
         node = parse_unit(unit.source.text, unit.place)
         points = find_unit(node, self._operators).points
         if len(points) != len(unit.points):
-            raise CannotSwap("its source cannot be told apart from what is around it")
+            raise CannotSwap("its source cannot be distinguished from what is around it")
         return node, points
 
     def _prepare(self, unit: Unit, instrument: Callable[[Any], None]) -> Prepared:

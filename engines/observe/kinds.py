@@ -106,7 +106,7 @@ def _full(cls: type) -> str:
     if not isinstance(module, str):
         return ""
     if module.partition(".")[0] == "fuzztui" and ".generators" not in module:
-        return ""  # a source of choices: the static phase wants none of ours, either
+        return ""  # a source of choices: the static analysis wants none of ours, either
     if module.partition(".")[0] == "pathlib" and qualname.removeprefix("Pure").startswith(
         _PLATFORMS
     ):

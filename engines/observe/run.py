@@ -2,7 +2,7 @@
 
 The target is loaded once, and instrumented, so that no input takes longer than it may; forked
 children run the inputs, one after the other. One that dies or hangs takes the types with it that
-its last input has shown; the next child goes on behind that input.
+its last input has shown; the next child continues behind that input.
 
 The request is a JSON file: ``functions`` (names of parameters, and ``return``, by function by
 module) and ``inputs`` (how many a generator makes). Prints JSON lines:

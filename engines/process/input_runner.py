@@ -1,6 +1,6 @@
 """Running inputs one after the other, each known only when the last has ended: how does it fail?
 
-In a forked child that goes on for as long as it lives; the next one begins where it died, or where
+In a forked child that continues for as long as it lives; the next one begins where it died or
 the caller wants what ran before to have no part in it. How an input fails is said as the campaign
 says it: by the signature that groups findings.
 """
@@ -158,7 +158,7 @@ class InputRunner:
             return _Child(self._work, self._silence_s, self._memory_bytes)
         except OSError as e:
             raise CannotStart(
-                f"no process is to be had to run inputs in: {e.strerror or e}"
+                f"no process is available to run inputs in: {e.strerror or e}"
             ) from None
 
     # -------------------------------------------------------------------- in the child

@@ -1,4 +1,4 @@
-"""Making an input that fails smaller, as long as it fails alike (docs/house.md).
+"""Making an input that fails smaller, as long as it fails with the same signature (docs/house.md).
 
 Prints JSON lines: ``{"size", "tries"}`` now and then, with ``"best"``, the input in base64, where
 there is a smaller one; the last one has ``"end"`` too, which is empty, or says in words what ended
@@ -26,7 +26,7 @@ from fuzztui.engines.process.worker import limit_resources
 __all__ = ["minimise"]
 
 _REPEATED: Final = 3
-"""So often it must fail alike, each time in a clean process, before it is worked on."""
+"""Runs, each in a clean process, that must all have the same signature before minimising starts."""
 _TELL_S: Final = 0.2
 
 
@@ -101,7 +101,7 @@ class _Search:
             if again.signature != first.signature:
                 others = again.signature or again.outcome
                 raise CannotStart(
-                    "it does not always fail alike, so that nothing can be told from a smaller one:"
+                    "cannot minimise: the input is flaky, it fails with different signatures:"
                     f" {first.signature}; then: {others}"
                 )
         if again.died and trials.run(again.data, fresh=True).signature != first.signature:

@@ -2,7 +2,7 @@
 
 It holds the lock on the instance directory, starts the worker, watches its journal,
 kills it when a trial hangs where Python cannot be interrupted, turns a dead worker
-into a crash file, writes the statistics, and starts the next worker, which goes on
+into a crash file, writes the statistics, and starts the next worker, which continues
 from the directory.
 """
 
@@ -244,7 +244,7 @@ class WorkerMonitor:
     # ----------------------------------------------------------------- after its death
 
     def _keep_rescue(self) -> None:
-        """An input that was under way when the last worker died must run first."""
+        """An input that was in progress when the last worker died must run first."""
         phase = self._words[j.PHASE]
         if phase in (j.RUNNING, j.SAVING) and self._journal.label() not in (j.REBUILD, j.ANALYSE):
             self._patiently_rescue()
@@ -276,7 +276,7 @@ class WorkerMonitor:
             self._log.say(
                 "info",
                 f"the target's memory was used up at trial {self._words[j.TRIAL]}{self._lowered}"
-                " (does it leak?): a clean worker goes on",
+                " (does it leak?): a clean worker continues",
             )
 
     def _bury(self, status: int, trial_at_start: int) -> None:

@@ -116,7 +116,7 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
         argument = form.build(data)
         when = ""
         if target.generator is not None:
-            # The choices say nothing to a person: what they make is the input.
+            # The choices say nothing to a user: what they make is the input.
             guard.stop()
             print(visible(f"input: {argument!r:.100000}"), flush=True)
             guard.start()

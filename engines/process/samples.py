@@ -36,7 +36,7 @@ _CERTAIN: Final = 20
 _MANY: Final = 0.5
 """Of the tries: to give up more is worth a word."""
 _SHOWN: Final = 6
-"""Types that are told of."""
+"""Types that are reported."""
 
 _How = Literal["made", "gave up", "raised", "late"]
 

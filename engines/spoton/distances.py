@@ -1,8 +1,8 @@
 """Which type is mutated next: the distances of types, and what moves them.
 
 Three things are kept apart, so that none undoes another: the *distance* of a type, which the
-static phase and what is left to cover say; its *factor*, which grows with each input that has no
-choice of the type and shrinks again with each that has one; its *weight*, which only a person
+static analysis and what is left to cover say; its *factor*, which grows with each input that has no
+choice of the type and shrinks again with each that has one; its *weight*, which only a user
 changes.
 """
 

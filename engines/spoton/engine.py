@@ -51,7 +51,7 @@ must not wait until each of the others has had its thousand."""
 _AIMLESS: Final = 500
 """After so many trials it is told if no mutation could aim."""
 _SHOWN: Final = 4
-"""Types that are told of then."""
+"""Types that are reported then."""
 
 
 class Sometimes:

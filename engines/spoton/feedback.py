@@ -26,7 +26,7 @@ _EACH: Final = 32
 class GoalFeedback:
     """Comes before the coverage feedback: what is new to that is new here.
 
-    Algorithm 1, line 29: what is covered is no target any more. Here distances are made anew when
+    Algorithm 1, line 29: what is covered is no target any more. Here distances are made again when
     that happens, from the targets that are left and, in the mode "frontier", lie on it.
     """
 
@@ -62,7 +62,7 @@ class GoalFeedback:
         self._aimed = op[len(TYPED) :].rpartition(",rep:")[0] if op.startswith(TYPED) else ""
 
     def renew(self) -> list[str]:
-        """Modules were loaded: aim anew. Returns files that are not what was analysed."""
+        """Modules were loaded: aim again. Returns files that are not what was analysed."""
         changed = self.targets.place()
         self._take_up()
         self._end_lost()
@@ -85,7 +85,7 @@ class GoalFeedback:
         self.ignored = (self.ignored | back) - {self.pinned}
 
     def _tell_doubts(self) -> None:
-        """Another branch may be where a person has set something: that is no reason to end it."""
+        """Another branch may be where a user has set something: that is no reason to end it."""
         pins = sorted(self.doubted & {self.pinned, self.resting_pin})
         others = sorted(self.doubted & (self.ignored | self.resting))
         self.doubted = frozenset()
@@ -98,7 +98,7 @@ class GoalFeedback:
         self.on_lost(f"{have_changed(files)}: {listed(said)} may be {what} now")
 
     def _end_lost(self) -> None:
-        """What a person has set about targets that there are not aims at nothing: it rests where
+        """What a user has set about targets that there are not aims at nothing: it rests where
         an analysis may bring them back, else it ends.
         """
         targets = self.targets
@@ -115,7 +115,7 @@ class GoalFeedback:
                 self.resting_pin = pinned
                 self.on_lost(f"{pinned} is pinned, which rests until the program is analysed again")
             else:
-                self.on_lost(f"{pinned} is pinned no more: it is no code target now")
+                self.on_lost(f"{pinned} is pinned no more: it is no goal now")
 
     def pin(self, location: str) -> None:
         """Aim at this target, which is uncovered, alone until it is covered; "": at all again."""

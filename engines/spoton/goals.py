@@ -1,6 +1,6 @@
 """Code targets: which arms of branches are left, and which types decide about them.
 
-``targets.json`` is made by the static phase (``fuzztui/targets``; docs/targets.md tells what is in
+``targets.json`` is made by the static analysis (``fuzztui/targeting/analysis``; docs/targets.md has
 it). What lies on the *frontier*, its decision taken but this arm never, is what an input can
 be expected to cover next.
 """
@@ -42,7 +42,7 @@ class Goal:
     within: tuple[int, ...]
     """Any of them tells that the block was entered which the branch is in."""
     reachable: bool
-    """May it be reached from the entry point, as far as the static phase can tell?"""
+    """May it be reached from the entry point, as far as the static analysis can tell?"""
     types: Mapping[str, int]
     """Distance of each influencing type, in steps of the data flow; 0 is nearest."""
     never: bool = False
@@ -139,7 +139,7 @@ class Goals:
         self._seen = 0
         """The cells that are taken account of."""
         self._reached: set[int] = set()
-        """The targets whose decision was met."""
+        """The targets whose decision was seen."""
         self.uncovered: set[int] = set()
         self.frontier: set[int] = set()
 
@@ -177,7 +177,7 @@ class Goals:
         return changed
 
     def cover(self, seen: int) -> bool:
-        """``seen``: all cells that are covered, 8 bits each; what was covered once is so for good.
+        """``seen``: all cells that are covered, 8 bits each; a cell once covered stays covered.
 
         True: what is left has changed.
         """

@@ -1,4 +1,4 @@
-"""Which choices belong to a type that the static phase names.
+"""Which choices belong to a type that the static analysis names.
 
 A generator says what it makes (``@generator``), the application what it takes: the same class,
 one that is derived from the other, or, where a library stands between them, one that the user
@@ -50,11 +50,11 @@ class TypeRelations:
         return bool(self._met)
 
     def met(self, name: str) -> bool:
-        """Has a choice of any entry that was met so far been of that type?"""
+        """Has a choice of any entry that was seen so far been of that type?"""
         return not self._met.isdisjoint(self.holding(name))
 
     def made(self) -> list[str]:
-        """All types that a choice of any entry that was met so far has, sorted; for people."""
+        """All types that a choice of any entry that was seen so far has, sorted; for users."""
         names = {name for stack in self._met for name in self._stacks.types(stack)}
         return sorted(name for name in names if not name.startswith(_UNTOLD))
 

@@ -1,7 +1,7 @@
 """A source that knows where in the generator each choice was drawn, and for which types.
 
 The SpotOn paper, III-C1: a choice has an *execution index* (EI), here the hash of the
-generators under way, the place that draws and how often it has drawn in this
+generators in progress, the place that draws and how often it has drawn in this
 invocation, and a *type stack*, the return types of those generators. An input that is made of
 another one's choices by their EIs keeps those that were not mutated where they were, also when a
 mutation makes the generator take another path: in a plain sequence all later ones would
@@ -35,7 +35,7 @@ NO_TYPES: Final = 0
 
 
 class TypeStacks:
-    """All type stacks that were met, one number each: a trie."""
+    """All type stacks that were seen, one number each: a trie."""
 
     def __init__(self) -> None:
         self._longer: dict[tuple[int, str], int] = {}
@@ -85,7 +85,7 @@ class Typed(Source):
 
     Without ``parent`` it draws from ``data`` as a plain one does, and notes what each choice
     is (:meth:`annotated`). With one it takes each choice from ``data``, which lies there as it
-    does in the parent's, by its execution index; what the parent has none of it draws afresh.
+    does in the parent's, by its execution index; what the parent has none of it draws again.
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""What a person says about types and code targets: weights, a pin, what is ignored, the share."""
+"""What a user says about types and goals: weights, a pin, what is ignored, the share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMED: Final = 2
 """Types of a pinned target that the answer names; of more, only the nearest."""
 
 _SHOWN: Final = 80
-"""Characters of what a person has written, in the words of a refusal."""
+"""Characters of what a user has written, in the words of a refusal."""
 
 
 class TargetingCommands:
@@ -162,7 +162,7 @@ class TargetingCommands:
             file = location.partition(":")[0]
             beside = [known for known in every if known.startswith(f"{file}:")]
             raise SteerError(
-                f"there is no code target {_shown(location)}{_near(location, beside or every)}"
+                f"there is no goal {_shown(location)}{_near(location, beside or every)}"
             )
         if target.never:
             raise SteerError(f"{location} is never taken, as mypy proves by annotations")

@@ -1,4 +1,4 @@
-"""``.types``: what is known of types and of code targets that are left, for people and restarts.
+"""``.types``: what is known of types and of goals that are left, for users and restarts.
 
 A JSON object: ``targeted`` (the share of children that aim), ``steered`` (whether that is what a
 person has set), ``pinned`` (a location or ""), ``ignored`` (locations, sorted), ``asked`` (trials
@@ -12,7 +12,7 @@ that are not what was analysed), ``analysis`` (which one the locations are of), 
 pin, and what is ignored, of such files: to be taken up again), ``sources`` (by location, of all
 that is pinned, ignored or rests: the hash of the source that it was set for).
 
-What a person has set outlives whatever may be killed by being here before it is answered.
+What a user has set outlives whatever may be killed by being here before it is answered.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _KEPT: Final = [f.name for f in fields(TypeStats) if f.name != "factor"]
 """Not what misses have done to a type's chance: when that was written last is the clock's doing,
 and what a worker draws must not depend on that."""
 _MOST: Final = 300
-"""Targets that are told of, and files that have changed."""
+"""Targets that are reported, and files that have changed."""
 _NEAREST: Final = 8
-"""Types of a target that are told of."""
+"""Types of a target that are reported."""
 
 
 class Figures:
-    """Writes them while it runs, and goes on from them after a restart."""
+    """Writes them while it runs, and continues from them after a restart."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class Figures:
         self._analysis = document.analysis
         self._sources = {t.location: document.modules.get(t.module, "") for t in document.targets}
         self.steered = False
-        """Has a person set the share? Else the campaign's counts, also if that has changed."""
+        """Has a user set the share? Else the campaign's counts, also if that has changed."""
         self._due = 0.0
         self._written: dict[str, Any] = {}
-        # There may be none yet, or a torn one: then all is counted afresh.
+        # There may be none yet, or a torn one: then all is counted again.
         with contextlib.suppress(OSError, *_TORN):
             self._take(loads(file.read_bytes()))
 
@@ -137,7 +137,7 @@ class Figures:
                 types[name]["probability"] = round(distances.probability(name), 6)
 
         def late(number: int) -> tuple[Any, ...]:
-            """What a person has set comes first: there may be too many to tell of all."""
+            """What a user has set comes first: there may be too many to tell of all."""
             at = targets.all[number].location
             further = number not in targets.frontier
             return at != feedback.pinned, at not in feedback.ignored, further, number

@@ -57,7 +57,7 @@ class Arms:
         self._bandit = bandit
         self._without = [name in without for name in ARMS]
         self.changes = 0
-        """Grows when settings change, by a person or by what pays."""
+        """Grows when settings change, by a user or by what pays."""
         self._text = self._texts = 0
         self._sums: list[int] = []
         self._set(self.mixture, adaptive=block.adaptive)

@@ -21,7 +21,7 @@ __all__ = ["Careful"]
 _NOW: Final = ".parsing"
 _NEVER: Final = ".unparsed"
 _PARSE_S: Final = 10.0
-"""Of the processor's time. A parser in C cannot be interrupted: another worker goes on."""
+"""Of the processor's time. A parser in C cannot be interrupted: another worker continues."""
 _STRIKES: Final = 2
 
 
@@ -29,7 +29,7 @@ class Careful:
     """Calls ``parse`` for inputs that are not known to be deadly to it."""
 
     def __init__(self, parse: Callable[[bytes], Spans], directory: Path) -> None:
-        """``directory``: the instance's; what was under way there has killed its worker."""
+        """``directory``: the instance's; what was in progress there has killed its worker."""
         self._parse = parse
         self._now, self._never = directory / _NOW, directory / _NEVER
         deaths = _keys(self._never)

@@ -239,7 +239,7 @@ class _Kept:
     """
 
     def __init__(self, path: Path, what: str) -> None:
-        """``what``: the file is begun anew if it was for anything else."""
+        """``what``: the file is started again if it was for anything else."""
         self._path = path
         self._found: dict[str, Any] = {}
         head, *lines = (read_regular(path, MAX_KEPT) or b"").decode("latin-1").split("\n")

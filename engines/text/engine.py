@@ -157,7 +157,7 @@ def build(context: Context) -> Parts:
 
     def saved(candidate: Candidate, folder: str) -> None:
         mutator.saved(candidate, folder)
-        publish()  # it happens seldom, and the next trial may kill the worker
+        publish()  # it happens rarely, and the next trial may kill the worker
 
     harvest = []
     matchless = []

@@ -1,4 +1,4 @@
-"""A stack of steps, each havoc, an operator on text, or a splice: the mutator.
+"""A stack of steps, each havoc, an text mutator, or a splice: the mutator.
 
 Groce et al. roll P(havoc) against P(text) for each input; here each step of a stack rolls, and
 splicing is a third class. The engine's other twin is text.c, for afl-fuzz.

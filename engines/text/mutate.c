@@ -176,7 +176,7 @@ static int locate(const ft_buffer *b, size_t from, size_t to, const operator *o,
 
 /* The same from a random place on; and if that fails from the beginning. Then the first
    delimiter stands before that place: had a later one the others behind it, the first one
-   that was met would have had them too. */
+   that was seen would have had them too. */
 static int occurrence(const ft_buffer *b, ft_rng *r, const operator *o, places *p) {
   size_t from = ft_position(r, b->n), to = from + o->strings[0].n - 1;
   return locate(b, from, b->n, o, p) || locate(b, 0, to < b->n ? to : b->n, o, p);

@@ -64,7 +64,7 @@ int ft_apply(ft_buffer *b, size_t limit, ft_rng *r, int op);
 int ft_apply_to(ft_buffer *b, const uint8_t *data, size_t n, size_t limit, ft_rng *r, int op);
 
 /* The bandit: the weights of `n` arms from how much of each is wished for (`base`, at most
-   1,000,000; 0: no more than the floor), and from what each has applied and found lately. They
+   1,000,000; 0: no more than the floor), and from what each has applied and found recently. They
    add to 1,000,000 or a little more (the floor). `prior`: so many inputs that found as much as
    all arms do on average stand before an arm's own. Arms that are switched off are set to 0 by
    the caller, afterwards. Divided by their sum none of three is below 5%. */

@@ -32,7 +32,7 @@ class MutatorLibrary(Protocol):
     def weights(
         self, applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
     ) -> list[int]:
-        """The bandit's weights of arms, from what is wished for, and what each has done lately."""
+        """The bandit's weights of mutators, from the wished weights and recent results."""
 
 
 class UnfitError(Exception):
@@ -87,7 +87,7 @@ class Native:
     def weights(
         self, applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
     ) -> list[int]:
-        """The bandit's weights of arms, from what is wished for, and what each has done lately."""
+        """The bandit's weights of mutators, from the wished weights and recent results."""
         if not len(applied) == len(found) == len(base):
             raise ValueError(f"{len(applied)} arms applied, {len(found)} found, {len(base)} wished")
         made = _array([0] * len(applied))

@@ -134,7 +134,7 @@ _MERIT: Final = 4096
 def weights(
     applied: Sequence[int], found: Sequence[int], base: Sequence[int], prior: int
 ) -> list[int]:
-    """The bandit: weights of arms from what each has applied and found lately (see mutate.c).
+    """The bandit: weights of arms from what each has applied and found recently (see mutate.c).
 
     ``base``: how much of each is wished for, at most 1,000,000. They add to 1,000,000 or a little
     more. Arms that are switched off are for the caller to set to 0.

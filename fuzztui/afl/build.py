@@ -40,15 +40,15 @@ def build_target(campaign: Campaign, run: Path, progress: Callable[[str], None])
         return
     directory = campaign.build_directory
     mark = directory / _MARK
-    # Sources are not looked at: a campaign goes on with the program that it began with.
+    # Sources are not looked at: a campaign continues with the program that it began with.
     told = "\0".join((command, campaign.target["source"], campaign.engine["afl_path"] or ""))
     made = hashlib.sha256(told.encode()).hexdigest()
     try:
         if mark.exists() and read_regular(mark, 100).decode() == made:
-            progress(f"the target is built already: delete {directory} to have it built anew")
+            progress(f"the target is built already: delete {directory} to have it built again")
             return
         source: str = campaign.target["source"]
-        if not Path(source).is_dir():  # a run goes on without, if it has its build
+        if not Path(source).is_dir():  # a run continues without, if it has its build
             raise SupervisorError(f"target.source: there is no directory {source}: build needs it")
         # What another or a failed build left is not to be mixed with this one's. A symlink
         # in its place is refused by rmtree: what it leads to is not ours.

@@ -141,7 +141,7 @@ class AflFuzz:
         return ()
 
     def prepare(self, campaign: Campaign, home: RunDir, index: int) -> Launch:
-        """The command line and the environment: it goes on where there is work already."""
+        """The command line and the environment: it continues where there is work already."""
         name = instance_names(campaign)[index]
         directory = home.instance(name)
         self.clean_up(directory)  # it may have been killed together with its supervisor

@@ -112,7 +112,7 @@ def begin_log(directory: Path, command_line: str) -> None:
 def shorten_log(directory: Path, limit: int = 8 << 20) -> None:
     """Empty a ``worker.log`` that has grown past ``limit``: AFL prints tens of MB a day.
 
-    The process goes on with it: its descriptor appends. Raises OSError.
+    The process continues with it: its descriptor appends. Raises OSError.
     """
     path = directory / "worker.log"
     if not path.exists() or path.lstat().st_size <= limit or not _BEGUN.search(_printed(directory)):

@@ -34,7 +34,9 @@ def gather_seeds(paths: list[str], directory: Path, progress: Callable[[str], No
         made_up.unlink(missing_ok=True)
         gone = [path for path in paths if not Path(path).exists()]
         if gone and any(directory.iterdir()):
-            progress(f"{', '.join(gone)}: gone; going on with the seeds that were gathered before")
+            progress(
+                f"{', '.join(gone)}: gone; continuing with the seeds that were gathered before"
+            )
         elif gone:
             raise SupervisorError(f"engine.seeds: {', '.join(gone)}: there is no such file")
         found = [file for path in paths for file in _files(Path(path))]

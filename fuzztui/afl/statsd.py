@@ -5,7 +5,7 @@ say which instance they are of, so each instance has a port of its own on the lo
 interface. What StatsD lacks (stability, the size of the map) comes from ``fuzzer_stats``,
 with its own age. Any local process may send packets: they are figures, and never more.
 
-An afl-fuzz that outlives its supervisor goes on sending to its port, and another program may
+An afl-fuzz that outlives its supervisor continues sending to its port, and another program may
 have taken that meanwhile: then the files are all there is, until one of the two has gone.
 """
 
@@ -36,7 +36,7 @@ MAX_PACKET = 4096
 PACKETS_AT_ONCE = 64
 EVERY_S = 0.9
 AGAIN_S = 5.0
-"""So often a port is tried again that somebody else has."""
+"""So often a port is tried again that someone else has."""
 
 FASTEST = 10_000_000
 """Executions a second that no afl-fuzz reaches."""
@@ -80,7 +80,7 @@ def _memory(home: RunDir, name: str) -> Path:
 class Gauges:
     """The figures of one instance; a :class:`~fuzztui.observe.stats_reader.FiguresSource`.
 
-    The port is kept in ``supervisor/``: an engine that outlives its supervisor goes on
+    The port is kept in ``supervisor/``: an engine that outlives its supervisor continues
     sending there, and the next supervisor listens again.
     """
 
@@ -102,7 +102,7 @@ class Gauges:
         self._cut = True
         """It did not run for a while: set by another thread."""
         self._anew = True
-        """It may have been started anew, and so count from an older figure."""
+        """It may have been started again, and so count from an older figure."""
         known = known or Instance(name)
         self._execs, self._cycles = known.execs, known.cycles
         self._highest = {field: getattr(known, field) for field in _NEVER_LESS}
@@ -294,7 +294,7 @@ def _age(now: float, at: float) -> float:
 
 
 def _listen(port: int) -> socket.socket | None:
-    """A socket on that port, 0 for any that is free; None where somebody else has it."""
+    """A socket on that port, 0 for any that is free; None where someone else has it."""
     try:
         listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
     except OSError:

@@ -6,10 +6,10 @@
    control.jsonl (FUZZTUI_CONTROL), lines of events.jsonl (FUZZTUI_EVENTS).
 
    afl-fuzz looks at its signals and its siblings only between entries. So nothing here
-   waits, and no refusal goes on for ever: neither of everything there is, nor of the one
+   waits, and no refusal continues for ever: neither of everything there is, nor of the one
    entry that newer versions insist on (the first favoured one).
 
-   Whenever afl-fuzz goes on with an old queue (-i -) it numbers the entries anew, mostly in
+   Whenever afl-fuzz continues with an old queue (-i -) it numbers the entries again, mostly in
    reverse. So an entry is remembered by its first name, and commands from before the start
    are not obeyed.
 
@@ -46,7 +46,7 @@ typedef struct { /* a promoted entry that is waited for */
 typedef struct {
   inbox control;
   outbox events;
-  set taken;      /* ids of commands that were met or answered */
+  set taken;      /* ids of commands that were seen or answered */
   set remembered; /* first names of entries that were skipped before the start */
   bits described; /* entries that were steered then, by the numbers of then */
   bits skipped;
@@ -93,7 +93,7 @@ static long entry_of(const char *name) {
   return number(name + 3, strlen(name + 3));
 }
 
-/* What an entry was called when it came into the queue: when afl-fuzz numbers it anew it
+/* What an entry was called when it came into the queue: when afl-fuzz numbers it again it
    keeps that behind "orig:". */
 static uint64_t first_name(const char *name) {
   const char *orig = strstr(name, ",orig:");
@@ -213,7 +213,7 @@ typedef struct { /* what a line of control.jsonl asks for */
   long entry;
 } command;
 
-/* 0 if it is not for us (other commands are the supervisor's own) or was met before. */
+/* 0 if it is not for us (other commands are the supervisor's own) or was seen before. */
 static int understand(steering *s, text line, command *c) {
   text message = whole(line), id = id_of(message), what = member(message, "command");
   text name = member(what, "c"), entry = member(what, "entry");
@@ -258,7 +258,7 @@ static void expire(void *steered, text line) {
   command c;
   if (understand(s, line, &c))
     reject(s, c.id,
-           "afl-fuzz was started since and numbers its entries anew: look for the entry and "
+           "afl-fuzz was started since and numbers its entries again: look for the entry and "
            "ask again",
            c.entry);
 }
@@ -326,7 +326,7 @@ static void tick(steering *s) {
 
 /* How it stands with the promoted entry, before the next one is decided on. */
 static void settle(steering *s) {
-  if (s->offered && s->now - s->offered_at >= VISIT) /* a person skipped it, or it timed out */
+  if (s->offered && s->now - s->offered_at >= VISIT) /* a user skipped it, or it timed out */
     fuzzed(s, "afl-fuzz came to entry %ld and left it early");
   s->offered = 0;
   if (!s->n_turns) return;
@@ -354,7 +354,7 @@ static int accepts(steering *s, long entry) {
     s->told = 1;
     say(&s->events,
         "{\"k\":\"message\",\"level\":\"warning\",\"text\":\"afl-fuzz picks nothing but skipped "
-        "entries: entry %ld is fuzzed all the same\"}",
+        "entries: entry %ld is fuzzed anyway\"}",
         entry);
     pay(&s->events);
   }

@@ -8,7 +8,7 @@
    Commands and answers are lines of control.jsonl (FUZZTUI_CONTROL) and events.jsonl
    (FUZZTUI_EVENTS), as steer.c's are; of the commands, "mixture" is ours. What each operator
    did, and the probabilities as they are now, are in the block (FUZZTUI_TEXT_BLOCK, see
-   engines/text/block.h), from where the next one of us goes on.
+   engines/text/block.h), from where the next one of us continues.
 
    Whatever is not there is done without: it is of use to a plain afl-fuzz, too.
 

@@ -1,4 +1,4 @@
-"""Text for people: of targets and files, harmless for a terminal; numbers of things, ages."""
+"""Text for users: of targets and files, harmless for a terminal; numbers of things, ages."""
 
 from __future__ import annotations
 

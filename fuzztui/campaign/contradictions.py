@@ -156,6 +156,6 @@ def _templates(campaign: Campaign, *, of_run: bool) -> Iterator[tuple[str, str]]
 
     for template in campaign.text["templates"]:
         if of_run and is_comby(template):
-            continue  # comby may be gone since: then that is told, and the run goes on
+            continue  # comby may be gone since: then that is told, and the run continues
         if problem := template_problem(campaign.text["language"], template):
             yield "text.templates", f"{template!r}: {problem}"

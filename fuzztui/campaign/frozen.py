@@ -1,4 +1,4 @@
-"""The frozen copy of a campaign: what its run goes on with, whatever becomes of the file."""
+"""The frozen copy of a campaign: what its run continues with, whatever becomes of the file."""
 
 from __future__ import annotations
 

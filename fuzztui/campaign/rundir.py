@@ -13,7 +13,7 @@ __all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "Unfit", "prepare_run"
 
 
 LATEST = 200
-"""Turns among which those under way are: thousands may be over."""
+"""Turns among which those in progress are: thousands may be over."""
 
 
 class SupervisorError(Exception):
@@ -87,7 +87,7 @@ class RunDir:
 
     @property
     def targets(self) -> Path:
-        """The code targets and constants that an analysis has found (spoton)."""
+        """The goals and constants that an analysis has found (spoton)."""
         return self.path / "targets.json"
 
     @property
@@ -102,11 +102,11 @@ class RunDir:
 
     @property
     def cwd(self) -> Path:
-        """Where the mutant of a turn runs. It is there for as long as the turn is under way."""
+        """Where the mutant of a turn runs. It is there for as long as the turn is in progress."""
         return self.turn / "cwd"
 
     def turns(self) -> list[RunDir]:
-        """The same run, for each turn that is under way; those begun last are looked at."""
+        """The same run, for each turn that is in progress; those begun last are looked at."""
         slots = self.mutants / "slots"
         try:
             names = os.listdir(slots)  # noqa: PTH208 - names only
@@ -146,7 +146,7 @@ class RunDir:
         directory = self.supervisor / "pkg"
         directory.mkdir(mode=0o700, exist_ok=True)
         link, package = directory / "fuzztui", Path(fuzztui.__file__).parent
-        # Made anew when the run or the installation has moved.
+        # Made again when the run or the installation has moved.
         if not link.is_symlink() or link.readlink() != package:
             fresh = directory / "fuzztui.new"
             fresh.unlink(missing_ok=True)
@@ -169,7 +169,7 @@ def prepare_run(run: Path) -> None:
         status = run.stat()
         if status.st_uid != os.geteuid():
             raise SupervisorError(f"{run}: belongs to another user: {advice}")
-        # In this order: somebody else may be preparing it, and "supervisor" is made first.
+        # In this order: someone else may be preparing it, and "supervisor" is made first.
         if (found := _first_entry(run)) and not (run / "supervisor").is_dir():
             raise SupervisorError(
                 f"{run}: is not a run of fuzztui, it holds {found!r} and more could be "

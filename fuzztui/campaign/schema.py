@@ -30,7 +30,7 @@ class Key:
     without: str = ""
     """What is done without it, for whom none of the choices fits."""
     once: bool = False
-    """Only a first start reads it: a run goes on when what it names is gone."""
+    """Only a first start reads it: a run continues when what it names is gone."""
 
 
 KIND_HELP: dict[str, str] = {
@@ -250,7 +250,7 @@ SPOTON_ENGINE = (
         "What generators make for a type of the application's, where neither is derived from "
         'the other: { "botocore.response.StreamingBody" = "fuzztui.generators.S3Object" }; '
         "of several, in a list, any will do. `fuzztui check` tells of those that come to nothing, "
-        "and so does the log when the campaign has begun.",
+        "and so does the log when the campaign has started.",
         default={},
     ),
 )
@@ -453,7 +453,7 @@ MUTANTS = (
         "adaptive",
         "boolean",
         "A mutant that has found nothing for a third of its budget is left early; one that still "
-        "finds something at its end goes on, three times as long at most.",
+        "finds something at its end continues, three times as long at most.",
         default=False,
     ),
     Key(
@@ -530,7 +530,7 @@ TEXT = (
     Key(
         "adaptive",
         "boolean",
-        "Operators and the three parts are weighed by what they found lately.",
+        "Operators and the three parts are weighed by what they found recently.",
         default=False,
     ),
     Key(

@@ -249,7 +249,7 @@ _PATIENCE_S = {**dict.fromkeys(_OF_ENTRIES, 40.0), "minimise": 900.0}
 promoted one 30 seconds to come."""
 
 _MUTE_S = 3.0
-"""After so long without an answer a person is told what is awaited."""
+"""After so long without an answer a user is told what is awaited."""
 
 _SILENT_S, _AGAIN_S = 1.0, 0.05
 """While nobody listens yet: after how long that is told, and how often it is tried."""

@@ -55,12 +55,12 @@ def unban(options: argparse.Namespace) -> WeighType:
 
 
 def pin(options: argparse.Namespace) -> PinGoal:
-    """Aim at one code target, of which a type is known."""
+    """Aim at one goal, of which a type is known."""
     return PinGoal(_target(options), options.instance)
 
 
 def ignore(options: argparse.Namespace) -> IgnoreGoal:
-    """Aim at one code target no more."""
+    """Aim at one goal no more."""
     return IgnoreGoal(_target(options), True, options.instance)
 
 
@@ -73,7 +73,7 @@ def _target(options: argparse.Namespace) -> str:
     """The location that is meant: the whole of it, or the end."""
     if not options.id:
         raise CliError(
-            f"{options.action} needs a code target's location: package/module.py:12:then", USAGE
+            f"{options.action} needs a goal's location: package/module.py:12:then", USAGE
         )
     state, run = _state(options), find_run(options.run)
     document = _document(run)
@@ -81,7 +81,7 @@ def _target(options: argparse.Namespace) -> str:
     known |= {location: bool(row.types) for location, row in targets_left(state).items()}
     location = str(options.id)
     if known:
-        location = _one_of(location, known, "/", f"{run}: there is no code target")
+        location = _one_of(location, known, "/", f"{run}: there is no goal")
     if document and any(t.location == location and t.never for t in document.targets):
         raise CliError(f"{location} is never taken, as mypy proves by annotations")
     if not known.get(location, True):

@@ -252,9 +252,7 @@ class _ProgressLine:
         if self._lines:
             try:
                 print(f"{words[:200]}{share}", file=sys.stderr, flush=True)
-            except (
-                BrokenPipeError
-            ):  # the reader has ended; the smallest input is written all the same
+            except BrokenPipeError:  # the reader has ended; the smallest input is written anyway
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         elif self._shown:
             print(f"\r\x1b[K{words[:200]}{share}", end="", file=sys.stderr, flush=True)

@@ -146,7 +146,7 @@ def status(options: argparse.Namespace) -> int:
         # What could not begin has left no copy of its file.
         file = run / "campaign.toml" if (run / "campaign.toml").exists() else "CAMPAIGN.toml"
         raise CliError(
-            f"{run}: its campaign has never begun; start it: fuzztui {file}", NOT_RUNNING
+            f"{run}: its campaign has never started; start it: fuzztui {file}", NOT_RUNNING
         )
     if options.json:
         print(json.dumps(status_object(run, now), indent=2))
@@ -189,7 +189,7 @@ def foreign_object(path: Path, seen: Snapshot) -> dict[str, Any]:
 
 
 def foreign_text(path: Path, seen: Snapshot) -> str:
-    """One screen of text about a campaign that somebody else runs."""
+    """One screen of text about a campaign that someone else runs."""
     state, t = seen.state, totals(seen.state)
     every = list(state.instances.values())
     counts = Counter(i.state for i in every)
@@ -319,7 +319,7 @@ def status_text(run: Path, now: RunStatus) -> str:
         living = unsupervised(run)
         still = f"; {still_run(living)}, watched by nobody" if living else ""
         lines.append(f"the supervisor is gone, for {duration(now.gone_s)}{still}")
-        lines.append(f"fuzztui {run / 'campaign.toml'} goes on with the campaign")
+        lines.append(f"fuzztui {run / 'campaign.toml'} continues with the campaign")
     return "\n".join(lines)
 
 

@@ -22,7 +22,7 @@ def cut(text: str, width: int) -> str:
 
 
 def percent(part: float | None) -> str:
-    """A score for people."""
+    """A score for users."""
     return "-" if part is None else f"{part:.1%}"
 
 

@@ -179,7 +179,7 @@ def _diff(file: Path, overrides: Iterable[str], mutant: Mutant) -> str:
 
 
 def selection(text: str) -> Selection:
-    """A selection as a person wrote it. Raises :class:`CliError`."""
+    """A selection as a user wrote it. Raises :class:`CliError`."""
     try:
         return parse_selection(text)
     except SelectionError as e:

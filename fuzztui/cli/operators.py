@@ -1,4 +1,4 @@
-"""``fuzztui operators``: which operators on text pay, as a table; the mixture in ``status``."""
+"""``fuzztui operators``: which text mutators pay, as a table; the mixture in ``status``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def operators(options: argparse.Namespace) -> int:
     if options.json:
         return DONE
     if not rows:
-        raise CliError(f"{run}: no engine of its campaign has told of operators on text")
+        raise CliError(f"{run}: no engine of its campaign has reported text mutators")
     for line in table(rows):
         print(line)
     if any(_doubtful(arm) for arm in rows):

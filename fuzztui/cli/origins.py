@@ -1,6 +1,6 @@
 """Which runs are of a campaign file, and which of them it means: the newest.
 
-A run tells in ``supervisor/origin.json`` which file it is of, and when it was begun. Runs are
+A run tells in ``supervisor/origin.json`` which file it is of, and when it was started. Runs are
 looked for where the file would be run now; only where there is none also beside the file, and
 among those that run, wherever they are.
 """
@@ -38,7 +38,7 @@ def is_run(path: Path) -> bool:
 
 
 def has_begun(run: Path) -> bool:
-    """Whether a campaign is or was under way: one that was refused has left no frozen copy."""
+    """Whether a campaign is or was in progress: one that was refused has left no frozen copy."""
     return is_run(run) and (_frozen(run).is_file() or running(run) is not None)
 
 
@@ -72,7 +72,7 @@ def newest(loaded: FrozenCampaign, more: str = "") -> Path | None:
 def another(campaign: Campaign) -> Path:
     """A directory for one more run: its number is above those of all that are there.
 
-    That of a run that has never begun is taken again.
+    That of a run that has never started is taken again.
     """
     first = campaign.output
     base = campaign.name.replace("/", "_")

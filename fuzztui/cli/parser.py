@@ -34,7 +34,7 @@ commands:
   score RUN [--corpus DIR] the exact mutation score of a corpus, whoever made it
   targets CAMPAIGN.toml    branches of a Python target, and the types that influence them
   types [RUN]              types that spoton aims at, and the branches that are left
-  operators [RUN]          operators on text: how often each was used, and which find most
+  operators [RUN]          text mutators: how often each was used, and which find most
   mutate FILE...           text operators applied to files, to look at what they do
   replay RUN|LOG           the campaign again, at any speed, from any time
   repro RUN FILE           run one finding or queue entry under the target
@@ -131,7 +131,7 @@ def _run(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("file", metavar="CAMPAIGN.toml", type=Path, help="the campaign file")
     _set(parser)
     parser.add_argument(
-        "--new", action="store_true", help="begin another run, in a directory of its own"
+        "--new", action="store_true", help="begin another run, in a separate directory"
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
@@ -211,7 +211,7 @@ def _ctl(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "--to",
         choices=["first", "last", "up", "down"],
-        help="where move-mutants moves to; up and down: one place, in a queue of mutants",
+        help="where move-mutants moves to; up and down: one place, in a worklist",
     )
     parser.add_argument("--because", metavar="TEXT", help="why mark-equivalent is right")
     parser.add_argument(
@@ -451,7 +451,7 @@ def _check(parser: argparse.ArgumentParser) -> Run:
         "--no-run",
         dest="run",
         action="store_false",
-        help="only read the file: do not import the target, in a process of its own, to see "
+        help="only read the file: do not import the target, in a separate process, to see "
         "whether an engine could start (Python targets; a program of AFL++ is never run)",
     )
     _set(parser)

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
             say(f"the campaign runs already: rejoining {where}")
         elif _finished(loaded.campaign, where):
             larger = " ".join(f"--set {k}={v}" for k, v in _larger(loaded.campaign, where))
-            say(f"{where} has finished; to go on: {larger}; to start afresh: --new")
+            say(f"{where} has finished; to go on: {larger}; to start again: --new")
             return _show(options, where, over=True)
         else:
             _start(loaded, "resuming")
@@ -130,12 +130,12 @@ def refuse_idle(loaded: FrozenCampaign) -> None:
 
 
 def _start(loaded: FrozenCampaign, word: str, *, rejoin: bool = True) -> bool:
-    """Whether it was us who started it, and not somebody else at the same moment."""
+    """Whether it was us who started it, and not someone else at the same moment."""
     where = loaded.campaign.output
     say(f"{word} {loaded.campaign.name} in {where}")
     try:
         prepare_run(where)
-        if not has_begun(where):  # else it is another file's until it goes on by this one
+        if not has_begun(where):  # else it is another file's until it continues by this one
             remember(where, loaded.campaign)
         with Waiting() as waiting:
             start(where, loaded.toml(), progress=waiting)

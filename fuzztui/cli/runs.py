@@ -225,5 +225,5 @@ def fold_all(session: Session) -> State:
         raise CliError(f"the campaign log cannot be read any more: {e}", NOT_RUNNING) from None
     finally:
         progress.clear()
-        session.save_draft()  # of an interrupted command, too: the next one goes on from there
+        session.save_draft()  # of an interrupted command, too: the next one continues from there
     return session.state

@@ -148,7 +148,7 @@ def state_of(result: dict[str, Any]) -> State:
 
 
 def report(result: dict[str, Any], corpus: list[Path], *, survivors: bool) -> Iterator[str]:
-    """The result for people."""
+    """The result for users."""
     state = state_of(result)
     mutants = list(state.mutants.values())
     width = shutil.get_terminal_size().columns if at_terminal() else 0

@@ -1,4 +1,4 @@
-"""``fuzztui targets``: the code targets of a campaign, and the types that influence them."""
+"""``fuzztui targets``: the goals of a campaign, and the types that influence them."""
 
 from __future__ import annotations
 

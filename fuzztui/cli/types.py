@@ -1,4 +1,4 @@
-"""``fuzztui types``: the types that a spoton engine aims at, and the code targets that are left."""
+"""``fuzztui types``: the types that a spoton engine aims at, and the goals that are left."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def types(options: argparse.Namespace) -> int:
             raise none_left(run, seen, "types")
         other = state.engine and state.engine != "spoton"
         only = f"; only spoton has any, and the campaign is for {state.engine}" if other else ""
-        raise CliError(f"{run}: no engine of its campaign has told of types{only}")
+        raise CliError(f"{run}: no engine of its campaign has reported types{only}")
     if options.json:
         print(json.dumps({**(types_dict(state) or {}), "problems": [*seen.problems]}, indent=1))
         return DONE

@@ -1,4 +1,4 @@
-"""What the person at a terminal sees while something takes its time: that it goes on."""
+"""What the person at a terminal sees while something takes its time: that it continues."""
 
 from __future__ import annotations
 

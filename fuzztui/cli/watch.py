@@ -1,4 +1,4 @@
-"""``fuzztui watch DIR...``: the live screen over a campaign that somebody else runs.
+"""``fuzztui watch DIR...``: the live screen over a campaign that someone else runs.
 
 A watcher of its own writes what it sees into a log, in a private directory that goes when
 the screen goes; the screen is the one of every campaign.

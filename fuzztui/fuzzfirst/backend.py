@@ -1,4 +1,4 @@
-"""What the mutants' stage must know of a kind of target: the seam where Python stands beside C."""
+"""What the mutant phase must know of a kind of target: the seam where Python stands beside C."""
 
 from __future__ import annotations
 

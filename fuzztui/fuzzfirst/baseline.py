@@ -135,7 +135,7 @@ class Baseline:
         if not self.origin.usable():
             return False
         resumed = [room.resume() for room in (plain, base)]
-        # Where whole builds were in them, one may be half done: it will be made anew.
+        # Where whole builds were in them, one may be half done: it will be made again.
         if not (all(resumed) or state["slow"]):
             return False
         self.seconds, self.slow = state["seconds"], state["slow"]
@@ -201,7 +201,7 @@ class Baseline:
         await in_thread(self._keep)
 
     async def _copy_source(self, progress: Callable[[str], None]) -> None:
-        """Unless the run has one that builds: it goes on with the source that it began with."""
+        """Unless the run has one that builds: it continues with the source that it began with."""
         origin, source = self.origin, self.origin.origin
         if read_json(origin.home / "of.json") == {"source": str(source)} and origin.usable():
             return

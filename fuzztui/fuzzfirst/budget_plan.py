@@ -65,7 +65,7 @@ def spent_on_mutants(state: State, now: float) -> dict[str, float]:
 def wants_mutants(campaign: Campaign, state: State) -> bool:
     """Whether mutants are to be fuzzed: not once they have used their budget, unless it grew.
 
-    They have not where all were skipped, and a person has queued some again.
+    They have not where all were skipped, and a user has queued some again.
     """
     if state.stage != "target":
         return True

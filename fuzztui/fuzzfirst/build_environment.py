@@ -54,7 +54,7 @@ class BuildEnvironment:
         self._stale = True
 
     async def make(self) -> None:
-        """Make it anew: nothing is built. Raises :class:`SupervisorError`, OSError."""
+        """Make it again: nothing is built. Raises :class:`SupervisorError`, OSError."""
         stopped = threading.Event()
         try:
             await in_thread(lambda: self.tree.make(lambda: not stopped.is_set()), stopped.set)
@@ -78,7 +78,7 @@ class BuildEnvironment:
         return True
 
     async def build(self, limit: float) -> ProcessResult:
-        """Run the command. The program is made anew, if only by linking. Raises OSError."""
+        """Run the command. The program is made again, if only by linking. Raises OSError."""
         self.tree.begin()  # objects may be left half written
         self.program.unlink(missing_ok=True)
         shutil.rmtree(self.records)

@@ -31,7 +31,7 @@ _LEFT_OUT = (".git", ".hg", ".svn")
 
 
 class BuildTreeError(Exception):
-    """A mutant does not fit to the tree; says why, for people."""
+    """A mutant does not fit to the tree; says why, for users."""
 
 
 class BuildTree:
@@ -52,7 +52,7 @@ class BuildTree:
         self._dirty = home / "unfinished"
 
     def make(self, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Make both anew. Blocks; ends early, and unusable, where ``go_on`` says no.
+        """Make both again. Blocks; ends early, and unusable, where ``go_on`` says no.
 
         Raises :class:`SupervisorError` for a tree that cannot be copied.
         """

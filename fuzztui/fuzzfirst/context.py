@@ -1,4 +1,4 @@
-"""What the mutants' stage needs of its supervisor."""
+"""What the mutant phase needs of its supervisor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Told = Callable[[str], None]
 
 
 class CampaignStopping(Exception):
-    """The campaign is being ended; what was begun is gone on with when it is resumed."""
+    """The campaign is being ended; what was started is gone on with when it is resumed."""
 
 
 class MutantPhaseContext(life.LifeContext, Protocol):

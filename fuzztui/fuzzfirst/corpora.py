@@ -58,9 +58,9 @@ class TurnResult:
     """What a mutant's turn has brought."""
 
     brought: dict[str, int]
-    """Of all its hand-overs: entries, crashes and hangs of the target, and kills."""
+    """Of all its transfers: entries, crashes and hangs of the target, and kills."""
     edges: int
-    """New edges of the target, of this hand-over."""
+    """New edges of the target, of this transfer."""
     trouble: str
     """Why something could not be run, in words; "" where all was."""
     by_slot: Mapping[str, dict[str, int]]

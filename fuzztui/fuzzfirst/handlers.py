@@ -1,4 +1,4 @@
-"""Steering the queue of mutants: what the supervisor does for a person's commands.
+"""Steering the worklist: what the supervisor does for a user's commands.
 
 The queue is in the log (:mod:`fuzztui.model.worklist`): each deed is a few events, so it is
 kept over restarts and seen in a replay.
@@ -48,7 +48,7 @@ class _Hand:
         self._record = record
 
     def telling(self, deed: Deed) -> Deed:
-        """The same, with a word on what a person might wait for in vain."""
+        """The same, with a word on what a user might wait for in vain."""
 
         async def told(command: Any, progress: Progress) -> str:
             words = await deed(command, progress)
@@ -173,7 +173,7 @@ class _Hand:
             high = low + len(moved) + 1.0
         step = (high - low) / (len(moved) + 1)
         places = {m.id: low + step * n for n, m in enumerate(moved, 1)}
-        if step < _NARROW:  # after some fifty moves into one gap: number all anew
+        if step < _NARROW:  # after some fifty moves into one gap: number all again
             whole = [*rest[:at], *moved, *rest[at:]]
             first = min(m.place for m in whole)
             return {m.id: first + n for n, m in enumerate(whole)}

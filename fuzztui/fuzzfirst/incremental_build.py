@@ -52,7 +52,7 @@ class FastPath:
         self._elsewhere: set[str] = set()
 
     def write(self) -> None:
-        """Write the scripts, anew. Raises OSError."""
+        """Write the scripts, again. Raises OSError."""
         if self.home.exists():
             shutil.rmtree(self.home)
         self.home.mkdir(mode=0o700)
@@ -73,7 +73,7 @@ class FastPath:
     async def build(self, limit: float) -> ProcessResult:
         """Make the program: of all objects, or of those that are kept. Raises OSError.
 
-        Plain objects are all made anew, for it is then that compilers tell what they include.
+        Plain objects are all made again, for it is then that compilers tell what they include.
         """
         lines = [
             self._line(f"step-{i}", self._object(i))

@@ -1,6 +1,6 @@
-"""The mutants' stage: a queue of mutants, each given its turn, while their budget lasts.
+"""The mutants' stage: a worklist, each given its turn, while their budget lasts.
 
-Decisions are taken on the folded state, so that a person who steers, a restart and a replay
+Decisions are taken on the folded state, so that a user who steers, a restart and a replay
 all see the same queue. (Paper: "Fuzzing: Two Key Decisions".)
 """
 

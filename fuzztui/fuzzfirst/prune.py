@@ -100,7 +100,7 @@ def put_aside(pruned: Pruned, directory: Path) -> None:
 
 
 def lay_out(inputs: Iterable[Input], directory: Path) -> int:
-    """Make ``directory`` anew as seeds for afl-fuzz; returns how many there are.
+    """Make ``directory`` again as seeds for afl-fuzz; returns how many there are.
 
     By their names (``m7+000045``) afl-fuzz tells where its seeds come from (``orig:``), and
     :func:`gather` and :func:`gather_seeds` know it again. It is there whole or not at all.

@@ -88,7 +88,7 @@ class PythonBackend:
         return {**target, **moved, "path": [into, *target["path"]]}
 
     def batch(self, command: Sequence[str], label: str) -> BatchRunner:
-        """In a process of its own, by the engine's own way of running inputs."""
+        """In a separate process, by the engine's own way of running inputs."""
         if not command:
             # The same cells in all batches: they are compared.
             edges = self._work.parent / "edges.json"

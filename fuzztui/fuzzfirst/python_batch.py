@@ -258,7 +258,7 @@ class PythonBatch:
         return asked.answers
 
     def _limit(self, inputs: int) -> float:
-        """More seconds than a batch can take that goes on."""
+        """More seconds than a batch can take that continues."""
         timeout: float = self._campaign.target["timeout_s"]
         return LOAD_S + inputs * 2 * (5 + 3 * timeout)
 

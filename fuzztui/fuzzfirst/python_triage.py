@@ -1,6 +1,6 @@
 """What mutants' inputs do to a Python target: nobody else describes that.
 
-An engine describes what it finds itself; what was handed over was found by a batch, so it is
+An engine describes what it finds itself; what was transferred was found by a batch, so it is
 run once more, by the same code, for its words and its signature.
 """
 

@@ -1,4 +1,4 @@
-"""Making and ranking the mutants of a campaign, in a process of its own.
+"""Making and ranking the mutants of a campaign, in a separate process.
 
 What compiles is asked of each mutant just before it would be next, so the first is known in
 a moment, and the order is that of those that compile (paper: "Choosing the Mutants"). That

@@ -70,7 +70,7 @@ long fuzztui_read(void) {
     long n = read(0, fuzztui_input, sizeof fuzztui_input);
     return n < 0 ? 0 : n;
 }
-/* A seed that crashes has executed lines all the same. */
+/* A seed that crashes has executed lines anyway. */
 static void end(int number) { __gcov_dump(); signal(number, SIG_DFL); raise(number); }
 __attribute__((constructor)) static void begin(void) {
     static const int all[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM};

@@ -45,7 +45,7 @@ _NOT_ENVIRONMENT = frozenset({"PWD", "OLDPWD", "SHLVL", "_", "FUZZTUI_RUN", "FUZ
 
 
 class Unclear(Exception):
-    """The calls are no recipe; says why, for people."""
+    """The calls are no recipe; says why, for users."""
 
 
 @dataclass(frozen=True, slots=True)

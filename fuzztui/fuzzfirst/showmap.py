@@ -105,7 +105,7 @@ class Showmap:
             option = "-n" if self.subject.blind else min(nyx)
             raise SupervisorError(
                 f"{campaign.file}: engine.extra_args: with {option} nothing tells what an input "
-                "covers, and mutants' corpora cannot be handed over: leave it out"
+                "covers, and mutants' corpora cannot be transferred: leave it out"
             )
         tool = self.subject.tool("afl-showmap")
         if tool is None:

@@ -95,7 +95,7 @@ class MutantSupply:
         self._jobs.append(asyncio.ensure_future(self._guarded(self._build_ahead())))
 
     async def close(self) -> None:
-        """End what is under way."""
+        """End what is in progress."""
         for job in self._jobs:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
@@ -192,7 +192,7 @@ class MutantSupply:
                 continue
             try:
                 await self._build(todo)
-            except OSError as e:  # a full disk: what is fuzzed goes on meanwhile
+            except OSError as e:  # a full disk: what is fuzzed continues meanwhile
                 words = f"{e.filename or self._home.mutants}: {e.strerror or e}"
                 self._desk.record(Message("error", f"a mutant cannot be built: {words}"))
                 await asyncio.sleep(AGAIN_S)
@@ -233,7 +233,7 @@ class MutantSupply:
             )
         else:
             replace_text(into / _BUILD, json.dumps({"command": built.command}))
-            # A person may have skipped it meanwhile, or begun something else with it.
+            # A user may have skipped it meanwhile, or begun something else with it.
             record(MutantProgress(mutant.id, "built", costs=costs))
 
 

@@ -29,7 +29,7 @@ __all__ = ["Transfer", "Transferred", "handed_by"]
 
 
 TRACELESS = 20
-"""So many findings without a trace are kept of one hand-over: nothing tells them apart."""
+"""So many findings without a trace are kept of one transfer: nothing tells them apart."""
 
 _PARTS = {"ok": "queue", "crash": "crashes", "hang": "hangs"}
 _ID = re.compile(r"id:([0-9]{1,10})")
@@ -38,7 +38,7 @@ _ORIGIN = re.compile(r"([^/]+)/(?:(crashes|hangs)/)?([0-9]{1,10})")
 
 @dataclass(slots=True)
 class Transferred:
-    """What one hand-over has brought to the target."""
+    """What one transfer has brought to the target."""
 
     entries: int = 0
     """Inputs that cover something new, an edge or another bucket of hits."""
@@ -106,7 +106,7 @@ class Transfer:
         return self._verdicts
 
     async def start(self, seeds: Sequence[Input], progress: Progress = silent) -> None:
-        """Learn what the target covers by its seeds, and by what was handed over before.
+        """Learn what the target covers by its seeds, and by what was transferred before.
 
         To be called once, before anything is taken.
         """
@@ -121,7 +121,7 @@ class Transfer:
         """Run inputs on the target and keep what is new, in the order given.
 
         ``time_ms``: when they were found, for their names. Cancelled, it keeps what it has
-        handed over so far.
+        transferred so far.
         """
         handed = Transferred()
         room = {"crash": TRACELESS, "hang": TRACELESS}
@@ -138,7 +138,7 @@ class Transfer:
         return handed
 
     def _look(self) -> list[Input]:
-        """What is there of earlier hand-overs."""
+        """What is there of earlier transfers."""
         for part in self._parts.values():
             part.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             ids = (_ID.match(file.name) for file in part.directory.iterdir())

@@ -1,6 +1,6 @@
 """One mutant's turn: prune the corpus for it, fuzz it, hand over what that has found.
 
-Each step is in the log before it is begun, so that a turn that was interrupted anywhere is
+Each step is in the log before it is started, so that a turn that was interrupted anywhere is
 gone on with by whoever resumes the campaign.
 """
 
@@ -35,7 +35,7 @@ AGAIN_S = 5.0
 """Between two tries of what something is in the way of."""
 
 LOOK_S = 0.1
-"""It is looked so often whether a mutant's time is up, or a person has skipped it."""
+"""It is looked so often whether a mutant's time is up, or a user has skipped it."""
 
 MAX_LEFT_BEHIND = 300
 """Processes that a mutant may leave behind before it is taken for one that forks for ever."""
@@ -111,7 +111,7 @@ class Turn:
     async def _persistently(self, step: Callable[[], Awaitable[None]]) -> None:
         """Do it, again and again while something is in the way that may pass: a full disk.
 
-        A person who skips the mutant ends that. Raises :class:`Unrunnable`.
+        A user who skips the mutant ends that. Raises :class:`Unrunnable`.
         """
         told = ""
         while True:
@@ -180,7 +180,7 @@ class Turn:
             self._judge()
 
     def _judge(self) -> None:
-        """A kill is for good; and whoever was fuzzed without one is alive."""
+        """A kill is permanently; and whoever was fuzzed without one is alive."""
         mutant, kills = self._mutant, self._corpora.matrix.killers(self._key)
         if kills:
             killer, oracle = next(iter(kills.items()))
@@ -193,7 +193,7 @@ class Turn:
     # ------------------------------------------------------------------ fuzzing
 
     async def _fuzz(self) -> None:
-        """Until its budget is used up, a person skips it, or the campaign ends."""
+        """Until its budget is used up, a user skips it, or the campaign ends."""
         self._allowance.begin()
         await self._end_strangers()
         enough = self._enough()
@@ -207,7 +207,7 @@ class Turn:
             await self._live(lives)
             lived = True
             if self._desk.leaving:
-                return  # whoever resumes the campaign goes on with it
+                return  # whoever resumes the campaign continues with it
             living, enough = [], self._enough() or self._ended(lives)
         if self._allowance.executed() or self._mutant.state in UNWANTED:
             self._tell("collecting", enough)
@@ -220,7 +220,7 @@ class Turn:
     def _ended(self, lives: Sequence[InstanceLife]) -> str:
         """Why engines came to an end before the turn did.
 
-        One of executions goes on: it was promoted when it had used its own up.
+        One of executions continues: it was promoted when it had used its own up.
         """
         states = {life.state for life in lives}
         if self._allowance.in_trials and states == {"finished"}:

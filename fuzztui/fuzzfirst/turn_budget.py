@@ -41,7 +41,7 @@ class TurnBudget:
         return self._desk.state.mutants[self._key]
 
     def begin(self) -> None:
-        """Fuzzing begins, or goes on."""
+        """Fuzzing begins, or continues."""
         self._news_at = self.used()
         self._moved = (-1.0, 0.0)
 

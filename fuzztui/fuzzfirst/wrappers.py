@@ -246,7 +246,7 @@ def find_tools(directory: Path, env: Mapping[str, str], afl_path: str) -> Tools:
 
 
 def _identity(compiler: str) -> str:
-    """Changes when AFL++ is installed anew."""
+    """Changes when AFL++ is installed again."""
     status = Path(compiler).stat()
     words = f"{compiler} {status.st_size} {status.st_mtime_ns}"
     return hashlib.sha256(words.encode(errors="surrogateescape")).hexdigest()[:20]

@@ -1,4 +1,4 @@
-"""Could an engine start at all? Asked before anything is begun, of the target's own interpreter."""
+"""Check, with the target's own interpreter, that an engine can start, before anything is started."""
 
 from __future__ import annotations
 

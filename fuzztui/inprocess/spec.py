@@ -55,5 +55,5 @@ def python_of(spec: Path) -> tuple[str, dict[str, str]]:
         return str(target["python"]), env
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise SupervisorError(
-            f"{spec}: is damaged: run the campaign again to have it made anew"
+            f"{spec}: is damaged: run the campaign again to have it made again"
         ) from None

@@ -87,15 +87,15 @@ class InstanceLife:
         self.state = before.state if before else "waiting"
         self.restarts = before.restarts if before else 0
         self._halted = self.state == "paused" and bool(before and before.reason == HALTED)
-        """Stopped by a signal that is none of ours: it goes on when its sender wants it to."""
+        """Stopped by a signal that is none of ours: it continues when its sender wants it to."""
         self._place: tuple[int, int] | None = None
         """Device and inode of the directory that the process works in; None: not looked at yet."""
         self._lost = False
         """That directory is gone, and the process is being ended."""
         self._starting = False
-        """It was stopped before it had begun."""
+        """It was stopped before it had started."""
         self.paused = self.state == "paused" and not self._halted
-        """By a person who steers the campaign: that outlives the process."""
+        """By a user who steers the campaign: that outlives the process."""
         self.greeted = bool(before and (before.engine or before.capabilities))
         self.execs = before.execs if before else 0
         self._campaign = campaign
@@ -236,7 +236,7 @@ class InstanceLife:
             self.execs = stats.execs
             self._progress_at = time.monotonic()
             if self.state == "stalled" and not self._ending:
-                self._to("running", "it goes on")
+                self._to("running", "it continues")
             self.signs_of_life()
 
     def heard_of(self) -> None:
@@ -285,7 +285,7 @@ class InstanceLife:
                 self._to(state)
 
     def watch_halts(self) -> None:
-        """See whether somebody else stopped its process, or lets it go on. Call now and then.
+        """See whether someone else stopped its process, or lets it go on. Call now and then.
 
         Stopped at two looks in a row: who slows processes down by SIGSTOP and SIGCONT (cpulimit)
         does not halt them.

@@ -12,7 +12,7 @@ __all__ = ["SEALED", "LogError", "list_tails", "open_regular", "read_at", "write
 SEALED = "campaign.jsonl.gz"
 CHECKPOINTS = "checkpoints.gz"
 STALE = "checkpoints.gz.stale"
-"""Checkpoints of the log as it was before a repair that is under way, or was killed."""
+"""Checkpoints of the log as it was before a repair that is in progress, or was killed."""
 _TAIL = re.compile(r"tail-(\d{1,18})\.jsonl")
 
 

@@ -62,7 +62,7 @@ class LogReader:
     def records(self, after_seq: int = 0, limit: int | None = None) -> Iterator[Record]:
         """The records behind ``after_seq``, at most ``limit``, as of the last refresh.
 
-        It may be interrupted by :meth:`refresh`: then it goes on to what is new.
+        It may be interrupted by :meth:`refresh`: then it continues to what is new.
         """
         left = sys.maxsize if limit is None else limit
         while left > 0:

@@ -28,7 +28,7 @@ TAIL_BYTES = 1 << 20
 
 
 class LogWriter:
-    """The only writer of a log directory, which it creates or goes on with.
+    """The only writer of a log directory, which it creates or continues with.
 
     Raises :class:`LogError` when another process writes the log or something in the
     directory is no file of ours, OSError when the disk does not take it.

@@ -104,7 +104,7 @@ async def _minimised(
             raise SupervisorError(f"there is nothing to keep: {verdict.title}")
         before = verdict.signature
     if stop():
-        raise SupervisorError("stopped before afl-tmin had begun")
+        raise SupervisorError("stopped before afl-tmin had started")
     with bench(subject, data, mark) as place:
         shorter, note = await _shrink(place, tool, category, progress, stop)
     if before:
@@ -164,7 +164,7 @@ async def _shrink(
 
 
 class _Reader:
-    """Makes words for people of what afl-tmin prints, and an estimate of how far it is.
+    """Makes words for users of what afl-tmin prints, and an estimate of how far it is.
 
     It goes over the input in passes until one changes nothing; nobody knows their number.
     Each is taken for half of what was left to do, so that the estimate never goes back. In

@@ -1,4 +1,4 @@
-"""Making an input smaller by an engine of ours: it runs the target, and knows what fails alike."""
+"""Minimise an input of a Python target by an in-process engine, which runs the target."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def _ask(
     mark: ProcessMark | None,
     stop: Callable[[], bool],
 ) -> ProcessResult:
-    """Run the engine on the input in ``given``, which has a directory of its own."""
+    """Run the engine on the input in ``given``, which has a separate directory."""
     python, env = python_of(spec)
     stopped = False
 

@@ -107,7 +107,7 @@ def apply(state: State, records: Iterable[Record]) -> Changes:
 def _is_news(state: State, event: Event) -> bool:
     """Whether the event list shows it: of mutants only kills, or it would show nothing else.
 
-    Nor a queue that is told again because a resumed afl-fuzz has numbered it anew, nor a
+    Nor a queue that is told again because a resumed afl-fuzz has numbered it again, nor a
     description that is nothing but the signal in the finding's name.
     """
     if isinstance(event, FindingDescribed):

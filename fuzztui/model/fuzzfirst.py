@@ -165,7 +165,7 @@ def trials_of(state: State, mutant: Mutant) -> float:
 def mutant_behind(state: State, row: Entry | Finding) -> str:
     """The mutant thanks to whose corpus there is this entry or finding; "" for none.
 
-    The nearest of its ancestors that fuzzing a mutant found. What was handed over from a
+    The nearest of its ancestors that fuzzing a mutant found. What was transferred from a
     mutant's corpus has such an ancestor, and so has all that was made of it.
     """
     own = state.instances.get(row.instance)

@@ -1,7 +1,7 @@
-"""Who was made of whom, over all the times that an afl-fuzz numbers its queue anew.
+"""Who was made of whom, over all the times that an afl-fuzz numbers its queue again.
 
 A resumed afl-fuzz gives other numbers to the same inputs, and the ``src`` of what was found
-before goes on speaking of the old ones. A file keeps its first name, though
+before continues speaking of the old ones. A file keeps its first name, though
 (``id:N,time:0,execs:0,orig:FIRSTNAME``): that is what an input is known by here. Just before
 numbers change hands, all that speaks of them is written down in first names.
 """
@@ -38,7 +38,7 @@ def entry_of(state: State, instance: str, number: int) -> Entry | None:
 
 
 def write_down(state: State, instance: str) -> None:
-    """The queue of ``instance`` is about to be numbered anew: keep what its numbers meant."""
+    """The queue of ``instance`` is about to be renumbered: keep what its numbers meant."""
     parents = state.parents
     rows: list[Entry | Finding] = [*state.entries.values(), *state.findings.values()]
     for row in rows:

@@ -6,7 +6,7 @@ word for all of them:
 * killed by one stays killed, whatever others, who have not got there, say of it; who
   killed it first keeps the honour;
 * an instance may always take back its own word (after a requeue, say);
-* skipped and equivalent are a person's word: they replace any other, and any other
+* skipped and equivalent are a user's word: they replace any other, and any other
   replaces them.
 """
 

@@ -113,7 +113,7 @@ def _havocs(figures: MutatorStats) -> int:
 
 
 def _goes_on(before: MixtureChange, now: Mixture, adaptive: bool) -> bool:
-    """Whether nothing was set anew: what is adaptive moves by itself."""
+    """Whether nothing was set again: what is adaptive moves by itself."""
     if before.adaptive != adaptive:
         return False
     return adaptive or now.is_like(Mixture(before.havoc, before.text, before.splice))
@@ -375,7 +375,7 @@ def best(rows: Iterable[MutatorRow]) -> list[MutatorRow]:
 
 
 def blend(state: State, instance: str = "") -> MixtureSummary | None:
-    """The mixture of the campaign, or of one instance; None if it has no operators on text."""
+    """The mixture of the campaign, or of one instance; None if it has no text mutators."""
     living = _living(state, instance)
     if not living:
         return None
@@ -454,7 +454,7 @@ def operators_dict(state: State) -> list[dict[str, Any]]:
 
 
 def mixture_dict(state: State) -> dict[str, Any] | None:
-    """``mixture`` of ``fuzztui status --json``; None where there are no operators on text."""
+    """``mixture`` of ``fuzztui status --json``; None where there are no text mutators."""
     whole = blend(state)
     if whole is None:
         return None

@@ -28,7 +28,7 @@ PHASES = (
 def phase(mutant: Mutant) -> str:
     """One of :data:`PHASES`, as far as its state and stage are known words.
 
-    What a person put aside before its turn is called after that, and so is what turned out to
+    What a user put aside before its turn is called after that, and so is what turned out to
     be the program itself.
     """
     if mutant.stage in AT_WORK:
@@ -43,8 +43,8 @@ def phase(mutant: Mutant) -> str:
 def verdict(mutant: Mutant) -> str:
     """killed, alive, or "" where nothing can be said: rows, counts and the score go by this.
 
-    A kill is for good, also while it waits for another turn. Alive is what was fuzzed, however
-    long, and not killed; of one that a person calls equivalent there is nothing to tell.
+    A kill is permanently, also while it waits for another turn. Alive is what was fuzzed, however
+    long, and not killed; of one that a user calls equivalent there is nothing to tell.
     """
     if mutant.state == "killed" or mutant.earlier.get("kills", 0) > 0:
         return "killed"

@@ -36,7 +36,7 @@ def entry_saved(state: State, e: EntrySaved, touched: ChangesBuilder) -> None:
     i = instance(state, e.instance, touched)
     entry = _entry(state, e.instance, e.id)
     if entry.saved and entry.told >= i.numbered:
-        # A queue that is told again may be one that a resumed afl-fuzz has numbered anew.
+        # A queue that is told again may be one that a resumed afl-fuzz has renumbered.
         write_down(state, i.id)
         i.numbered = state.seq
     if not entry.saved:

@@ -299,7 +299,7 @@ class Group:
     first: Finding
     findings: tuple[Finding, ...]
     count: int
-    """How often it was met: what the engine counted, at least the number of files."""
+    """How often it was seen: what the engine counted, at least the number of files."""
 
 
 def groups(state: State) -> list[Group]:
@@ -404,7 +404,7 @@ class Ancestor:
 def lineage(state: State, row: Entry | Finding, most: int = 1000) -> list[Ancestor]:
     """The ancestors of an entry or finding, nearest first, back to a seed.
 
-    Along the first parent at every step; an imported entry (``sync``) goes on in the
+    Along the first parent at every step; an imported entry (``sync``) continues in the
     peer's queue, where its ``src`` number counts. Ends at a cycle, after ``most``, or where
     that was before the log, and nobody can tell who had that number.
     """

@@ -117,9 +117,9 @@ class Entry:
     size: int = -1
     cov: bool = False
     told: int = 0
-    """``seq`` at which its file was last told of."""
+    """``seq`` at which its file was last reported."""
     first: int = -1
-    """The id it had when it was found, before afl-fuzz numbered its queue anew; -1: ``id``.
+    """The id it had when it was found, before afl-fuzz numbered its queue again; -1: ``id``.
     ``src`` are ids of that time."""
     reasons: list[str] = field(default_factory=list)
     edges: int = -1
@@ -247,7 +247,7 @@ class MixtureChange:
 
 @dataclass(frozen=True, slots=True)
 class UncoveredGoal:
-    """A code target that one spoton instance has not covered."""
+    """A goal that one spoton instance has not covered."""
 
     frontier: bool = False
     reached: int = 0
@@ -309,7 +309,7 @@ class State:
     groups: dict[str, list[str]] = field(default_factory=dict)
     """Finding keys by signature, oldest first; undescribed findings are not in it."""
     parents: dict[str, str] = field(default_factory=dict)
-    """Who was made of whom, of queues that were numbered anew (:mod:`fuzztui.model.lineage`);
+    """Who was made of whom, of queues that were renumbered (:mod:`fuzztui.model.lineage`);
     "": of nobody, or of nobody knows whom."""
     latest: dict[str, float] = field(default_factory=dict)
     """Campaign time of the last finding, by category."""
@@ -327,7 +327,7 @@ class State:
     mutation: dict[str, MutationStats] = field(default_factory=dict)
     """The latest figures of mutation analysis, by instance."""
     operators: dict[str, MutatorStats] = field(default_factory=dict)
-    """The latest figures of operators on text, by instance; each list as long as ``names``."""
+    """The latest figures of text mutators, by instance; each list as long as ``names``."""
     turned: MutatorStats | None = None
     """The same of mutants' turns that are over, as one: their sums, and the last one's mixture."""
     mixed: dict[str, MixtureChange] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Types that spoton instances aim at, and code targets that are left: what it comes to over all.
+"""Types that spoton instances aim at, and goals that are left: what it comes to over all.
 
 Each instance has distances of its own, as it has covered what it has covered; what they did
 adds up. A target is left where every instance that tells of it has still to cover it.
@@ -57,7 +57,7 @@ class TypeRow:
 
 @dataclass(frozen=True, slots=True)
 class TargetRow:
-    """One code target that is left, over all instances."""
+    """One goal that is left, over all instances."""
 
     location: str
     frontier: bool
@@ -198,7 +198,7 @@ def _target_row(
 
 
 def aim(state: State) -> Aim | None:
-    """What is aimed at; None: no spoton instance has told of types."""
+    """What is aimed at; None: no spoton instance has reported types."""
     living, every = _living(state), list(state.types.values())
     if not every:
         return None
@@ -247,7 +247,7 @@ LIKELIEST = 5
 
 
 def aim_dict(state: State) -> dict[str, Any] | None:
-    """``types`` of ``fuzztui status --json``; None where no instance has told of types."""
+    """``types`` of ``fuzztui status --json``; None where no instance has reported types."""
     now = aim(state)
     if now is None:
         return None

@@ -1,4 +1,4 @@
-"""Folding what spoton instances tell of types, and of code targets that are left to cover."""
+"""Folding what spoton instances tell of types, and of goals that are left to cover."""
 
 from __future__ import annotations
 

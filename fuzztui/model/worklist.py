@@ -1,4 +1,4 @@
-"""Folding the queue of mutants that are fuzzed one by one, and the stages of such a campaign."""
+"""Folding the worklist that are fuzzed one by one, and the stages of such a campaign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsing what the queues get, in a process of its own: it keeps the pool of fragments fresh.
+"""Parsing what the queues get, in a separate process: it keeps the pool of fragments fresh.
 
 ``python -P -m fuzztui.mutators.fragments RUN LANGUAGE [TEMPLATE...]`` looks into the queues
 once a second, those of the target (``RUN/out/*/queue``) and of the mutants' turns that are under
@@ -64,7 +64,7 @@ class FragmentCollector:
         say: Callable[[str, object], None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Makes the pool anew, as language and templates may be others now. Raises OSError."""
+        """Makes the pool again, as language and templates may be others now. Raises OSError."""
         self._home, self._syntax, self._say, self._monotonic = home, syntax, say, monotonic
         self._journal = DeathJournal(home.supervisor, "harvest", PARSE_S)
         self._refused = self._journal.refused

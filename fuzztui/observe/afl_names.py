@@ -5,7 +5,7 @@
 SIMPLE_FILES (measured on AFL++ 4.04c, and its ``describe_op``). A custom mutator's
 description replaces the whole text after ``op:``: it may hold commas and anything else.
 
-afl-fuzz that is resumed numbers its queue anew: ``id:N,time:0,execs:0,orig:FIRSTNAME``, as
+afl-fuzz that is resumed numbers its queue again: ``id:N,time:0,execs:0,orig:FIRSTNAME``, as
 often as it is resumed. What has its number by chance again keeps the name that it has.
 """
 

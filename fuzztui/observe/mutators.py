@@ -1,6 +1,6 @@
 """From the block of a text engine (``.text`` in its directory) to events for the log.
 
-The engine writes its figures into the block all the time; the log gets them seldom, and
+The engine writes its figures into the block all the time; the log gets them rarely, and
 the sooner the more they say: another mixture at once, finds soon, mere counts now and then.
 """
 

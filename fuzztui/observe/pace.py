@@ -58,7 +58,7 @@ class Pace:
         if points:
             step = seconds - points[-1].seconds
             if step < 0 or execs < points[-1].execs:
-                self.forget()  # it was started anew
+                self.forget()  # it was started again
             elif step == 0:
                 points.pop()
             else:

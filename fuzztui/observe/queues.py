@@ -1,6 +1,6 @@
 """Looking through queues from beside the campaign: each entry once, and again when it is another.
 
-afl-fuzz trims entries in place, and numbers its queue anew when it is resumed.
+afl-fuzz trims entries in place, and numbers its queue again when it is resumed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What appears in one instance's ``queue/``, ``crashes/`` and ``hangs/``, as events.
 
 The directories are AFL's: it makes them, and a resume replaces them. Then ``queue/`` is
-made anew with other numbers for the same inputs, and is told again; ``crashes/`` lives on
+made again with other numbers for the same inputs, and is told again; ``crashes/`` lives on
 as ``crashes.DATE/``: what is in there was reported, and is not again; what comes into the
 new one is new, even where an old AFL gives it a name that it had given before.
 """
@@ -266,7 +266,7 @@ class SavedInputs:
 
 def entry_event(instance: str, file: str, size: int, odd_id: int) -> EntrySaved:
     """The event of a file in ``queue/``; ``odd_id`` is its id if its name has none."""
-    name = parse_name(file)  # of another shape (AFL_SHA1_FILENAMES): an entry all the same
+    name = parse_name(file)  # of another shape (AFL_SHA1_FILENAMES): an entry anyway
     return EntrySaved(
         instance=instance,
         id=odd_id if name.id < 0 else name.id,

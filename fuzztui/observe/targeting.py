@@ -1,7 +1,7 @@
-"""From what a spoton engine writes about types and code targets (``.types``) to events for the log.
+"""From what a spoton engine writes about types and goals (``.types``) to events for the log.
 
 The engine replaces its file about once a second, for weeks; the log gets what says something:
-what a person has set at once, finds soon, mere counts the more rarely the longer it runs. Of code
+what a user has set at once, finds soon, mere counts the more rarely the longer it runs. Of code
 targets it gets what has changed since it was told last.
 """
 
@@ -41,7 +41,7 @@ STALE_MOST_S = 600.0
 
 MAX_TYPES = 100
 MAX_LEFT = 300
-"""Of one instance that are told of; the model would keep more."""
+"""Of one instance that are reported; the model would keep more."""
 MAX_CHANGED = 20
 MAX_SIZE = 4 << 20
 """Bytes of a file that is looked at."""
@@ -79,7 +79,7 @@ def parse(name: str, raw: bytes) -> TypesSnapshot | None:
     if not isinstance(types, dict) or not isinstance(left, list):
         return None
     rows = {row[0]: row for row in map(_type, types.items()) if row is not None}
-    # What a person has set is never left out, nor is what may be picked.
+    # What a user has set is never left out, nor is what may be picked.
     likely = sorted(rows.values(), key=lambda r: (-r[4], -r[5], r[0]))
     kept = {r[0] for r in sorted(likely, key=lambda r: r[2] == 1)[:MAX_TYPES]}
     told = [r for r in likely if r[0] in kept]
@@ -170,7 +170,7 @@ class TypesFile:
         """What the file was when it was read last."""
         self._now: TypesSnapshot | None = None
         self._told: TargetingStats | None = None
-        """What the log has, and of code targets."""
+        """What the log has, and of goals."""
         self._rows: Rows | None = None
         self._told_at = self._rows_at = float("-inf")
         self._due = 0.0
@@ -246,7 +246,7 @@ class TypesFile:
 
 
 def _settings(figures: TargetingStats) -> tuple[Any, ...]:
-    """What a person has set, and what of it has ended; files whose targets are known no more."""
+    """What a user has set, and what of it has ended; files whose targets are known no more."""
     weights = zip(figures.names, figures.weights, strict=True)
     weighed = {n: w for n, w in weights if w != 1}
     return figures.targeted, figures.pinned, figures.ignored, weighed, figures.changed

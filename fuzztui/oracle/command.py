@@ -60,7 +60,7 @@ class OracleCommand:
     subject: TargetProgram
     limit: float
     name: str
-    """What it is called for people."""
+    """What it is called for users."""
 
     def line(self, file: Path) -> str:
         """What to type to have it run on ``file``."""
@@ -122,7 +122,7 @@ def asked_by(campaign: Campaign) -> list[OracleCommand]:
 
 
 def _subject(target: TargetProgram, env: dict[str, str], command: list[str]) -> TargetProgram:
-    """Another command in place of the target, in a directory of its own."""
+    """Another command in place of the target, in a separate directory."""
     memory = 0 if keeps_shadow(command[0]) else target.memory
     return replace(target, command=tuple(command), env=env, cwd=None, memory=memory, driver=False)
 

@@ -1,4 +1,4 @@
-"""What the answers of commands mean: whether they are a bug, its cause, and words for people.
+"""What the answers of commands mean: whether they are a bug, its cause, and words for users.
 
 A cause is what findings that are so for the same reason have in common: numbers, names of files and
 what is quoted are the input's and are left out of it.

@@ -1,4 +1,4 @@
-"""Asking the oracle about what the queues get, in a process of its own.
+"""Asking the oracle about what the queues get, in a separate process.
 
 ``python -P -m fuzztui.oracle.queue RUN`` looks into ``RUN/out/*/queue`` once a second and
 runs each new entry, each content once, through the commands of ``[oracle]``, one after the other.
@@ -108,7 +108,7 @@ class OracleQueue:
             data = read_regular(self._home.instance(instance) / "queue" / name, MAX_INPUT)
         except OSError:
             data = b""
-        if key_of(data) == key:  # else trimmed, or numbered anew: it is met again
+        if key_of(data) == key:  # else trimmed, or renumbered: it is met again
             with self._journal.at(key):
                 verdicts = await self._judge.verdicts(data)
                 for verdict, answers in verdicts:

@@ -24,9 +24,9 @@ _DEATHS: Final = re.compile(rb"^([0-9a-f]{16}) ([1-9])$", re.MULTILINE)
 
 
 class DeathJournal:
-    """Which entry is under way, and which ones this has not survived, by their keys.
+    """Which entry is in progress, and which ones this has not survived, by their keys.
 
-    One that was under way twice when the process died is refused; once may be chance, as when the
+    One that was in progress twice when the process died is refused; once may be chance, as when the
     campaign is ended.
     """
 

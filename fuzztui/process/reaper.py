@@ -22,7 +22,7 @@ _threads = 0
 def own_children() -> Iterator[None]:
     """For a thread that starts processes and waits for them (:func:`subprocess.run`).
 
-    Nothing is reaped meanwhile: else Python would take a child that somebody else has waited
+    Nothing is reaped meanwhile: else Python would take a child that someone else has waited
     for as one that ended well.
     """
     global _threads
@@ -50,7 +50,7 @@ def children() -> int:
 class Reaper:
     """Makes this process the parent of its engines' orphans, and waits for them.
 
-    ``engines()`` are the pids that somebody else waits for.
+    ``engines()`` are the pids that someone else waits for.
     """
 
     def __init__(self, engines: Callable[[], set[int]]) -> None:

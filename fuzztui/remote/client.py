@@ -54,7 +54,7 @@ class NotYet(RemoteError):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a command ended. When not ``ok``, ``detail`` is the reason, for people.
+    """How a command ended. When not ``ok``, ``detail`` is the reason, for users.
 
     ``pending``: nobody has answered yet, it may still be applied. ``trial`` is -1
     where no trial is meant.
@@ -127,7 +127,7 @@ class ControlClient:
         )
 
     def close(self) -> None:
-        """Close the connection; commands under way go on."""
+        """Close the connection; commands in progress go on."""
         self._socket.close()
 
     def _result(self, n: int, deadline: float) -> dict[str, Any] | None:

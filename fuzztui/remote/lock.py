@@ -102,7 +102,7 @@ def running(run: Path) -> int | None:
 def trouble(run: Path) -> str:
     """What the living supervisor of a run cannot write into its log now; "" for nothing.
 
-    In its words, which are for people; untrusted, as all that is read from a run.
+    In its words, which are for users; untrusted, as all that is read from a run.
     """
     with _held(run) as fd:
         words = b"" if fd is None else os.pread(fd, _ROOM, _WORDS)

@@ -75,7 +75,7 @@ class ControlServer:
         """Listen, again if the socket's file has gone. Call now and then. Raises OSError.
 
         The file does go: logind removes ``$XDG_RUNTIME_DIR`` when the user logs out,
-        while the campaign goes on.
+        while the campaign continues.
         """
         if self._path is not None and _inode(self._path) == self._inode:
             announce(self._run, self._path)  # what is old is swept out of /tmp

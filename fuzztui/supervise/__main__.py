@@ -42,7 +42,9 @@ async def _supervise(home: RunDir, frozen: str | None, lock: RunLock, parent: St
                 pass  # the run is gone: the guard ends us
             except OSError as e:
                 words = f"{home.campaign} cannot be written: {e.strerror or e}"
-                more = "the campaign goes on as it was started, but the run keeps its old campaign"
+                more = (
+                    "the campaign continues as it was started, but the run keeps its old campaign"
+                )
                 supervisor.record(Message("error", f"{words}; {more} until the next start"))
         parent.ready()
 

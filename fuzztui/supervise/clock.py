@@ -1,6 +1,6 @@
 """Campaign time: seconds since the campaign first started, on a clock that nobody sets.
 
-It goes on over restarts of the supervisor. While engines survived their supervisor
+It continues over restarts of the supervisor. While engines survived their supervisor
 they worked, so the gap counts; while nothing lived, time stands still
 (:class:`~fuzztui.wire.events.Record`). Wall time plays no part: it jumps.
 """

@@ -1,4 +1,4 @@
-"""Carrying out commands: from a person's wish to whoever owns the thing, and back.
+"""Carrying out commands: from a user's wish to whoever owns the thing, and back.
 
 Every command is in the log before anything is done about it, and so is its end. Skipping,
 promoting and the like are the engine's to do: a line in ``control.jsonl``, an answer

@@ -1,4 +1,4 @@
-"""Starting the supervisor: a process of its own that outlives whoever started it."""
+"""Starting the supervisor: a separate process that outlives whoever started it."""
 
 from __future__ import annotations
 

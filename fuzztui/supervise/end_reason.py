@@ -17,7 +17,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.ending: EndReason | None = None
-        """Why; None while it goes on."""
+        """Why; None while it continues."""
         self._told = asyncio.Event()
 
     def tell(self, ending: EndReason) -> None:

@@ -140,7 +140,7 @@ class Spoton(InProcess):
     def setup(
         self, campaign: Campaign, home: RunDir, progress: Callable[[str], None]
     ) -> Sequence[Message]:
-        """Find the code targets, if an engine could start at all; again for a changed program.
+        """Find the goals, if an engine could start at all; again for a changed program.
 
         Returns what became of that, the first time also what is wrong with the generator and with
         aliases. Raises :class:`Unfit`, too.

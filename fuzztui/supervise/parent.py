@@ -51,7 +51,7 @@ class StarterPipe:
             _left()
 
     def ready(self) -> None:
-        """The campaign is under way: no more is said."""
+        """The campaign is in progress: no more is said."""
         self._say({"ready": os.getpid()})
         self._hang_up()
 
@@ -82,7 +82,7 @@ class StarterPipe:
 
 
 def _left(*_: object) -> None:
-    raise SupervisorError("whoever started the campaign left before it had begun")
+    raise SupervisorError("whoever started the campaign left before it had started")
 
 
 def _mind(fd: int, over: threading.Event) -> None:

@@ -39,7 +39,7 @@ class PendingChecks:
                     *(one.finish() for one in (self._triage, self._oracle) if one is not None)
                 )
         for words in self._left():
-            later = "resuming the campaign goes on with that"
+            later = "resuming the campaign continues with that"
             later += ", fuzztui repro runs one" if "finding" in words else ""
             self._record(Message("info", f"{words} could not be looked at: {later}"))
 

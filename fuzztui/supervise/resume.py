@@ -1,4 +1,4 @@
-"""How a supervisor takes a campaign up: afresh, from one that died, or again after its end."""
+"""How a supervisor takes a campaign up: again, from one that died, or again after its end."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ class CampaignStartup:
         )
         for life in lives.values():
             life.paused |= self._state.state == "paused"
-            # A campaign that ended goes on as a whole. In one whose supervisor died, what
+            # A campaign that ended continues as a whole. In one whose supervisor died, what
             # was stopped stays stopped.
             again = life.state == "failed" or (changed and life.state == "finished")
             if again or (ended and not spent):
                 life.revive()
 
     def _ask_to_wait(self) -> None:
-        """Whoever fuzzed the target before goes on with it when mutants have had their turns."""
+        """Whoever fuzzed the target before continues with it when mutants have had their turns."""
         for name in instance_names(self._campaign):
             if (known := self._state.instances.get(name)) and known.state in ENDED:
                 words = "mutants come first"

@@ -147,7 +147,7 @@ class Supervisor:
             self._clock.start()
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Run the campaign to its end, after :meth:`setup`; ``ready``: it is under way.
+        """Run the campaign to its end, after :meth:`setup`; ``ready``: it is in progress.
 
         Raises :class:`SupervisorError` when it cannot begin, and then has logged nothing.
         """
@@ -212,7 +212,7 @@ class Supervisor:
         """An instance came to another state: the campaign may have too."""
         if life.over:
             self._steering.gone(life)
-        # Into a pause and out of it: a last packet may come after it has begun.
+        # Into a pause and out of it: a last packet may come after it has started.
         self._looks.interrupted(life.name)
         if life.state == "running" and self.state.state == "starting":
             self.record(CampaignState("running"))
@@ -230,7 +230,7 @@ class Supervisor:
             self.record(CampaignState("running"))
 
     def between(self, command: Command, by: str) -> bool:
-        """What is for all while a mutant is being built or its finds are handed over."""
+        """What is for all while a mutant is being built or its finds are transferred."""
         one: str = getattr(command, "instance", "")
         if self._stages.first is None or self.leaving or one:
             return False

@@ -45,7 +45,7 @@ class Tasks:
         self._endless.append(asyncio.ensure_future(self._again_and_again(job, every, wake)))
 
     def beside(self, helper: HelperProcess) -> None:
-        """Have a process beside us until :meth:`close`; the campaign goes on without it."""
+        """Have a process beside us until :meth:`close`; the campaign continues without it."""
         self._endless.append(asyncio.ensure_future(self._help(helper)))
 
     async def close(self) -> None:

@@ -1,7 +1,7 @@
 """Report run directories in which nothing can be written, while the log still can.
 
 An engine waits until it can save, and cannot report that: its messages would be written to the same
-directory. The log may be writable all the same, because its file is open already.
+directory. The log may be writable anyway, because its file is open already.
 """
 
 from __future__ import annotations

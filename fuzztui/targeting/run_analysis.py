@@ -1,4 +1,4 @@
-"""The run's ``targets.json``: found before its first start, and anew when the program has changed.
+"""The run's ``targets.json``: found before its first start, and again when the program has changed.
 
 What was read for it is kept beside the supervisor's files, by module: the hash of its source.
 """
@@ -24,7 +24,7 @@ from fuzztui.wire.events import Message
 __all__ = ["analyse", "analyse_again"]
 
 MAX_ANALYSES: Final = 2
-"""At one start: who goes on editing need not be waited for."""
+"""At one start: who continues editing need not be waited for."""
 
 _NONE: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What comes of parsing what is no program, or not yet."""
@@ -36,7 +36,7 @@ Hashes = dict[str, str]
 def analyse(
     campaign: Campaign, home: RunDir, progress: Progress
 ) -> tuple[TargetingAnalysis, list[Message]]:
-    """Find the code targets; returns what is written, and what the log is to be told.
+    """Find the goals; returns what is written, and what the log is to be told.
 
     A failure is a document, too: nothing is aimed at then, and the engine tells why. Raises
     :class:`SupervisorError` if it cannot be written.

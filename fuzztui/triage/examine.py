@@ -1,4 +1,4 @@
-"""Running a finding again: what happens, where, and in one line for people."""
+"""Running a finding again: what happens, where, and in one line for users."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def run_app(
 ) -> int:
     """Show a campaign until the user leaves; an exit status for the shell.
 
-    ``run`` is the run directory (None: a log without one, or a campaign of somebody else
+    ``run`` is the run directory (None: a log without one, or a campaign of someone else
     that is only watched), ``log_path`` what :class:`~fuzztui.log.reader.LogReader` opens.
     ``speed`` and ``at`` (campaign time, seconds) are the replay's. ``control`` False: look
     only. ``died`` (it must not block) says how the log's writer came to its end, "" while
@@ -96,7 +96,7 @@ def run_app(
         if status.orphaned:
             print(f"No supervisor is running. Go on with: {opening.go_on}")
         else:
-            print(f"The campaign goes on ({state}). Come back with: {opening.come_back}")
+            print(f"The campaign continues ({state}). Come back with: {opening.come_back}")
     return app.return_code or 0
 
 

@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     # The terminal's keys are the screen's business.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    # Told along with the screen: what is ours must go all the same.
+    # Told along with the screen: what is ours must go anyway.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         watch = CampaignWatcher(Trees(directories), home / "log")

@@ -1,7 +1,7 @@
 """What happened before we came, as events at their own times.
 
 Campaign time 0 is when the first instance began. An instance's own clock says how long it
-ran; a start after a break goes on with it, so that the break is left out.
+ran; a start after a break continues with it, so that the break is left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Times:
     """Campaign time of what happened at a Unix time, or by an instance's own clock."""
 
     def __init__(self, began: Mapping[str, float], now: float, zero: float | None = None) -> None:
-        """``zero``: Unix time of a campaign that has begun already."""
+        """``zero``: Unix time of a campaign that has started already."""
         known = [t for t in began.values() if t > 0]
         self.zero = min(known, default=now) if zero is None else zero
         self.now = max(0.0, now - self.zero)

@@ -48,7 +48,7 @@ RENEW_S = 5.0
 """AFL fills a new ``queue/`` with what was in the old one: time for that."""
 
 NEWEST = 1000
-"""Entries that are told of a queue that is met in the middle of things."""
+"""Entries that are reported a queue that is met in the middle of things."""
 
 FINDS_AT_ONCE = 5000
 MAX_FINDINGS = 1_000_000
@@ -266,7 +266,7 @@ class WatchedInstance:
 
     def _count(self, finds: Iterable[EntrySaved | FindingSaved]) -> None:
         """Names tell how many executions there were: more than a file that is a minute old."""
-        # What a resume has named anew may be a seed from another campaign's queue.
+        # What a resume has named again may be a seed from another campaign's queue.
         own = [f for f in finds if not (isinstance(f, EntrySaved) and f.first >= 0)]
         latest = max(own, key=lambda f: f.execs, default=None)
         if latest is not None and latest.execs:

@@ -142,7 +142,7 @@ class WatchedStats:
     def began(self, now: float) -> float:
         """Unix time at which the instance's own clock stood at 0; 0 if nothing says so.
 
-        A campaign that was resumed goes on where it had stopped: its own clock leaves the
+        A campaign that was resumed continues where it had stopped: its own clock leaves the
         time between out.
         """
         if not self._file.values:
@@ -209,7 +209,7 @@ class WatchedStats:
             self._rate = UNKNOWN
             self._by_rows.forget()
             self._by_files.forget()
-            if self._whole("run_time") < self._run:  # begun afresh, not resumed
+            if self._whole("run_time") < self._run:  # begun again, not resumed
                 self._row, self._named = None, 0
         self._run = self._whole("run_time")
         if stats.execs:  # else it is no number
@@ -232,7 +232,7 @@ class WatchedStats:
             self._by_rows.add(each.seconds, each.count("total_execs"))
         known = self._by_rows.rate >= 0
         self._by_rows.add(row.seconds, row.count("total_execs"), self.plot.mtime)
-        if known or self._by_rows.rate >= 0:  # known before: it was started anew
+        if known or self._by_rows.rate >= 0:  # known before: it was started again
             self._rate = self._by_rows.rate
 
     def _whole(self, key: str) -> int:

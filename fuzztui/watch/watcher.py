@@ -273,7 +273,7 @@ def campaign_state(instances: Iterable[WatchedInstance]) -> tuple[str, str]:
     if every and all(i.gone for i in every):
         return STOPPED, ALL_GONE
     if not every:
-        return "starting", "no instance has begun yet"
+        return "starting", "no instance has started yet"
     if states:
         return ("paused" if states == {"paused"} else "running"), ""
     silent = min((i.figures.silent for i in every if i.figures.written), default=-1.0)

@@ -1,4 +1,4 @@
-"""What a person can ask a running campaign to do.
+"""What a user can ask a running campaign to do.
 
 A command names things by id (instance, queue entry), never by row. It travels
 as one JSON object: client -> supervisor over the control socket, supervisor ->
@@ -98,7 +98,7 @@ class PromoteEntry(Command):
 
 @dataclass(frozen=True, slots=True)
 class DemoteEntry(Command):
-    """Pick this queue entry as seldom as the engine can, with the least energy; undoes a skip."""
+    """Pick this queue entry as rarely as the engine can, with the least energy; undoes a skip."""
 
     name: ClassVar[str] = "demote"
     entry: int
@@ -177,7 +177,7 @@ class SetMixture(Command):
 class WeighType(Command):
     """Make mutations aim at this type ``weight`` times as often as its distance says; 0 bans it.
 
-    ``type`` is a name that the static phase has told of. ``instance`` "" means all.
+    ``type`` is a name that the static analysis has reported. ``instance`` "" means all.
     """
 
     name: ClassVar[str] = "weigh-type"
@@ -187,7 +187,7 @@ class WeighType(Command):
 
     @property
     def problem(self) -> str:
-        """Why nothing can be weighed so, in words for people; "" if it can."""
+        """Why nothing can be weighed so, in words for users; "" if it can."""
         if not 0 <= self.weight <= MAX_WEIGHT:  # nor is no number
             return f"a weight is from 0 to {MAX_WEIGHT:,}, not {str(self.weight)[:20]}"
         return ""
@@ -195,7 +195,7 @@ class WeighType(Command):
 
 @dataclass(frozen=True, slots=True)
 class PinGoal(Command):
-    """Aim at this code target alone until it is covered; ``location`` "" ends that.
+    """Aim at this goal alone until it is covered; ``location`` "" ends that.
 
     ``location`` as in ``targets.json``: ``package/module.py:12:then``. ``instance`` "" means all.
     """
@@ -207,7 +207,7 @@ class PinGoal(Command):
 
 @dataclass(frozen=True, slots=True)
 class IgnoreGoal(Command):
-    """Do not aim at this code target; ``ignored`` false ends that. ``instance`` "" means all.
+    """Do not aim at this goal; ``ignored`` false ends that. ``instance`` "" means all.
 
     Pinning it ends that, too, and ignoring the pinned one ends the pin.
     """
@@ -228,7 +228,7 @@ class SetTargetedShare(Command):
 
     @property
     def problem(self) -> str:
-        """Why there is no such part, in words for people; "" if there is."""
+        """Why there is no such part, in words for users; "" if there is."""
         if not 0 <= self.share <= 1:
             return f"targeted is {str(self.share)[:20]}, not a part from 0 to 1"
         return ""

@@ -94,7 +94,7 @@ class Unknown(Event):
 class CampaignStarted(Event):
     """The first event of every log. ``wall`` is Unix time; a budget of 0 is none.
 
-    Recorded again when a campaign goes on whose log lost it.
+    Recorded again when a campaign continues whose log lost it.
     """
 
     kind: ClassVar[str] = "campaign_started"
@@ -181,7 +181,7 @@ class InstanceHello(Event):
     ``capabilities`` are command names (see :mod:`fuzztui.wire.commands`);
     what is not among them is greyed out on the screen, with the reason that ``unable``
     gives for it. ``directory``: where the instance is, if not in ``out/`` of the run (a
-    watched campaign of somebody else).
+    watched campaign of someone else).
     """
 
     kind: ClassVar[str] = "instance_hello"
@@ -269,7 +269,7 @@ class EntrySaved(Event):
 
     ``src`` are parent ids, ``time_ms`` and ``execs`` AFL's own figures of when.
     ``sync`` is the peer that it was imported from. ``size`` in bytes. ``first``: the id it
-    had when it was found, before afl-fuzz numbered its queue anew (-1: the same); ``src``
+    had when it was found, before afl-fuzz numbered its queue again (-1: the same); ``src``
     are ids of that time.
     """
 
@@ -292,7 +292,7 @@ class EntriesSeeded(Event):
     """What an instance that fuzzes a mutant began with: ``{id: "m7/45"}``, by its own numbers.
 
     Instead of an :class:`EntrySaved` for each: mutants that are fuzzed one after the other
-    pass their whole queues on. ``anew``: the queue is being numbered anew, and what it began
+    pass their whole queues on. ``anew``: the queue is being renumbered, and what it began
     with is told from the beginning.
     """
 
@@ -352,10 +352,10 @@ class FindingDescribed(Event):
 
     ``category`` is crash, hang, or differs (from a second implementation; a file in crashes/).
     ``signature`` groups findings with one cause (or, of a watched campaign, whose target is
-    never run, with one signal: :mod:`fuzztui.base.signals`); ``title`` is one line for people
+    never run, with one signal: :mod:`fuzztui.base.signals`); ``title`` is one line for users
     ("ZeroDivisionError: division by zero"), ``place`` "file.py:12 in func",
     ``detail`` a traceback or sanitizer report, ``input`` a short printable form.
-    ``count``: how often that signature was met so far.
+    ``count``: how often that signature was seen so far.
     """
 
     kind: ClassVar[str] = "finding_described"
@@ -380,7 +380,7 @@ class MutantsFound(Event):
     ``file`` is the path as shown (``tomllib/_parser.py``), ``path`` where it lies. Each
     of ``mutants`` is ``{"id", "line", "function", "operator", "before", "after"}``, and
     ``"static": true`` for what cannot be swapped into the running program (module and
-    class level code, defaults): those run in a child process that imports it anew.
+    class level code, defaults): those run in a child process that imports it again.
     Every instance tells the same; who says it first counts. Where mutants are fuzzed one by
     one (fuzz-first) ``instance`` is "" and each has its ``"place"`` in the queue.
     """
@@ -418,7 +418,7 @@ class MutantState(Event):
 
 @dataclass(frozen=True, slots=True)
 class MutantRuns(Event):
-    """How often mutants were met: ``{id: [reached, infected, runs]}``, cumulative, changed ones.
+    """How often mutants were seen: ``{id: [reached, infected, runs]}``, cumulative, changed ones.
 
     Told when a figure has about doubled, so a mutant costs a few dozen events at most.
     """
@@ -435,7 +435,7 @@ class MutationStats(Event):
     Seconds, cumulative: running the program (``original_s``), its mutants, compiling
     them, and all the rest of the loop. Counts of (mutant, input) pairs, cumulative: run,
     and pruned because dead, skipped, not executed, not infected, or put off by the
-    schedule. ``audits``: pruned pairs that were run all the same; ``audit_kills`` of
+    schedule. ``audits``: pruned pairs that were run anyway; ``audit_kills`` of
     them killed, which must stay 0. ``share``: the part of trials, 0 to 1, that the
     schedule gives to mutants now. ``backlog``: pairs of saved inputs still to be run.
     """
@@ -481,7 +481,7 @@ class PhaseStarted(Event):
 class MutantProgress(Event):
     """How far the fuzzing of one mutant has come.
 
-    ``stage``: queued, building, built, pruning, fuzzing, collecting, done; or, for good, failed (it
+    ``stage``: queued, building, built, pruning, fuzzing, collecting, done; or for good: failed (it
     does not build), dropped (the same program as another, which ``reason`` names), refused
     (it cannot be fuzzed: it fails on all inputs). ``slot``: the instance that fuzzes it.
     ``costs`` in seconds: build, prune, start, handover. ``brought``: kept and aside (inputs
@@ -544,14 +544,14 @@ class TargetingStats(Event):
     """How a spoton engine's types fare: cumulative, over all starts of the instance.
 
     ``targeted``: the part of mutations, 0 to 1, that aim. ``pinned``: the location of the one
-    code target that is aimed at, or "". Counts of code targets: ``targets`` in all modules that
+    goal that is aimed at, or "". Counts of goals: ``targets`` in all modules that
     are loaded, ``uncovered`` of them, on the ``frontier`` of those. ``names`` are types, those
     most likely to be picked first; the lists after it have a figure for each: ``distances``
-    (steps; -1: nothing that is left to cover now depends on it), ``weights`` (a person's, 0:
+    (steps; -1: nothing that is left to cover now depends on it), ``weights`` (a user's, 0:
     banned), ``factors`` (1 to 8, what misses divide its chance by), ``probabilities`` (of being
     picked next, in millionths), ``picks``, ``matches``, ``misses``, ``new_arms`` (cells first
-    covered by a child that aimed at it). ``ignored``: the locations of code targets that nothing
-    aims at, as a person wants it. ``changed``: files that are not what they were when their types
+    covered by a child that aimed at it). ``ignored``: the locations of goals that nothing
+    aims at, as a user wants it. ``changed``: files that are not what they were when their types
     were analysed, so that nothing is known of their targets. ``analysis``: which one locations
     are of (``wire/analysed.py``), "" if that was not told.
     """
@@ -635,7 +635,7 @@ class CommandApplied(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommandRejected(Event):
-    """It was not done; ``reason`` is for people."""
+    """It was not done; ``reason`` is for users."""
 
     kind: ClassVar[str] = "command_rejected"
     id: str

@@ -45,7 +45,7 @@ _CLASS_OF: Final = {"havoc": "havoc", "fragment": "splice", "balanced": "splice"
 
 
 def class_of(arm: str) -> str:
-    """The class of an arm, by its name: all that is not named otherwise is an operator on text."""
+    """The class of an arm, by its name: all that is not named otherwise is an text mutator."""
     return _CLASS_OF.get(arm, "text")
 
 
@@ -58,7 +58,7 @@ class Mixture(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Why this is no mixture, in words for people; "" for one."""
+        """Why this is no mixture, in words for users; "" for one."""
         for name, part in zip(CLASSES, self, strict=True):
             if not 0 <= part <= 1:  # nor is no number, and one of four hundred digits
                 return f"{name} is {str(part)[:20]}, not a probability from 0 to 1"

@@ -123,7 +123,7 @@ class Fuzzer:
         return True
 
     def told(self, verb: str, entry: int) -> str:
-        """A command is handed over as the supervisor does."""
+        """A command is transferred as the supervisor does."""
         self.issued += 1
         append(self.control, f"c{self.issued}", VERBS[verb](entry, "main"))
         return f"c{self.issued}"
@@ -318,7 +318,7 @@ def test_it_does_not_refuse_the_same_entry_for_ever(fuzzer):
     assert until_accepted(f, 3) == 3
     said = [e for e in f.said() if isinstance(e, Message)]
     assert [e.text for e in said] == [
-        "afl-fuzz picks nothing but skipped entries: entry 3 is fuzzed all the same"
+        "afl-fuzz picks nothing but skipped entries: entry 3 is fuzzed anyway"
     ]
     assert f.picks(0)
 
@@ -369,7 +369,7 @@ def test_a_promotion_does_not_wait_for_ever_behind_favoured_entries(fuzzer):
 
 
 def test_an_entry_that_is_left_early_was_fuzzed(fuzzer):
-    """The cmplog stage comes before the proof, and a person may leave the entry there."""
+    """The cmplog stage comes before the proof, and a user may leave the entry there."""
     f = fuzzer(VISIT=0)
     f.told("promote", 2)
     assert f.picks(2, fuzz=False)
@@ -400,7 +400,7 @@ def test_after_a_restart_what_was_skipped_is_found_by_its_new_number(fuzzer):
 
 
 def test_without_the_names_of_then_nothing_is_skipped(fuzzer):
-    """An entry file that a person removed, or another queue altogether."""
+    """An entry file that a user removed, or another queue altogether."""
     f = fuzzer()
     f.told("skip", 1)
     assert not f.picks(1)
@@ -417,7 +417,7 @@ def test_what_was_asked_before_the_start_is_answered_but_not_done(fuzzer):
     f.told("skip", 3)
     f.start(anew=True)
     assert list(f.answers()) == ["c1", "c2"]
-    assert all("numbers its entries anew" in a for a in f.answers().values())
+    assert all("numbers its entries again" in a for a in f.answers().values())
     assert all(f.picks(e) for e in range(5))
     assert f.steered() == {1: ""}
     f.start()

@@ -402,7 +402,7 @@ def test_commands_are_obeyed_once_also_over_restarts(mutator):
     assert (m.block().havoc, m.block().text) == (1.0, 0.0)
     assert len(m.answers()) == 2
     m.stop()
-    late = m.told(0.5, 0.5, 0.0)  # handed over while afl-fuzz is away: nobody has answered
+    late = m.told(0.5, 0.5, 0.0)  # transferred while afl-fuzz is away: nobody has answered
     m.start()
     m.make()
     assert m.answers()[late].detail == "havoc 50%, text 50%, splice 0%"

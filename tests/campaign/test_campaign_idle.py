@@ -1,4 +1,4 @@
-"""Keys that have no effect beside others: a new run refuses them, an old one goes on."""
+"""Keys that have no effect beside others: a new run refuses them, an old one continues."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``ctl RUN mixture``, ``operators`` and what ``status`` says of operators on text."""
+"""``ctl RUN mixture``, ``operators`` and what ``status`` says of text mutators."""
 
 import json
 from dataclasses import replace
@@ -118,7 +118,7 @@ def test_what_is_no_mixture(stands, argv, words):
 
 def test_a_part_needs_somebody_who_has_the_others(stands):
     stands(campaign())
-    with pytest.raises(CliError, match="no instance has told of a mixture"):
+    with pytest.raises(CliError, match="no instance has reported a mixture"):
         command("mixture", "text=1")
     whole = command("mixture", "havoc=0", "text=1", "splice=0")  # it may be about to tell
     assert whole == SetMixture(0.0, 1.0, 0.0)

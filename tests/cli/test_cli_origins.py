@@ -25,7 +25,7 @@ TOML = '[target]\nfunction = "tomllib:loads"\n\n[engine]\nkind = "zest"\n'
 
 @pytest.fixture(autouse=True)
 def clock(tmp_path_factory, monkeypatch):
-    """Every run is begun a second after the one before; nobody else's runs are seen."""
+    """Every run is started a second after the one before; nobody else's runs are seen."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("xdg")))
     seconds = iter(range(1, 100))
     monkeypatch.setattr(origins, "time", lambda: float(next(seconds)))
@@ -199,7 +199,7 @@ def test_from_elsewhere_what_lies_beside_the_file_is_found(project, tmp_path, mo
     assert find_run(far / "c.toml") == second
     here = begin(far / "runs/c", file)
     capsys.readouterr()
-    assert find_run(file) == here, "one that was begun here is meant here"
+    assert find_run(file) == here, "one that was started here is meant here"
     with alive(second):
         assert find_run(file) == here
         assert capsys.readouterr().err == f"fuzztui: c.toml: runs/c; {second} still runs\n"

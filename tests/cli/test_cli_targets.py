@@ -123,7 +123,7 @@ def test_of_a_campaign(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("campaign", "words"),
     [
-        ("crashy-afl.toml", "target.function is missing: code targets are found in Python"),
+        ("crashy-afl.toml", "target.function is missing: goals are found in Python"),
         ("nowhere.toml", "there is no such campaign file"),
     ],
 )

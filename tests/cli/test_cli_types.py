@@ -112,9 +112,7 @@ def test_tables_of_types_and_of_what_is_left(stands, capsys):
     assert lines[7].startswith("thumbs/[/x]\\e[31m\\u202e.py:1:then  frontier")
     assert lines[7].endswith("0 of 340 trials asked  -")
     assert lines[8].startswith(LOOP)
-    assert (
-        lines[-1] == "50% of mutations aim at types; 3 of 240 code targets left, 2 on the frontier"
-    )
+    assert lines[-1] == "50% of mutations aim at types; 3 of 240 goals left, 2 on the frontier"
     assert "\x1b" not in text
     assert "\u202e" not in text
 
@@ -164,7 +162,7 @@ def test_what_is_ignored_is_said(stands, capsys, tmp_path):
     lines = listed(capsys).splitlines()
     assert [line.split()[1] for line in lines[7:9]] == ["ignored", "ignored"]
     assert lines[7].startswith(THEN)
-    assert lines[-1].endswith("3 of 240 code targets left, 2 on the frontier; 2 ignored")
+    assert lines[-1].endswith("3 of 240 goals left, 2 on the frontier; 2 ignored")
     assert "left, 2 on the frontier; 2 ignored\n" in status_text(tmp_path, RunStatus(state, 1))
 
 
@@ -173,7 +171,7 @@ def test_weights_that_differ_are_marked(stands, capsys):
     lines = listed(capsys).splitlines()
     assert "x1*" in lines[1].split()
     assert lines[4] == "(*: instances have different weights; this is the first one's)"
-    assert lines[-1].endswith("3 of 240 code targets left, 2 on the frontier")
+    assert lines[-1].endswith("3 of 240 goals left, 2 on the frontier")
 
 
 def test_as_json(stands, capsys):
@@ -194,23 +192,21 @@ def test_a_run_of_another_kind_says_so(stands, json_):
     with pytest.raises(CliError, match="only spoton has any, and the campaign is for zest"):
         parse(argv).command(parse(argv))
     stands(campaign())
-    with pytest.raises(CliError, match=r"no engine of its campaign has told of types$"):
+    with pytest.raises(CliError, match=r"no engine of its campaign has reported types$"):
         parse(argv).command(parse(argv))
 
 
 def test_no_type_and_nothing_left_is_no_error(stands, capsys):
     stands(campaign(TargetingStats("main", 0.5, targets=7)))
     text = listed(capsys)
-    assert text.endswith(
-        "50% of mutations aim at types; 0 of 7 code targets left, 0 on the frontier\n"
-    )
+    assert text.endswith("50% of mutations aim at types; 0 of 7 goals left, 0 on the frontier\n")
 
 
 def test_the_status_names_what_is_aimed_at(tmp_path):
     state = campaign(replace(FIGURES, pinned=HOSTILE), LEFT)
     text = status_text(tmp_path, RunStatus(state, 1))
     assert (
-        f"types     aims 50% at types; likeliest {DATE} 41%, {PATH} 12%; 3 of 240 code targets "
+        f"types     aims 50% at types; likeliest {DATE} 41%, {PATH} 12%; 3 of 240 goals "
         "left, 2 on the frontier; pinned [/x]\\e[31m\\u202e\n"
     ) in text
     assert "types " not in status_text(tmp_path, RunStatus(campaign(), 1))
@@ -225,7 +221,7 @@ def test_what_has_changed_is_told(stands, capsys, tmp_path):
     )
     assert f"\nchanged   {words}" in status_text(tmp_path, RunStatus(state, 1))
     stands(state)
-    assert listed(capsys).endswith(f"0 of 0 code targets left, 0 on the frontier\n{words}")
+    assert listed(capsys).endswith(f"0 of 0 goals left, 0 on the frontier\n{words}")
 
 
 @pytest.mark.parametrize(
@@ -301,12 +297,12 @@ def test_commands(stands, argv, asked):
         (["ban", "decimal"], "did you mean decimal.Decimal"),
         (["ban", "Order"], r"did you mean a\.Order or b\.Order\?"),
         (["ban", "qqq"], "no target depends on a type 'qqq'$"),
-        (["pin"], "pin needs a code target's location"),
+        (["pin"], "pin needs a goal's location"),
         (["pin", "thumbs/app.py:19:then"], f"did you mean {THEN}"),
         (["pin", DARK], "no type is known to decide about it"),
         (["unpin", THEN], "unpin takes no location"),
-        (["ignore"], "ignore needs a code target's location"),
-        (["unignore"], "unignore needs a code target's location"),
+        (["ignore"], "ignore needs a goal's location"),
+        (["unignore"], "unignore needs a goal's location"),
         (["ignore", "thumbs/app.py:19:then"], f"did you mean {THEN}"),
         (["unignore", DARK], "no type is known to decide about it"),
         (["targeted"], "targeted needs the part"),

@@ -1,4 +1,4 @@
-"""What is seen while a target is built: words, and on a terminal that time goes on."""
+"""What is seen while a target is built: words, and on a terminal that time continues."""
 
 from __future__ import annotations
 

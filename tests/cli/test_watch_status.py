@@ -1,4 +1,4 @@
-"""``fuzztui status DIR`` for somebody else's directory, and what ``watch`` refuses."""
+"""``fuzztui status DIR`` for someone else's directory, and what ``watch`` refuses."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ instances = {instances}
             entries = Counter(
                 e.file for e in events if isinstance(e, EntrySaved) and e.instance == name
             )
-            # An engine that was ended before it had begun has made nothing of this.
+            # An engine that was ended before it had started has made nothing of this.
             assert entries == Counter(f"queue/{p.name}" for p in directory.glob("queue/*"))
             findings = Counter(
                 e.file for e in events if isinstance(e, FindingSaved) and e.instance == name

@@ -67,7 +67,7 @@ def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
     assert file.read_bytes() == (calc.run / "out" / "main" / entry.file).read_bytes()
     assert not list((calc.run / "out" / "main" / "crashes").glob("id:*")), "nothing crashes"
 
-    # Run again from a shell, while the campaign goes on; and made smaller by it.
+    # Run again from a shell, while the campaign continues; and made smaller by it.
     for row in bugs.values():
         options = parse(["repro", str(calc.run), f"{ORACLE}/{row.file}"])
         assert repro(options) == FINDINGS
@@ -82,7 +82,7 @@ def test_both_bugs_are_found_told_run_again_and_made_smaller(calc, capsys):
     assert b"-" in text
     assert len(text) <= (calc.run / "out" / ORACLE / bugs["differs"].file).stat().st_size
 
-    # Killed, it goes on; ended, resumed, nothing is found again.
+    # Killed, it continues; ended, resumed, nothing is found again.
     [process] = marked(calc.run, ORACLE)
     os.kill(process.pid, signal.SIGKILL)
     eventually(lambda: [p.pid for p in marked(calc.run, ORACLE)] not in ([], [process.pid]), 120)

@@ -169,7 +169,7 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     assert " -M main " in fleet.starts("main")[0]
     assert " -S s1 " in fleet.starts("s1")[0]
 
-    # One is killed: it goes on with what it had, from its queue and not from the seeds.
+    # One is killed: it continues with what it had, from its queue and not from the seeds.
     before = names(fleet, "main", "queue")
     execs, killed = state.instances["main"].execs, fleet.pid("main")
     os.kill(killed, signal.SIGKILL)
@@ -195,7 +195,7 @@ def test_a_fleet_is_killed_in_parts_adopted_paused_and_stopped(fleet):
     assert {name: fleet.pid(name) for name in pids} == pids
     nothing_goes_back(fleet)
 
-    # Paused, nothing is executed; resumed it goes on.
+    # Paused, nothing is executed; resumed it continues.
     assert fleet.send(Pause()).ok
     paused = stands_still(fleet, "main")
     assert fleet.send(Resume()).ok

@@ -199,7 +199,7 @@ def test_after_a_resume_the_same_input_is_skipped(afl):
 
     late = afl.told(PromoteEntry(0))
     afl.start(resume=True)
-    assert "numbers its entries anew" in afl.answer(late)
+    assert "numbers its entries again" in afl.answer(late)
     before = len(afl.fuzzed())
 
     def now() -> list[int]:

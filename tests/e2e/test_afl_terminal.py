@@ -82,7 +82,7 @@ def test_a_library_of_debians_is_fuzzed_watched_and_steered(home, fuzztui):
     watching.wait("exit=0")
     assert "s1" in home("status", f"{run}/out")
 
-    # Pause one: it stops executing, the other goes on; resumed, its rate is honest.
+    # Pause one: it stops executing, the other continues; resumed, its rate is honest.
     screen.keys("P")
     eventually(lambda: home.status()["instances"][0]["state"] == "paused")
     paused, others = -1, set()

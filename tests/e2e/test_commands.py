@@ -36,7 +36,7 @@ def test_a_headless_run_to_its_budget(home):
     assert json.loads(home("replay", str(home.run), "--json"))["execs"] == 2000
     assert len(list((home.run / "out/main/queue").glob("id:*"))) == last["corpus"]
 
-    # Again: it has finished. A larger budget goes on in the same log.
+    # Again: it has finished. A larger budget continues in the same log.
     again = home(str(home.file), "--headless", "--set", "campaign.budget=2000 trials")
     assert "finished" in again
     home(str(home.file), "--headless", "--set", "campaign.budget=3000 trials")
@@ -378,7 +378,7 @@ def test_a_campaign_that_could_not_start_is_refused_before_the_analysis(home):
     assert "branches" not in home.stderr, "nothing was analysed"
     assert not (home.run / "targets.json").exists()
     home("status", str(home.run), code=3)
-    assert "has never begun; start it: fuzztui CAMPAIGN.toml" in home.stderr
+    assert "has never started; start it: fuzztui CAMPAIGN.toml" in home.stderr
     assert home.processes() == []
 
 

@@ -330,7 +330,7 @@ def test_eats_memory(lab: Lab) -> None:
 
 
 def test_leaks_memory(lab: Lab) -> None:
-    """A clean worker goes on when the old one is full; no input is blamed."""
+    """A clean worker continues when the old one is full; no input is blamed."""
     code = "KEEP = []\n" + wrapped("KEEP.append(bytearray(1 << 16))", "True")
     directory = campaign(lab, code, 8000, target={"memory_bytes": 200 << 20, "timeout_s": 9.0})
     assert not names(directory, "crashes")
@@ -367,7 +367,7 @@ def target(data: bytes):
 
 
 def test_deletes_the_queue(lab: Lab) -> None:
-    """It is made again, and fuzzing goes on."""
+    """It is made again, and fuzzing continues."""
     lab.write("app.py", PARSER + DELETES)
     spec = lab.spec("app:target", budget_trials=600, target={"include": ["app"]})
     assert lab.run(spec) == 0

@@ -277,7 +277,7 @@ def test_what_is_not_minimised(lab: Lab) -> None:
     assert "there is nothing to keep: it does not fail (success)" in harmless.words
     flaky = minimised(lab, "app:rarely", b"flaky")
     assert flaky.status == 3
-    assert "it does not always fail alike" in flaky.words
+    assert "it does not always fail with the same signature" in flaky.words
     assert flaky.words.rstrip().endswith(" in rarely; then: success")
     missing = minimised(lab, "app:nothing", b"")
     assert "module app has no function 'nothing'" in missing.words
@@ -297,7 +297,7 @@ def test_limits(lab: Lab) -> None:
 
 @pytest.fixture
 def campaign(home: Home) -> Home:
-    """A run that goes on, of a target that never takes long, with a finding put into it."""
+    """A run that continues, of a target that never takes long, with a finding put into it."""
     (home.path / "app.py").write_text(APP)
     home.file.write_text(
         '[campaign]\nname = "e2e"\noutput = "run"\nseed = 1\n'

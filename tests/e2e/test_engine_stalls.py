@@ -185,7 +185,7 @@ def test_a_mutant_that_stops_its_process_is_killed_by_it(lab: Lab) -> None:
     "limit", ["NO_BYTES", "NO_FILES", "resource.RLIMIT_AS", "resource.RLIMIT_DATA"]
 )
 def test_a_hard_limit_that_is_lowered_is_the_inputs_doing(lab: Lab, limit: str) -> None:
-    """Saving is impossible from then on: a clean worker goes on, and finds which input it was."""
+    """Saving is impossible from then on: a clean worker continues, and finds which input it was."""
     directory = run(lab, f"resource.setrlimit({limit}, (0, 0))", "data == b'abc'")
     found = hang(directory)
     assert "RLIMIT_" in found["title"]
@@ -217,7 +217,7 @@ def test_soft_limits_are_restored(lab: Lab) -> None:
 
 
 def test_memory_that_a_target_allows_itself_is_no_hang(lab: Lab) -> None:
-    """A sandbox: also for good, but it leaves some."""
+    """A sandbox: also permanently, but it leaves some."""
     act = "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)); bytearray(1 << 20)"
     directory = run(lab, act, "True")
     assert not events(directory, "finding_described")

@@ -164,7 +164,7 @@ def test_no_input_spoils_the_batch(lab, arguments, deeds):
     expected = {"K": "crash", "C": "crash"}
     assert outcomes(verdicts) == [expected.get(text, "ok") for text in texts]
     if deeds == "F":
-        return  # what it leaves behind goes on covering, in the map of those after it
+        return  # what it leaves behind continues covering, in the map of those after it
     plain = lab.run("target", ["a", "ag", "b"], *arguments)
     assert [v.trace for t, v in zip(texts, verdicts, strict=True) if t in ("a", "ag", "b")] == [
         v.trace for v in plain

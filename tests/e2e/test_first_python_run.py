@@ -1,4 +1,4 @@
-"""Fuzz-first campaigns with zest: hand-over, kills, what cannot start, and interruptions."""
+"""Fuzz-first campaigns with zest: transfer, kills, what cannot start, and interruptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fuzz-first campaigns with the real AFL++: turns, hand-over, steering, and interruptions."""
+"""Fuzz-first campaigns with the real AFL++: turns, transfer, steering, and interruptions."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_steering_the_queue(first):
     assert first.send(SkipMutants(now.id)).ok
     state = first.until(lambda s: s.mutants[now.id].stage == "done", 180)
     assert state.mutants[now.id].fuzzed_s < 29
-    assert state.mutants[now.id].brought["entries"] > 0  # collected all the same
+    assert state.mutants[now.id].brought["entries"] > 0  # collected anyway
     first.until(lambda s: later in (m.id for m in s.mutants.values() if m.stage != "queued"))
     # Skipping everything: the target's turn comes, and the budget is its own.
     first.until(lambda s: "listed" in s.plan, 120)
@@ -455,7 +455,7 @@ def test_mutants_that_were_all_skipped_come_back_with_the_next_start(first):
     assert answer.ok
     assert "start it again" in answer.detail
     assert first.state().stage == "target"
-    # One whose supervisor only died goes on with what it was at.
+    # One whose supervisor only died continues with what it was at.
     first.kill_supervisor()
     start(first.run)
     assert first.state().stage == "target"

@@ -157,7 +157,7 @@ def first(request, tmp_path):
 
 
 def turning(state) -> set[str]:
-    """Who fuzzes a mutant now, and has told of it."""
+    """Who fuzzes a mutant now, and has reported it."""
     rows = state.instances.values()
     return {i.id for i in rows if i.mutant and i.state == "running" and i.id in state.operators}
 

@@ -235,7 +235,7 @@ def test_a_changed_function_makes_its_kills_stale(lab: Lab) -> None:
     assert lab.run(spec) == 0
     told = events(spec.parent, "mutant_state")
     changed = {e["id"] for e in told[before:] if ":total:" in e["id"]}
-    assert changed, "the mutants of total() were told anew"
+    assert changed, "the mutants of total() were told again"
 
 
 # ------------------------------------------------------------------------- steering

@@ -116,7 +116,7 @@ def test_a_campaign_steered_from_a_script(mu2):
     mu2("ctl", run, "skip-mutants", "operator=nothing", code=2)
     mu2("ctl", run, "skip-mutants", "prog:nobody", code=2)
     assert "names no mutant" in mu2.stderr
-    # What a person said is kept over a restart.
+    # What a user said is kept over a restart.
     mu2("ctl", run, "stop")
     eventually(lambda: mu2.status_pid() is None)
     mu2.detach()

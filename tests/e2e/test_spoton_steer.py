@@ -303,7 +303,7 @@ def test_what_was_set_outlives_all_that_is_killed(campaign: Spoton) -> None:
     assert demoted() == 1
 
     def works(after: int) -> None:
-        """It goes on, all is in force, and it aims at what was pinned."""
+        """It continues, all is in force, and it aims at what was pinned."""
         wait_for(lambda: s.state().instances["main"].execs > after + 100)
         before = s.kept()["types"]
         wait_for(lambda: s.kept()["types"]["app.Size"]["picks"] > before["app.Size"]["picks"] + 20)
@@ -366,7 +366,7 @@ def test_unpinning_what_undoes_a_demotion_and_a_run_that_was_moved(
     wait_for(lambda: s.figures()["main"].pinned == small)
     assert s.done(PinGoal("")) == f"{small} is not pinned any more"
     wait_for(lambda: s.figures()["main"].pinned == "")
-    # What is ignored and covered all the same is ignored no more, and nobody is bothered with it.
+    # What is ignored and covered anyway is ignored no more, and nobody is bothered with it.
     s.done(IgnoreGoal(small))
     wait_for(lambda: s.figures()["main"].ignored == [small])
     s.flag.touch()

@@ -317,7 +317,7 @@ def test_stateful_tests(lab: Lab, name: str, kind: str) -> None:
 
 
 def test_tables_of_hypothesis_are_made_before_the_first_trial(lab: Lab) -> None:
-    """They take longer than a trial may, and were begun anew in each."""
+    """They take longer than a trial may, and were begun again in each."""
     lab.env["XDG_CACHE_HOME"] = str(lab.root / "cache")  # of its own: empty
     at = spec(lab, "test_shop:test_interactive_text", budget_trials=50, target={"timeout_s": 0.2})
     assert lab.run(at) == 0
@@ -327,7 +327,7 @@ def test_tables_of_hypothesis_are_made_before_the_first_trial(lab: Lab) -> None:
 
 
 def test_another_hypothesis(lab: Lab) -> None:
-    """Parts of it that are not as they are known are told of, instead of failing each trial."""
+    """Parts of it that are not as they are known are reported, instead of failing each trial."""
     lab.write(
         "sitecustomize.py",
         "import hypothesis.control as c\n"

@@ -69,7 +69,7 @@ def test_a_budget_of_trials_is_kept_to_the_trial(made):
     over = events.index(next(e for e in events if getattr(e, "state", "") == "finished"))
     assert last_stats < over
     assert events[last_stats].execs == 300
-    # The engine says that it is somebody else: its directory knows better.
+    # The engine says that it is someone else: its directory knows better.
     assert [e.instance for e in events if isinstance(e, InstanceHello)] == ["main"]
 
 
@@ -181,7 +181,7 @@ def test_an_engine_that_cannot_start_is_not_started_again(made):
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_an_instance_whose_directory_goes_starts_again(made, how):
-    """An engine that does not notice; the other one goes on."""
+    """An engine that does not notice; the other one continues."""
     s = made()
     s.start(instances=2)
     state = s.until(lambda state: all(i.execs > 50 for i in state.instances.values()))
@@ -287,7 +287,7 @@ def test_the_supervisor_is_killed_and_the_next_adopts_its_engine(made):
     queue = s.run / "out/main/queue"
     before = len(list(queue.iterdir()))
     while len(list(queue.iterdir())) < min(before + 10, 70):
-        time.sleep(0.01)  # the engine goes on alone
+        time.sleep(0.01)  # the engine continues alone
     pid = s.start("campaign.budget=1600")
     state = s.until(lambda st: st.supervisor_pid == pid)
     assert state.instances["main"].pid == engine
@@ -330,7 +330,7 @@ def test_after_a_reboot_everything_is_resumed(made):
     s.kill_supervisor()
     s.kill_engines()
     s.go()
-    # The pid belongs to somebody else by now: to us.
+    # The pid belongs to someone else by now: to us.
     for name in ("out/main/process.json", "supervisor/clock.json"):
         path = s.run / name
         path.write_text(path.read_text().replace(boot_id(), "before"))
@@ -378,7 +378,7 @@ def test_sigterm_ends_everything_cleanly_and_sighup_nothing(made):
     assert (state.state, state.reason) == ("stopped", "the supervisor got SIGTERM")
     assert s.marked() == []
     assert s.stderr() == ""
-    # The same command goes on.
+    # The same command continues.
     s.start()
     s.until(lambda st: busy(st) and len(st.entries) > len(state.entries))
 

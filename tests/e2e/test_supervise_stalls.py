@@ -1,4 +1,4 @@
-"""Real engines whose target stops them: the campaign goes on, and says why it did not."""
+"""Real engines whose target stops them: the campaign continues, and says why it did not."""
 
 from __future__ import annotations
 

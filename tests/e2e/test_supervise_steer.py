@@ -120,7 +120,7 @@ def test_an_engine_that_cannot_pause_is_stopped_by_signal(made):
     assert s.send(Resume()).ok
     s.until(lambda st: st.state == "running")
     assert s.send(Pause()).ok
-    assert s.send(Stop()).ok  # a stopped process takes SIGTERM all the same
+    assert s.send(Stop()).ok  # a stopped process takes SIGTERM anyway
     assert s.over().state == "stopped"
     assert not [e for e in s.events(InstanceState) if "killed" in e.reason]
 

@@ -97,7 +97,7 @@ cp -r fs/run kept; ls fs/run/out/main/queue > queue.txt; cat fs/run/supervisor/s
 
 
 def test_a_file_system_that_turns_read_only(home):
-    """It is reported although the log can be written; nothing is lost, and the engine goes on."""
+    """It is reported although the log can be written; nothing is lost, and the engine continues."""
     done = in_namespace(home, READ_ONLY)
     if not (home.path / "queue.txt").exists():
         pytest.skip(f"no namespace of mounts here: {done.stderr}")

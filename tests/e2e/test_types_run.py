@@ -190,7 +190,7 @@ def test_a_program_that_is_edited_is_aimed_at_again(shop):
     assert (now()["pinned"], now()["changed"]) == (SIGN, [])
     eventually(lambda: {YEAR, SIGN} <= {row["location"] for row in told()["left"]})
     assert {row["name"]: row["weight"] for row in told()["types"]}[PRICE] == 3
-    ended = f"{LONG} is ignored no more: no code target now"
+    ended = f"{LONG} is ignored no more: no goal now"
     eventually(lambda: {words, ended} <= messages())
 
     # While it runs: what a worker loads that is started again is not what was analysed.

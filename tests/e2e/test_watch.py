@@ -1,4 +1,4 @@
-"""``fuzztui watch`` in a real terminal, over real fuzzers that somebody else started."""
+"""``fuzztui watch`` in a real terminal, over real fuzzers that someone else started."""
 
 from __future__ import annotations
 

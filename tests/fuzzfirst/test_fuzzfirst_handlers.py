@@ -1,4 +1,4 @@
-"""Steering the queue of mutants: whatever is done to it, it is the list that a person means."""
+"""Steering the worklist: whatever is done to it, it is the list that a user means."""
 
 import asyncio
 

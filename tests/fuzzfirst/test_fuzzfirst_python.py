@@ -392,7 +392,7 @@ async def test_cells_are_the_same_in_all_batches(lab, tmp_path):
 
     short, long, invalid = await traces("a", "abcd", "I")
     assert short and long and short != long
-    # The valid ones' cells are told apart.
+    # The valid ones' cells are distinguished.
     assert {c % 8 for c in short} == {0, 7} and {c % 8 for c in invalid} == {0}
     late, more = await traces("T", "Tx")
     assert late != more and not late <= short

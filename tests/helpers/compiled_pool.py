@@ -24,7 +24,7 @@ def pool_library() -> ctypes.PyDLL:
 
 
 def pool_harness(program: Path, *flags: str) -> Path:
-    """The program that spoils pool files and uses them all the same: see there."""
+    """The program that spoils pool files and uses them anyway: see there."""
     sources = [str(HARNESS), str(SOURCES / "mutate.c"), str(SOURCES / "pool.c")]
     argv = [compiler(), *FLAGS, "-g", "-O1", *flags, f"-I{SOURCES}", "-o", str(program), *sources]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)

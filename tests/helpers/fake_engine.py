@@ -49,9 +49,9 @@ class Plan:
     killed_by: str = "*"
     """The instance that does."""
     operators: bool = False
-    """Whether it has a block of operators on text, and a mixture."""
+    """Whether it has a block of text mutators, and a mixture."""
     finish_s: float = 0.0
-    """How long it goes on after SIGUSR2."""
+    """How long it continues after SIGUSR2."""
 
 
 class Engine:

@@ -3,7 +3,7 @@
 Every record has been through the wire, as if it had been read from a file. One seed gives one
 log. Names come from small pools, so that records meet: an entry is described before it was
 saved, a finding comes before the start, mutants before their census, an instance that never
-introduced itself has figures, a campaign goes on after its end.
+introduced itself has figures, a campaign continues after its end.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def untyped(r: Source) -> str:
     return r.text("abc", 1, 9)
 
 @generator
-def seldom(r: Source) -> Box:
+def rarely(r: Source) -> Box:
     r.assume(r.below(4) == 0)
     return Box()
 

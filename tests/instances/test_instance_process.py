@@ -219,7 +219,7 @@ async def test_orphans_are_reaped_and_engines_are_not():
         await asyncio.sleep(0.01)
     assert not psutil.pid_exists(orphan)
     loop.remove_signal_handler(signal.SIGCHLD)
-    ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)  # the tests' process goes on as it was
+    ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)  # the tests' process continues as it was
 
 
 async def test_children_of_threads_are_theirs():

@@ -288,12 +288,12 @@ async def test_one_that_somebody_else_stops_is_paused_until_it_goes_on(make):
     life.signal(signal.SIGSTOP)
     await halts(life, "T")
     assert life.state == "paused"
-    life.note(Stats("main", execs=11))  # a packet that was under way
+    life.note(Stats("main", execs=11))  # a packet that was in progress
     assert life.state == "paused"
     life.signal(signal.SIGCONT)
     await halts(life, "S")
     assert life.state == "running"
-    # A person's pause of one that is stopped already is that person's to end.
+    # A user's pause of one that is stopped already is that person's to end.
     life.signal(signal.SIGSTOP)
     await halts(life, "T")
     life.set_paused(True)
@@ -438,7 +438,7 @@ class Still(Launcher):
 
 
 async def stalls(life: InstanceLife) -> int:
-    """Wait for a process that has begun, and have it stall; returns its pid."""
+    """Wait for a process that has started, and have it stall; returns its pid."""
     await ready(life)
     life.hello()
     life.watch_progress()

@@ -8,7 +8,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.minimise import python_inputs
 from fuzztui.process.execute import ProcessResult
 
-REASON = b"fuzztui: no process is to be had\n"
+REASON = b"fuzztui: no process is available\n"
 
 
 @pytest.mark.parametrize("said", [b'{"size": 1, "tries": 3, "best": "YQ=="}\n', b""])
@@ -28,8 +28,8 @@ async def test_why_the_engine_ended_is_told(tmp_path, monkeypatch, said):
     monkeypatch.setattr(RunDir, "expose_package", lambda self: tmp_path)
     work = python_inputs.minimise_by_engine(home, file, output, lambda words, part: None)
     if said:
-        assert "; no process is to be had: it could" in await work
+        assert "; no process is available: it could" in await work
         assert output.read_bytes() == b"a"
     else:
-        with pytest.raises(SupervisorError, match=r"^no process is to be had$"):
+        with pytest.raises(SupervisorError, match=r"^no process is available$"):
             await work

@@ -78,7 +78,7 @@ def test_sums_and_maxima_over_instances():
         "cpu": 1.4,
     }
     fold(Stats("b", edges=20), state=state)
-    assert state.series["edges"].last == 55, "an instance that begins anew takes its edges along"
+    assert state.series["edges"].last == 55, "an instance that begins again takes its edges along"
 
 
 @pytest.mark.parametrize("word", ["paused", "stopped", "finished", "failed", "restarting"])

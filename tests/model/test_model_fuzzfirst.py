@@ -154,7 +154,7 @@ def test_a_budget_in_trials():
 
 
 def thanks():
-    """Two turns, a hand-over, and what the target made of it."""
+    """Two turns, a transfer, and what the target made of it."""
     c = Campaign()
     c.tell(
         InstanceHello("m1", mutant="a.c#0"),

@@ -1,4 +1,4 @@
-"""Types and code targets that are left: folding them, and what they come to over all instances."""
+"""Types and goals that are left: folding them, and what they come to over all instances."""
 
 import json
 from dataclasses import replace
@@ -255,7 +255,7 @@ def test_what_any_instance_that_lives_ignores_comes_last_and_says_so():
     assert list(targets_left(state)) == [ELSE, LOOP, THEN]
     assert [row.ignored for row in targets_left(state).values()] == [False, False, True]
     assert aim(state).ignored == (THEN,)
-    assert (aim(state).uncovered, aim(state).frontier) == (2, 1)  # it is left all the same
+    assert (aim(state).uncovered, aim(state).frontier) == (2, 1)  # it is left anyway
     fold(InstanceState("main", "finished"), state=state)
     assert list(targets_left(state)) == [THEN, ELSE, LOOP]
     assert aim(state).ignored == ()

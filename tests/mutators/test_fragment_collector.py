@@ -112,7 +112,7 @@ def test_an_entry_is_parsed_once_and_again_when_it_was_trimmed(home):
 
 
 def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
-    """Several at a time, each under way for as long as it has a directory to run in."""
+    """Several at a time, each in progress for as long as it has a directory to run in."""
     both, mine = ONE + OTHER, OTHER + ONE
     entry(home, "id:000000", ONE)
     turns = {name: home.in_slot(name) for name in ("m1", "m2", "m3")}
@@ -141,7 +141,7 @@ def test_turns_share_the_pool_and_what_one_of_them_had_parsed(home):
     made.look()
     assert sorted(syntax.parsed[3:]) == [b"\0", mine]
     assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, both, mine)}
-    # A harvest of the next supervisor's knows what those under way have.
+    # A harvest of the next supervisor's knows what those in progress have.
     again = FragmentCollector(home, Counting("c"), Words())
     again.look()
     assert set(known(home).entries) == {key_of(d) for d in (ONE, OTHER, mine)}

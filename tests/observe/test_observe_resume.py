@@ -169,7 +169,7 @@ def test_a_name_that_comes_again_after_a_resume_is_another_finding(finds, main):
 
 
 def test_a_name_that_comes_again_after_all_was_deleted_is_another_finding(finds, main):
-    """afl-fuzz -i in over an old directory, or a person who clears the table."""
+    """afl-fuzz -i in over an old directory, or a user who clears the table."""
     put(main / "crashes", "id:000000,sig:06")
     finds.look(10, last=True)
     shutil.rmtree(main / "crashes")

@@ -1,4 +1,4 @@
-"""From ``.types`` to the log: never trusted, told as seldom as it says little, and complete."""
+"""From ``.types`` to the log: never trusted, told as rarely as it says little, and complete."""
 
 from __future__ import annotations
 

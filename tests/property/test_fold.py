@@ -239,7 +239,7 @@ def test_a_queue_of_mutants_can_always_be_told_of(records, now):
 @thorough
 @given(logs(max_size=60))
 def test_nobody_elses_word_brings_a_killed_mutant_back(records):
-    """Except a person's, and then anybody's."""
+    """Except a user's, and then anybody's."""
     state = State()
     for record in records:
         event = record.event

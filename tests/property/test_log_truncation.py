@@ -56,7 +56,7 @@ def test_truncation_at_any_byte(log, data):
         seen = list(reader.records())
         assert seen == whole[: len(seen)]
         assert len(seen) >= (RECORDS // TAIL * TAIL if victim == tail else 0)
-        # Lines of a tail have no mark of their end; an empty log is one that was never begun.
+        # Lines of a tail have no mark of their end; an empty log is one that was never started.
         assert bool(reader.problems) == (victim != tail and (copy / SEALED).stat().st_size > 0)
         writer = LogWriter(copy)
         assert writer.last_seq >= len(seen)
@@ -77,7 +77,7 @@ def test_truncation_at_any_byte(log, data):
 )
 @given(data=st.data())
 def test_any_damage_costs_only_what_it_hit(log, data):
-    """Bytes overwritten anywhere: what is read is in order, and the writer goes on."""
+    """Bytes overwritten anywhere: what is read is in order, and the writer continues."""
     whole = {r.seq: r for r in LogReader(log).records()}
     with tempfile.TemporaryDirectory() as tmp:
         copy = Path(shutil.copytree(log, Path(tmp) / "log"))

@@ -1,4 +1,4 @@
-"""The cells of random programs and the code targets that they are divided among."""
+"""The cells of random programs and the goals that they are divided among."""
 
 import ast
 import random

@@ -96,7 +96,7 @@ def stack(pool, data: bytes, other: bytes, seed: int, room: int) -> list[tuple[b
                 found = pool.splice(host, now, limit, rng)
             case 2:
                 found = pool.template(host, now, limit, rng)
-            case _:  # somebody else's step
+            case _:  # someone else's step
                 at = rng.position(len(now) + 1)
                 found = now[:at] + other[: rng.below(3)] + now[at + rng.below(4) :]
         now = now if found is None else found

@@ -102,7 +102,7 @@ def begun(helm, *names):
         helm.answered = steering.answered
         for name in names:
             steering.begins(helm.lives[name])
-        steering.begins(helm.lives[names[0]])  # it began anew before it had answered
+        steering.begins(helm.lives[names[0]])  # it began again before it had answered
 
     asyncio.run(go())
     asked = [c for c in helm.state.commands.values() if c.state == "pending"]

@@ -1,4 +1,4 @@
-"""A run's document of code targets: found once, and anew when the program is another one."""
+"""A run's document of goals: found once, and again when the program is another one."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def test_a_target_that_was_pinned_and_ignored_is_for_them_what_it_is_for_the_oth
 def test_what_nobody_could_do_is_not_asked_for_again(tmp_path):
     helm = Helm(tmp_path, main=ABLE, s1=ABLE)
     later = helm.lives.pop("s1")
-    sent(helm, PinGoal("zzz"), main="!there is no code target 'zzz'")
+    sent(helm, PinGoal("zzz"), main="!there is no goal 'zzz'")
     helm.lives["s1"] = later
     assert begun(helm, "s1") == []
 
@@ -179,7 +179,7 @@ def test_what_was_refused_does_not_undo_what_was_before_it(tmp_path):
     helm = Helm(tmp_path, main=ABLE, s1=ABLE)
     later = helm.lives.pop("s1")
     sent(helm, PinGoal("a"), main="a is pinned")
-    sent(helm, PinGoal("zzz"), main="!there is no code target 'zzz'")
+    sent(helm, PinGoal("zzz"), main="!there is no goal 'zzz'")
     helm.lives["s1"] = later
     assert begun(helm, "s1") == [encode_command(PinGoal("a", "s1"))]
 

@@ -1,4 +1,4 @@
-"""Starting spoton: its keys, and the document of code targets that a run is given."""
+"""Starting spoton: its keys, and the document of goals that a run is given."""
 
 from __future__ import annotations
 

@@ -470,7 +470,7 @@ def test_the_end_finishes_what_is_left(campaign, tmp_path):
         run = asyncio.ensure_future(office.triage.run())
         for event in office.saved:
             office.triage.saw(event)
-        await asyncio.sleep(0.02)  # one is under way
+        await asyncio.sleep(0.02)  # one is in progress
         await office.triage.finish()
         run.cancel()
         await asyncio.gather(run, return_exceptions=True)
@@ -529,7 +529,7 @@ printf nu > "$2"
 
 @pytest.fixture
 def tmin(tmp_path, monkeypatch, campaign):
-    """A finding, and an afl-tmin that goes on until it is interrupted where HOLD is set."""
+    """A finding, and an afl-tmin that continues until it is interrupted where HOLD is set."""
     tool = tmp_path / "afl-tmin"
     tool.write_text(TMIN)
     tool.chmod(0o755)

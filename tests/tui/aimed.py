@@ -21,7 +21,7 @@ TYPES = {
     "email.headerregistry.UniqueDateHeader": (7, 1.0, 1.0), "uuid.UUID": (-1, 1.0, 1.0),
     "collections.OrderedDict": (6, 1.0, 1.3),
 }  # fmt: skip
-"""By name: distance, a person's weight, factor."""
+"""By name: distance, a user's weight, factor."""
 
 PINNED = "thumbs/app.py:41:else"
 

@@ -130,7 +130,7 @@ async def test_where_nothing_happens_it_is_polled_rarely(parts, monkeypatch):
     feed.nudge()
     await until(lambda: listener.changes)
     await until(lambda: session.polls == polls + 1 + 4)  # as often as ever, until it is quiet
-    session.mode = "replay"  # whose clock goes on
+    session.mode = "replay"  # whose clock continues
     feed.nudge()
     await until(lambda: session.polls > polls + 20)
     task.cancel()

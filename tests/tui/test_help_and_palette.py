@@ -17,7 +17,7 @@ async def test_help_opens_scrolls_and_closes(drive):
         assert isinstance(d.app.screen, HelpScreen)
         assert "Fuzz this entry next" in d.text()
         await d.press("G")
-        await d.until(lambda: "Leave the screen; the campaign goes on" in d.text())
+        await d.until(lambda: "Leave the screen; the campaign continues" in d.text())
         await d.press("escape")
         assert d.screen.TAB == "corpus"
 

@@ -272,9 +272,9 @@ async def test_what_is_killed_is_only_requeued(drive):
         await d.press("4")
         assert "(d Skip)" in d.text()
         await d.press("d")
-        assert d.notices() == ["Skip: it is killed: r tries it anew"]
+        assert d.notices() == ["Skip: it is killed: r tries it again"]
         await d.press("m")
-        assert "(Skip: it is killed: r tries it anew)" in d.text()
+        assert "(Skip: it is killed: r tries it again)" in d.text()
         await d.press(*["down"] * 4)  # all of the file: some of them live
         assert "(Skip:" not in d.text()
         await d.press("escape", "r")

@@ -79,7 +79,7 @@ async def test_the_tab_is_there_only_where_there_are_operators(drive):
         assert "6 Oper" not in d.text()
         assert not d.screen.query_one(MixtureLine).display
         await d.press("6")
-        assert d.notices() == ["Operators: no engine of this campaign reports operators on text"]
+        assert d.notices() == ["Operators: no engine of this campaign reports text mutators"]
         assert d.screen.TAB == "overview"
         d.world.log.add(figures("main", 10))
         await d.until(lambda: "6 Operators" in d.text())
@@ -330,7 +330,7 @@ async def test_pending_until_the_engines_answer(drive):
         assert "→ havoc 15%, text 75%, splice 10%" in d.text()
         assert "havoc 20%" in strip(d)[1]  # what is so is another matter
         assert "1 pending" in d.text()
-        # The next step goes on from what is asked for.
+        # The next step continues from what is asked for.
         await d.press("less_than_sign")
         assert "→ havoc 10%, text 80%, splice 10%" in strip(d)[2]
         await d.until(lambda: len(commands(d)) == 2)
@@ -411,7 +411,7 @@ async def test_each_of_them_is_held_where_it_is(drive):
             SetMixture(0.2, 0.7, 0.1, instance="main"), SetMixture(1.0, 0.0, 0.0, instance="s1"),
         ]  # fmt: skip
         await d.until(lambda: len(d.app.campaign.commands) == 3)
-        # From there each goes on by itself.
+        # From there each continues by itself.
         await d.press("less_than_sign")
         await d.until(lambda: len(commands(d)) == 4)
         assert [c.mixture for c in commands(d)[2:]] == [(0.15, 0.75, 0.1), (0.95, 0.05, 0.0)]
@@ -485,7 +485,7 @@ def test_every_arm_has_words_and_a_true_example(name):
 
 
 def test_unknown_arms_have_words_too():
-    assert "an operator on text" in words_of("of-the-future").does
+    assert "an text mutator" in words_of("of-the-future").does
 
 
 @given(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), st.integers(0, 200))

@@ -1,4 +1,4 @@
-"""The first screen: what a person sees in the first second and from then on."""
+"""The first screen: what a user sees in the first second and from then on."""
 
 import re
 
@@ -77,7 +77,7 @@ async def test_new_figures_arrive_without_a_key(drive):
 async def test_old_figures_are_said_to_be_old(drive):
     log = running()
     async with drive(log) as d:
-        log.t += 45  # time goes on, the engine says nothing
+        log.t += 45  # time continues, the engine says nothing
         await d.until(lambda: "figures 40s old" in d.text())
         assert len(re.findall("● running +40s", d.text())) == 2
 
@@ -331,7 +331,7 @@ async def test_nothing_is_painted_when_nothing_changes(drive):
             await d.pilot.pause()
             return not [p for p in painted if p is not None]
 
-        # What was under way may be painted late, but then it comes to rest.
+        # What was in progress may be painted late, but then it comes to rest.
         assert any([await quiet() for _ in range(3)][1:])
 
 

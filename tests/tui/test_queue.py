@@ -1,4 +1,4 @@
-"""A fuzz-first campaign on the screen: the queue of mutants, the stage, who is thanked."""
+"""A fuzz-first campaign on the screen: the worklist, the stage, who is thanked."""
 
 import shutil
 from dataclasses import replace
@@ -529,7 +529,7 @@ async def test_lineage_and_thanks(drive):
         for words in (
             "thanks to  mutant src/parser.c:12", "havoc,rep:2 of #1",
             "└ main/1  imported from mutants",
-            "└ handed/1  handed over from a mutant in m3, its #31",
+            "└ handed/1  transferred from a mutant in m3, its #31",
             "└ m3/31  havoc,rep:4 of #1", "└ m1/27", "└ seed 1  of the campaign",
         ):  # fmt: skip
             await d.until(lambda words=words: words in d.text())

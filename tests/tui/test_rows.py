@@ -1,4 +1,4 @@
-"""Rows kept up to date in small steps are what they would be if they were made anew."""
+"""Rows kept up to date in small steps are what they would be if they were made again."""
 
 from dataclasses import dataclass
 

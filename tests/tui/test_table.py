@@ -193,7 +193,7 @@ async def test_what_is_sent_away_leaves_cursor_and_view_where_they_are(above):
         assert app.grid.cursor == keys[above + 3]
         line = next(i for i, text in enumerate(before) if sent[0] in text)
         assert keys[above + 3] in app.lines()[line]
-        # Somebody else's row: what the eye is on stays where it is, as ever.
+        # Someone else's row: what the eye is on stays where it is, as ever.
         if above == 40:
             items[keys[0]].n = 10_000
             app.grid.touch([keys[0]])
@@ -262,7 +262,7 @@ async def test_scrolling_sideways_when_it_does_not_fit():
     async with app.run_test(size=(20, 8)) as pilot:
         await pilot.pause()
         assert app.lines()[0].endswith("›")
-        assert [line[-1] for line in app.lines()[1:6]] == ["…"] * 5  # what ends there goes on
+        assert [line[-1] for line in app.lines()[1:6]] == ["…"] * 5  # what ends there continues
         await pilot.press("l", "l")
         await pilot.pause()
         assert app.lines()[0].startswith("‹")

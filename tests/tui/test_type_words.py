@@ -1,4 +1,4 @@
-"""Types, code targets and what is asked about them, in words and in columns."""
+"""Types, goals and what is asked about them, in words and in columns."""
 
 import itertools
 

@@ -111,14 +111,14 @@ async def test_one_table_at_a_time_where_there_is_little_room(drive, size):
 async def test_where_there_is_one_table_a_line_tells_of_the_other(drive, size, tabs):
     async with drive(aimed(), size=size) as d:
         await d.press("7")
-        assert ("types 9    t code targets left 29" in d.text()) == tabs
+        assert ("types 9    t goals left 29" in d.text()) == tabs
         await d.press("t")
-        assert ("t types 9    code targets left 29" in d.text()) == tabs
+        assert ("t types 9    goals left 29" in d.text()) == tabs
         if tabs:
             y = next(y for y, line in enumerate(d.lines()) if "t types 9" in line)
             await d.pilot.click(offset=(4, y))
             await d.until(lambda: d.app.focused is d.screen.types)
-            assert "types 9    t code targets left 29" in d.text()
+            assert "types 9    t goals left 29" in d.text()
 
 
 @pytest.mark.slow
@@ -192,7 +192,7 @@ async def test_the_tab_is_there_only_for_engines_that_aim(drive):
     async with drive(started("x", engine="spoton"), size=(80, 24)) as d:
         await d.press("7")
         assert d.screen.TAB == "types"
-        assert "No instance has told of its types yet." in d.text()
+        assert "No instance has reported its types yet." in d.text()
         await d.press("right_square_bracket")
         assert "(] More)" in d.text() or "([ Less)" in d.text()
         assert commands(d) == []
@@ -588,7 +588,7 @@ async def test_pending_until_the_engines_answer(drive):
         await d.press("7", "greater_than_sign")
         await d.until(lambda: "asked by me@here, the engines will answer…" in d.text())
         assert "→ ×8" in d.text()
-        # The next step goes on from what is asked for.
+        # The next step continues from what is asked for.
         await d.press("greater_than_sign")
         assert "→ ×16" in d.text()
         await d.until(lambda: len(commands(d)) == 2)
@@ -675,7 +675,7 @@ async def test_the_same_key_ignores_one_after_the_other(drive):
         log.add(figures("main", 601, ignored=first))
         await d.until(lambda: rows(table)[-3:] == first)
         assert (rows(table)[0], table.cursor) == (below, below)
-        # From one that is ignored it goes on among those; at the end it turns back.
+        # From one that is ignored it continues among those; at the end it turns back.
         await d.press("end", "d")
         assert table.cursor == first[1]
         await d.until(lambda: commands(d)[3:] == [IgnoreGoal(first[2], False)])
@@ -727,7 +727,7 @@ async def test_a_replay_shows_what_was_ignored_then(drive):
 async def test_an_engine_that_cannot_ignore_says_so(drive):
     async with drive(aimed(able=False)) as d:
         await d.press("7", "t", "d")
-        assert d.notices() == ["Ignore: this campaign's engine cannot ignore a code target"]
+        assert d.notices() == ["Ignore: this campaign's engine cannot ignore a goal"]
         assert commands(d) == []
 
 
@@ -737,7 +737,7 @@ async def test_what_no_type_decides_about_cannot_be_pinned_or_ignored(drive):
         assert d.screen.targets.go_to("thumbs/app.py:57:except")
         await d.press("o", "d", "b", "greater_than_sign")
         assert d.notices() == [
-            "Ignore: t goes to the code targets",
+            "Ignore: t goes to the goals",
             "Pin: no type is known to decide about it",
             "Ignore: no type is known to decide about it", "Ban: t goes to the types",
             "Raise: t goes to the types",
@@ -792,7 +792,7 @@ def test_why_nothing_more_can_be_asked():
     assert not Aiming(targeted=0.0).more()
     assert Aiming(pinned="a").unpins
     assert not Aiming(pinned="a", target="b", on_targets=True).unpins
-    assert "no code target under" in Aiming(on_targets=True).ignoring()
+    assert "no goal under" in Aiming(on_targets=True).ignoring()
     assert not Aiming(on_targets=True, target="a", ignored=True).ignoring()
 
 

@@ -180,7 +180,7 @@ def test_the_rate_is_of_what_was_executed_between_two_rows(fuzzer):
     (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 3620))
     assert f.look().execs_per_sec == 1e4
     (fuzzer.path / "plot_data").write_text(PLOT + row(5))
-    assert f.look().execs_per_sec == -1.0  # begun anew: nobody knows
+    assert f.look().execs_per_sec == -1.0  # begun again: nobody knows
 
 
 def test_what_afl_says_at_first_is_no_rate(tmp_path):
@@ -368,7 +368,7 @@ def test_names_of_finds_tell_more_than_a_file_that_is_old(tmp_path):
     told = [e for e in i.look() if isinstance(e, Stats)]
     assert [(e.execs, e.execs_per_sec) for e in told] == [(23829, -1.0)]
     assert not any(isinstance(e, Stats) for e in i.look())
-    # AFL deletes all that when it begins afresh there.
+    # AFL deletes all that when it begins again there.
     (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start, 60, execs_done=30_000))
     assert i.figures.look().execs == 30_000
     (fuzzer.path / "fuzzer_stats").write_text(stats(fuzzer.start + 90, 0, execs_done=7))

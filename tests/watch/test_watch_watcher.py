@@ -1,4 +1,4 @@
-"""From the directories of somebody else's fuzzers to a log like our own."""
+"""From the directories of someone else's fuzzers to a log like our own."""
 
 from __future__ import annotations
 

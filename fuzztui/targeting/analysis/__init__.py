@@ -1,4 +1,4 @@
-"""The static phase of SpotOn: which types influence which code targets of a Python application.
+"""The static analysis of SpotOn: which types influence which goals of a Python application.
 
 "Generator-Based Fuzzers with Type-Based Targeted Mutation", III-B. :func:`find_targets` asks a
 child process for the analysis; everything that imports mypy is imported there only.

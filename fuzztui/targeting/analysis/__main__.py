@@ -34,7 +34,7 @@ _MAX_KEPT = 64
 
 def main(arguments: list[str]) -> int:
     """Answer one request."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is under way cleans up
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is in progress cleans up
     gc.set_threshold(200_000, 30, 30)  # as mypy's own command: its trees are large and stay
     sys.setrecursionlimit(_DEEPEST)  # long sums are deep trees
     (directory,) = map(Path, arguments)

@@ -1,4 +1,4 @@
-"""The static phase as a whole: from an application's sources to its document."""
+"""The static analysis as a whole: from an application's sources to its document."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _hold(flow: Flow) -> None:
 
 
 class _Targets:
-    """The code targets of an application, in the order of files and lines."""
+    """The goals of an application, in the order of files and lines."""
 
     def __init__(
         self,

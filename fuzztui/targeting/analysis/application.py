@@ -55,7 +55,7 @@ class AnalysedApplication:
     """Names of types by parameter, by full name of the function."""
     notes: list[str] = field(default_factory=list)
     unsure: tuple[str, ...] = ()
-    """Keys of names that the sources do not have, though they may be there all the same."""
+    """Keys of names that the sources do not have, though they may be there anyway."""
     read: frozenset[Path] = frozenset()
     """Files that mypy has read of all that is imported."""
 

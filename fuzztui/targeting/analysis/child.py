@@ -25,7 +25,7 @@ def find_targets(
     *,
     cache: Path | None = None,
 ) -> TargetingAnalysis:
-    """The code targets of an application, with their influencing types.
+    """The goals of an application, with their influencing types.
 
     ``progress`` is called with words, now and then. What was found is kept in ``cache`` (default:
     ``~/.cache/fuzztui``) as long as no source changes. Raises :class:`TargetsError`.

@@ -19,7 +19,7 @@ __all__ = ["Branch", "Decision", "decisions"]
 
 @dataclass(slots=True)
 class Branch:
-    """One arm of a branch: a code target."""
+    """One arm of a branch: a goal."""
 
     kind: str
     line: int

@@ -1,4 +1,4 @@
-"""``targets.json``: code targets and their influencing types, for the engine and for people."""
+"""``targets.json``: goals and their influencing types, for the engine and for users."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class AnalysedGoal:
 
 @dataclass(frozen=True, slots=True)
 class AnalysedConstant:
-    """A constant, how it is used, and where it was met first (``package/module.py:LINE``)."""
+    """A constant, how it is used, and where it was seen first (``package/module.py:LINE``)."""
 
     value: str | bytes | int
     context: str
@@ -78,7 +78,7 @@ class AnalysedConstant:
 
 @dataclass(frozen=True, slots=True)
 class TargetingAnalysis:
-    """All that the static phase knows of an application."""
+    """All that the static analysis knows of an application."""
 
     application: tuple[str, ...]
     python: str

@@ -71,7 +71,7 @@ class ModuleSource:
         return self.parse()
 
     def parse(self) -> ast.Module:
-        """Parsed anew."""
+        """Parsed again."""
         return ast.parse(self.data, str(self.file))
 
 

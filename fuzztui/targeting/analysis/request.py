@@ -1,4 +1,4 @@
-"""What is asked of the static phase, as it goes to the child process."""
+"""What is asked of the static analysis, as it goes to the child process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Request", "TargetsError"]
 
 
 class TargetsError(Exception):
-    """Why there are no targets: a sentence for people, with the key that is to blame."""
+    """Why there are no targets: a sentence for users, with the key that is to blame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Request:
         """
         if not target.get("function"):
             raise TargetsError(
-                "target.function is missing: code targets are found in Python applications only"
+                "target.function is missing: goals are found in Python applications only"
             )
         return cls(
             function=str(target["function"]),

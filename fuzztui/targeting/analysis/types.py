@@ -1,7 +1,7 @@
 """What mypy knows of an application: the types of its expressions, and what names refer to.
 
 mypy is used as a library, on the application's modules as texts: so they are always checked
-anew (only those have types), while what they import comes from mypy's cache. Its nodes are
+again (only those have types), while what they import comes from mypy's cache. Its nodes are
 compiled: no visitor of ours can walk them, so their attributes are.
 """
 
@@ -48,7 +48,7 @@ _MAX_LEFT_OUT = 20
 
 
 def is_telling(name: str) -> bool:
-    """Is a type of that name one that inputs could be told apart by?"""
+    """Is a type of that name one that inputs could be distinguished by?"""
     module, _, last = name.rpartition(".")
     package = module.partition(".")[0]
     if package == "hypothesis":

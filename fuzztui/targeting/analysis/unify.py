@@ -1,4 +1,4 @@
-"""The third pass: one distance for each type, over all code targets."""
+"""The third pass: one distance for each type, over all goals."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Opening:
     unwritten: Callable[[], str] = lambda: ""
     """What the living supervisor cannot write into its log, "" while it can."""
     died: Callable[[], str] = lambda: ""
-    """How the watcher of somebody else's campaign came to its end, "" while it lives."""
+    """How the watcher of someone else's campaign came to its end, "" while it lives."""
     steering: CommandSender | None = None
     """None: nothing can be steered from here."""
     come_back: str = ""
@@ -153,7 +153,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         self._alive: bool | None = None
         self._unwritten = ""
         self._dead = ""
-        """Why the watcher of somebody else's campaign ended; an empty string while it runs."""
+        """Why the watcher of someone else's campaign ended; an empty string while it runs."""
         self._outline = Outline()
 
     # --------------------------------------------------------------- start
@@ -363,7 +363,7 @@ class FuzzApp(ReplayControls, CampaignControls):
         return troubles
 
     def now(self) -> float:
-        """Campaign time: the replay's, or the log's, going on since it last moved.
+        """Campaign time: the replay's, or the log's, continuing since it last moved.
 
         By the monotonic clock: a wall clock that is set, or a suspended machine, is not time
         in which a campaign ran.
@@ -395,7 +395,7 @@ class FuzzApp(ReplayControls, CampaignControls):
     def _campaign_screen(self) -> CampaignScreen | None:
         """The screen of the current mode, be it below a dialog; None while all is taken down."""
         if not self.is_running:
-            return None  # a poll that was under way comes back to screens without widgets
+            return None  # a poll that was in progress comes back to screens without widgets
         stack: Sequence[Screen[Any]] = self.screen_stack
         bottom = next(iter(stack), None)
         return bottom if isinstance(bottom, CampaignScreen) else None
@@ -404,7 +404,7 @@ class FuzzApp(ReplayControls, CampaignControls):
 
     @property
     def watched(self) -> bool:
-        """Whether somebody else's campaign is looked at, of which we have no run."""
+        """Whether someone else's campaign is looked at, of which we have no run."""
         opening = self._opening
         return opening.mode == "live" and opening.run is None and opening.steering is None
 

@@ -108,7 +108,7 @@ class Feed:
             changes = await in_thread(
                 session.poll if target is None else lambda: session.seek(target)
             )
-        except Exception as e:  # whatever it is, the screen goes on and says so
+        except Exception as e:  # whatever it is, the screen continues and says so
             trouble = _words(e)
         self._lent = False
         if trouble != self._trouble:

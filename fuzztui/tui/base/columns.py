@@ -106,7 +106,7 @@ class Layout(Generic[T]):
         """The columns that are shown, with their widths."""
 
     def forget(self, column: str = "") -> None:
-        """Other rows: begin anew; or only with the column of that id."""
+        """Other rows: begin again; or only with the column of that id."""
         if column:
             self._wanted.pop(column, None)
         else:

@@ -1,4 +1,4 @@
-"""Figures for people: counts, rates, sizes and times in few cells.
+"""Figures for users: counts, rates, sizes and times in few cells.
 
 ``-1`` is "not reported" all over the state and is drawn as a dash. Any number can be drawn, also
 one that no campaign has: a screen must not fail on it, nor a column burst.
@@ -106,7 +106,7 @@ def span(seconds: float) -> str:
 
 
 def brief(seconds: float) -> str:
-    """A duration with one unit, which therefore seldom changes: ``4s``, ``12m``, ``3h``, ``2d``."""
+    """A duration with one unit, which therefore rarely changes: ``4s``, ``12m``, ``3h``, ``2d``."""
     s = whole_seconds(seconds)
     for unit, letter in ((86400, "d"), (3600, "h"), (60, "m")):
         if s >= unit:

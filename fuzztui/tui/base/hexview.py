@@ -50,7 +50,7 @@ def load(root: Path, relative: str, limit: int = LIMIT) -> Preview:
     """Read the start of ``root/relative``: regular files below ``root`` only. Blocking.
 
     A log may name any file; symbolic links out of the run, FIFOs and devices are
-    refused before they are opened for good.
+    refused before they are opened permanently.
     """
     try:
         root = root.resolve()

@@ -20,7 +20,7 @@ BULK = 200
 
 
 class RowModel(Protocol[T_co]):
-    """What a table needs to know about its rows. Keys identify rows for good."""
+    """What a table needs to know about its rows. Keys identify rows permanently."""
 
     def __len__(self) -> int:
         """How many rows pass the filter."""

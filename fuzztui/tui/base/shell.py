@@ -1,4 +1,4 @@
-"""Words for a person's shell, made from names that a target chose."""
+"""Words for a user's shell, made from names that a target chose."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class BigTable(ScrollView, Generic[T], can_focus=True):
         self.sync(reveal=True)
 
     def invalidate(self) -> None:
-        """Every row may look different (another campaign state, say): draw anew."""
+        """Every row may look different (another campaign state, say): draw again."""
         self._strips.clear()
         self.sync()
 

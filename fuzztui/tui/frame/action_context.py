@@ -31,7 +31,7 @@ class ActionContext:
     control: bool = True
     """False when the campaign was opened to be looked at only."""
     watched: bool = False
-    """Whether it is somebody else's campaign, which nobody here can steer."""
+    """Whether it is someone else's campaign, which nobody here can steer."""
     alive: bool | None = None
     """Whether a supervisor holds the run; None while that is not known yet."""
     instances: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ class ActionContext:
     """Whether the finding under the cursor is being minimised."""
     paused_replay: bool = False
     operators: bool = False
-    """Whether the campaign has figures of operators on text, or its log was not read yet."""
+    """Whether the campaign has figures of text mutators, or its log was not read yet."""
     mixture: Mixture | None = None
     """Their mixture when all that was asked for is done; None where that is not looked at."""
     adaptive: bool = False
@@ -97,7 +97,7 @@ class Action:
     others; None: all."""
 
     def why_not(self, now: ActionContext) -> str:
-        """The reason why this cannot be done now, for people; "" when it can."""
+        """The reason why this cannot be done now, for users; "" when it can."""
         if self.mode and now.mode != self.mode:
             return f"only in a {self.mode}" if self.mode == "replay" else "not in a replay"
         reason = self.check(now)
@@ -217,7 +217,7 @@ def entry(now: ActionContext) -> str:
 
 def living(now: ActionContext) -> str:
     """Against what makes no sense for a mutant that is dead."""
-    return mutants(now) or ("it is killed: r tries it anew" if now.mutant == "killed" else "")
+    return mutants(now) or ("it is killed: r tries it again" if now.mutant == "killed" else "")
 
 
 def mutants(now: ActionContext) -> str:
@@ -240,7 +240,7 @@ _AT_WORK = {
     "collecting": "its turn has just ended",
 }
 _NEVER = {
-    "failed": "it does not build: r tries it anew",
+    "failed": "it does not build: r tries it again",
     "dropped": "it is the same program as another, or as the original",
 }
 
@@ -277,7 +277,7 @@ def doubtful(now: ActionContext) -> str:
 
 
 def triable(now: ActionContext) -> str:
-    """Against trying a mutant anew."""
+    """Against trying a mutant again."""
     if reason := mutants(now):
         return reason
     known = {"waiting": "it waits for its turn already", "dropped": _NEVER["dropped"]}
@@ -285,8 +285,8 @@ def triable(now: ActionContext) -> str:
 
 
 def operators(now: ActionContext) -> str:
-    """Against looking at operators on text."""
-    return "" if now.operators else "no engine of this campaign reports operators on text"
+    """Against looking at text mutators."""
+    return "" if now.operators else "no engine of this campaign reports text mutators"
 
 
 def mixture(now: ActionContext) -> str:
@@ -313,7 +313,7 @@ def types(now: ActionContext) -> str:
 
 
 def aiming(against: Callable[[Aiming], str]) -> WhyNot:
-    """Against asking something about types or code targets."""
+    """Against asking something about types or goals."""
 
     def why_not(now: ActionContext) -> str:
         reason = pausable(now)

@@ -1,4 +1,4 @@
-"""Everything that a person can do here: one table.
+"""Everything that a user can do here: one table.
 
 Bindings, the footer, the command palette and the help screen are generated from
 :data:`ACTIONS`. An action's ``id`` is stable: users' keymaps name it. What an action
@@ -50,7 +50,7 @@ _SCREENS = (
     ),
     Action(
         "view.types", ("7",), "Types",
-        "What a spoton engine aims at: types, and the code targets that are left", "Screens",
+        "What a spoton engine aims at: types, and the goals that are left", "Screens",
         check=types,
     ),
 )  # fmt: skip
@@ -101,7 +101,7 @@ _STEERING = (
     ),
     Action(
         "entry.demote", ("D",), "Demote",
-        "Pick this entry as seldom as the engine can, with the least energy", "Corpus",
+        "Pick this entry as rarely as the engine can, with the least energy", "Corpus",
         scope="corpus", needs="demote", does="demote entries", check=entry, footer=17, mode="live",
     ),
 )  # fmt: skip
@@ -130,7 +130,7 @@ _MIXTURE = tuple(
 _TYPES = (
     Action(
         "types.other", ("t",), "Targets",
-        "From the types to the code targets that are left, or back", "Types",
+        "From the types to the goals that are left, or back", "Types",
         scope="types", footer=1,
     ),
     *(
@@ -146,14 +146,14 @@ _TYPES = (
              "weigh-type", "weigh types", Aiming.lowering, 12),
             ("ban", "b", "Ban", "Never aim at this type, or do so again",
              "weigh-type", "weigh types", Aiming.weighing, 13),
-            ("pin", "o", "Pin", "Aim at this code target only, until it is covered; or end that",
-             "pin-target", "pin a code target", Aiming.pinning, 10),
+            ("pin", "o", "Pin", "Aim at this goal only, until it is covered; or end that",
+             "pin-target", "pin a goal", Aiming.pinning, 10),
             ("less", "left_square_bracket", "Less", "5% less of the mutations aim at types",
              "targeted", "change how much it aims while it runs", Aiming.less, 14),
             ("more", "right_square_bracket", "More", "5% more of the mutations aim at types",
              "targeted", "change how much it aims while it runs", Aiming.more, 14),
-            ("ignore", "d", "Ignore", "Leave this code target out of what is aimed at, or end that",
-             "ignore-target", "ignore a code target", Aiming.ignoring, 14),
+            ("ignore", "d", "Ignore", "Leave this goal out of what is aimed at, or end that",
+             "ignore-target", "ignore a goal", Aiming.ignoring, 14),
         )
     ),
     Action(
@@ -163,7 +163,7 @@ _TYPES = (
     ),
     Action(
         "types.copy", ("c",), "Copy",
-        "Copy the type's name, or the code target's location, as `fuzztui ctl` takes it", "Types",
+        "Copy the type's name, or the goal's location, as `fuzztui ctl` takes it", "Types",
         scope="types", check=row, footer=23,
     ),
 )  # fmt: skip
@@ -300,7 +300,7 @@ _APP = (
     Action("app.theme", ("T",), "Theme", "The next of our themes", "Fuzztui"),
     Action(
         "app.quit", ("q", "ctrl+q"), "Leave",
-        "Leave the screen; the campaign goes on", "Fuzztui", footer=29,
+        "Leave the screen; the campaign continues", "Fuzztui", footer=29,
     ),
 )  # fmt: skip
 

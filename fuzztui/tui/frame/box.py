@@ -49,5 +49,5 @@ class BoxScreen(ModalScreen[None]):
         self.set_focus(self.query_one(DetailPane))
 
     def say(self) -> None:
-        """Say it anew."""
+        """Say it again."""
         self.query_one(DetailPane).show(list(self.lines()))

@@ -1,4 +1,4 @@
-"""Commands of a person: how they are sent, and how what became of them is told.
+"""Commands of a user: how they are sent, and how what became of them is told.
 
 Mixed into the app: what ``do_campaign_*`` and ``do_app_quit`` of the registry mean.
 """

@@ -1,7 +1,7 @@
 """What somebody asks for on a screen, until the log tells what becomes of it.
 
 Steps that follow each other fast become one command; what is asked for is shown as such from
-the first key on, and its next step goes on from there.
+the first key on, and its next step continues from there.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class CampaignScreen(Screen[None]):
         self.leave()
 
     def leave(self) -> None:
-        """Nobody looks at it any more, for now or for good."""
+        """Nobody looks at it any more, for now or permanently."""
 
     def _catch_up(self) -> None:
         self.show(self.host.missed(self.TAB))
@@ -124,7 +124,7 @@ class CampaignScreen(Screen[None]):
             self.reveal(key)
 
     def do_instance_skip_current(self) -> None:
-        """The instance that the row under the cursor belongs to goes on with another entry."""
+        """The instance that the row under the cursor belongs to continues with another entry."""
         if name := self.describe_row().instance:
             self.host.steer(SkipCurrent(name), f"next entry of {name}")
 

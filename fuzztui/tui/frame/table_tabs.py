@@ -14,7 +14,7 @@ OTHER = "types.other"
 
 
 class TableTabs(Canvas):
-    """One line above the table of types, or of code targets that are left."""
+    """One line above the table of types, or of goals that are left."""
 
     DEFAULT_CSS = "TableTabs { height: 1; display: none; }"
 

@@ -1,4 +1,4 @@
-"""What can be asked about types and code targets, and why something cannot. Pure."""
+"""What can be asked about types and goals, and why something cannot. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Aiming:
     weight: float = -1.0
     """Of the type under the cursor; -1: there is none."""
     target: str = ""
-    """The location of the code target under the cursor, "" where there is none."""
+    """The location of the goal under the cursor, "" where there is none."""
     typed: bool = False
     """Whether a type is known to decide about it."""
     pinned: str = ""
@@ -35,7 +35,7 @@ class Aiming:
     on_targets: bool = False
     """Whether the targets' table has the cursor."""
     ignored: bool = False
-    """Whether nothing aims at the code target under the cursor, as somebody wants it."""
+    """Whether nothing aims at the goal under the cursor, as somebody wants it."""
 
     def weighing(self) -> str:
         """Against any other weight."""
@@ -74,9 +74,9 @@ class Aiming:
 
     def _aiming_at_it(self) -> str:
         if not self.on_targets:
-            return "t goes to the code targets"
+            return "t goes to the goals"
         if not self.target:
-            return "no code target under the cursor"
+            return "no goal under the cursor"
         return "" if self.typed else "no type is known to decide about it"
 
     def more(self) -> str:
@@ -88,7 +88,7 @@ class Aiming:
         return self._share() or ("no mutation aims already" if self.targeted <= 0 else "")
 
     def _share(self) -> str:
-        return "" if self.targeted >= 0 else "no engine has told of its types yet"
+        return "" if self.targeted >= 0 else "no engine has reported its types yet"
 
     def elsewhere(self) -> frozenset[str]:
         """The ids of actions that are for rows of the other table."""

@@ -43,7 +43,7 @@ def repro_command(run: Path, file: Path) -> str:
 
 
 def finding_title(finding: Finding) -> str:
-    """One line for people; until it is described: the signal and how it was made.
+    """One line for users; until it is described: the signal and how it was made.
 
     What AFL's naming does not fit is called by its name.
     """

@@ -322,5 +322,5 @@ def state_style(state: str) -> str:
 
 
 def state_sign(state: str) -> str:
-    """A sign for a state that can be told apart without colour."""
+    """A sign for a state that can be distinguished without colour."""
     return _STATE_SIGNS.get(state, "○")

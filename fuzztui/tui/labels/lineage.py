@@ -1,6 +1,6 @@
 """Who was made of whom, under the numbers of now: for every visible row, so it must be cheap.
 
-A resumed afl-fuzz numbers its queue anew, and ``src`` goes on speaking of the old numbers
+A resumed afl-fuzz numbers its queue again, and ``src`` continues speaking of the old numbers
 (:mod:`fuzztui.model.lineage`). Whose they were is known by first names; looking for a name
 in a queue of 50,000 takes 70 ms, so that the names of a resumed campaign are kept here.
 """
@@ -25,7 +25,7 @@ MAX_STEPS = 1000
 class ParentEntry:
     """The first parent of a row. ``entry`` is None where the log does not know it.
 
-    ``then``: the row's ``src`` are numbers from before its queue was numbered anew.
+    ``then``: the row's ``src`` are numbers from before its queue was renumbered.
     """
 
     key: str
@@ -153,7 +153,7 @@ def from_whom(row: Entry | Finding) -> str:
 
 
 def made_of(row: Entry | Finding, parent: ParentEntry) -> str:
-    """The parents' numbers for people: of now, and those of then that the file's name has."""
+    """The parents' numbers for users: of now, and those of then that the file's name has."""
     named = " + ".join(f"#{i}" for i in row.src)
     if not parent.then:
         return named

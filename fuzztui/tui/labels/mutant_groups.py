@@ -38,7 +38,7 @@ def one(mutant: Mutant) -> MutantGroup | None:
 
 
 def scopes(mutant: Mutant, mutants: Iterable[Mutant], narrowed: str = "") -> list[MutantGroup]:
-    """What a person may mean by pointing at ``mutant``, from one to many.
+    """What a user may mean by pointing at ``mutant``, from one to many.
 
     ``narrowed`` is the selection that the table is narrowed to, if it is one. Every
     count is the selection's own: what is shown is what would be steered.

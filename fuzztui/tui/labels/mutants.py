@@ -64,7 +64,7 @@ def sign(state: str) -> MutantGlyph:
 
 
 def rank(state: str) -> int:
-    """For sorting: survivors first, what a person or the engine put aside last."""
+    """For sorting: survivors first, what a user or the engine put aside last."""
     return _RANKS.get(state, len(_RANKS))
 
 

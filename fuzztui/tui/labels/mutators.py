@@ -1,4 +1,4 @@
-"""What operators on text do, in words and by example, as far as their names say it. Pure.
+"""What text mutators do, in words and by example, as far as their names say it. Pure.
 
 The screens know no engine: what an operator is called is all that the log has of it.
 """
@@ -91,5 +91,5 @@ def words_of(name: str) -> Effect:
         example = _EXAMPLES.get(old, _EXAMPLE)
         before, after = example.format(_TOKENS[old]), example.format(_TOKENS[new])
         return Effect(f"turns {_TOKENS[old]} into {_TOKENS[new]}", before, after)
-    kind = {"text": "an operator on text", "splice": "a way to splice", "havoc": "havoc"}
+    kind = {"text": "an text mutator", "splice": "a way to splice", "havoc": "havoc"}
     return Effect(f"{kind[class_of(name)]} that this version of fuzztui has no words for")

@@ -51,7 +51,7 @@ def _folder(row: Entry | Finding, state: State) -> str:
 
 
 def shown(row: Entry | Finding, state: State, run: Path | None) -> str:
-    """The file's name for people: from the run on, or the whole path of a watched instance."""
+    """The file's name for users: from the run on, or the whole path of a watched instance."""
     place = place_of(row, state, run)
     if place is None:
         return f"{_folder(row, state)}/{_file(row)}"
@@ -70,7 +70,7 @@ def settled(place: RunFile) -> RunFile:
     """Where the file is now. Blocking.
 
     When afl-fuzz is resumed it renames what it found before: ``crashes`` becomes
-    ``crashes.DATE-TIME``, and begins anew. The latest that has the file is taken.
+    ``crashes.DATE-TIME``, and begins again. The latest that has the file is taken.
     """
     folder, _, name = place.relative.rpartition("/")
     above, _, kind = folder.rpartition("/")

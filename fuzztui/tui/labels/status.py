@@ -41,7 +41,7 @@ FRESH_S = 3.0
 """Up to this age figures are simply current: engines report about once a second."""
 
 WATCHED_FRESH_S = 10.0
-"""The same of somebody else's afl-fuzz: it writes plot_data every five seconds."""
+"""The same of someone else's afl-fuzz: it writes plot_data every five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,14 @@ class Status:
     first: FuzzfirstSummary | None = None
     """The queue of mutants, None for campaigns that do not fuzz mutants first."""
     blend: MixtureSummary | None = None
-    """The mixture of operators on text, None for campaigns without."""
+    """The mixture of text mutators, None for campaigns without."""
     aim: Aim | None = None
     """What spoton engines aim at, None while none has told, and for campaigns of others."""
     pending: int = 0
     """Commands that nobody has answered yet."""
     alive: bool | None = None
     watched: bool = False
-    """Whether it is somebody else's campaign."""
+    """Whether it is someone else's campaign."""
     campaigns: int = 1
     """How many campaigns are watched at once: times and totals are of all of them together."""
     ended: str = ""

@@ -1,4 +1,4 @@
-"""Types, code targets and what is asked about them, in few words. Pure.
+"""Types, goals and what is asked about them, in few words. Pure.
 
 Names come from the program under test: nothing in here is safe to draw yet, see ``tui.text``.
 """

@@ -40,7 +40,7 @@ def test_a_successor_knows_what_was_saved(
     now: dict[int, int] = {}
     saved: dict[int, int] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_LINES_PLUS", 5)  # so that it is written anew, too
+        patch.setattr(module, "_LINES_PLUS", 5)  # so that it is written again, too
         for change in changes:
             if change == "save":
                 settled.save()

@@ -1,4 +1,4 @@
-"""Mutants' states, what a person says about them, and going on after a restart."""
+"""Mutants' states, what a user says about them, and continuing after a restart."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_texts_stay_true_to_the_source() -> None:
         for point in scope.points:
             for operator, change in point.changes:
                 if operator.name in ("returns", "void-call"):
-                    continue  # the operand is evaluated all the same: not in the text
+                    continue  # the operand is evaluated anyway: not in the text
                 cut = text.data
                 for start, end, new in sorted(change.cuts(text), reverse=True):
                     cut = cut[:start] + new.encode() + cut[end:]

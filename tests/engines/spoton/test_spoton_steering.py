@@ -1,4 +1,4 @@
-"""What a person says about types and code targets: effects, refusals, and what is kept of it."""
+"""What a user says about types and goals: effects, refusals, and what is kept of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SEEN = ("2:else", "6:then")
 
 
 class Lab:
-    """Parts of an engine in a directory; another one there goes on from what it has kept."""
+    """Parts of an engine in a directory; another one there continues from what it has kept."""
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ def test_of_many_types_the_answer_names_the_nearest(lab: Lab, monkeypatch: Any) 
 def test_a_pin_that_may_come_to_nothing(lab: Lab) -> None:
     lab.obey(WeighType("app.File", 0))
     lab.obey(SetTargetedShare(0))
-    words = lab.obey(PinGoal("m.py:4:then"))  # not on the frontier: a person may know better
+    words = lab.obey(PinGoal("m.py:4:then"))  # not on the frontier: a user may know better
     lab.figures.write()
     assert [row["location"] for row in lab.kept()["left"][:2]] == ["m.py:4:then", "m.py:2:then"]
     assert words.split("; but ") == [
@@ -256,10 +256,10 @@ def test_a_pin_that_is_covered_by_what_is_run_again_after_a_restart(tmp_path: Pa
 @pytest.mark.parametrize(
     ("location", "words"),
     [
-        ("m.py:2:thn", "there is no code target 'm.py:2:thn': is it m.py:2:then"),
-        ("m.py:9:loop", "there is no code target 'm.py:9:loop'"),
-        ("n.py:2:then", "there is no code target 'n.py:2:then': is it m.py:2:then"),
-        ("zzz", "there is no code target 'zzz'"),
+        ("m.py:2:thn", "there is no goal 'm.py:2:thn': is it m.py:2:then"),
+        ("m.py:9:loop", "there is no goal 'm.py:9:loop'"),
+        ("n.py:2:then", "there is no goal 'n.py:2:then': is it m.py:2:then"),
+        ("zzz", "there is no goal 'zzz'"),
         ("m.py:2:else", "m.py:2:else is covered already"),
         ("m.py:8:then", "no type is known to decide about it: no mutation can be aimed at m.py"),
         ("late.py:1:then", "cannot be aimed at: its module late is not loaded yet"),
@@ -393,7 +393,7 @@ def test_what_an_analysis_finds_no_more_ends_with_a_word(tmp_path: Path) -> None
     assert again.feedback.pinned == "m.py:4:then"
     assert again.feedback.ignored == {"m.py:2:then"}
     assert again.lost == [
-        "m.py:6:else is ignored no more: no code target now",
+        "m.py:6:else is ignored no more: no goal now",
         "m.py has changed: m.py:4:then, which is pinned, and m.py:2:then, which is ignored, may be"
         " other branches now",
     ]
@@ -402,8 +402,8 @@ def test_what_an_analysis_finds_no_more_ends_with_a_word(tmp_path: Path) -> None
     again = Lab(tmp_path, source=moved, branches={9: {}})
     assert (again.feedback.pinned, again.feedback.ignored) == ("", set())
     assert again.lost == [
-        "m.py:2:then is ignored no more: no code target now",
-        "m.py:4:then is pinned no more: it is no code target now",
+        "m.py:2:then is ignored no more: no goal now",
+        "m.py:4:then is pinned no more: it is no goal now",
     ]
 
 
@@ -429,7 +429,7 @@ def test_a_target_is_ignored_and_minded_again(lab: Lab) -> None:
     assert {lab.distances.pick() for _ in range(100)} == {"datetime.date", "app.File"}
     kept = lab.kept()
     assert kept["ignored"] == ["m.py:6:else"]
-    # It is left all the same, and on the frontier; and told of before others.
+    # It is left anyway, and on the frontier; and told of before others.
     assert (kept["uncovered"], kept["frontier"]) == (6, 2)
     assert [row["location"] for row in kept["left"][:2]] == ["m.py:6:else", "m.py:2:then"]
     assert lab.obey(IgnoreGoal("m.py:6:else", False)) == "m.py:6:else is not ignored any more"

@@ -287,7 +287,7 @@ def test_what_was_found_is_kept(fake, tmp_path):
     assert len(calls.read_text().splitlines()) == n + 1, "only the one that tries the template"
     other = Comby("c", [SWAP], kept)
     other.found(DATA)
-    assert len(calls.read_text().splitlines()) == n + 3, "another language: anew"
+    assert len(calls.read_text().splitlines()) == n + 3, "another language: again"
 
 
 @pytest.mark.parametrize(

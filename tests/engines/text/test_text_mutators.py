@@ -48,7 +48,7 @@ EFFECTS = [
       for other, instead in zip(("add", "sub", "mul", "div", "mod"), b"+-*/%", strict=True)
       if one != other],
     ("insert-break", "a loop ends behind a line's end", b"a;\nb;", [b"a;\nbreak;\nb;"]),
-    ("insert-continue", "a loop goes on there", b"a;\nb;", [b"a;\ncontinue;\nb;"]),
+    ("insert-continue", "a loop continues there", b"a;\nb;", [b"a;\ncontinue;\nb;"]),
     ("zero-to-one", "another digit", b"100", [b"110", b"101"]),
     ("one-to-zero", "another digit", b"101", [b"001", b"100"]),
     ("if-to-while", "a loop in place of a condition, and of nothing else (39 is another one)",

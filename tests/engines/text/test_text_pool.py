@@ -141,7 +141,7 @@ def test_what_is_passing_has_room_of_its_own(monkeypatch):
             made.keep(kept, passing=True)
     assert {first, kept, others[-1]} <= made.pool.entries.keys()
     assert others[0] not in made
-    made.keep(kept)  # wanted for good, it takes no room from those that pass
+    made.keep(kept)  # wanted permanently, it takes no room from those that pass
     for data in inputs[2:]:
         made.add(data, Spans({"number": ((0, 4),)}), passing=True)
     assert {first, kept} <= made.pool.entries.keys()

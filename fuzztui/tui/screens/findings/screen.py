@@ -48,7 +48,7 @@ class FindingsScreen(ListingScreen[Finding, Inputs]):
         super().__init__()
         self.grouped = True
         self._counts: dict[str, int] = {}
-        """How often each cause was met, by its signature."""
+        """How often each cause was seen, by its signature."""
         self._minimisings: dict[str, CommandStatus] = {}
         self._minimisers: dict[str, LocalMinimiser] = {}
         """What this screen minimises, by the finding's key."""

@@ -268,5 +268,5 @@ def _findings(found: Sequence[Finding]) -> list[Line]:
 
 
 def _by(instance: str) -> str:
-    """Who found it: an instance, or the hand-over itself."""
+    """Who found it: an instance, or the transfer itself."""
     return "when its corpus was run on the target" if instance == HANDED else f"by {instance}"

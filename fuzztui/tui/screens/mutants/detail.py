@@ -64,7 +64,7 @@ def mutant_lines(
     lines += _story(mutant)
     lines += _figures(mutant)
     if mutant.static:
-        lines.append(pair("static", "runs at import: tried in a child that imports anew"))
+        lines.append(pair("static", "runs at import: tried in a child that imports again"))
     lines.append(pair("id", mutant.id, "muted"))
     return lines + commands_about(mutant, state)
 

@@ -72,7 +72,7 @@ def pays_cell(arm: MutatorRow) -> Cell:
 
 
 def _weight(arm: MutatorRow) -> Cell:
-    """Against the most probable of its class: that is told apart where many are alike."""
+    """Against the most probable of its class: that is distinguished where many are alike."""
     return gauge(arm.bar, BAR)[0], SIGNS[arm.cls][1]
 
 

@@ -126,13 +126,11 @@ def _covers(row: Entry | Finding) -> list[TextSpan]:
 def no_operators_lines(engine: str) -> list[Line]:
     """What to say where there are no figures, and how to get some."""
     if engine not in ("afl", "text"):
-        why = (
-            f"This campaign's engine is {plain(engine or 'unknown')}: it has no operators on text."
-        )
+        why = f"This campaign's engine is {plain(engine or 'unknown')}: it has no text mutators."
     else:
-        why = "No instance has told of its operators yet."
+        why = "No instance has reported its operators yet."
     steps = (
-        ("AFL++", 'kind = "afl" and a [text] table: operators on text beside havoc'),
+        ("AFL++", 'kind = "afl" and a [text] table: text mutators beside havoc'),
         ("Python", 'kind = "text" under [engine]: the same operators in process'),
     )
     return [[TextSpan(why, "bold")], [], *(pair(name, words) for name, words in steps)]

@@ -1,4 +1,4 @@
-"""Which operators on text pay, and how probable they are: looking, and moving probability."""
+"""Which text mutators pay, and how probable they are: looking, and moving probability."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ TOLD = ("fuzzing", "done", "refused", "failed", "dropped")
 """Stages of a mutant that people want to hear of."""
 
 OFTEN = ("failed", "dropped")
-"""Of those, what so many come to that they are told of together."""
+"""Of those, what so many come to that they are reported together."""
 
 MOST = 100
 """Events that are kept drawn: more than any screen shows."""
@@ -63,7 +63,7 @@ class EventList(Canvas):
 
 
 def latest(state: State, most: int = MOST) -> list[tuple[float, Described]]:
-    """The last events that a person wants to hear of, newest first.
+    """The last events that a user wants to hear of, newest first.
 
     New queue entries in a row are one line, and so is what one entry killed. Findings
     are there however many other events came since, and are called by their titles as

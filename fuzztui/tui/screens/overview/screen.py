@@ -166,7 +166,7 @@ class OverviewScreen(CampaignScreen):
             "no instance" if state.state in ENDED else "waiting for the first instance…"
         )
         if changes.reset:
-            # Those that have fuzzed a mutant are told of by the mutants.
+            # Those that have fuzzed a mutant are reported by the mutants.
             self.instances.rows.narrow("", lambda i: bool(present([i])))
             self.instances.load(state.instances)
             self._fit_instances(state)

@@ -1,4 +1,4 @@
-"""The columns of the tables of types, and of code targets that are left."""
+"""The columns of the tables of types, and of goals that are left."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CHANCE, LEFT = "chance", "left"
 
 
 class GoalGlyph(NamedTuple):
-    """How code targets of one kind are told apart, without colour too."""
+    """How goals of one kind are distinguished, without colour too."""
 
     glyph: str
     word: str
@@ -137,7 +137,7 @@ def _figure(
 
 
 def target_columns(looks: TypeColumnContext) -> Sequence[Column[TargetRow]]:
-    """What the table shows of a code target that is left."""
+    """What the table shows of a goal that is left."""
 
     def left(row: TargetRow) -> Cell:
         if asked := looks.pin(row.location):

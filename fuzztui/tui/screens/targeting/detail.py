@@ -1,4 +1,4 @@
-"""All that is known about one type, or about one code target that is left, as lines. Pure."""
+"""All that is known about one type, or about one goal that is left, as lines. Pure."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def no_types_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Li
             pair("Python", 'kind = "spoton" under [engine], and a generator: docs/spoton.md'),
         ]
     if whole is None:
-        return [[TextSpan("No instance has told of its types yet.", "bold")]]
+        return [[TextSpan("No instance has reported its types yet.", "bold")]]
     if changed:
         return _changed_lines(changed)
     if whole.targets and not whole.uncovered:
@@ -300,7 +300,7 @@ def _changed_lines(words: str) -> list[Line]:
 
 
 def no_targets_lines(engine: str, whole: Aim | None, changed: str = "") -> list[Line]:
-    """Why there is no code target to be shown; ``changed`` as for :func:`no_types_lines`."""
+    """Why there is no goal to be shown; ``changed`` as for :func:`no_types_lines`."""
     if whole is None or not whole.targets or (changed and not whole.uncovered):
         return no_types_lines(engine, whole, changed)
     if not whole.uncovered:

@@ -12,7 +12,7 @@ from fuzztui.tui.screens.targeting.strip import aim_words, fitting, left_words
 
 
 class AimLine(StatusCanvas):
-    """What is left, what is pinned, how much aims. There only when an engine has told of it."""
+    """What is left, what is pinned, how much aims. There only when an engine has reported it."""
 
     DEFAULT_CSS = "AimLine { height: 1; display: none; }"
 

@@ -1,4 +1,4 @@
-"""What a spoton engine aims at: types and code targets that are left; looking, and steering it."""
+"""What a spoton engine aims at: types and goals that are left; looking, and steering it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NEXT = 12
 
 
 class TypesScreen(TypeTables):
-    """What is left as a bar, a row for each type, and a row for each code target that is left.
+    """What is left as a bar, a row for each type, and a row for each goal that is left.
 
     Both tables where there is room, else one of them.
     """
@@ -126,7 +126,7 @@ class TypesScreen(TypeTables):
         untold = 0 if whole is None else whole.uncovered - len(self._left)
         more = (f"+{untold:,} not told", f"+{untold:,}") if untold > 0 and self._left else ()
         self.targets.set_caption(*more)
-        none_left = "everything that can be aimed at is covered" if covered else "no code targets"
+        none_left = "everything that can be aimed at is covered" if covered else "no goals"
         if whole is not None and whole.changed:
             none_left = plain(f"none: {have_changed(whole.changed)}")
         self.types.show_empty("no type passes the filter" if self._types else "no types")
@@ -142,7 +142,7 @@ class TypesScreen(TypeTables):
     def details(
         self, row: TypeRow | TargetRow, preview: SourceExcerpt | None, size: Size
     ) -> Sequence[Line]:
-        """Of a type or of a code target."""
+        """Of a type or of a goal."""
         if isinstance(row, TargetRow):
             asked, tight = self._pin_asked(row.location), size.height < 10
             return target_lines(row, self._types, asked, preview, tight=tight)

@@ -1,4 +1,4 @@
-"""The lines of the program around a code target, as the run's ``targets.json`` says where."""
+"""The lines of the program around a goal, as the run's ``targets.json`` says where."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def load(run: Path, location: str, analysis: str = "") -> SourceExcerpt:
 
 @lru_cache(2)
 def _places(path: str, changed: int) -> tuple[str, dict[str, GoalLocation]]:
-    """Which analysis it is, places by location. ``changed``: what is written anew is another."""
+    """Which analysis it is, places by location. ``changed``: what is written again is another."""
     told = read(path, MAX_TARGETS)
     if isinstance(told, str):
         raise ValueError(told)

@@ -125,11 +125,11 @@ def aim_words(aim: Aim, keys: str = "") -> list[Line]:
 
 
 def left_words(aim: Aim) -> list[TextSpan]:
-    """How many code targets are left, and how many of them are near."""
+    """How many goals are left, and how many of them are near."""
     if aim.changed and not aim.uncovered:
         return [TextSpan(f" {plain(have_changed(aim.changed))} since the analysis", "pending")]
     if not aim.targets:
-        return [TextSpan(" no code target is known yet", "muted")]
+        return [TextSpan(" no goal is known yet", "muted")]
     if not aim.uncovered:
         are = "is" if aim.targets == 1 else "are"
         return [TextSpan(f" all {several(aim.targets, 'target')} {are} covered", "bold valid")]

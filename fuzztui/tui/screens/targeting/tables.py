@@ -1,4 +1,4 @@
-"""The tables of types and of code targets: both where there is room, else one of them."""
+"""The tables of types and of goals: both where there is room, else one of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
 
     @property
     def targets(self) -> BigTable[TargetRow]:
-        """The table of code targets."""
+        """The table of goals."""
         return self.query_one("#targets", BigTable)
 
     @property
@@ -80,7 +80,7 @@ class TypeTables(SteeredScreen[TypeRow | TargetRow, SourceExcerpt]):
             self.look()
 
     def do_types_other(self) -> None:
-        """From the types to the code targets, or back."""
+        """From the types to the goals, or back."""
         self.set_focus(self.types if self.table is self.targets else self.targets)
 
     def narrow(self, text: str) -> None:
