@@ -81,7 +81,7 @@ class Reducer:
     # ---------------------------------------------------------------------- attempts
 
     def _try(self, data: bytes) -> bool:
-        """Keep ``data`` if it is smaller and fails with the same signature. Nothing is tried twice."""
+        """Keep ``data`` if it is smaller and has the same signature. Nothing is tried twice."""
         key = _key(data)
         if key in self._seen:
             self._last = self._seen[key]

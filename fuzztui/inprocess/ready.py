@@ -1,4 +1,4 @@
-"""Check, with the target's own interpreter, that an engine can start, before anything is started."""
+"""Check, by the target's own interpreter, that an engine can start, before anything does."""
 
 from __future__ import annotations
 
