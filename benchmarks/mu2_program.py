@@ -28,8 +28,8 @@ from rows import Rows
 from zest_cost import inputs_of, load
 from zest_targets import TARGETS, Target
 
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS
 from fuzztui.engines.mutants.program import CannotSwap, Probing, Program

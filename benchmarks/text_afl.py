@@ -34,7 +34,7 @@ from options import parse
 from rows import Rows
 from subjects.figures import ratio, table
 
-from fuzztui.afl.library import text_library
+from fuzztui.process.library import text_library
 
 GOAL = 0.9
 

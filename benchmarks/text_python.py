@@ -27,7 +27,7 @@ from subjects import Subject
 from subjects.figures import mann_whitney, table
 from subjects.runs import Instance, stop
 
-from fuzztui.afl.library import text_library
+from fuzztui.process.library import text_library
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_campaigns"
 

@@ -23,8 +23,8 @@ from textual.app import ComposeResult
 from textual.widgets import DataTable
 
 from fuzztui.tui.base.columns import Column
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.base.themed import ThemedApp
+from fuzztui.tui.frame.table import BigTable
 
 WORDS = ("alive", "killed", "pending", "skipped")
 

@@ -31,11 +31,11 @@ from zest_targets import TARGETS, Target
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import TextInput
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.loop.mutate import Havoc

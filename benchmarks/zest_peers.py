@@ -76,7 +76,7 @@ from pathlib import Path
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.inputs.inputs import TextInput
 import importlib

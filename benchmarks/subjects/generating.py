@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from fuzztui.engines.base.spec import read_spec
+from fuzztui.engines.execute.loading import load
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.spoton.distances import Distances
 from fuzztui.engines.spoton.form import TypedInput

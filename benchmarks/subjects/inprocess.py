@@ -14,9 +14,9 @@ from typing import Any
 from fuzztui.engines.base.spec import Spec, read_spec
 from fuzztui.engines.execute.executor import Execution, Executor
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.inputs.inputs import GeneratedInput, InputForm, TextInput
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.loop.corpus import CorpusEntry

@@ -26,8 +26,8 @@ from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import GeneratedInput
-from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.loop import Parts

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from fuzztui.engines.loop.candidate import Candidate, from_label
+from fuzztui.engines.inputs.candidate import Candidate, from_label
 
 __all__ = [
     "ANALYSE",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzztui.base.atomic import replace_bytes
 from fuzztui.base.bounds import loads
-from fuzztui.engines.loop.candidate import Candidate, from_label
+from fuzztui.engines.inputs.candidate import Candidate, from_label
 
 __all__ = ["Rescue", "Unsafe"]
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from fuzztui.base.atomic import PART, replace_bytes
 from fuzztui.engines.directory.events import EventLog
-from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate
+from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 
 __all__ = ["CRASHES", "HANGS", "QUEUE", "Store", "candidate_tail", "entry_ids"]
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from fuzztui.engines.base.regular_files import read_regular
 from fuzztui.engines.directory.store import QUEUE, Store, entry_ids
-from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.inputs.candidate import Candidate
 
 __all__ = ["Sync"]
 

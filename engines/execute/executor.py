@@ -10,12 +10,12 @@ from enum import StrEnum
 from typing import Final, Protocol, TypeVar
 
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.execute.guard import Guard, TrialTimeout
 from fuzztui.engines.execute.limits import Limits
-from fuzztui.engines.findings.message_oracle import MessageOracle
+from fuzztui.engines.execute.message_oracle import MessageOracle
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import CoverageMap
+from fuzztui.engines.instrument.guard import Guard, TrialTimeout
 
 __all__ = ["Execution", "Executor", "Observer", "Outcome"]
 
@@ -51,7 +51,7 @@ class Execution:
     said_before: str = ""
     """The same text as older versions had it."""
     turns: int = 0
-    """Turns of loops and calls that were counted (:mod:`~fuzztui.engines.execute.guard`)."""
+    """Turns of loops and calls that were counted (:mod:`~fuzztui.engines.instrument.guard`)."""
     unmade: bool = False
     """Did it end while the input was made? Then the target was not called."""
 

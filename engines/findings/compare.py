@@ -19,8 +19,8 @@ import pickle
 from collections.abc import Callable, Collection, Hashable
 from typing import Any, Final
 
-from fuzztui.engines.execute.guard import TrialTimeout
 from fuzztui.engines.inputs.shape import ATOMS, ItemOrder, Value, shape_of, type_name
+from fuzztui.engines.instrument.guard import TrialTimeout
 
 __all__ = ["same"]
 

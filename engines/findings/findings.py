@@ -13,7 +13,7 @@ from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import CRASHES, HANGS, Store, entry_ids
-from fuzztui.engines.findings.failures import Failure
+from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.findings.limit import WINDOW_TRIALS, FindingLimit
 from fuzztui.wire.events import FindingDescribed
 

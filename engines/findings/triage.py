@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from fuzztui.engines.execute.executor import Execution, Executor
-from fuzztui.engines.findings.failures import (
+from fuzztui.engines.execute.failures import (
     Failure,
-    Stack,
     failure_of,
     hang_of,
     hang_text,
@@ -18,6 +17,7 @@ from fuzztui.engines.findings.failures import (
     traceback_text,
 )
 from fuzztui.engines.findings.findings import Description
+from fuzztui.engines.instrument.frames import Stack
 
 __all__ = ["FLAKY", "UNMADE", "FailureTriage"]
 

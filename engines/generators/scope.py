@@ -18,7 +18,7 @@ from fuzztui.engines.generators.names import types_of
 from fuzztui.engines.inputs.source import Source
 
 if TYPE_CHECKING:
-    from fuzztui.engines.spoton.source import Typed
+    from fuzztui.engines.inputs.typed import Typed
 
 __all__ = ["generator", "made_by", "undecorated"]
 

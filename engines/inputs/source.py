@@ -8,7 +8,7 @@ generator did not draw is not part of the input.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
 from fuzztui.engines.inputs.constants import ConstantPool
 
@@ -43,6 +43,8 @@ class Source:
 
     __slots__ = ("_data", "_limit", "_magic", "_more", "_pos")
 
+    draw_strategy: ClassVar[Callable[[Source, Any], Any] | None] = None
+    """Draws from a Hypothesis strategy; ``engines/strategies`` sets it when it is imported."""
     typed: ClassVar[bool] = False
     """Does it want to know which generators are in progress (``engines/generators``)?"""
 
@@ -159,10 +161,10 @@ class Source:
         return Repeat(self, low, high, continues)
 
     def draw(self, strategy: SearchStrategy[_T]) -> _T:
-        """What a Hypothesis strategy makes, of our choices (``engines/strategies``)."""
-        from fuzztui.engines.strategies import draw
-
-        return draw(self, strategy)
+        """What a Hypothesis strategy makes of this source's choices (``engines/strategies``)."""
+        if Source.draw_strategy is None:
+            raise RuntimeError("drawing from a strategy needs fuzztui.engines.strategies")
+        return cast(_T, Source.draw_strategy(self, strategy))
 
     def assume(self, condition: object) -> None:
         """Give this input up unless the condition holds."""

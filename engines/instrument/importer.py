@@ -12,8 +12,8 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable, ModuleEdges
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.instrument import Instrumenter, compile_with
 
 __all__ = ["Application", "InstrumentedModule"]

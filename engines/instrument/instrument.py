@@ -28,7 +28,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Final
 
-from fuzztui.engines.execute.fuel import (
+from fuzztui.engines.instrument.edges import Edge
+from fuzztui.engines.instrument.fuel import (
     FUEL_PERIOD,
     begin_count,
     is_endless,
@@ -36,8 +37,7 @@ from fuzztui.engines.execute.fuel import (
     own_nodes,
     turn,
 )
-from fuzztui.engines.execute.markers import compile_with, marker, placed
-from fuzztui.engines.instrument.edges import Edge
+from fuzztui.engines.instrument.markers import compile_with, marker, placed
 
 __all__ = ["FUEL_PERIOD", "Instrumenter", "compile_with"]
 

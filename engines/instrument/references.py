@@ -16,7 +16,7 @@ from fuzztui.base.suggest import meant, near
 from fuzztui.base.text import listed
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
-from fuzztui.engines.inputs.offers import generators_in, targets_in
+from fuzztui.engines.instrument.offers import generators_in, targets_in
 
 __all__ = ["import_module", "is_file", "look_up", "resolve", "split_reference"]
 

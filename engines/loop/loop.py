@@ -39,19 +39,19 @@ from typing import Final
 from fuzztui.base.text import several
 from fuzztui.engines.base.errors import RecycleWorker, Stopping
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.control import ControlReader
 from fuzztui.engines.directory.events import EventLog, ReportedEvents
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue
 from fuzztui.engines.directory.store import QUEUE, Store, candidate_tail, entry_ids
 from fuzztui.engines.execute import memory
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
+from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.findings.differential import DifferentialOracle
-from fuzztui.engines.findings.failures import Failure
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.findings.triage import FLAKY, FailureTriage
+from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate
+from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.loop.feedback import CoverageFeedback, Feedback
 from fuzztui.engines.loop.stages import Stage

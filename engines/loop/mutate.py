@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 
 __all__ = ["ChoiceMutator", "Geometric", "Havoc", "Mutator", "Splice", "WeightedMutators"]

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory.rescue import Rescue
-from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, Scheduler
 from fuzztui.engines.loop.mutate import Geometric, Mutator
 

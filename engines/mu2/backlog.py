@@ -16,7 +16,7 @@ from typing import Final
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Execution
-from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable
 from fuzztui.engines.mu2.analysis import Analysis
 from fuzztui.engines.mu2.isolated import IsolatedResult

@@ -19,8 +19,8 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.isolation import Isolation, read_index, write_index
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.loop import Parts

@@ -6,7 +6,7 @@ from typing import Final
 
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.execute.executor import Execution
-from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.mu2.analysis import Analysis

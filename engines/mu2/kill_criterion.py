@@ -15,11 +15,11 @@ from typing import Final, Literal, Protocol, TypeVar
 
 from fuzztui.base.text import visible
 from fuzztui.engines.execute.executor import Execution, Outcome
-from fuzztui.engines.execute.guard import TrialTimeout
+from fuzztui.engines.execute.failures import title_of
 from fuzztui.engines.findings.compare import same
 from fuzztui.engines.findings.contrast import cut, from_difference, long_repr
-from fuzztui.engines.findings.failures import title_of
 from fuzztui.engines.inputs.shape import type_name, without_addresses
+from fuzztui.engines.instrument.guard import TrialTimeout
 
 __all__ = ["TIMEOUT", "Compare", "Guarded", "KillEvidence", "Mode", "Oracle"]
 

@@ -25,8 +25,8 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.directory.events import read_told
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.forks import Death, in_child
+from fuzztui.engines.execute.loading import load
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.mu2.engine import SILENCE_TIMES, prepare
 from fuzztui.engines.mu2.isolated import IsolatedRunner
 from fuzztui.engines.mu2.kill_criterion import KillEvidence, Oracle

@@ -10,8 +10,8 @@ from typing import Any
 
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import Spec
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import application_packages, load_target
 from fuzztui.engines.mutants.operators import DEFAULT_OPERATORS

@@ -6,7 +6,7 @@ import ast
 import sys
 from dataclasses import dataclass, field
 
-from fuzztui.engines.execute.markers import placed
+from fuzztui.engines.instrument.markers import placed
 from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.operators import Mutation
 from fuzztui.engines.mutants.recompile import Slots

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fuzztui.engines.execute.markers import marker
+from fuzztui.engines.instrument.markers import marker
 from fuzztui.engines.mutants import infection
 from fuzztui.engines.mutants.infection import Watch
 from fuzztui.engines.mutants.kinds import empty_literal, is_boolean, is_empty, is_sequence

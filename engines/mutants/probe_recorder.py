@@ -10,14 +10,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from fuzztui.engines.mutants.infection import Watch
+from fuzztui.engines.mutants.mutant import PointInfo, PythonMutant
 from fuzztui.engines.mutants.probes import NOBODY, put_probe
-from fuzztui.engines.mutants.units import CannotSwap, Code, Unit
-
-if TYPE_CHECKING:
-    from fuzztui.engines.mutants.program import Program
+from fuzztui.engines.mutants.units import CannotSwap, Code, Unit, UnitCompiler
 
 __all__ = ["Probing"]
 
@@ -43,10 +41,24 @@ class _Probed:
     points: frozenset[int]
 
 
+class ProbedProgram(Protocol):
+    """The part of :class:`~fuzztui.engines.mutants.program.Program` that probes need."""
+
+    points: list[PointInfo]
+    mutants: list[PythonMutant]
+    workshop: UnitCompiler
+
+    def rests(self, probing: Probing, unit: Unit, code: Code) -> None:
+        """Called when a unit was compiled again."""
+
+    def clear_caches(self) -> None:
+        """Empty the program's caches before a run."""
+
+
 class Probing:
     """A set of mutants that is watched while P runs."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: ProbedProgram) -> None:
         self._program = program
         self._wanted: set[int] = set()
         self._by_point: dict[int, list[int]] = {}  # wanted mutants, by number of the point

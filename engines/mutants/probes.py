@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from fuzztui.engines.execute.markers import marker, placed
+from fuzztui.engines.instrument.markers import marker, placed
 from fuzztui.engines.mutants.recompile import Slots
 from fuzztui.engines.mutants.sites import Point
 

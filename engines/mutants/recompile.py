@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
-from fuzztui.engines.execute.markers import placed
+from fuzztui.engines.instrument.markers import placed
 from fuzztui.engines.mutants.sites import Function, Shell
 from fuzztui.engines.mutants.text import ModuleText
 

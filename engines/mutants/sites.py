@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fuzztui.engines.execute.fuel import loops_of
+from fuzztui.engines.instrument.fuel import loops_of
 from fuzztui.engines.mutants.naming import digest, headers, import_name, lambda_name
 from fuzztui.engines.mutants.operators import PREDICATE, TEST, VALUE, Mutation, MutationOperator
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from fuzztui.engines.execute.fuel import add_fuel
-from fuzztui.engines.execute.markers import compile_with
+from fuzztui.engines.instrument.fuel import add_fuel
 from fuzztui.engines.instrument.instrument import Instrumenter
+from fuzztui.engines.instrument.markers import compile_with
 from fuzztui.engines.mutants.operators import MutationOperator
 from fuzztui.engines.mutants.recompile import (
     Slots,

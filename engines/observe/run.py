@@ -27,9 +27,9 @@ from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Outcome
 from fuzztui.engines.execute.forks import Death, Tell, in_child
+from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import answering
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.loop.stages import BUILTIN, list_seeds
 from fuzztui.engines.observe.kinds import UNNAMED, Kinds, alternatives, merge
 from fuzztui.engines.observe.watch import CallTracer, Seen

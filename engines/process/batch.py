@@ -36,10 +36,10 @@ from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.execute.limits import lowered_signature, lowered_text
+from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.answers import Say, answering
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.process.worker import limit_resources
 
 __all__ = ["batch"]

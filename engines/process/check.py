@@ -28,12 +28,12 @@ from fuzztui.engines.base.diagnostic import Diagnostic
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import KINDS, Spec
 from fuzztui.engines.execute.forks import Death, Tell, in_child
+from fuzztui.engines.execute.loading import load
 from fuzztui.engines.generators.names import name_of
 from fuzztui.engines.inputs.dictionary import read_dictionary
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.instrument.scope_summary import extent
 from fuzztui.engines.process.samples import MAKING_S, Samples
 from fuzztui.engines.process.worker import die_with, limit_resources

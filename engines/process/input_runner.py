@@ -23,14 +23,14 @@ from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.descriptors import high_copy
 from fuzztui.engines.execute.executor import Outcome
+from fuzztui.engines.execute.failures import last_place
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.execute.limits import lowered_signature, lowered_text
+from fuzztui.engines.execute.loading import load
 from fuzztui.engines.findings.differential import DifferentialOracle
-from fuzztui.engines.findings.failures import last_place
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.process.noted import NotedInput
 
 __all__ = ["InputRunner", "TrialResult"]

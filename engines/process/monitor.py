@@ -26,18 +26,18 @@ from fuzztui import __version__
 from fuzztui.engines.base.errors import AFRESH, CANNOT_START, RECYCLE, CannotStart, Stopping
 from fuzztui.engines.base.spec import KINDS, LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.control import CAPABILITIES
 from fuzztui.engines.directory.events import EventLog, read_told
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.stats import Reporter
 from fuzztui.engines.directory.store import Store, candidate_tail
+from fuzztui.engines.execute.failures import Failure, last_place, printable
 from fuzztui.engines.execute.forks import has_ended, how_it_ended, stopped_by
 from fuzztui.engines.execute.isolation import Isolation, read_index
 from fuzztui.engines.execute.limits import lowered_by, lowered_signature, lowered_text
-from fuzztui.engines.findings.failures import Failure, last_place, printable
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import EdgeTable
+from fuzztui.engines.loop.control import CAPABILITIES
 from fuzztui.wire.events import InstanceHello
 
 __all__ = ["WorkerMonitor"]

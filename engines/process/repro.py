@@ -15,19 +15,19 @@ from fuzztui.base.text import visible
 from fuzztui.engines.base.errors import CANNOT_START, CannotStart
 from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
+from fuzztui.engines.execute.failures import title_of, traceback_text
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.forks import how_it_ended
-from fuzztui.engines.execute.guard import Guard, TrialTimeout
 from fuzztui.engines.execute.limits import Limits, lowered_text
+from fuzztui.engines.execute.loading import form_of, lowered_on_import
+from fuzztui.engines.execute.message_oracle import MessageOracle
 from fuzztui.engines.execute.pipe import Pipe
 from fuzztui.engines.findings.differential import DifferentialOracle
-from fuzztui.engines.findings.failures import title_of, traceback_text
-from fuzztui.engines.findings.message_oracle import MessageOracle
 from fuzztui.engines.findings.triage import UNMADE
 from fuzztui.engines.inputs.inputs import InputForm
 from fuzztui.engines.inputs.source import Rejected
 from fuzztui.engines.instrument.edges import CoverageMap
-from fuzztui.engines.instrument.loading import form_of, lowered_on_import
+from fuzztui.engines.instrument.guard import Guard, TrialTimeout
 from fuzztui.engines.instrument.target import Target, load_target
 from fuzztui.engines.process.apart import apart
 

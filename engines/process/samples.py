@@ -13,11 +13,11 @@ from typing import Any, Final, Literal
 from fuzztui.base.text import listed
 from fuzztui.engines.base.diagnostic import Diagnostic
 from fuzztui.engines.base.spec import TargetSpec
-from fuzztui.engines.execute.guard import TrialTimeout
+from fuzztui.engines.execute.failures import failure_of, title_of
+from fuzztui.engines.execute.loading import LoadedTarget
 from fuzztui.engines.findings.compare import same
-from fuzztui.engines.findings.failures import failure_of, title_of
 from fuzztui.engines.generators import made_by
-from fuzztui.engines.instrument.loading import LoadedTarget
+from fuzztui.engines.instrument.guard import TrialTimeout
 from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.relations import TypeRelations
 from fuzztui.engines.strategies.given import Pending

@@ -31,23 +31,23 @@ from fuzztui.engines.base.errors import (
 )
 from fuzztui.engines.base.spec import KINDS, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.control import ControlReader
 from fuzztui.engines.directory.events import EventLog, read_told
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.descriptors import high_copy
 from fuzztui.engines.execute.fixture import Fixture
+from fuzztui.engines.execute.loading import load
+from fuzztui.engines.execute.third_party import KEPT, Watch, library_files, third_party
 from fuzztui.engines.findings.differential import DifferentialOracle
 from fuzztui.engines.findings.findings import Findings
 from fuzztui.engines.inputs.dictionary import Constants, read_dictionary, tokens_of
 from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
-from fuzztui.engines.instrument.loading import load
 from fuzztui.engines.instrument.scope_summary import extent
-from fuzztui.engines.instrument.third_party import KEPT, Watch, library_files, third_party
 from fuzztui.engines.loop.context import Context
+from fuzztui.engines.loop.control import ControlReader
 from fuzztui.engines.loop.loop import Loop, Parts
 from fuzztui.engines.loop.stages import BUILTIN, list_seeds
 

@@ -19,8 +19,9 @@ from fuzztui.base.text import listed
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.rescue import Unsafe
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import InputForm
-from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.inputs.typed import Annotated
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.loop import Parts
@@ -31,7 +32,6 @@ from fuzztui.engines.spoton.form import TypedInput
 from fuzztui.engines.spoton.goals import AnalysisFile, Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
-from fuzztui.engines.spoton.source import Annotated
 from fuzztui.engines.spoton.steering import TargetingCommands
 from fuzztui.engines.spoton.types_file import TYPES, Figures
 from fuzztui.engines.zest import engine as zest

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from fuzztui.base.text import listed
 from fuzztui.engines.execute.executor import Execution
-from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import Distances, label_of

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fuzztui.engines.inputs.inputs import GeneratedInput
-from fuzztui.engines.spoton.source import Annotated, Typed, TypeStacks
+from fuzztui.engines.inputs.typed import Annotated, Typed, TypeStacks
 from fuzztui.engines.strategies.given import Pending
 
 __all__ = ["TypedInput"]

@@ -11,12 +11,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.inputs.candidate import Candidate
+from fuzztui.engines.inputs.typed import Annotated, runs
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.mutate import ChoiceMutator, Geometric
 from fuzztui.engines.spoton.distances import Distances, label_of
 from fuzztui.engines.spoton.relations import TypeRelations
-from fuzztui.engines.spoton.source import Annotated, runs
 
 __all__ = ["TYPED", "Choices", "TypedMutator"]
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence, Set
 from typing import Final
 
-from fuzztui.engines.spoton.source import TypeStacks
+from fuzztui.engines.inputs.typed import TypeStacks
 
 __all__ = ["TypeRelations"]
 

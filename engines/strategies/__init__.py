@@ -72,6 +72,9 @@ def draw(source: Source, strategy: SearchStrategy[_T]) -> _T:
     return cast("_T", case(source).make({"value": strategy})["value"])
 
 
+Source.draw_strategy = staticmethod(draw)
+
+
 def from_strategy(strategy: SearchStrategy[_T], *kinds: Any) -> Callable[[Source], _T]:
     """A generator of what a strategy makes; of types that are known by what it has made.
 

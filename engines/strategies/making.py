@@ -25,7 +25,7 @@ from fuzztui.engines.strategies import values
 if TYPE_CHECKING:
     from hypothesis.internal.intervalsets import IntervalSet
 
-    from fuzztui.engines.spoton.source import GeneratorCall, Typed
+    from fuzztui.engines.inputs.typed import GeneratorCall, Typed
 
 __all__ = ["Case", "HypothesisException", "SearchStrategy", "check"]
 

@@ -16,8 +16,8 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.store import CRASHES, HANGS, QUEUE, entry_ids
 from fuzztui.engines.execute.executor import Execution
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import InputForm
-from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, SteerError
 from fuzztui.engines.loop.loop import Parts

@@ -18,8 +18,6 @@ from pathlib import Path
 import psutil
 
 from fuzztui.afl.build import build_target
-from fuzztui.afl.fleet import MOPT, Options, parse_options, split_options, spread
-from fuzztui.afl.library import steering_library, text_library
 from fuzztui.afl.refusal import (
     begin_log,
     finished_by_itself,
@@ -32,6 +30,7 @@ from fuzztui.afl.shared_memory import remove_segments
 from fuzztui.afl.statsd import Gauges, statsd_port
 from fuzztui.base.files import read_json, read_regular
 from fuzztui.campaign import Campaign
+from fuzztui.campaign.fleet import MOPT, Options, parse_options, split_options, spread
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.text.block import BLOCK
 from fuzztui.engines.text.table import FRAGMENT, TEMPLATE
@@ -47,6 +46,7 @@ from fuzztui.minimise.afl_tmin import minimiser
 from fuzztui.model.state import Instance, State
 from fuzztui.observe.stats_reader import FiguresSource
 from fuzztui.process.identity import ProcessId
+from fuzztui.process.library import steering_library, text_library
 from fuzztui.triage.afl import AflTriage as FindingTriage
 from fuzztui.wire.commands import TYPE_COMMANDS, AddSeed, CancelMinimise, Minimise
 from fuzztui.wire.events import Event, InstanceHello, Message

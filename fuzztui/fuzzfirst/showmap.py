@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fuzztui.afl.fleet import split_options
 from fuzztui.base.files import read_regular
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
+from fuzztui.campaign.fleet import split_options
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.scratch import read_input, scratch
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fuzztui.afl.library import text_library
 from fuzztui.base.bounds import loads
 from fuzztui.base.files import replace_text
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.process.library import text_library
 
 __all__ = ["python_of", "spec_near", "write_spec"]
 

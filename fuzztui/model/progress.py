@@ -7,12 +7,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fuzztui.model.state import Mutant
+from typing import Protocol
 
 __all__ = ["AT_WORK", "PHASES", "WAITING", "phase", "tally", "together", "verdict"]
+
+
+class Mutant(Protocol):
+    """The part of :class:`fuzztui.model.state.Mutant` that decides here."""
+
+    @property
+    def state(self) -> str:
+        """Its state: one of ``MUTANT_STATES``."""
+
+    @property
+    def stage(self) -> str:
+        """How far its latest turn is; an empty string before the first."""
+
+    @property
+    def begun(self) -> float:
+        """Campaign time at which its latest turn began to fuzz; -1: it has not."""
+
+    @property
+    def earlier(self) -> Mapping[str, int]:
+        """What its turns before the latest have transferred."""
+
 
 WAITING = ("queued", "building", "built")
 """Stages of a mutant whose turn is still to come."""

@@ -17,9 +17,9 @@ from typing import Final
 
 from fuzztui.base.text import visible
 from fuzztui.campaign import Campaign
+from fuzztui.engines.execute.message_oracle import without_numbers
 from fuzztui.engines.findings.contrast import cut, from_difference
 from fuzztui.engines.findings.differential import DIFFERS
-from fuzztui.engines.findings.message_oracle import without_numbers
 from fuzztui.oracle.command import PATIENCE, OracleCommand, OracleReply, asked_by
 from fuzztui.process.execute import ProcessMark
 

@@ -30,7 +30,7 @@ from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.engines.base.errors import Stopping
 from fuzztui.engines.directory.events import EventLog, read_told
 from fuzztui.engines.directory.store import CRASHES, Store
-from fuzztui.engines.findings.failures import Failure
+from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.model.oracle import ORACLE
 from fuzztui.observe.afl_names import parse_name

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzztui.afl.fleet import OPTIONS
 from fuzztui.base.files import read_regular
 from fuzztui.campaign import Campaign
+from fuzztui.campaign.fleet import OPTIONS
 from fuzztui.campaign.rundir import SupervisorError
 
 __all__ = ["TargetProgram", "find_file", "keeps_shadow", "repro_command_line"]

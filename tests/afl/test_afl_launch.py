@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from fuzztui.afl import launcher, shared_memory
-from fuzztui.afl.fleet import parse_options, spread
 from fuzztui.afl.launcher import AflFuzz, has_work
 from fuzztui.afl.shared_memory import remove_segments
 from fuzztui.campaign import Campaign
+from fuzztui.campaign.fleet import parse_options, spread
 from fuzztui.campaign.rundir import RunDir, SupervisorError, prepare_run
 from fuzztui.model.state import Instance
 from fuzztui.process.identity import ProcessId, boot_time

@@ -16,9 +16,9 @@ from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fuzztui.afl import library
-from fuzztui.afl.library import STEER, steering_library
 from fuzztui.observe.relay import Logged, Relay
+from fuzztui.process import library
+from fuzztui.process.library import STEER, steering_library
 from fuzztui.supervise.control_file import append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import AddSeed, Pause, PromoteEntry, ResetEntry, SkipEntry

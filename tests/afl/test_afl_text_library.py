@@ -17,13 +17,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shared import shared
 
-from fuzztui.afl import library
-from fuzztui.afl.library import TEXT, steering_library, text_library
 from fuzztui.engines.text.block import SIZE, MutatorCounters, StatsBlock, Writer, read_block
 from fuzztui.engines.text.fragments import Fragments
 from fuzztui.engines.text.poolfile import write
 from fuzztui.engines.text.syntax import Spans
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
+from fuzztui.process import library
+from fuzztui.process.library import TEXT, steering_library, text_library
 from fuzztui.supervise.control_file import append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import SetMixture, SkipEntry

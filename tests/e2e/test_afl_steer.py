@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzztui.afl.library import steering_library
 from fuzztui.instances.add_seed import add_seed
+from fuzztui.process.library import steering_library
 from fuzztui.supervise.control_file import append
 from fuzztui.wire.codec import decode_event
 from fuzztui.wire.commands import Command, PromoteEntry, SkipEntry

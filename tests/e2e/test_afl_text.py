@@ -14,10 +14,10 @@ import pytest
 from homes import eventually
 from supervised import Supervised
 
-from fuzztui.afl.library import text_library
 from fuzztui.campaign import load, write_frozen
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS, HAVOC, NAMES
+from fuzztui.process.library import text_library
 from fuzztui.supervise.daemon import SupervisorError, prepare_run, start
 from fuzztui.wire.commands import Pause, PromoteEntry, Resume, SetMixture, SkipEntry, Stop
 from fuzztui.wire.events import InstanceHello

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from engine_lab import Lab, events, execs, kill, names, reason, timeless, wait_for, worker_of
 
-from fuzztui.afl.library import text_library
 from fuzztui.campaign import load
 from fuzztui.engines.text.arms import PERIOD
 from fuzztui.engines.text.block import BLOCK, StatsBlock, read_block
 from fuzztui.engines.text.table import ARMS
 from fuzztui.inprocess.spec import write_spec
+from fuzztui.process.library import text_library
 from fuzztui.supervise.launchers import launcher_for
 from fuzztui.wire.codec import encode_command
 from fuzztui.wire.commands import Command, SetMixture

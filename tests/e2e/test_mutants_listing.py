@@ -104,7 +104,7 @@ import json, os, sys
 from pathlib import Path
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
 from fuzztui.engines.base.errors import Refusal
-from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.instrument.target import load_target

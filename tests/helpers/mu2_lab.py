@@ -15,8 +15,8 @@ from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
 from fuzztui.engines.execute.isolation import Isolation
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.inputs import BytesInput
-from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.loop.trim import shrink

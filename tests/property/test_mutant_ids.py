@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import Writer, is_legal
 
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import OPERATORS
 from fuzztui.engines.mutants.program import Program

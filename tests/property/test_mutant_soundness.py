@@ -19,8 +19,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from random_programs import PRELUDE, VALUES, Writer
 
-from fuzztui.engines.execute.guard import Guard, TrialTimeout
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard, TrialTimeout
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import OPERATORS
 from fuzztui.engines.mutants.program import CannotSwap, Program

@@ -16,7 +16,7 @@ from spoton_lab import Bench
 
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
-from fuzztui.engines.spoton.source import Typed, TypeStacks
+from fuzztui.engines.inputs.typed import Typed, TypeStacks
 from fuzztui.engines.strategies import from_strategy, from_type, values
 from fuzztui.engines.strategies.making import Backend, SpanBackend
 

@@ -15,9 +15,9 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.pending_commands import PendingCommands
 from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.table import BigTable
 
 
 async def settled(*_args: float, **_kwargs: float) -> None:

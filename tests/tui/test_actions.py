@@ -7,11 +7,11 @@ import pytest
 from fuzztui.tui.app.app import FuzzApp
 from fuzztui.tui.app.help import help_lines
 from fuzztui.tui.base.keynames import key_name
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, ActionContext, bindings, method_name
 from fuzztui.tui.frame.footer import actions_for
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.targeting_actions import Aiming
 from fuzztui.tui.screens.corpus.screen import CorpusScreen
 from fuzztui.tui.screens.findings.screen import FindingsScreen

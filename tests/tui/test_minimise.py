@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from fakes import running
 
-from fuzztui.tui.app.local_minimise import LocalMinimiser
 from fuzztui.tui.frame.actions import BY_ID
+from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
 from fuzztui.wire import events as ev
 
 

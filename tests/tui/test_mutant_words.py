@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from fuzztui.model.state import MUTANT_STATES
 from fuzztui.tui.base import format
+from fuzztui.tui.base.bars import apportion
 from fuzztui.tui.base.themes import SEMANTIC
 from fuzztui.tui.labels.events import MUTANTS, command_words, describe
 from fuzztui.tui.labels.mutants import SIGNS, brief_change, rank, sign
-from fuzztui.tui.screens.mutants.strip import apportion
 from fuzztui.wire import events as ev
 
 

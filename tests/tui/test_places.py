@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fuzztui.model.state import Entry, Finding, Instance, State
-from fuzztui.tui.base.hexview import reading
+from fuzztui.tui.labels.hexview import reading
 from fuzztui.tui.labels.run_files import RunFile, place_of, settled, shown
 
 CRASH = Finding("main/crashes/a", "main", "crash", "crashes/a", 0.0)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from textual import on
 
 from fuzztui.tui.base.columns import GAP, Column, Layout, widths
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.base.text import cell_len
 from fuzztui.tui.base.themed import ThemedApp
+from fuzztui.tui.frame.table import BigTable
 
 
 @dataclass

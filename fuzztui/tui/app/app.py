@@ -32,7 +32,6 @@ from fuzztui.tui.app.palette_commands import ActionProvider
 from fuzztui.tui.app.replay_actions import ReplayControls
 from fuzztui.tui.app.replay_clock import Outline, Player
 from fuzztui.tui.base.background import in_thread
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.base.themes import ThemeFile
 from fuzztui.tui.frame.actions import BY_ID, ActionContext, bindings, method_name
@@ -41,6 +40,7 @@ from fuzztui.tui.frame.command_sender import CommandSender
 from fuzztui.tui.frame.controls import REMEMBER, CampaignControls
 from fuzztui.tui.frame.footer import Footer
 from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.timeline import Mark, Timeline
 from fuzztui.tui.labels import instances
 from fuzztui.tui.labels.lineage import Lineage

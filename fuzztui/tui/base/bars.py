@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fuzztui.tui.base.canvas import TextSpan
-from fuzztui.tui.screens.mutants.strip import apportion
 
-__all__ = ["Part", "parted_bar"]
+__all__ = ["Part", "apportion", "parted_bar"]
 
 
 class Part(NamedTuple):
@@ -33,3 +32,18 @@ def parted_bar(parts: Sequence[Part], width: int) -> list[TextSpan]:
         elif cells:
             spans.append(TextSpan(part.fill * cells, part.style))
     return spans
+
+
+def apportion(parts: Sequence[float], width: int) -> list[int]:
+    """``width`` cells for ``parts``, by size; what is not nothing gets a cell if there is room."""
+    total = sum(parts)
+    if total <= 0 or width <= 0:
+        return [0] * len(parts)
+    exact = [width * part / total for part in parts]
+    cells = [max(int(x), 1 if x > 0 else 0) for x in exact]
+    while sum(cells) > width:
+        # The largest can spare it best.
+        cells[max(range(len(cells)), key=cells.__getitem__)] -= 1
+    while sum(cells) < width:
+        cells[max(range(len(cells)), key=lambda i: exact[i] - cells[i])] += 1
+    return cells

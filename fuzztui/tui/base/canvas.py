@@ -16,9 +16,9 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.text import cell_len
-from fuzztui.tui.frame.host import painter
 
 
 class TextSpan(NamedTuple):

@@ -11,8 +11,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from fuzztui.tui.base.canvas import Line, OneLine, to_strip
+from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.wrap import cut, wrap
-from fuzztui.tui.frame.host import painter
 
 
 class DetailPane(ScrollView, can_focus=True):

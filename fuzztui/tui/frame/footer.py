@@ -7,9 +7,9 @@ from itertools import groupby
 
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
+from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.text import cell_len
 from fuzztui.tui.frame.actions import ACTIONS, BY_ID, Action, ActionContext
-from fuzztui.tui.frame.host import painter
 
 ALWAYS = ("app.quit", "app.help")
 

@@ -9,8 +9,8 @@ from fuzztui.model.selectors import ENDED
 from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
+from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.text import fit, plain
-from fuzztui.tui.frame.host import painter
 from fuzztui.tui.frame.strip import StatusCanvas
 from fuzztui.tui.labels.events import state_sign, state_style
 from fuzztui.wire.events import ALL_GONE

@@ -14,23 +14,12 @@ from textual.dom import DOMNode
 
 from fuzztui.log.reader import LogReader
 from fuzztui.model.state import Changes, State
-from fuzztui.tui.base.palette import Palette
+from fuzztui.tui.base.painter import Painter
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.labels.lineage import Lineage
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.labels.worklist import Worklist
 from fuzztui.wire.commands import Command
-
-
-class Painter(Protocol):
-    """All that a widget needs."""
-
-    @property
-    def palette(self) -> Palette:
-        """The colours of the theme."""
-
-    def perform(self, action_id: str) -> None:
-        """Do an action of the registry, or tell why not."""
 
 
 class AppInterface(Painter, Protocol):
@@ -78,11 +67,6 @@ class AppInterface(Painter, Protocol):
 
     def open_reader(self) -> LogReader:
         """Another reader on the campaign's log. Blocking."""
-
-
-def painter(node: DOMNode) -> Painter:
-    """The application of ``node``."""
-    return cast(Painter, node.app)
 
 
 def host(node: DOMNode) -> AppInterface:

@@ -18,9 +18,9 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.pane import DetailPane
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.table import BigTable
 
 T = TypeVar("T")
 P = TypeVar("P")

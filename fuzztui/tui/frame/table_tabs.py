@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fuzztui.tui.base.canvas import Canvas, Line, TextSpan
 from fuzztui.tui.base.keynames import key_name
+from fuzztui.tui.base.painter import painter
 from fuzztui.tui.frame.actions import BY_ID
-from fuzztui.tui.frame.host import painter
 
 __all__ = ["TableTabs"]
 

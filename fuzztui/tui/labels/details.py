@@ -15,8 +15,8 @@ from fuzztui.model.state import CommandStatus, Entry, Finding, State
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.braille import gauge
 from fuzztui.tui.base.canvas import Line, OneLine, TextSpan
-from fuzztui.tui.base.hexview import Preview, hex_rows, text_lines
 from fuzztui.tui.base.text import plain, plain_lines
+from fuzztui.tui.labels.hexview import Preview, hex_rows, text_lines
 from fuzztui.tui.labels.lineage import Lineage, ParentEntry, from_whom, made_of
 from fuzztui.tui.labels.mutants import brief_change, place
 from fuzztui.tui.labels.run_files import place_of, shown

@@ -25,8 +25,8 @@ from typing import Any
 
 import pytest
 
-from fuzztui.engines.execute.guard import TrialTimeout
 from fuzztui.engines.findings.compare import same
+from fuzztui.engines.instrument.guard import TrialTimeout
 
 NAN = float("nan")
 

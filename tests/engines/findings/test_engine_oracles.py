@@ -14,13 +14,13 @@ from fuzztui.engines.directory.events import EventLog, ReportedEvents, read_told
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.executor import Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.execute.guard import Guard
+from fuzztui.engines.execute.message_oracle import MessageOracle
 from fuzztui.engines.findings.differential import Difference, DifferentialOracle
 from fuzztui.engines.findings.findings import Description, Findings
-from fuzztui.engines.findings.message_oracle import MessageOracle
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.inputs.inputs import TextInput
 from fuzztui.engines.instrument.edges import CoverageMap
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.model.fold import apply
 from fuzztui.model.state import State
 from fuzztui.wire.events import FindingDescribed, FindingSaved, Record

@@ -8,7 +8,7 @@ from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_told
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import CRASHES, Store, entry_ids
-from fuzztui.engines.findings.failures import Failure
+from fuzztui.engines.execute.failures import Failure
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.findings.limit import WINDOW_TRIALS, FindingLimit
 

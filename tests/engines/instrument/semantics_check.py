@@ -16,8 +16,8 @@ import traceback
 from types import ModuleType
 from typing import Any
 
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 
 SNIPPETS = '''

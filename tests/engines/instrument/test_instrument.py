@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from interpreters import pythons
 
 import fuzztui
-from fuzztui.engines.execute.guard import Guard, TrialTimeout
 from fuzztui.engines.instrument.edges import BUCKETS, CoverageMap, Edge, EdgeTable, ModuleEdges
+from fuzztui.engines.instrument.guard import Guard, TrialTimeout
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.instrument import Instrumenter, compile_with
 

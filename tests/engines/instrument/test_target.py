@@ -15,11 +15,11 @@ from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import TargetSpec
 from fuzztui.engines.execute.executor import Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.findings.triage import FailureTriage
 from fuzztui.engines.inputs.inputs import BytesInput, GeneratedInput
 from fuzztui.engines.inputs.source import Source
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.scope_summary import extent
 from fuzztui.engines.instrument.target import Target, application_packages, load_target

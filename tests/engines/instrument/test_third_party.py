@@ -13,7 +13,7 @@ import pytest
 from interpreters import pythons
 
 import fuzztui
-from fuzztui.engines.instrument.third_party import Functions, library_files
+from fuzztui.engines.execute.third_party import Functions, library_files
 from fuzztui.generators import gen_date
 
 LIBRARY = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
@@ -23,7 +23,7 @@ import sys
 sys.path[:0] = [{root!r}, {site!r}]
 import json
 import some_library
-from fuzztui.engines.instrument.third_party import third_party
+from fuzztui.engines.execute.third_party import third_party
 watch = third_party(lambda file: file.endswith("some_library.py"))
 counts = []
 for call in (some_library.one, some_library.one, some_library.two, lambda: exec("x = 1")):

@@ -17,10 +17,10 @@ from fuzztui.engines.directory.events import EventLog, read_told
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store, candidate_tail, entry_ids
 from fuzztui.engines.execute.executor import Execution, Outcome
-from fuzztui.engines.findings.failures import Failure, failure_of, hang_of, printable
+from fuzztui.engines.execute.failures import Failure, failure_of, hang_of, printable
 from fuzztui.engines.findings.findings import Description, Findings
+from fuzztui.engines.inputs.candidate import Candidate, from_label
 from fuzztui.engines.instrument.edges import CoverageMap
-from fuzztui.engines.loop.candidate import Candidate, from_label
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry, Steerable, SteerError, ZestScheduler
 from fuzztui.engines.loop.feedback import CoverageFeedback
 

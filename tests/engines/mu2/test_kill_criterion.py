@@ -11,9 +11,9 @@ import pytest
 
 from fuzztui.engines.execute.executor import Execution, Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.inputs.inputs import BytesInput
 from fuzztui.engines.instrument.edges import CoverageMap
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.mu2.kill_criterion import Compare, KillEvidence, Mode, Oracle
 
 MODES: list[Mode] = ["differential", "paper", "strict"]

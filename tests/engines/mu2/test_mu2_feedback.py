@@ -7,7 +7,7 @@ from typing import Any
 
 from mu2_lab import Lab
 
-from fuzztui.engines.loop.candidate import Candidate
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.mu2.schedule import AdaptiveSchedule
 
 SOURCE = """

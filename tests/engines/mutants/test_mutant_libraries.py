@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.mutants.operators import OPERATORS
 from fuzztui.engines.mutants.program import CannotSwap, Program

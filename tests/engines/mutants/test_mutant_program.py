@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from mutant_lab import Subject
 
-from fuzztui.engines.execute.guard import TrialTimeout
+from fuzztui.engines.instrument.guard import TrialTimeout
 from fuzztui.engines.mutants.program import CannotSwap
 
 CONSTRUCTS = '''

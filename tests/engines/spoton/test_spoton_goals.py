@@ -19,13 +19,14 @@ import fuzztui.generators  # noqa: F401 - what is named in the tests must be the
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import EngineSpec
 from fuzztui.engines.execute.executor import Execution, Outcome
+from fuzztui.engines.execute.loading import form_of
 from fuzztui.engines.generators import generator
+from fuzztui.engines.inputs.candidate import Candidate
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Source
+from fuzztui.engines.inputs.typed import TypeStacks
 from fuzztui.engines.instrument.edges import CoverageMap
-from fuzztui.engines.instrument.loading import form_of
 from fuzztui.engines.instrument.target import Target
-from fuzztui.engines.loop.candidate import Candidate
 from fuzztui.engines.loop.corpus import CorpusEntry
 from fuzztui.engines.loop.feedback import CoverageFeedback
 from fuzztui.engines.spoton.distances import MOST, Distances, label_of, unify
@@ -33,7 +34,6 @@ from fuzztui.engines.spoton.feedback import GoalFeedback
 from fuzztui.engines.spoton.goals import Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
-from fuzztui.engines.spoton.source import TypeStacks
 from fuzztui.engines.spoton.types_file import Figures
 
 SOURCE = """\

@@ -14,7 +14,7 @@ from spoton_lab import Bench, File, Image, gen_day, gen_file
 from fuzztui.engines.generators import generator, made_by
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.source import Rejected, Source
-from fuzztui.engines.spoton.source import Typed, TypeStacks, runs
+from fuzztui.engines.inputs.typed import Typed, TypeStacks, runs
 
 MAGIC = ConstantPool(["abc", "fed", "not of that alphabet"], [], [2008, 1999])
 DATE = "datetime.date"

@@ -11,6 +11,7 @@ import pytest
 from spoton_lab import document, write_document
 
 from fuzztui.engines.execute.executor import Execution, Outcome
+from fuzztui.engines.inputs.typed import TypeStacks
 from fuzztui.engines.instrument.edges import CoverageMap
 from fuzztui.engines.loop.corpus import CorpusEntry, SteerError
 from fuzztui.engines.loop.feedback import CoverageFeedback
@@ -19,7 +20,6 @@ from fuzztui.engines.spoton.feedback import GoalFeedback, Mode
 from fuzztui.engines.spoton.goals import Goals, read_document
 from fuzztui.engines.spoton.mutator import Choices, TypedMutator
 from fuzztui.engines.spoton.relations import TypeRelations
-from fuzztui.engines.spoton.source import TypeStacks
 from fuzztui.engines.spoton.steering import TargetingCommands
 from fuzztui.engines.spoton.types_file import TYPES, Figures
 from fuzztui.wire.commands import (

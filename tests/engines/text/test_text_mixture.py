@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 import pytest
 
-from fuzztui.engines.loop.candidate import NO_ENTRY, Candidate, from_label
+from fuzztui.engines.inputs.candidate import NO_ENTRY, Candidate, from_label
 from fuzztui.engines.loop.corpus import Corpus, CorpusEntry
 from fuzztui.engines.loop.mutate import Havoc
 from fuzztui.engines.text import reference

@@ -12,13 +12,13 @@ from fuzztui.model.state import Changes, Entry
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
-from fuzztui.tui.base.hexview import Preview, reading
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.action_context import over
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
+from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.lineage import from_whom, made_of_briefly
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import place_of

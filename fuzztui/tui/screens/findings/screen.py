@@ -12,22 +12,22 @@ from textual.worker import WorkType
 
 from fuzztui.model.selectors import groups
 from fuzztui.model.state import Changes, CommandStatus, Finding
-from fuzztui.tui.app.local_minimise import LocalMinimiser
 from fuzztui.tui.base import format, shell
 from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.base.hexview import Preview, reading
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.action_context import alone, over
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import minimisings
 from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.glyphs import FINDING_SIGNS
+from fuzztui.tui.labels.hexview import Preview, reading
 from fuzztui.tui.labels.mutants import brief_place
 from fuzztui.tui.labels.run_files import minimised_place, place_of, settled
+from fuzztui.tui.screens.findings.local_minimise import LocalMinimiser
 from fuzztui.wire.commands import CancelMinimise, Minimise
 
 

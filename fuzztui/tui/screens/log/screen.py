@@ -16,9 +16,9 @@ from fuzztui.tui.base.background import in_thread
 from fuzztui.tui.base.canvas import Line
 from fuzztui.tui.base.columns import Cell, Column
 from fuzztui.tui.base.filterbar import FilterBar
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.listing import ListingScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels import details
 from fuzztui.tui.labels.events import KINDS, MUTANTS, describe
 from fuzztui.tui.labels.log_rows import LogSource, Query

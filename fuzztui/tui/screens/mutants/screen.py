@@ -24,11 +24,11 @@ from fuzztui.tui.base.columns import Cell
 from fuzztui.tui.base.confirm import ConfirmScreen
 from fuzztui.tui.base.filterbar import FilterBar
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.actions import BY_ID, Action, ActionContext
 from fuzztui.tui.frame.command_sender import pending_mutants
 from fuzztui.tui.frame.listing import ListingScreen
 from fuzztui.tui.frame.strip import ChoiceStrip
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.mutant_groups import Filter, MutantGroup, one, parse_filter, scopes
 from fuzztui.tui.labels.mutants import SIGNS, steer_words
 from fuzztui.tui.labels.status import Status

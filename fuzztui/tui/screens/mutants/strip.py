@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fuzztui.base.text import several
 from fuzztui.model.mutation_score import Summary
 from fuzztui.tui.base import format
+from fuzztui.tui.base.bars import apportion
 from fuzztui.tui.base.canvas import Line, TextSpan, spread, width_of
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.strip import ChoiceStrip
@@ -92,21 +91,6 @@ def state_bar(s: Summary, width: int) -> list[TextSpan]:
         for (sign, _), n in zip(parts, cells, strict=True)
         if n
     ]
-
-
-def apportion(parts: Sequence[float], width: int) -> list[int]:
-    """``width`` cells for ``parts``, by size; what is not nothing gets a cell if there is room."""
-    total = sum(parts)
-    if total <= 0 or width <= 0:
-        return [0] * len(parts)
-    exact = [width * part / total for part in parts]
-    cells = [max(int(x), 1 if x > 0 else 0) for x in exact]
-    while sum(cells) > width:
-        # The largest can spare it best.
-        cells[max(range(len(cells)), key=cells.__getitem__)] -= 1
-    while sum(cells) < width:
-        cells[max(range(len(cells)), key=lambda i: exact[i] - cells[i])] += 1
-    return cells
 
 
 def _legend(s: Summary) -> Line:

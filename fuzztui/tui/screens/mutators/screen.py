@@ -19,11 +19,11 @@ from fuzztui.model.mutators import (
 )
 from fuzztui.tui.base import shell
 from fuzztui.tui.base.canvas import Line
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.action_context import over_all
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.pending_commands import SETTLE_S
 from fuzztui.tui.frame.steered import SteeredScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.status import Status
 from fuzztui.tui.screens.mutators.columns import PAYS, columns
 from fuzztui.tui.screens.mutators.detail import FINDS, named_by, no_operators_lines, operator_lines

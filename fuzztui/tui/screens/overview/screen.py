@@ -15,11 +15,11 @@ from fuzztui.tui.base import format
 from fuzztui.tui.base.braille import Point
 from fuzztui.tui.base.chart import Chart, Curve
 from fuzztui.tui.base.columns import Cell
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.action_context import over
 from fuzztui.tui.frame.actions import ActionContext
 from fuzztui.tui.frame.command_sender import pending_for
 from fuzztui.tui.frame.screen import CampaignScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.labels.glyphs import DIFFERS
 from fuzztui.tui.labels.instance_columns import ages, columns
 from fuzztui.tui.labels.instances import Fact, present, whole

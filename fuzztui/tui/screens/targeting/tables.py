@@ -11,8 +11,8 @@ from textual.widget import Widget
 from fuzztui.model.targeting import TargetRow, TypeRow
 from fuzztui.tui.base.columns import Column
 from fuzztui.tui.base.source_excerpt import SourceExcerpt
-from fuzztui.tui.base.table import BigTable
 from fuzztui.tui.frame.steered import SteeredScreen
+from fuzztui.tui.frame.table import BigTable
 from fuzztui.tui.frame.table_tabs import TableTabs
 from fuzztui.tui.screens.targeting.columns import (
     CHANCE,

@@ -15,7 +15,7 @@ import sys
 from types import FrameType
 from typing import Final
 
-from fuzztui.engines.findings.failures import Stack, frames_above
+from fuzztui.engines.instrument.frames import Stack, frames_above
 from fuzztui.engines.instrument.instrument import FUEL_PERIOD
 
 __all__ = ["TURNS_PER_SECOND", "Guard", "TrialTimeout"]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from fuzztui.engines.execute.guard import TrialTimeout
-from fuzztui.engines.findings.failures import qualified
+from fuzztui.engines.execute.failures import qualified
+from fuzztui.engines.instrument.guard import TrialTimeout
 
 __all__ = ["MessageOracle", "without_numbers"]
 

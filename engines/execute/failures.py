@@ -5,18 +5,17 @@ from __future__ import annotations
 import linecache
 import re
 import traceback
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, TracebackType
 from typing import Final
 
 from fuzztui.engines.inputs.shape import type_name
+from fuzztui.engines.instrument.frames import Stack, is_engine
 
 __all__ = [
     "Failure",
-    "Stack",
     "failure_of",
-    "frames_above",
     "hang_of",
     "hang_text",
     "last_place",
@@ -25,10 +24,6 @@ __all__ = [
     "traceback_text",
 ]
 
-Stack = Sequence[tuple[CodeType, int]]
-"""Code and line of each frame, outermost first."""
-
-_ENGINE: Final = __file__.rpartition("/findings/")[0] + "/"
 _DETAIL_LIMIT: Final = 8000
 _TRACEBACK: Final = BaseException.__dict__["__traceback__"]
 
@@ -47,14 +42,10 @@ class Failure:
     before: str = field(default="", compare=False)
 
 
-def _is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(_ENGINE)
-
-
 def traceback_of(error: BaseException) -> TracebackType | None:
     """The traceback from the target inwards, whatever the class makes of the attribute."""
     tb: TracebackType | None = _TRACEBACK.__get__(error)
-    while tb is not None and _is_ours(tb.tb_frame.f_code):
+    while tb is not None and is_engine(tb.tb_frame.f_code):
         tb = tb.tb_next
     return tb
 
@@ -67,26 +58,13 @@ def _stack(tb: TracebackType | None) -> list[tuple[CodeType, int]]:
     return frames
 
 
-def frames_above(frame: FrameType | None, limit: int = 2000) -> list[tuple[CodeType, int]]:
-    """The running stack, outermost first, without the engine's own frames."""
-    frames: list[tuple[CodeType, int]] = []
-    while frame is not None and len(frames) < limit:
-        if not _is_ours(frame.f_code):
-            frames.append((frame.f_code, frame.f_lineno))
-        elif frames:
-            break  # the executor: below it is only the engine
-        frame = frame.f_back
-    frames.reverse()
-    return frames
-
-
 def _innermost(stack: Stack, files: Collection[str]) -> tuple[CodeType, int] | None:
     """The innermost frame inside the application, else the innermost that is not ours."""
     for code, line in reversed(stack):
         if code.co_filename in files:
             return code, line
     for code, line in reversed(stack):
-        if not _is_ours(code):
+        if not is_engine(code):
             return code, line
     return None
 

@@ -14,7 +14,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from fuzztui.engines.execute.markers import marker, placed
+from fuzztui.engines.instrument.markers import marker, placed
 
 __all__ = ["FUEL_PERIOD", "add_fuel", "begin_count", "is_endless", "loops_of", "own_nodes", "turn"]
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import fuzztui
 from fuzztui.base.temporary import temporary_place
-from fuzztui.engines import text
 
 __all__ = ["STEER", "TEXT", "Library", "steering_library", "text_library"]
 
@@ -25,8 +25,8 @@ FLAGS = ("-std=gnu11", "-O2", "-fno-semantic-interposition", "-Wall", "-Wextra",
 _FOR = (*FLAGS, os.uname().machine)
 """What a library is made with, and the kind of machine it is made for."""
 
-_HERE = Path(__file__).parent
-_CORE = Path(text.__file__).parent
+_PACKAGE = Path(fuzztui.__file__).parent
+_AFL, _TEXT = _PACKAGE / "afl", _PACKAGE / "engines/text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Library:
         return [*FLAGS, *(f"-I{path}" for path in self.include), *map(str, self.sources)]
 
 
-STEER = Library("steer", "steers afl-fuzz", (_HERE / "steer.c",))
+STEER = Library("steer", "steers afl-fuzz", (_AFL / "steer.c",))
 TEXT = Library(
     "text",
     "mutates text",
-    (_HERE / "text.c", _CORE / "mutate.c", _CORE / "pool.c"),
-    (_CORE,),
+    (_AFL / "text.c", _TEXT / "mutate.c", _TEXT / "pool.c"),
+    (_TEXT,),
 )
 
 _TIMEOUT_S = 60

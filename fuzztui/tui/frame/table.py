@@ -21,12 +21,12 @@ from textual.strip import Strip
 
 from fuzztui.tui.base.canvas import changed_span
 from fuzztui.tui.base.columns import Column, Layout
+from fuzztui.tui.base.painter import painter
 from fuzztui.tui.base.palette import Palette
 from fuzztui.tui.base.rows import RowModel, Rows
 from fuzztui.tui.base.tablelines import cut, header_line, row_line
 from fuzztui.tui.base.text import plain
 from fuzztui.tui.frame.actions import bindings
-from fuzztui.tui.frame.host import painter
 
 T = TypeVar("T")
 

@@ -13,12 +13,12 @@ from fuzztui.engines.base.errors import CannotStart, Limited
 from fuzztui.engines.base.spec import EngineSpec, Spec
 from fuzztui.engines.execute.executor import Executor
 from fuzztui.engines.execute.fixture import Fixture
-from fuzztui.engines.execute.guard import Guard
 from fuzztui.engines.execute.limits import lowered_text
-from fuzztui.engines.findings.message_oracle import MessageOracle
+from fuzztui.engines.execute.message_oracle import MessageOracle
 from fuzztui.engines.inputs.constants import ConstantPool
 from fuzztui.engines.inputs.inputs import BytesInput, GeneratedInput, InputForm, TextInput
 from fuzztui.engines.instrument.edges import CoverageMap, EdgeTable
+from fuzztui.engines.instrument.guard import Guard
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.target import Target, application_packages, load_target
 

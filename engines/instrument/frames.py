@@ -1,0 +1,32 @@
+"""The target's frames: which ones belong to the engine, and the running stack without these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import CodeType, FrameType
+from typing import Final
+
+__all__ = ["Stack", "frames_above", "is_engine"]
+
+Stack = Sequence[tuple[CodeType, int]]
+"""Code and line of each frame, outermost first."""
+
+_ENGINE: Final = __file__.rpartition("/instrument/")[0] + "/"
+
+
+def is_engine(code: CodeType) -> bool:
+    """Whether ``code`` is the engine's own."""
+    return code.co_filename.startswith(_ENGINE)
+
+
+def frames_above(frame: FrameType | None, limit: int = 2000) -> list[tuple[CodeType, int]]:
+    """The running stack, outermost first, without the engine's own frames."""
+    frames: list[tuple[CodeType, int]] = []
+    while frame is not None and len(frames) < limit:
+        if not is_engine(frame.f_code):
+            frames.append((frame.f_code, frame.f_lineno))
+        elif frames:
+            break  # the executor: below it is only the engine
+        frame = frame.f_back
+    frames.reverse()
+    return frames
