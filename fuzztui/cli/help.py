@@ -117,7 +117,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "mutants",
             (
-                ("list FILE|RUN", "the mutants of a program, before or of a run"),
+                ("list FILE|RUN", "mutants before a run, or of a run with states"),
                 ("show FILE|RUN ID", "one mutant, its state and its diff"),
                 ("rank SOURCE...", "of C, C++, Rust, ... the most different first"),
                 ("matrix RUN", "which inputs kill which, of fuzz-first runs"),
