@@ -1,10 +1,11 @@
-"""README's table of what was measured, and the measured blocks of docs/, from results.toml.
+"""What was measured, from results.toml: docs/benchmarks.md, README's list, blocks of other pages.
 
     python benchmarks/readme.py            # writes them
     python benchmarks/readme.py --check    # exit status 1 if a page differs from results.toml
 
-A block is between the lines ``<!-- measured: NAME -->`` and ``<!-- end: NAME -->``; the table
-in README is the block ``table``.
+A block is between the lines ``<!-- measured: NAME -->`` and ``<!-- end: NAME -->``: in
+docs/benchmarks.md ``all`` has every row, in README ``brief`` has a line of some rows; each other
+block has the name of its row.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["RESULTS", "Row", "pages", "read", "rewritten"]
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results.toml"
-TABLE = "table"
+ALL, BRIEF = "all", "brief"
 _BLOCK = re.compile(
     r"(?P<head><!-- measured: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end: (?P=name) -->)", re.DOTALL
 )
@@ -30,15 +31,25 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Row:
-    """One ``[[row]]`` of results.toml; no ``what``: it is in no table, only on a page."""
+    """One ``[[row]]`` of results.toml."""
 
     name: str
+    area: str
+    title: str
     command: str
     commit: str
     date: datetime.date
     machine: str
-    what: str = ""
-    figure: str = ""
+    what: str
+    figure: str
+    n: str
+    """How many runs, inputs or targets the figure is of."""
+    goal: str = ""
+    """What the benchmark was to show; none was set if it is empty."""
+    outcome: str = ""
+    """Whether the goal was met, or by how much it was missed."""
+    brief: str = ""
+    """Its line in README."""
     page: str = ""
     """The text of its block on a page of docs/."""
     figures: dict[str, str] = field(default_factory=dict)
@@ -52,6 +63,18 @@ class Row:
             raise ValueError(f"{RESULTS.name}: row {self.name}: figures has no {left[0]}")
         return text
 
+    def lines(self) -> Iterator[str]:
+        """Its list in docs/benchmarks.md."""
+        yield f"- measured: {self.filled(self.what)}"
+        yield f"- figure: {self.filled(self.figure)}"
+        yield f"- goal: {self.goal}; **{self.outcome}**" if self.goal else "- goal: none was set"
+        yield f"- n: {self.n}"
+        yield f"- command: `{self.command}`"
+        yield f"- commit: {self.commit}, {self.date}, {self.machine}"
+        for page in pages():
+            if f"<!-- measured: {self.name} -->" in page.read_text():
+                yield f"- more: [{page.name}]({page.name})"
+
 
 def read(file: Path = RESULTS) -> list[Row]:
     """The rows of results.toml, in its order."""
@@ -60,11 +83,27 @@ def read(file: Path = RESULTS) -> list[Row]:
 
 def blocks(rows: list[Row]) -> dict[str, str]:
     """The text between the marks, by name."""
-    lines = ["| what | figure | command |", "|---|---|---|"]
-    lines += [f"| {row.filled(row.what)} | {row.filled(row.figure)} | `{row.command}` |"
-              for row in rows if row.what]  # fmt: skip
     found = {row.name: row.filled(row.page) for row in rows if row.page}
-    return found | {TABLE: "\n" + "\n".join(lines) + "\n\n"}
+    brief = [f"- {row.filled(row.brief)}" for row in rows if row.brief]
+    return found | {
+        ALL: "\n" + "\n".join(every(rows)) + "\n\n",
+        BRIEF: "\n".join(["", *brief, "\n"]),
+    }
+
+
+def every(rows: list[Row]) -> Iterator[str]:
+    """The lines of docs/benchmarks.md: the goals, then all rows by area."""
+    yield "| goal | | outcome |\n|---|---|---|"
+    for row in rows:
+        if row.goal:
+            anchor = re.sub(r"[^\w\- ]", "", row.title.lower()).replace(" ", "-")
+            yield f"| [{row.title}](#{anchor}) | {row.goal} | {row.outcome} |"
+    for area in dict.fromkeys(row.area for row in rows):
+        yield f"\n## {area}"
+        for row in rows:
+            if row.area == area:
+                yield f"\n### {row.title}\n"
+                yield from row.lines()
 
 
 def pages() -> Iterator[Path]:

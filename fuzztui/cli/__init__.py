@@ -1,6 +1,6 @@
 """The command line: what to do, in words; the doing is elsewhere.
 
-The exit codes are in :data:`fuzztui.cli.parser.EXIT_CODES`.
+The exit codes are in :data:`fuzztui.cli.help.EXIT_CODES`.
 """
 
 from __future__ import annotations

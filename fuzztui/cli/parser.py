@@ -13,55 +13,12 @@ from typing import Any, NoReturn
 from fuzztui import __version__
 from fuzztui.base.suggest import meant, near
 from fuzztui.campaign.units import parse_duration
+from fuzztui.cli.help import DESCRIPTION, EXIT_CODES, described, examples
 
 Run = Callable[[argparse.Namespace], int]
 """What carries a parsed command out; returns the exit code."""
 
 _RUN_HELP = "a run directory, or a campaign file (the newest of its runs)"
-
-EPILOG = """\
-fuzztui CAMPAIGN.toml starts a campaign, or rejoins it when it runs already.
-
-commands:
-  attach [RUN]             the screen of a running or ended campaign
-  watch DIR...             the screen of AFL or AFL++ output directories, anyone's
-  status [RUN|DIR] [--json]  one screen of text, or one JSON object
-  ctl RUN COMMAND [ID]     steer a campaign: instances, queue entries, mutants, mixture, types
-  mutants list FILE|RUN    the mutants of a program, before a run and of a run
-  mutants show FILE|RUN ID one mutant and its diff
-  mutants rank SOURCE...   mutants of C, C++, Rust, ... files, the most different first
-  mutants matrix RUN       which inputs kill which mutants, where those are fuzzed first
-  score RUN [--corpus DIR] the exact mutation score of a corpus, whoever made it
-  targets CAMPAIGN.toml    branches of a Python target, and the types that influence them
-  types [RUN]              types that spoton aims at, and the branches that are left
-  operators [RUN]          text mutators: how often each was used, and which find most
-  mutate FILE...           text operators applied to files, to look at what they do
-  replay RUN|LOG           the campaign again, at any speed, from any time
-  repro RUN FILE           run one finding or queue entry under the target
-  minimise RUN FILE        a smaller input with the same outcome
-  check CAMPAIGN.toml      check a campaign file, and whether its Python target can be loaded
-  samples                  the sample campaigns that come with fuzztui
-  themes                   the colour themes
-
-A command that read a damaged campaign log says so on stderr and exits with 4 instead of 0:
-figures are lower bounds then.
-
-fuzztui COMMAND --help tells more. RUN is a run directory (runs/NAME),
-or the campaign file that it is of, which means the newest of its runs.
-
-"""
-
-EXIT_CODES = """\
-exit codes:
-  0    done; nothing was found
-  1    failed: a campaign, or a command that was rejected
-  2    usage: the command or the campaign file is wrong
-  3    there is no such run, or nothing runs there
-  4    the campaign log is damaged: figures may be too low
-  10   findings: a campaign that ended has some, or the input of repro fails
-  11   below the threshold: score --fail-under
-  130  interrupted with Ctrl-C
-"""
 
 
 _WORD = re.compile(r"[A-Za-z]\w*(-\w+)*")
@@ -88,15 +45,20 @@ def parse(argv: list[str]) -> argparse.Namespace:
     """The options of one command; ``options.command`` is the function to call."""
     if argv and argv[0] in _COMMANDS:
         name, rest = argv[0], argv[1:]
-        parser = _Parser(prog=f"fuzztui {name}")
+        parser = _Parser(
+            prog=f"fuzztui {name}",
+            description=described(name),
+            epilog=examples(name),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         command = _COMMANDS[name](parser)
         parser.set_defaults(command=command)
         # Mixed with options nothing may begin with a dash, even after two of them.
         return parser.parse_args(rest) if "--" in rest else parser.parse_intermixed_args(rest)
     parser = _Parser(
         prog="fuzztui",
-        description="A terminal monitor and controller for fuzz campaigns.",
-        epilog=EPILOG + EXIT_CODES,
+        description=DESCRIPTION,
+        epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="fuzztui CAMPAIGN.toml [options]\n       fuzztui COMMAND ...",
     )
@@ -342,10 +304,11 @@ def _operators(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("--json", action="store_true", help="a list of objects")
     parser.add_argument(
         "--sort",
+        metavar="COLUMN",
         choices=operators.COLUMNS,
         default="pays",
-        help="by this column, the most first (pays: finds per million applied; fewer than 3 finds "
-        "or 200 uses tell little and come last)",
+        help=f"by this column, the most first: {', '.join(operators.COLUMNS)} (pays: finds per "
+        "million applied; operators with fewer than 3 finds or 200 uses come last)",
     )
     return operators.operators
 
@@ -412,7 +375,6 @@ def _replay(parser: argparse.ArgumentParser) -> Run:
 def _repro(parser: argparse.ArgumentParser) -> Run:
     from fuzztui.cli import findings
 
-    parser.epilog = "exits with 10 if the input fails (the finding reproduces), 0 if it does not"
     parser.add_argument("run", metavar="RUN", type=Path, help=_RUN_HELP)
     parser.add_argument("file", metavar="FILE", help="a file, also INSTANCE/crashes/id:...")
     return findings.repro

@@ -4,12 +4,15 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import readme
+from fuzztui.cli.control import ACTIONS
 
 from fuzztui.campaign import load
+from fuzztui.cli.help import CAMPAIGN, GROUPS
 from fuzztui.cli.parser import parse
 
 ROOT = Path(__file__).parents[2]
@@ -35,10 +38,25 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(other), link
 
 
-def test_the_readme_tells_of_all_samples():
-    told = (ROOT / "README.md").read_text()
-    names = [path.name for path in (ROOT / "sample_campaigns").glob("*.toml")]
-    assert [n for n in names if n not in told and not n.startswith("lambda-")] == []
+def test_the_list_of_samples_has_each_with_its_budget():
+    listed = re.findall(
+        r"^\| `(\S+\.toml)` \|.* \| (.+?) \|$", (ROOT / "docs/samples.md").read_text(), re.M
+    )
+    files = (ROOT / "sample_campaigns").glob("*.toml")
+    budgets = {file.name: tomllib.loads(file.read_text())["campaign"]["budget"] for file in files}
+    assert sorted(listed) == sorted(budgets.items())
+
+
+def test_the_first_commands_of_the_readme_install_run_and_test():
+    """CI runs them by their number."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.DOTALL)
+    install = (
+        "python3 -m venv --without-pip .venv && python3 -m pip --python .venv/bin/python install"
+    )
+    assert blocks[0] == (
+        f"{install} -q -e . && .venv/bin/fuzztui sample_campaigns/tomllib-mu2.toml\n"
+    )
+    assert blocks[1] == f"{install} -q -e '.[dev]' && .venv/bin/pytest\n"
 
 
 @pytest.mark.parametrize("pages", [["spoton"], ["spoton", "hypothesis"], ["aws"]], ids="-".join)
@@ -106,7 +124,8 @@ def test_benchmarks_take_the_options_that_the_documents_show(command, tmp_path):
 
 
 VALUES = {"FILE": "c.toml", "CAMPAIGN": "c.toml", "RUN": "run", "DIR": "out", "ID": "main/3",
-          "LOG": "log", "OUT": "small", "N": "2", "S": "1", "TIME": "10s", "NAME": "eq-to-ne",
+          "FINDING": "main/crashes/id:000000", "LOG": "log", "OUT": "small", "N": "2", "S": "1",
+          "TIME": "10s", "NAME": "eq-to-ne",
           "COLUMN": "applied", "SELECTION": "operator=math", "TYPE": "int", "SOURCE": "a.c",
           "LOCATION": "a.py:3", "key=value": "campaign.seed=1"}  # fmt: skip
 """What a user writes for a placeholder."""
@@ -130,12 +149,16 @@ def expanded(words: str) -> Lines:
     return found + [(verb, f"{verb} {last}") if last else (verb,) for verb in verbs]
 
 
-def shown_in_the_readme() -> Lines:
-    """Its table of commands."""
-    text = (ROOT / "README.md").read_text()
-    table = text[text.index("## Commands") : text.index("## Sample campaigns")]
+def sections() -> dict[str, str]:
+    """Text of docs/commands.md, by heading."""
+    parts = re.split(r"^## (.*)$", (ROOT / "docs" / "commands.md").read_text(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def shown_in_tables(text: str) -> Lines:
+    """The first cells of tables that begin with a command."""
     found: Lines = []
-    for row in re.findall(r"^\| (`.*?) \| ", table, re.MULTILINE):
+    for row in re.findall(r"^\| (`fuzztui .*?) \| ", text, re.MULTILINE):
         before = ""  # the command that the next span of the row is an abridged form of
         for span in re.findall(r"`([^`]+)`", row.replace("\\|", "|")):
             words = span.removeprefix("fuzztui ")
@@ -148,10 +171,22 @@ def shown_in_the_readme() -> Lines:
     return found
 
 
+@pytest.mark.parametrize("title", GROUPS)
+def test_the_list_of_commands_has_the_groups_of_the_help(title):
+    text = {heading.lower(): text for heading, text in sections().items()}[title]
+    shown = {forms[0].split()[0] for forms in shown_in_tables(text)}
+    assert shown == {"FILE" if c.name == CAMPAIGN else c.name for c in GROUPS[title]}
+
+
+def test_the_list_of_commands_has_every_command_to_a_run():
+    shown = {form.split()[2] for forms in shown_in_tables(sections()["Steer"]) for form in forms}
+    assert shown == set(ACTIONS)
+
+
 def shown_in_docs() -> Lines:
     """Lines of code blocks that begin with fuzztui; what stands behind two blanks is a remark."""
     found: Lines = []
-    for page in sorted((ROOT / "docs").glob("*.md")):
+    for page in PAGES:
         for block in re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
             for line in re.findall(r"^(?:\$ )?fuzztui (.*)$", block, re.MULTILINE):
                 found += expanded(re.split(r"  +| #", line)[0].replace(" | ", "|"))
@@ -159,7 +194,9 @@ def shown_in_docs() -> Lines:
 
 
 @pytest.mark.parametrize(
-    "lines", shown_in_the_readme() + shown_in_docs(), ids=lambda lines: lines[0]
+    "lines",
+    shown_in_tables("\n".join(sections().values())) + shown_in_docs(),
+    ids=lambda lines: lines[0],
 )
 def test_commands_in_the_documents_are_commands(lines, capsys):
     refused = []

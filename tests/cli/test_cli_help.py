@@ -1,0 +1,64 @@
+"""``--help``: every command in one group, examples that are commands, lines of 80 columns."""
+
+import re
+import shlex
+from collections import Counter
+
+import pytest
+from fuzztui.cli.control import ACTIONS
+
+from fuzztui.cli.help import CAMPAIGN, GROUPS
+from fuzztui.cli.parser import _COMMANDS, parse
+
+COMMANDS = [command for commands in GROUPS.values() for command in commands]
+
+
+def shown(capsys, monkeypatch, *words: str) -> str:
+    """What a command prints in a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as ended:
+        parse([*words, "--help"])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_every_command_is_in_one_group():
+    grouped = Counter(command.name for command in COMMANDS)
+    assert grouped == Counter([CAMPAIGN, *_COMMANDS])
+
+
+def test_the_groups_list_every_command_to_a_run():
+    (ctl,) = (command for command in COMMANDS if command.name == "ctl")
+    text = " ".join(word for form in ctl.forms for word in form)
+    assert [a for a in ACTIONS if not re.search(rf"(?<![\w-]){a}(?![\w-])", text)] == []
+
+
+def test_the_first_help_fits_and_has_an_example_in_each_group(capsys, monkeypatch):
+    text = shown(capsys, monkeypatch)
+    assert max(map(len, text.splitlines())) <= 80
+    for title, commands in GROUPS.items():
+        group = text.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert "fuzztui " in group
+        for command in commands:
+            assert f"\n  {command.name}" in f"\n{group}"
+
+
+@pytest.mark.parametrize("name", _COMMANDS)
+def test_the_help_of_a_command_fits_and_ends_with_its_examples(name, capsys, monkeypatch):
+    text = shown(capsys, monkeypatch, name)
+    assert max(map(len, text.splitlines())) <= 80
+    (command,) = (command for command in COMMANDS if command.name == name)
+    last = text.splitlines()[-len(command.examples) :]
+    assert last == [f"  fuzztui {example}" for example in command.examples]
+
+
+@pytest.mark.parametrize("example", [e for command in COMMANDS for e in command.examples])
+def test_examples_are_commands(example):
+    parse(shlex.split(example))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_examples_are_of_their_command(command):
+    for example in command.examples:
+        first = example.split()[0]
+        assert first == command.name or (command.name == CAMPAIGN and first.endswith(".toml"))
