@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import readme
-from fuzztui.cli.control import ACTIONS
 
 from fuzztui.campaign import load
+from fuzztui.cli.ctl import ACTIONS
 from fuzztui.cli.help import CAMPAIGN, GROUPS
 from fuzztui.cli.parser import parse
 
