@@ -12,24 +12,15 @@ from typing import Any, Final
 
 from fuzztui.base.bounds import loads
 from fuzztui.engines.base.errors import CannotStart
+from fuzztui.engines.kinds import KINDS, EngineKind, UnknownKind, kind_named
 
 __all__ = [
-    "KINDS", "LOAD_LIMIT_S", "PROTO", "TRACE", "TRACE_SIGNAL", "EngineSpec", "OracleSpec", "Spec",
+    "LOAD_LIMIT_S", "PROTO", "TRACE", "TRACE_SIGNAL", "EngineSpec", "OracleSpec", "Spec",
     "TargetSpec", "read_spec",
 ]  # fmt: skip
 
 PROTO = 1
 """Version of ``spec.json`` that is understood."""
-
-KINDS: Final = {
-    "zest": "fuzztui.engines.zest.engine",
-    "text": "fuzztui.engines.text.engine",
-    "mu2": "fuzztui.engines.mu2.engine",
-    "spoton": "fuzztui.engines.spoton.engine",
-}
-"""The module of each engine: its ``build(Context)`` gives the parts; ``prepare(Spec,
-Application)``, where there is one, is called before the target is loaded; ``FORM`` is the
-form of a generator's inputs; ``fit(InputForm)`` refuses forms that it can do nothing with."""
 
 LOAD_LIMIT_S: Final = 120.0
 """So long importing the target may take."""
@@ -75,9 +66,14 @@ class TargetSpec:
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """How it is fuzzed: the keys that every engine has; ``options`` is the whole table."""
+    """How it is fuzzed: the keys that every engine has; ``options`` is the whole table.
+
+    ``module`` and ``capabilities``: of the engine's row in :mod:`fuzztui.engines.kinds`.
+    """
 
     kind: str = "zest"
+    module: str = "fuzztui.engines.zest.engine"
+    capabilities: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
     max_size: int = 10240
     dictionary: tuple[str, ...] = ()
@@ -178,7 +174,10 @@ def read_spec(file: Path) -> Spec:
             _oracle(_Table(file, "oracle", top.get("oracle", dict, {}))),
         ),
         text=top.get("text", dict, {}),
-        engine=_engine(_Table(file, "engine", top.get("engine", dict))),
+        engine=_engine(
+            _Table(file, "engine", top.get("engine", dict)),
+            _Table(file, "plugin", top.get("plugin", dict, {})),
+        ),
     )
 
 
@@ -215,7 +214,18 @@ def _target(table: _Table, oracle: OracleSpec) -> TargetSpec:
     )
 
 
-def _engine(table: _Table) -> EngineSpec:
+def _kind(name: str, plugin: _Table) -> EngineKind:
+    """The engine's row. The spec has that of an engine in another package."""
+    if plugin.data and name not in KINDS:
+        return EngineKind(name, plugin.get("module", str), plugin.strings("commands"))
+    try:
+        return kind_named(name)
+    except UnknownKind as e:
+        raise CannotStart(str(e)) from None
+
+
+def _engine(table: _Table, plugin: _Table) -> EngineSpec:
+    kind = _kind(table.get("kind", str), plugin)
     max_size = table.get("max_size", int, 10240)
     if max_size < 1:
         raise CannotStart(
@@ -226,7 +236,9 @@ def _engine(table: _Table) -> EngineSpec:
         # Relative to the spec: a run may be moved. By its words: its parts may be symlinks.
         options["targets"] = os.path.normpath(table.file.parent / targets)
     return EngineSpec(
-        kind=table.get("kind", str),
+        kind=kind.name,
+        module=kind.module,
+        capabilities=kind.capabilities,
         seeds=table.strings("seeds"),
         max_size=max_size,
         dictionary=table.strings("dictionary"),

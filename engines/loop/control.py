@@ -25,24 +25,7 @@ from fuzztui.wire.commands import (
 )
 from fuzztui.wire.events import CommandApplied, CommandRejected
 
-__all__ = ["CAPABILITIES", "ControlReader"]
-
-_BASE: Final = ["pause", "resume", "stop", "skip", "promote", "demote", "reset", "add-seed"]
-CAPABILITIES: Final = {
-    "zest": _BASE,
-    "spoton": [*_BASE, "weigh-type", "pin-target", "ignore-target", "targeted"],
-    "text": [*_BASE, "mixture"],
-    "mu2": [
-        *_BASE,
-        "skip-mutants",
-        "promote-mutants",
-        "move-mutants",
-        "mark-equivalent",
-        "requeue-mutants",
-        "exact-pass",
-    ],
-}
-"""The commands that each kind of engine obeys; a seed is added as a sibling's find."""
+__all__ = ["ControlReader"]
 
 _READ_LIMIT: Final = 1 << 20
 

@@ -26,7 +26,7 @@ from fuzztui.base.suggest import meant, near_last
 from fuzztui.base.text import listed
 from fuzztui.engines.base.diagnostic import Diagnostic
 from fuzztui.engines.base.errors import CannotStart
-from fuzztui.engines.base.spec import KINDS, Spec
+from fuzztui.engines.base.spec import Spec
 from fuzztui.engines.execute.forks import Death, Tell, in_child
 from fuzztui.engines.execute.loading import load
 from fuzztui.engines.generators.names import name_of
@@ -119,7 +119,7 @@ def _say(**what: Any) -> None:
 
 def _load(spec: Spec, tell: Tell) -> None:
     limit_resources(spec)
-    engine = importlib.import_module(KINDS[spec.engine.kind])
+    engine = importlib.import_module(spec.engine.module)
     rng = random.Random(f"{spec.seed}/ready")
     try:
         for file in spec.engine.dictionary:

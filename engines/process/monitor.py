@@ -24,7 +24,7 @@ from typing import Final
 
 from fuzztui import __version__
 from fuzztui.engines.base.errors import AFRESH, CANNOT_START, RECYCLE, CannotStart, Stopping
-from fuzztui.engines.base.spec import KINDS, LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
+from fuzztui.engines.base.spec import LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_told
 from fuzztui.engines.directory.journal import TrialJournal
@@ -37,7 +37,6 @@ from fuzztui.engines.execute.isolation import Isolation, read_index
 from fuzztui.engines.execute.limits import lowered_by, lowered_signature, lowered_text
 from fuzztui.engines.findings.findings import Description, Findings
 from fuzztui.engines.instrument.edges import EdgeTable
-from fuzztui.engines.loop.control import CAPABILITIES
 from fuzztui.wire.events import InstanceHello
 
 __all__ = ["WorkerMonitor"]
@@ -59,8 +58,6 @@ class WorkerMonitor:
 
     def __init__(self, spec: Spec, file: Path) -> None:
         """Lock and prepare the directory. Raises :class:`CannotStart`."""
-        if spec.engine.kind not in KINDS:
-            raise CannotStart(f'engine.kind = "{spec.engine.kind}": there are {", ".join(KINDS)}')
         self._spec, self._spec_file = spec, file
         self._told_to_stop = self._told_to_finish = False
         signal.signal(signal.SIGUSR2, self._on_finish)
@@ -114,7 +111,7 @@ class WorkerMonitor:
                 version=__version__,
                 python=platform.python_version(),
                 pid=os.getpid(),
-                capabilities=list(CAPABILITIES[self._spec.engine.kind]),
+                capabilities=list(self._spec.engine.capabilities),
             )
         )
         self._keep_rescue()

@@ -29,7 +29,7 @@ from fuzztui.engines.base.errors import (
     RestartWorker,
     Stopping,
 )
-from fuzztui.engines.base.spec import KINDS, TRACE, TRACE_SIGNAL, Spec
+from fuzztui.engines.base.spec import TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog, read_told
 from fuzztui.engines.directory.journal import TrialJournal
@@ -138,7 +138,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         signal.signal(number, lambda *_: None)  # the parent sets STOP; not SIG_IGN: it is inherited
     trace = _trace(spec.dir)
     constants = Constants()
-    engine = importlib.import_module(KINDS[spec.engine.kind])
+    engine = importlib.import_module(spec.engine.module)
 
     def prepare(application: Application) -> object:
         if spec.engine.constants:

@@ -37,6 +37,7 @@ from fuzztui.campaign.values import (
     nearest,
     program,
 )
+from fuzztui.engines.kinds import plugin_names
 from fuzztui.wire.mixture import CLASSES, Mixture, completed
 
 _TEXT: dict[str, Kind] = {"paths": "strings", "seeds": "strings", "directory": "string"}
@@ -181,12 +182,13 @@ class _Loader:
         if "kind" not in table:
             self._problem("engine.kind", f"is missing; there are: {', '.join(ENGINES)}")
             return COMMON
+        key = replace(key, choices=(*key.choices, *plugin_names()))
         try:
             kind, _ = check(key, table["kind"], self.path.parent)
+            return tables_for(kind)
         except ValueError as e:
-            self._problem("engine.kind", str(e))
+            self._problem("engine.kind", str(e).removeprefix(f'engine.kind = "{table["kind"]}": '))
             return COMMON
-        return tables_for(kind)
 
     def _table(
         self, name: str, keys: tuple[Key, ...], table: dict[str, Any]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import fuzztui
 from fuzztui.base.files import check_writable
+from fuzztui.engines.kinds import kind_named, plugin_names
 
 __all__ = ["AlreadyRunning", "RunDir", "SupervisorError", "Unfit", "prepare_run"]
 
@@ -141,17 +143,26 @@ class RunDir:
         """One instance's directory."""
         return self.out / name
 
-    def expose_package(self) -> Path:
-        """Make the directory that puts ``fuzztui``, and nothing else, on a target's path."""
+    def expose_package(self, kind: str = "") -> Path:
+        """Make the directory that puts ``fuzztui`` on a target's path, and nothing else.
+
+        If another package has the engine of this ``kind``: that package, too.
+        """
         directory = self.supervisor / "pkg"
         directory.mkdir(mode=0o700, exist_ok=True)
-        link, package = directory / "fuzztui", Path(fuzztui.__file__).parent
-        # Made again when the run or the installation has moved.
-        if not link.is_symlink() or link.readlink() != package:
-            fresh = directory / "fuzztui.new"
-            fresh.unlink(missing_ok=True)
-            fresh.symlink_to(package, target_is_directory=True)
-            fresh.replace(link)
+        packages = [Path(fuzztui.__file__).parent]
+        if kind in plugin_names():
+            spec = find_spec(kind_named(kind).module.partition(".")[0])
+            if spec is not None and spec.origin:
+                packages.append(Path(*(spec.submodule_search_locations or [spec.origin])[:1]))
+        for package in packages:
+            link = directory / package.name
+            # Made again when the run or the installation has moved.
+            if not link.is_symlink() or link.readlink() != package:
+                fresh = directory / f"{package.name}.new"
+                fresh.unlink(missing_ok=True)
+                fresh.symlink_to(package, target_is_directory=package.is_dir())
+                fresh.replace(link)
         return directory
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from fuzztui.campaign.units import BUDGET_HELP, DURATION_HELP, SIZE_HELP
+from fuzztui.engines.kinds import KINDS, EngineKind, Option, kind_named, plugin_names
 
 Kind = Literal[
     "string", "integer", "boolean", "duration", "size", "budget", "strings", "operators", "table",
@@ -148,13 +149,16 @@ PYTHON_TARGET = (
 TEXT_TARGET = tuple(key for key in PYTHON_TARGET if key.name != "generator")
 """Text operators are for inputs that are text, not for a generator's choices."""
 
+AFL = "afl"
+"""The kind of engine that is not in-process: afl-fuzz."""
+
 ENGINE = (
     Key(
         "kind",
         "choice",
         "Which engine.",
         required=True,
-        choices=("zest", "spoton", "text", "mu2", "afl"),
+        choices=(*KINDS, AFL),
     ),
     Key(
         "instances",
@@ -623,24 +627,47 @@ class EngineSchema:
     oracle: tuple[Key, ...] = ()
 
 
-ENGINES: dict[str, EngineSchema] = {
-    "zest": EngineSchema(PYTHON_TARGET, (*PYTHON_ENGINE, THIRD_PARTY), ORACLE),
-    "spoton": EngineSchema(SPOTON_TARGET, SPOTON_ENGINE, ORACLE),
-    "text": EngineSchema(TEXT_TARGET, PYTHON_ENGINE, ORACLE),
-    "mu2": EngineSchema(MU2_TARGET, MU2_ENGINE),
-    "afl": EngineSchema(AFL_TARGET, AFL_ENGINE, AFL_ORACLE),
+_OWN: dict[str, tuple[tuple[Key, ...], tuple[Key, ...]]] = {
+    "zest": (PYTHON_TARGET, (*PYTHON_ENGINE, THIRD_PARTY)),
+    "spoton": (SPOTON_TARGET, SPOTON_ENGINE),
+    "mu2": (MU2_TARGET, MU2_ENGINE),
 }
-"""Engines by kind. A new engine adds its row here and its word to ``kind``."""
+"""Kinds whose tables are not those of any in-process engine, plus the options of its row."""
+
+
+def _schema_of(row: EngineKind) -> EngineSchema:
+    target = PYTHON_TARGET if row.generator else TEXT_TARGET
+    target, engine = _OWN.get(row.name, (target, PYTHON_ENGINE))
+    return EngineSchema(target, (*engine, *map(_key, row.options)), ORACLE if row.oracle else ())
+
+
+def _key(option: Option) -> Key:
+    return Key(
+        option.name,
+        cast(Kind, option.type),
+        option.help,
+        option.default,
+        choices=option.choices,
+        minimum=option.minimum,
+        maximum=option.maximum,
+    )
+
+
+ENGINES: dict[str, EngineSchema] = {
+    **{name: _schema_of(row) for name, row in KINDS.items()},
+    AFL: EngineSchema(AFL_TARGET, AFL_ENGINE, AFL_ORACLE),
+}
+"""Engines that come with fuzztui, by kind."""
 
 TABLES = ("campaign", "stop", "target", "engine", "mutants", "text", "oracle")
 
-TEXTUAL = ("afl", "text")
+TEXTUAL = (AFL, *(row.name for row in KINDS.values() if row.text))
 """Engines that can mutate inputs as text; ``text`` always does."""
 
 JUDGED = tuple(kind for kind, schema in ENGINES.items() if schema.oracle)
 """Engines that take ``[oracle]``."""
 
-FIRST = ("afl", "zest", "text")
+FIRST = (AFL, *(row.name for row in KINDS.values() if row.mutants_first))
 """Engines that can fuzz mutants of the target first: those that know nothing of mutants."""
 
 COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP}
@@ -648,9 +675,11 @@ COMMON: dict[str, tuple[Key, ...]] = {"campaign": CAMPAIGN, "stop": STOP}
 
 
 def tables_for(kind: str) -> dict[str, tuple[Key, ...]]:
-    """All keys of a campaign of that engine, by table."""
-    schema = ENGINES[kind]
-    tables = {**COMMON, "target": schema.target, "engine": ENGINE + schema.engine}
-    tables |= {"mutants": MUTANTS} if kind in FIRST else {}
-    tables |= {"text": TEXT} if kind in TEXTUAL else {}
-    return tables | ({"oracle": schema.oracle} if kind in JUDGED else {})
+    """All keys of a campaign of that engine, by table. Raises :class:`UnknownKind`."""
+    row = None if kind == AFL else kind_named(kind)
+    schema = ENGINES[kind] if row is None or kind in ENGINES else _schema_of(row)
+    common = (replace(ENGINE[0], choices=(*ENGINES, *plugin_names())), *ENGINE[1:])
+    tables = {**COMMON, "target": schema.target, "engine": (*common, *schema.engine)}
+    tables |= {"mutants": MUTANTS} if row is None or row.mutants_first else {}
+    tables |= {"text": TEXT} if row is None or row.text else {}
+    return tables | ({"oracle": schema.oracle} if schema.oracle else {})

@@ -98,7 +98,7 @@ async def ask(
                     "PYTHONHASHSEED": "0",  # as in a campaign
                     "PYTHONDONTWRITEBYTECODE": "1",
                     **campaign.target["env"],
-                    "PYTHONPATH": str(home.expose_package()),
+                    "PYTHONPATH": str(home.expose_package(campaign.kind)),
                 },
                 stdout=True,
                 told=lines.take,

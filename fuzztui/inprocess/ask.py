@@ -74,7 +74,7 @@ def _start(campaign: Campaign, home: RunDir, arguments: list[str]) -> subprocess
         **os.environ,
         "PYTHONHASHSEED": "0",  # as in a campaign
         **campaign.target["env"],
-        "PYTHONPATH": str(home.expose_package()),
+        "PYTHONPATH": str(home.expose_package(campaign.kind)),
         MARK_RUN: str(home.path),
         MARK_INSTANCE: "main",
     }

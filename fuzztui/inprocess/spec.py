@@ -10,6 +10,7 @@ from fuzztui.base.bounds import loads
 from fuzztui.base.files import replace_text
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.engines.kinds import KINDS, kind_named
 from fuzztui.process.library import text_library
 
 __all__ = ["python_of", "spec_near", "write_spec"]
@@ -30,6 +31,9 @@ def write_spec(path: Path, campaign: Campaign, directory: Path, budget_trials: i
     }
     tables = {"text": _text(campaign), "oracle": campaign.oracle}
     spec |= {name: table for name, table in tables.items() if table}
+    if campaign.kind not in KINDS:
+        row = kind_named(campaign.kind)
+        spec["plugin"] = {"module": row.module, "commands": list(row.commands)}
     replace_text(path, json.dumps(spec, indent=1))
 
 

@@ -12,6 +12,8 @@ from fuzztui.afl.launcher import AflFuzz
 from fuzztui.afl.seeds import gather_seeds
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
+from fuzztui.campaign.schema import AFL
+from fuzztui.engines.kinds import UnknownKind, kind_named
 from fuzztui.inprocess.ready import ready, unknown_aliases
 from fuzztui.inprocess.spec import write_spec
 from fuzztui.instances.add_seed import seeder
@@ -126,7 +128,7 @@ class InProcess:
             seeds = [str(home.seeds)] if home.seeds.is_dir() and any(home.seeds.iterdir()) else []
             campaign = replace(campaign, engine={**campaign.engine, "seeds": seeds})
         write_spec(path, campaign, directory, trials_share(campaign, index))
-        package = home.expose_package()
+        package = home.expose_package(campaign.kind)
         # -P: the directory it is started in is the target's business, not on the path.
         return Launch(
             [campaign.target["python"], "-P", "-m", "fuzztui.engines", str(path)],
@@ -167,20 +169,12 @@ class Spoton(InProcess):
         return super().prepare(replace(campaign, engine=engine), home, index)
 
 
-_LAUNCHERS: Mapping[str, Launcher] = {
-    "zest": InProcess(),
-    "spoton": Spoton(),
-    "text": InProcess(),
-    "mu2": InProcess(signal.SIGUSR2),
-    "afl": AflFuzz(),
-}
-"""Launchers by ``[engine] kind``."""
-
-
 def launcher_for(kind: str) -> Launcher:
     """The launcher of that kind. Raises :class:`SupervisorError`."""
+    if kind == AFL:
+        return AflFuzz()
     try:
-        return _LAUNCHERS[kind]
-    except KeyError:
-        known = ", ".join(_LAUNCHERS)
-        raise SupervisorError(f"engine.kind = {kind!r}: this version can start {known}") from None
+        row = kind_named(kind)
+    except UnknownKind as e:
+        raise SupervisorError(str(e)) from None
+    return (Spoton if row.analysis else InProcess)(signal.SIGUSR2 if row.finishes else 0)

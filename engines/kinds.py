@@ -1,0 +1,137 @@
+"""The kinds of in-process engines: one row each, and those that other packages register.
+
+A package offers an engine by an entry point of the group ``fuzztui.engines`` whose name is the kind
+and whose object is an :class:`EngineKind`; docs/engines.md has an example. Standard library only:
+both the supervisor and the target's interpreter import this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, Final
+
+__all__ = [
+    "BASE_COMMANDS", "GROUP", "KINDS", "EngineKind", "Option", "UnknownKind", "kind_named",
+    "plugin_names",
+]  # fmt: skip
+
+GROUP: Final = "fuzztui.engines"
+"""The entry point group of engines in other packages."""
+
+BASE_COMMANDS: Final = (
+    "pause", "resume", "stop", "skip", "promote", "demote", "reset", "add-seed",
+)  # fmt: skip
+"""Commands that every in-process engine executes: the loop does."""
+
+
+class UnknownKind(ValueError):
+    """No engine of this kind can be used; the message is for users and names the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A key of the table ``[engine]`` that only this kind has.
+
+    ``type`` is a kind of :class:`fuzztui.campaign.schema.Key`: boolean, integer, number, string,
+    choice, size, duration, paths, ...
+    """
+
+    name: str
+    type: str
+    help: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineKind:
+    """Everything that fuzztui needs to know about one kind of in-process engine."""
+
+    name: str
+    module: str
+    """Imported by the worker. ``build(Context)`` returns the loop's parts; optional:
+    ``prepare(Spec, Application)``, called before the target is loaded; ``FORM``, the form of a
+    generator's inputs; ``fit(InputForm)``, which rejects forms that it cannot mutate."""
+    commands: tuple[str, ...] = ()
+    """Commands that it executes in addition to :data:`BASE_COMMANDS`."""
+    options: tuple[Option, ...] = ()
+    """Keys of ``[engine]`` in addition to those that every in-process engine has."""
+    finishes: bool = False
+    """SIGUSR2 asks it to finish its work (an exact pass) when the budget is used up."""
+    analysis: bool = False
+    """It needs ``targets.json``, the static analysis of the target's types."""
+    generator: bool = True
+    """It accepts ``target.generator``."""
+    oracle: bool = True
+    """It accepts the table ``[oracle]``."""
+    text: bool = False
+    """It accepts the table ``[text]``."""
+    mutants_first: bool = False
+    """Its campaigns can fuzz mutants first: the table ``[mutants]``."""
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        """All commands that it executes."""
+        return (*BASE_COMMANDS, *self.commands)
+
+
+_ROWS: Final = (
+    EngineKind("zest", "fuzztui.engines.zest.engine", mutants_first=True),
+    EngineKind(
+        "spoton",
+        "fuzztui.engines.spoton.engine",
+        ("weigh-type", "pin-target", "ignore-target", "targeted"),
+        analysis=True,
+    ),
+    EngineKind(
+        "text",
+        "fuzztui.engines.text.engine",
+        ("mixture",),
+        generator=False,
+        text=True,
+        mutants_first=True,
+    ),
+    EngineKind(
+        "mu2",
+        "fuzztui.engines.mu2.engine",
+        (
+            "skip-mutants", "promote-mutants", "move-mutants", "mark-equivalent", "requeue-mutants",
+            "exact-pass",
+        ),
+        finishes=True,
+        oracle=False,
+    ),
+)  # fmt: skip
+
+KINDS: Final = {row.name: row for row in _ROWS}
+"""The kinds that come with fuzztui."""
+
+
+def plugin_names() -> Sequence[str]:
+    """Kinds that other installed packages register, sorted; a kind of fuzztui's own wins."""
+    return sorted({point.name for point in entry_points(group=GROUP)} - KINDS.keys())
+
+
+def kind_named(name: str) -> EngineKind:
+    """The row of this kind. Raises :class:`UnknownKind`, also of a broken plug-in."""
+    if name in KINDS:
+        return KINDS[name]
+    for point in entry_points(group=GROUP, name=name):
+        try:
+            row = point.load()
+        except Exception as e:
+            raise UnknownKind(
+                f'engine.kind = "{name}": {point.value} cannot be imported: {type(e).__name__}: {e}'
+            ) from None
+        if not isinstance(row, EngineKind) or row.name != name:
+            raise UnknownKind(
+                f'engine.kind = "{name}": {point.value} is not an EngineKind of that name'
+            )
+        return row
+    raise UnknownKind(
+        f'engine.kind = "{name}" is unknown; choose one of {", ".join((*KINDS, *plugin_names()))}'
+    )
