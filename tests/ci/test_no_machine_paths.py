@@ -17,10 +17,11 @@ FILES = [
 SUFFIXES = {"", ".py", ".toml", ".md", ".yml", ".yaml", ".c", ".h", ".sh", ".cfg", ".json", ".txt"}
 
 MACHINE = re.compile(
-    r"""(?<![\w.>*\])-])                                # the path is absolute
-    (?:/root\b(?!\w)|/(?:work|opt|mnt|srv|Users)/\w
-      |/home/(?!(?:me|user|somebody)\b)\w               # people in examples
-      |/usr/local/(?!bin:)\w|~/\.pyenv|\.pyenv\b)""",
+    r"""/(?<![\w.>*\])-]/)                              # the path is absolute
+    (?:root(?!\w)|(?:work|opt|mnt|srv|Users)/\w
+      |home/(?!(?:me|user|somebody)\b)\w               # people in examples
+      |usr/local/(?!bin:)\w)
+    |[.]pyenv\b""",
     re.VERBOSE,
 )
 
