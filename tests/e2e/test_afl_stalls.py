@@ -59,7 +59,7 @@ SOONER = """
 import sys
 
 if "fuzztui.supervise" in sys.orig_argv:
-    from fuzztui.supervise import standstill
+    from fuzztui.instances import standstill
     from fuzztui.afl.launcher import AflFuzz
 
     AflFuzz.stall_s, standstill.STILL_S = 4.0, 4.0
@@ -138,7 +138,9 @@ def goes_on(s: Stopping) -> None:
     assert len(hangs) == len(set(hangs)) == len([*s.run.glob("out/main/hangs*/id:*")])
 
 
-@pytest.mark.parametrize("whom", ["fork server", "group of the fork server"])
+@pytest.mark.parametrize(
+    "whom", ["fork server", pytest.param("group of the fork server", marks=pytest.mark.nightly)]
+)
 def test_a_stopped_fork_server_is_a_standstill(campaign, whom):
     s = campaign(whom)
     s.until(lambda st: st.instances["main"].restarts, 180)

@@ -60,6 +60,7 @@ def test_the_buggy_sample_is_built_crashes_and_is_understood(home, fuzztui):
     assert re.search(r"\d+ -> \d+ bytes", smaller)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not Path("/usr/include/stb/stb_image.h").exists(), reason="libstb-dev is not installed"
 )

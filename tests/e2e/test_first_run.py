@@ -268,7 +268,9 @@ def test_what_fuzzes_longer_for_want_of_a_supervisor_takes_nothing_from_the_targ
     first.over()
 
 
-@pytest.mark.parametrize("stage", ["building", "pruning", "collecting"])
+@pytest.mark.parametrize(
+    "stage", [pytest.param("building", marks=pytest.mark.nightly), "pruning", "collecting"]
+)
 def test_a_supervisor_killed_between_turns_loses_nothing(first, stage):
     first.begin("campaign.budget=40s", "mutants.per_mutant=2s")
     count = len(first.stages(stage))
@@ -374,8 +376,12 @@ int main(int argc, char **argv) {
 
 
 @pytest.mark.parametrize(
-    "evil", ["leaves_a_child()", "eats()", "writes()", "deletes(argv[1])", "sleeps()", "abort()"]
-)
+    "evil",
+    [
+        "leaves_a_child()", "eats()", "writes()", "deletes(argv[1])", "sleeps()",
+        pytest.param("abort()", marks=pytest.mark.nightly),
+    ],
+)  # fmt: skip
 def test_hostile_mutants_harm_nobody(first, evil):
     (first.directory / "src" / "target.c").write_text(HOSTILE.replace("EVIL", evil))
     first.file.touch()

@@ -14,7 +14,9 @@ from engine_lab import stats, timeless
 import fuzztui
 
 SAMPLES = Path(fuzztui.__file__).parent / "sample_campaigns"
-NAMES = ["thumbnail", "unzip", "csvload", "grades", "ticker", "match", "survey"]
+NAMES = ["unzip", "grades", "survey"]
+NIGHTLY = ["thumbnail", "csvload", "ticker", "match"]
+"""tests/samples/test_lambdas.py calls their handlers; campaigns of them take the paths of NAMES."""
 TRIALS = 150
 
 
@@ -30,7 +32,9 @@ def run(name: str, out: Path, **env: str) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [*NAMES, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)]
+)
 def test_a_sample_runs_and_repeats(name: str, tmp_path: Path) -> None:
     one = run(name, tmp_path / "a", PYTHONHASHSEED="1")
     assert stats(one)["execs_done"] == str(TRIALS)

@@ -98,8 +98,8 @@ NAMED = line_of("if file.name")
 SCRIPTED = """\
 import json, os, sys, time
 from pathlib import Path
-from fuzztui.engines import worker
-from fuzztui.engines.loop import journal as j
+from fuzztui.engines.process import worker
+from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.journal import Journal
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.base.spec import read_spec

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Which slow tests a branch needs, and how they are divided among machines.
+
+    .ci/lanes.py                  # the test files that this branch needs, one per line
+    .ci/lanes.py --lane slow-afl  # only those of one lane
+    .ci/lanes.py --everything     # those of all branches
+    .ci/lanes.py --explain        # why, instead of the list
+
+A branch needs the tests of the folders that it touches, and ``CORE``. A path that no table names
+touches everything. So does a branch without a known base: main itself, a shallow clone, no git.
+``.ci/run``, ``make slow`` and the workflows all ask here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# ---------------------------------------------------------------- tests of one feature
+AFL = ("tests/afl", "tests/triage", "tests/e2e/test_afl_*.py", "tests/e2e/test_first_afl.py")
+FUZZFIRST = ("tests/fuzzfirst", "tests/property/test_first_*.py", "tests/e2e/test_first_*.py")
+ORACLE = ("tests/oracle", "tests/e2e/test_*_oracle.py")
+MINIMISE = ("tests/minimise", "tests/e2e/test_engine_minimise.py")
+MU2 = (
+    "tests/engines/mu2", "tests/engines/mutants", "tests/property/test_mutant_*.py",
+    "tests/e2e/test_mu2_*.py", "tests/e2e/test_mutants*.py", "tests/e2e/test_supervise_mutants.py",
+)  # fmt: skip
+TEXT = (
+    "tests/engines/text", "tests/mutators", "tests/property/test_text_*.py",
+    "tests/e2e/test_*_text.py", "tests/e2e/test_text_*.py", "tests/e2e/test_mixture_run.py",
+)  # fmt: skip
+TARGETING = (
+    "tests/targeting", "tests/engines/spoton", "tests/engines/observe", "tests/engines/fixtures",
+    "tests/property/test_aws_*.py", "tests/property/test_strategies_*.py",
+    "tests/property/test_targets_*.py", "tests/e2e/test_spoton_*.py", "tests/e2e/test_types_*.py",
+    "tests/e2e/test_strategies_*.py", "tests/e2e/test_lambda_*.py",
+)  # fmt: skip
+PYTHON = (
+    "tests/engines", "tests/inprocess", "tests/e2e/test_engine_*.py",
+    "tests/e2e/test_stopping_targets.py", "tests/property/test_same_values.py",
+)  # fmt: skip
+"""What all in-process engines have in common."""
+SAMPLES = ("tests/samples", "tests/e2e/test_*_samples.py")
+SUPERVISE = (
+    "tests/supervise", "tests/instances", "tests/observe", "tests/remote", "tests/campaign",
+    "tests/e2e/test_supervise_*.py", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py",
+)  # fmt: skip
+LOG = (
+    "tests/log", "tests/model", "tests/session", "tests/base", "tests/property/test_codec.py",
+    "tests/property/test_fold.py", "tests/property/test_log_*.py",
+    "tests/property/test_ancestry.py",
+)  # fmt: skip
+SCREENS = ("tests/tui", "tests/e2e/test_terminal.py", "tests/e2e/test_afl_terminal.py")
+COMMANDS = ("tests/cli", "tests/e2e/test_commands.py", "tests/e2e/test_exit_codes.py")
+WATCH = ("tests/watch", "tests/e2e/test_watch.py")
+BENCHMARKS = ("tests/benchmarks", "tests/e2e/test_benchmarks.py", "tests/e2e/test_chaos.py")
+DOCS = ("tests/docs", "tests/ci")
+
+ENGINES = PYTHON + MU2 + TEXT + TARGETING + MINIMISE + ORACLE
+
+# ---------------------------------------------------------------- the tables
+ROOMS: dict[str, tuple[str, ...]] = {
+    # The spine. What it carries for each feature, CORE tries.
+    "fuzztui/wire": LOG + SUPERVISE + SCREENS,
+    "fuzztui/model": LOG + SCREENS + COMMANDS,
+    "fuzztui/log": LOG + SUPERVISE + WATCH,
+    "fuzztui/session.py": LOG + SCREENS + COMMANDS,
+    "fuzztui/campaign": SUPERVISE + COMMANDS + SAMPLES,
+    "fuzztui/supervise": SUPERVISE,
+    "fuzztui/instances": SUPERVISE + AFL,
+    "fuzztui/observe": SUPERVISE + WATCH + AFL,
+    "fuzztui/process": SUPERVISE + AFL + ORACLE,
+    "fuzztui/remote": SUPERVISE + COMMANDS,
+    # What people see.
+    "fuzztui/cli": COMMANDS,
+    "fuzztui/tui": SCREENS,
+    "themes": SCREENS,
+    # Capabilities.
+    "fuzztui/afl": AFL + FUZZFIRST + ("tests/e2e/test_text_*.py",),
+    "fuzztui/triage": AFL + ORACLE,
+    "fuzztui/minimise": MINIMISE + AFL + ORACLE,
+    "fuzztui/oracle": ORACLE + AFL,
+    "fuzztui/fuzzfirst": FUZZFIRST,
+    "fuzztui/mutators": TEXT,
+    "fuzztui/targeting": TARGETING,
+    "fuzztui/watch": WATCH,
+    "fuzztui/inprocess": PYTHON + TARGETING + MINIMISE,
+    # Engines, and after them the parts that they share.
+    "engines/zest": PYTHON,
+    "engines/mu2": MU2,
+    "engines/mutants": MU2 + FUZZFIRST,
+    "engines/text": TEXT + AFL,
+    "engines/spoton": TARGETING,
+    "engines/generators": TARGETING,
+    "engines/fixtures": TARGETING,
+    "engines/strategies": TARGETING,
+    "engines/observe": TARGETING,
+    "engines/base": ENGINES,
+    "engines/directory": ENGINES,
+    "engines/execute": ENGINES,
+    "engines/findings": ENGINES,
+    "engines/inputs": ENGINES,
+    "engines/instrument": ENGINES,
+    "engines/loop": ENGINES,
+    "engines/process": ENGINES,
+    # Around the product.
+    "sample_campaigns": SAMPLES + DOCS,
+    "benchmarks": BENCHMARKS + DOCS,
+    "docs": DOCS,
+    ".github": DOCS,
+    ".gitignore": DOCS,
+    ".pre-commit-config.yaml": DOCS,
+    "CHANGELOG.md": DOCS,
+    "CONTRIBUTING.md": DOCS,
+    "LICENSE": DOCS,
+    "Makefile": DOCS,
+    "README.md": DOCS,
+    "SECURITY.md": DOCS,
+}
+"""A folder or file, and the tests that a change of it needs. The longest name counts."""
+
+CORE = (
+    "tests/e2e/test_afl_run.py::test_a_campaign_that_ended_is_resumed_with_all_its_work",
+    "tests/e2e/test_chaos.py",
+    "tests/e2e/test_commands.py::test_a_headless_run_to_its_budget",
+    "tests/e2e/test_commands.py::test_steering_from_a_script",
+    "tests/e2e/test_commands.py::test_survives_sigkill_of_everything",
+    "tests/e2e/test_engine_run.py::test_killed_again_and_again",
+    "tests/e2e/test_engine_run.py::test_sample_program_gives_its_bug_up",
+    "tests/e2e/test_engine_text.py::test_sample",
+    "tests/e2e/test_first_run.py::test_mutants_first_and_then_the_target",
+    "tests/e2e/test_mu2_run.py::test_kills_are_saved_with_their_inputs_and_the_score_is_exact",
+    "tests/e2e/test_packaging.py::test_wheel_installs_and_runs_a_sample_elsewhere",
+    "tests/e2e/test_spoton_run.py::test_what_it_leaves",
+    "tests/e2e/test_strategies_run.py::test_a_test_is_a_target_as_it_is",
+    "tests/e2e/test_supervise_life.py::test_both_are_killed_and_time_stands_still",
+    "tests/e2e/test_terminal.py::test_start_look_leave_rejoin_stop",
+    "tests/e2e/test_watch.py::test_what_was_kept_can_be_replayed",
+)
+"""What every branch runs: a campaign of each kind from its start to its end, and kills."""
+
+LANES: dict[str, tuple[str, ...]] = {
+    "slow-afl": (*AFL, *FUZZFIRST, *ORACLE),
+    "slow-engines": (*PYTHON, *MU2, *TEXT, *TARGETING),
+    "slow-rest": ("tests",),
+}
+"""Slow tests that run side by side: a test belongs to the first lane that has its file."""
+
+
+def files(patterns: Iterable[str]) -> set[str]:
+    """The test files that the patterns name: files, folders with all below them, or globs."""
+    found: set[Path] = set()
+    for pattern in patterns:
+        for path in ROOT.glob(pattern):
+            found |= set(path.rglob("test_*.py")) if path.is_dir() else {path}
+    return {path.relative_to(ROOT).as_posix() for path in found}
+
+
+def tests_of(path: str) -> set[str] | None:
+    """The test files that a change of ``path`` needs; None: all."""
+    parts = path.split("/")
+    if parts[0] == "tests":
+        if parts[-1].startswith("test_") and path.endswith(".py"):
+            return files([path])
+        # A helper or a snapshot: the tests of its folder. Others use what is above them.
+        folder = "/".join(parts[:2])
+        return files([folder]) if len(parts) > 2 and folder != "tests/helpers" else None
+    for end in range(len(parts), 0, -1):
+        if (room := "/".join(parts[:end])) in ROOMS:
+            return files(ROOMS[room])
+    return None
+
+
+def needed(changed: Iterable[str] | None) -> tuple[set[str], str]:
+    """The test files that these changes need, without CORE, and why; None: unknown changes."""
+    if changed is None:
+        return files(["tests"]), "everything: no base to compare with"
+    found: set[str] = set()
+    for path in sorted(changed):
+        tests = tests_of(path)
+        if tests is None:
+            return files(["tests"]), f"everything: {path} belongs to no folder of .ci/lanes.py"
+        found |= tests
+    return found, f"{len(found)} test files for what was changed, and the core"
+
+
+def with_core(chosen: set[str]) -> list[str]:
+    """The files, and the tests of CORE that are in none of them."""
+    return sorted({*chosen, *(test for test in CORE if test.partition("::")[0] not in chosen)})
+
+
+@functools.cache
+def lanes() -> dict[str, str]:
+    """The lane of each test file."""
+    return {file: lane for lane, patterns in reversed(LANES.items()) for file in files(patterns)}
+
+
+def lane_of(test: str) -> str:
+    """The lane of a test file, or of one test of a file."""
+    return lanes()[test.partition("::")[0]]
+
+
+def git(*arguments: str) -> str | None:
+    """What git prints; None if it fails or does not exist."""
+    argv = ["git", "-C", str(ROOT), *arguments]
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def changes() -> set[str] | None:
+    """The paths that differ from where this branch left main; None if that is unknown."""
+    target = os.environ.get("GITHUB_BASE_REF")  # set by GitHub for pull requests
+    head = git("rev-parse", "HEAD")
+    for main in [f"origin/{target}"] if target else ["origin/main", "main"]:
+        base = git("merge-base", main, "HEAD")
+        if base is None:
+            continue
+        if base == head:
+            return None
+        tracked = git("diff", "--name-only", "--no-renames", "-z", base.strip())
+        new = git("ls-files", "--others", "--exclude-standard", "-z")
+        if tracked is None or new is None:
+            return None
+        return {path for path in (tracked + new).split("\0") if path}
+    return None
+
+
+def main() -> None:
+    """Print the list."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--lane", choices=LANES)
+    parser.add_argument("--everything", action="store_true", help="whatever the branch changes")
+    parser.add_argument("--explain", action="store_true", help="print why, not the tests")
+    args = parser.parse_args()
+    chosen, why = needed(None if args.everything else changes())
+    if args.explain:
+        print(f"slow tests: {'everything, as asked' if args.everything else why}")
+        return
+    tests = [test for test in with_core(chosen) if args.lane in (None, lane_of(test))]
+    print("\n".join(tests))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
