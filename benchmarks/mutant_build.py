@@ -4,20 +4,20 @@
 
 Ways, interleaved mutant by mutant, each in a run of its own:
 
-* ``recorder``: the compiler calls of the first build were noted; one object's is done again, then
-  the link's. This is what a campaign does where its build allows it.
-* ``ccache``: the whole build command in a kept tree, with ccache. ``ccache warm`` is the same
-  mutant built once more.
-* ``kept``: the whole build command in a kept tree.
+* ``kept``: the build command in a kept tree, as a campaign does it where there is no ccache.
+* ``ccache``: the same with ccache. ``ccache warm`` is the same mutant built once more.
 * ``commands``: the file's own command of ``compile_commands.json`` (written here from the compiler
   wrappers' record, as bear would write it), then the build command, which only links. Not for
   builds that link from sources in one call.
 
 A mutant is built as in a campaign: without AFL++'s passes, compared with the original and with
 earlier mutants, then with them. Figures of mutants that are fuzzed in the end: medians of CPU
-seconds (user and system, all processes of a build) and of wall time, and of the ratio to
-``recorder`` for the same mutant, with quartiles. Lua, MuJS and tcc are Debian's sources, which are
-downloaded once. Needs AFL++, make and ccache; stb_image is Debian's libstb-dev.
+seconds (user and system, all processes of a build) and of wall time, and of the ratio to ``kept``
+for the same mutant, with quartiles. (Until 009dc99 it measured a recorder of compiler calls, which
+did one object's call and the link's again: not 2x faster than these, and taken out.)
+
+Lua, MuJS and tcc are Debian's sources, which are downloaded once; stb_image is its libstb-dev.
+Needs AFL++, make and ccache.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ from fuzztui.campaign import load
 from fuzztui.mutants.generate import generate
 from fuzztui.mutants.text import TextMutant
 from fuzztui.supervise.afl.execute import Outcome, execute
-from fuzztui.supervise.first.baseline import WHOLE
 from fuzztui.supervise.first.build import Build, MutantBuilder
 from fuzztui.supervise.first.room import Room
 from fuzztui.supervise.rundir import RunDir
@@ -177,33 +176,22 @@ SUBJECTS = {
 REAL = [name for name in SUBJECTS if name != "nested"]
 
 
-class Whole(MutantBuilder):
-    """Builds by the whole command alone."""
-
-    async def prepare(self, progress: Callable[[str], None]) -> None:
-        async def slow(*_: object) -> str:
-            return "it is measured without"
-
-        self.baseline._try_fast = slow  # type: ignore[method-assign]
-        await super().prepare(progress)
-
-
-class Commands(Whole):
+class Commands(MutantBuilder):
     """Compiles by ``compile_commands.json``, links by the build command."""
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
         await super().prepare(progress)
         self._commands = {}
-        for room in await self.baseline.whole_rooms():
+        for room in self.baseline.rooms():
             assert room
             await asyncio.to_thread(room.tree.touch, room._sources)
             outcome = await room.build(self.baseline.limit)
             assert outcome.status == 0, outcome.output.decode()
             entries = [
-                {"directory": call.cwd, "output": output, "arguments": [call.tool, *call.args]}
+                {"directory": call.cwd, "output": output, "arguments": ["afl-cc", *call.args]}
                 for call in room.calls
                 if "-c" in call.args and "-o" in call.args
-                for output in [call.path(call.args[call.args.index("-o") + 1])]
+                for output in [str(Path(call.cwd, call.args[call.args.index("-o") + 1]))]
             ]
             file = room.tree.home / "compile_commands.json"
             file.write_text(json.dumps(entries))
@@ -218,21 +206,21 @@ class Commands(Whole):
             if file in (os.path.realpath(Path(entry["directory"], word)) for word in used):
                 yield entry["arguments"], entry["directory"], made
 
-    async def _whole_build(self, mutant: TextMutant, name: str, text: bytes, into: Path) -> str:
+    async def _build(self, mutant: TextMutant, name: str, text: bytes, into: Path) -> str:
         baseline, digest = self.baseline, ""
-        for room in await baseline.whole_rooms():
+        for room in baseline.rooms():
             assert room
-            outcome = await self._build(room, name, text)
+            outcome = await self._run(room, name, text)
             await self._check(mutant, outcome, room.program, room)
             if not digest:
                 digest = await asyncio.to_thread(baseline.product.digest, room.tree)
-                if twin := self._twin(mutant, digest, WHOLE):
+                if twin := self._twin(mutant, digest):
                     return twin
         await self._settle(room.program, room, into)
         self._twins.add(mutant.id, digest)
         return ""
 
-    async def _build(self, room: Room, name: str, text: bytes) -> Outcome:
+    async def _run(self, room: Room, name: str, text: bytes) -> Outcome:
         found = list(self.compiling(room, name))
         assert found, name
         for _, _, made in found:
@@ -269,9 +257,8 @@ def cpu() -> float:
 
 
 WAYS: dict[str, tuple[type[MutantBuilder], str]] = {
-    "recorder": (MutantBuilder, ": no ccache\n"),
-    "ccache": (Whole, ""),
-    "kept": (Whole, ": no ccache\n"),
+    "kept": (MutantBuilder, ": no ccache\n"),
+    "ccache": (MutantBuilder, ""),
     "commands": (Commands, ": no ccache\n"),
 }
 """Who builds, and what is before the command: one that names ccache is not given it."""
@@ -308,9 +295,8 @@ class Measured:
             used = cpu() - used
             baseline = builder.baseline
             assert not baseline.twins_unknown, baseline.twins_unknown
-            how = "" if maker is not MutantBuilder else f"; {baseline.slow or 'fast'}"
-            print(f"  {way:12} prepared in {used:.1f} s of CPU{how}", flush=True)
-            self._rows.add(subject=self.name, way=way, prepare_cpu_s=used, slow=baseline.slow)
+            print(f"  {way:12} prepared in {used:.1f} s of CPU", flush=True)
+            self._rows.add(subject=self.name, way=way, prepare_cpu_s=used)
 
     def mutants(self, count: int) -> list[TextMutant]:
         """Evenly chosen ones of each file, the files in turn."""
@@ -345,7 +331,7 @@ class Measured:
         used, took = cpu() - used, time.monotonic() - began
         what = kind(build)
         self._rows.add(
-            subject=self.name, way=label, mutant=mutant.id, number=i, kind=what, how=build.how,
+            subject=self.name, way=label, mutant=mutant.id, number=i, kind=what,
             cpu_s=used, wall_s=took,
         )  # fmt: skip
         if what == "built":
@@ -354,7 +340,7 @@ class Measured:
         return what
 
     def _print(self, way: str) -> None:
-        ratios = [ratio(figures[way], figures["recorder"]) for figures in (self.cpu, self.wall)]
+        ratios = [ratio(figures[way], figures["kept"]) for figures in (self.cpu, self.wall)]
         print(
             f"  {way:12} CPU {spread(self.cpu[way])} s, {spread(ratios[0])} x;  "
             f"wall {spread(self.wall[way])} s, {spread(ratios[1])} x",
@@ -391,7 +377,7 @@ async def main() -> None:
     for label, figures in (("CPU", "cpu"), ("wall", "wall")):
         for way in (*list(WAYS)[1:], "ccache warm"):
             medians = [
-                statistics.median(ratio(seen[way], seen["recorder"]))
+                statistics.median(ratio(seen[way], seen["kept"]))
                 for seen in (getattr(m, figures) for m in done)
                 if way in seen
             ]

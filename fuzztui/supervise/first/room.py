@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fuzztui.supervise.afl.execute import Mark, Outcome, execute
 from fuzztui.supervise.files import read_json, replace_text
-from fuzztui.supervise.first.recipe import Call, Unclear, read_calls, sources_of
+from fuzztui.supervise.first.calls import Call, read_calls, sources_of
 from fuzztui.supervise.first.threads import in_thread
 from fuzztui.supervise.first.tree import Tree
 from fuzztui.supervise.first.wrappers import Tools
@@ -114,10 +114,7 @@ class Room:
         return outcome
 
     def _read(self) -> None:
-        try:
-            self.calls = read_calls(self.records)
-        except Unclear:
-            self.calls = []
+        self.calls = read_calls(self.records)
         self._sources |= self._names(self.calls)
         told = {"sources": sorted(self._sources), "stale": self._stale}
         replace_text(self.tree.home / "sources.json", json.dumps(told))
