@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fuzztui.engines.base.spec import KINDS, read_spec
+from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.events import EventLog
 from fuzztui.engines.directory.store import Store
@@ -241,10 +241,9 @@ class Recorded:
 
 def main() -> int:
     spec = read_spec(Path(sys.argv[1]))
-    kind = spec.engine.kind
-    engine = Recorded(importlib.import_module(KINDS[kind]), float(sys.argv[3]))
+    engine = Recorded(importlib.import_module(spec.engine.module), float(sys.argv[3]))
     sys.modules["recorded engine"] = engine  # type: ignore[assignment]
-    KINDS[kind] = "recorded engine"
+    spec = replace(spec, engine=replace(spec.engine, module="recorded engine"))
     Store(spec.dir, EventLog(spec.dir / "events.jsonl", spec.instance), time.sleep).create()
     status = work(spec, os.getppid())
     if status == 0 and engine.record is not None:

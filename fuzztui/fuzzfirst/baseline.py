@@ -1,7 +1,7 @@
 """The target as it is, built for mutants to be built like it, and compared with it.
 
-With AFL++'s passes and without, each in a room of its own by the user's command: what the
-compilers were called with tells whether there is a fast path (:mod:`.fast`).
+With AFL++'s passes and without, each in a room of its own, by the user's command. Mutants are
+built in the same rooms.
 """
 
 from __future__ import annotations
@@ -22,17 +22,14 @@ from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst.build_environment import BuildEnvironment
 from fuzztui.fuzzfirst.build_tree import BuildTree, BuildTreeError
-from fuzztui.fuzzfirst.duplicates import digest_of
 from fuzztui.fuzzfirst.failed_builds import FailedBuilds, made
-from fuzztui.fuzzfirst.incremental_build import FastPath
 from fuzztui.fuzzfirst.product import Product
-from fuzztui.fuzzfirst.recorded_build import Unclear, read_calls, recipe_of, same_steps
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.fuzzfirst.wrappers import Tools, find_tools
 from fuzztui.process.execute import ProcessMark, ProcessResult
 from fuzztui.process.identity import boot_id
 
-__all__ = ["FAST", "WHOLE", "Baseline"]
+__all__ = ["Baseline"]
 
 MIN_LIMIT_S = 60.0
 TIMES_BASELINE = 20
@@ -42,10 +39,12 @@ BASELINE_LIMIT_S = 6 * 3600.0
 NO_SOURCE = b"#error is this file compiled?\n)}] fuzztui [{(\n"
 """No compiler of any language takes it."""
 
-FAST, WHOLE = "fast", "plain-whole"
-"""The ways to a program without AFL++'s passes: each has an original of its own."""
+_PLAIN, _AFL = "plain", "base"
+"""Rooms: without AFL++'s passes, and with them."""
 
-_AFL = "afl-whole"
+_LEFT = ("state.json", "failed", "fast-plain", "fast-base", "plain-whole", "afl-whole")
+"""What is removed before the baseline is built, the last four of earlier versions."""
+
 _LABEL = "mutant-builder"
 
 
@@ -55,14 +54,10 @@ class Baseline:
     def __init__(self, campaign: Campaign, home: RunDir) -> None:
         self.twins_unknown = ""
         """Why equivalent and duplicate mutants are not told; "" if they are."""
-        self.slow = ""
-        """Why there is no fast path; "" if there is one."""
         self.seconds = 0.0
         """What it took to build."""
-        self.originals: dict[str, str] = {}
-        """Digest of the program without AFL++'s passes, by the way to it."""
-        self.fast: list[tuple[FastPath, BuildEnvironment]] = []
-        """Without AFL++'s passes, and with them, each with the room that it is of; or nothing."""
+        self.original = ""
+        """Digest of the program without AFL++'s passes."""
         self._campaign = campaign
         self._command: str = campaign.target["build"]
         self._work = work = home.path.absolute() / "mutants" / "work"
@@ -74,16 +69,12 @@ class Baseline:
         self._mark = ProcessMark(home.path, _LABEL)
         self._tools: Tools | None = None
         self._rooms: dict[str, BuildEnvironment] = {}
-        """Where the whole command is run for mutants."""
+        """By name."""
 
     @property
     def limit(self) -> float:
         """Seconds that a mutant's build may take."""
         return max(MIN_LIMIT_S, TIMES_BASELINE * self.seconds)
-
-    def steps_of(self, name: str) -> list[int]:
-        """The steps of the fast path that a file of the source goes into; none: build the whole."""
-        return self.fast[0][0].steps_of(name) if self.fast else []
 
     async def failure(self, name: str, outcome: ProcessResult, room: BuildEnvironment) -> str:
         """Why a build made no program, in words; all of its output is kept as ``name``."""
@@ -91,7 +82,7 @@ class Baseline:
         return await in_thread(lambda: self._failed.words(name, outcome, program, source))
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
-        """Copy the source, build it, decide on the fast path.
+        """Copy the source and build it.
 
         What an earlier start of the run has done is not done again. Raises
         :class:`SupervisorError` where mutants cannot be built here.
@@ -109,7 +100,6 @@ class Baseline:
             ) from None
 
     async def _prepare(self, progress: Callable[[str], None]) -> None:
-        self.fast, self._rooms, self.originals = [], {}, {}
         env = build_environment(self._campaign)
         afl_path = self._campaign.engine["afl_path"] or ""
         self._tools = tools = find_tools(self._work / "tools", env, afl_path)
@@ -119,45 +109,32 @@ class Baseline:
             progress(f"ccache is not used for mutants: {reason}")
         if not await in_thread(self._resume):
             await self._begin(progress)
-        if not self.slow:
-            progress("mutants: only what one changes is compiled, then the program is linked")
-        else:
-            progress(f"mutants are built by the whole of target.build: {self.slow}")
+        helped = ", with ccache" if tools.ccache else ""
+        progress(f"mutants are built by target.build in a private copy of the source{helped}")
         if self.twins_unknown:
             progress(f"equivalent mutants are not told: {self.twins_unknown}")
 
     def _resume(self) -> bool:
         """Whether what an earlier start built is there, and is gone on with."""
         state = read_json(self._work / "state.json")
-        if state is None or state["key"] != self._key():
+        if state is None or state["key"] != self._key() or not self.origin.usable():
             return False
-        plain, base = self._room("plain"), self._room("base")
-        if not self.origin.usable():
+        if "original" not in state:  # of an earlier version: its rooms had other uses
             return False
-        resumed = [room.resume() for room in (plain, base)]
-        # Where whole builds were in them, one may be half done: it will be made again.
-        if not (all(resumed) or state["slow"]):
-            return False
-        self.seconds, self.slow = state["seconds"], state["slow"]
-        self.twins_unknown, self.originals = state["twins_unknown"], state["originals"]
-        if self.slow:
-            self._rooms = {WHOLE: plain, _AFL: base}
-            return True
-        try:
-            self.fast = self._recipes(plain, base)
-        except Unclear:
-            return False
-        self.fast[0][0].learn()
-        return all(path.whole() for path, _ in self.fast)
+        self.seconds = state["seconds"]
+        self.twins_unknown, self.original = state["twins_unknown"], state["original"]
+        self._rooms = {name: self._room(name) for name in (_PLAIN, _AFL)}
+        for room in self._rooms.values():
+            room.resume()  # one that is half done is made again by its next build
+        return True
 
     def _keep(self) -> None:
         """Write down what the next start need not find out again. Raises OSError."""
         state = {
             "key": self._key(),
             "seconds": self.seconds,
-            "slow": self.slow,
             "twins_unknown": self.twins_unknown,
-            "originals": self.originals,
+            "original": self.original,
         }
         replace_text(self._work / "state.json", json.dumps(state))
 
@@ -171,10 +148,11 @@ class Baseline:
     # ------------------------------------------------------------------- the first start
 
     async def _begin(self, progress: Callable[[str], None]) -> None:
-        for name in ("state.json", "fast-plain", "fast-base", WHOLE, _AFL, "failed"):
+        for name in _LEFT:
             await in_thread(functools.partial(remove, self._work / name))
         await self._copy_source(progress)
-        base, plain = self._room("base"), self._room("plain")
+        self._rooms = {name: self._room(name) for name in (_PLAIN, _AFL)}
+        plain, base = self._rooms.values()
         progress("building it as it is")
         outcome = await _built(base, BASELINE_LIMIT_S)
         self.seconds = outcome.seconds
@@ -186,17 +164,11 @@ class Baseline:
         replace_text(self.origin.home / "of.json", told)
         progress("building it without instrumentation")
         outcome = await _built(plain, BASELINE_LIMIT_S)
-        self.twins_unknown = self.slow = ""
         if not made(outcome, plain.program):
-            self.slow = "it cannot be built without instrumentation"
             words = await self.failure("plain", outcome, plain)
             self.twins_unknown = " ".join(f"without instrumentation {words}".split())
         else:
-            self.slow = await self._try_fast(plain, base)
-        if self.slow:
-            self.fast, self._rooms = [], {WHOLE: plain, _AFL: base}
-            if not self.twins_unknown:
-                self.twins_unknown = await self._try_plain(plain)
+            self.twins_unknown = await self._try_plain(plain)
         await self._check_sources(progress)
         await in_thread(self._keep)
 
@@ -211,47 +183,6 @@ class Baseline:
         stopped = threading.Event()
         await in_thread(lambda: origin.make(lambda: not stopped.is_set()), stopped.set)
 
-    async def _try_fast(self, plain: BuildEnvironment, base: BuildEnvironment) -> str:
-        """Make the programs on the fast path; why it is not to be trusted, "" if it is."""
-        try:
-            fast = await in_thread(lambda: self._recipes(plain, base))
-        except Unclear as e:
-            return str(e)
-        for path, room in fast:
-            await in_thread(path.write)
-            outcome = await path.build(BASELINE_LIMIT_S)
-            if not made(outcome, path.program):
-                words = await self.failure("fast", outcome, room)
-                return " ".join(f"of its recorded steps, done again, one fails: {words}".split())
-        # Programs that AFL++ has compiled are never the same: these are, or nothing is.
-        path = fast[0][0]
-        programs = (plain.program, path.program)
-        whole, again = [await in_thread(functools.partial(digest_of, [p])) for p in programs]
-        if whole != again:
-            return "its recorded steps make another program than the whole command"
-        await in_thread(path.learn)
-        self.fast = fast
-        self.originals[FAST] = whole
-        return ""
-
-    def _recipes(
-        self, plain: BuildEnvironment, base: BuildEnvironment
-    ) -> list[tuple[FastPath, BuildEnvironment]]:
-        """Raises :class:`Unclear`, OSError."""
-        assert self._tools is not None
-        recipes = [
-            recipe_of(read_calls(room.records), room.program, room.tree.home)
-            for room in (plain, base)
-        ]
-        if not same_steps(recipes[0], plain.tree.home, recipes[1], base.tree.home):
-            raise Unclear("with and without instrumentation it is built in different steps")
-        mark, tools, work = self._mark, self._tools, self._work
-        source, afl_source = plain.tree.source, base.tree.source
-        return [
-            (FastPath(work / "fast-plain", recipes[0], tools, source, mark, plain=True), plain),
-            (FastPath(work / "fast-base", recipes[1], tools, afl_source, mark, plain=False), base),
-        ]
-
     async def _try_plain(self, room: BuildEnvironment) -> str:
         """Learn the original's digest, twice if need be; why it tells nothing, "" if it does."""
         digests = set()
@@ -259,13 +190,11 @@ class Baseline:
             digests.add(await in_thread(lambda: self.product.digest(room.tree)))
             if not room.calls:
                 return "target.build does not compile with $CC and $CXX"
-            if not again or FAST in self.originals:
-                break
-            if not made(await _built(room, self.limit), room.program):
+            if again and not made(await _built(room, self.limit), room.program):
                 return "it cannot be built twice without instrumentation"
         if len(digests) > 1:
             return "two builds of the same source are not the same program"
-        self.originals[WHOLE] = digests.pop()
+        self.original = digests.pop()
         return ""
 
     async def _check_sources(self, progress: Callable[[str], None]) -> None:
@@ -279,12 +208,10 @@ class Baseline:
             names = [self.origin.name_of(file) for file in files]
         except BuildTreeError:
             return  # it is said when mutants are made of it
-        if not names or any(
-            self.steps_of(name) if self.fast else self._rooms[_AFL].seen(name) for name in names
-        ):
+        plain, room = self.rooms()
+        if not names or any(room.seen(name) for name in names):
             return
         progress("making sure that it is compiled from the copy")
-        plain, room = await self.whole_rooms()
         room = plain or room
         for name in names:
             outcome = await room.mutant(name, NO_SOURCE, self.limit)
@@ -292,7 +219,7 @@ class Baseline:
                 return
             if plain:
                 digest = await in_thread(lambda: self.product.digest(room.tree))
-                if digest != self.originals[WHOLE]:
+                if digest != self.original:
                     return
         (self._work / "state.json").unlink(missing_ok=True)  # else the next start believes it
         raise SupervisorError(
@@ -303,38 +230,17 @@ class Baseline:
 
     # ------------------------------------------------------------------------------ rooms
 
-    async def whole_rooms(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
-        """Where the whole command runs: without AFL++'s passes, if that is of use, and with.
-
-        Where there is a fast path, its own baselines are left alone: these are made when the
-        first mutant needs them. Raises :class:`SupervisorError`, OSError.
-        """
-        if _AFL not in self._rooms:
-            room = self._rooms[_AFL] = self._room(_AFL)
-            await in_thread(room.resume)
-        if not self.twins_unknown and WHOLE not in self._rooms:
-            await self._make_whole()
-        return None if self.twins_unknown else self._rooms[WHOLE], self._rooms[_AFL]
-
-    async def _make_whole(self) -> None:
-        """The room without AFL++'s passes, unless it turns out to be of no use."""
-        room = self._room(WHOLE)
-        if WHOLE in self.originals:
-            await in_thread(room.resume)
-        elif not made(await _built(room, self.limit), room.program):
-            self.twins_unknown = "without instrumentation the whole of it cannot be built again"
-            return
-        else:
-            self.twins_unknown = await self._try_plain(room)
-            await in_thread(self._keep)
-        self._rooms[WHOLE] = room
+    def rooms(self) -> tuple[BuildEnvironment | None, BuildEnvironment]:
+        """Where mutants are built: without AFL++'s passes, if that is of use, and with them."""
+        return None if self.twins_unknown else self._rooms[_PLAIN], self._rooms[_AFL]
 
     def _room(self, name: str) -> BuildEnvironment:
-        """``plain`` and ``base``: of the baselines; those of mutants by the whole command."""
         assert self._tools is not None
         tree = BuildTree(self._work / name, self.origin.source)
-        program, plain = self.product.in_tree(tree), name in ("plain", WHOLE)
-        return BuildEnvironment(tree, program, self._tools, self._command, self._mark, plain=plain)
+        program = self.product.in_tree(tree)
+        return BuildEnvironment(
+            tree, program, self._tools, self._command, self._mark, plain=name == _PLAIN
+        )
 
 
 async def _built(room: BuildEnvironment, limit: float) -> ProcessResult:

@@ -2,13 +2,12 @@
 
 A mutant is compiled without AFL++'s passes first, which is several times cheaper: that tells
 whether it compiles, and whether its program is the original's or another mutant's. Only what is
-left is built to be fuzzed: on the fast path (:mod:`.fast`), or by the user's own command.
+left is built to be fuzzed. Both by the user's own command, in a room each (:mod:`.room`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import hashlib
 import shutil
 import time
@@ -18,10 +17,10 @@ from pathlib import Path
 
 from fuzztui.campaign import Campaign
 from fuzztui.campaign.rundir import RunDir, SupervisorError
-from fuzztui.fuzzfirst.baseline import FAST, WHOLE, Baseline
+from fuzztui.fuzzfirst.baseline import Baseline
 from fuzztui.fuzzfirst.build_environment import BuildEnvironment
 from fuzztui.fuzzfirst.build_tree import BuildTreeError, mutated
-from fuzztui.fuzzfirst.duplicates import DuplicateMutants, digest_of
+from fuzztui.fuzzfirst.duplicates import DuplicateMutants
 from fuzztui.fuzzfirst.failed_builds import made
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.fuzzfirst.threads import in_thread
@@ -36,13 +35,12 @@ class Build:
 
     ``command`` is target.command with the mutant's program, () if there is none to be fuzzed;
     ``error`` tells why in the compiler's words, printable, "" where ``twin`` does: "original",
-    or the id of an earlier mutant with the same linked binary. ``how``: "fast" or "whole".
+    or the id of an earlier mutant with the same linked binary.
     """
 
     command: tuple[str, ...]
     error: str
     seconds: float
-    how: str
     twin: str
 
 
@@ -81,16 +79,11 @@ class MutantBuilder:
         """
         async with self._lock:
             began = time.monotonic()
-            how = "whole"
             built: list[str] = []
             twin = error = ""
             try:
                 name, text = await in_thread(lambda: self._text(mutant))
-                if steps := self.baseline.steps_of(name):
-                    how = "fast"
-                    twin = await self._fast_build(mutant, name, text, steps, into)
-                else:
-                    twin = await self._whole_build(mutant, name, text, into)
+                twin = await self._build(mutant, name, text, into)
                 if not twin:
                     program = into / self.baseline.product.name
                     built = [str(program), *self._campaign.target["command"][1:]]
@@ -99,7 +92,7 @@ class MutantBuilder:
             finally:
                 if not built:
                     shutil.rmtree(into, ignore_errors=True)
-            return Build(tuple(built), error, time.monotonic() - began, how, twin)
+            return Build(tuple(built), error, time.monotonic() - began, twin)
 
     def _text(self, mutant: SourceMutant) -> tuple[str, bytes]:
         """The file that the mutant changes, and what is in it then."""
@@ -107,32 +100,15 @@ class MutantBuilder:
         name = origin.name_of(mutant.file)
         return name, mutated(origin.text(name), mutant)
 
-    async def _fast_build(
-        self, mutant: SourceMutant, name: str, text: bytes, steps: list[int], into: Path
-    ) -> str:
-        """Returns the twin. Raises :class:`_Failed`, OSError."""
-        digest = ""
-        for path, room in self.baseline.fast:
-            with room.tree.holding(name, text):
-                outcome = await path.mutant(steps, self.baseline.limit)
-            await self._check(mutant, outcome, path.program, room)
-            if not digest:
-                digest = await in_thread(functools.partial(digest_of, [path.program]))
-                if twin := self._twin(mutant, digest, FAST):
-                    return twin
-        await self._settle(path.program, room, into)
-        self._twins.add(mutant.id, digest)
-        return ""
-
-    async def _whole_build(self, mutant: SourceMutant, name: str, text: bytes, into: Path) -> str:
+    async def _build(self, mutant: SourceMutant, name: str, text: bytes, into: Path) -> str:
         """Returns the twin. Raises :class:`_Failed`, OSError, :class:`SupervisorError`."""
         baseline, digest = self.baseline, ""
-        plain, room = await baseline.whole_rooms()
+        plain, room = baseline.rooms()
         if plain:
             outcome = await plain.mutant(name, text, baseline.limit)
             await self._check(mutant, outcome, plain.program, plain)
             digest = await in_thread(lambda: baseline.product.digest(plain.tree))
-            if twin := self._twin(mutant, digest, WHOLE):
+            if twin := self._twin(mutant, digest):
                 return twin
         outcome = await room.mutant(name, text, baseline.limit)
         await self._check(mutant, outcome, room.program, room)
@@ -141,9 +117,9 @@ class MutantBuilder:
             self._twins.add(mutant.id, digest)
         return ""
 
-    def _twin(self, mutant: SourceMutant, digest: str, way: str) -> str:
+    def _twin(self, mutant: SourceMutant, digest: str) -> str:
         """Whom it is the twin of, which is noted then; "" for nobody."""
-        twin = self._twins.of(mutant.id, digest, self.baseline.originals[way])
+        twin = self._twins.of(mutant.id, digest, self.baseline.original)
         if twin:
             self._twins.add(mutant.id, digest)
         return twin

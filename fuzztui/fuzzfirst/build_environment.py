@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fuzztui.base.files import read_json, replace_text
 from fuzztui.fuzzfirst.build_tree import BuildTree
-from fuzztui.fuzzfirst.recorded_build import Call, Unclear, read_calls, sources_of
+from fuzztui.fuzzfirst.calls import Call, read_calls, sources_of
 from fuzztui.fuzzfirst.threads import in_thread
 from fuzztui.fuzzfirst.wrappers import Tools
 from fuzztui.process.execute import ProcessMark, ProcessResult, execute
@@ -121,10 +121,7 @@ class BuildEnvironment:
         return outcome
 
     def _read(self) -> None:
-        try:
-            self.calls = read_calls(self.records)
-        except Unclear:
-            self.calls = []
+        self.calls = read_calls(self.records)
         self._sources |= self._names(self.calls)
         told = {"sources": sorted(self._sources), "stale": self._stale}
         replace_text(self.tree.home / "sources.json", json.dumps(told))

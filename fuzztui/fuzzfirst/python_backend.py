@@ -130,7 +130,7 @@ class PythonBackend:
             finally:
                 if not built:
                     await in_thread(functools.partial(shutil.rmtree, into, ignore_errors=True))
-            return Build(built, error, time.monotonic() - began, "fast", twin)
+            return Build(built, error, time.monotonic() - began, twin)
 
     def outputs(self) -> PythonOutputs:
         """By what the target's function returns."""

@@ -1,7 +1,6 @@
 """Compilers in front of the real ones: they note each call, and compile without AFL's passes.
 
-A build finds them as ``$CC`` and ``$CXX``, or by AFL++'s own names first on its PATH. ``sh`` and
-one ``env``: about 2 ms a call.
+A build finds them as ``$CC`` and ``$CXX``, or by AFL++'s own names first on its PATH.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _RECORD = """\
 # Written by fuzztui. Notes the call, then does it.
 record={records}/$$
 while [ -e "$record" ]; do record=$record.; done
-{{ printf '%s\\0' {name} "$PWD" "$#" "$@"; env -0; }} > "$record"
+printf '%s\\0' "$PWD" "$#" "$@" > "$record"
 """
 
 _UNINSTRUMENTED = """\
@@ -186,7 +185,7 @@ class Tools:
         place.mkdir(mode=0o700)
         records.mkdir(mode=0o700, exist_ok=True)
         for name, real in self.real.items():
-            text = _RECORD.format(records=shlex.quote(str(records)), name=name)
+            text = _RECORD.format(records=shlex.quote(str(records)))
             if plain:
                 text += f'exec {shlex.quote(str(self.plain))} {shlex.quote(real)} "$@"\n'
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from fuzztui.campaign import load
 from fuzztui.campaign.rundir import RunDir, SupervisorError
 from fuzztui.fuzzfirst import baseline as baseline_module
 from fuzztui.fuzzfirst.build import Build, MutantBuilder, directory_name
+from fuzztui.fuzzfirst.calls import sources_of
 from fuzztui.fuzzfirst.source_mutants.text import SourceMutant
 from fuzztui.process.identity import marked
 
@@ -125,19 +127,19 @@ def lab(tmp_path) -> Callable[..., Lab]:
     return lambda files, build, **target: Lab(tmp_path, files, build, **target)
 
 
-async def all_kinds(made: Lab, how: dict[str, str]) -> None:
+async def all_kinds(made: Lab) -> None:
     """What has to hold however the program of PROJECT is built."""
     before = made.untouched()
     await made.prepare()
     assert not made.builder.baseline.twins_unknown
     main = await made.build("main.c", "'a'", "'b'")
-    assert (main.how, main.twin, main.error) == (how["main.c"], "", "")
+    assert (main.twin, main.error) == ("", "")
     assert made.output(main) == "letter\n1196\n"
     assert made.instrumented(main)
     lib = await made.build("lib.c", "n + n", "n - n")
-    assert (lib.how, made.output(lib)) == (how["lib.c"], "1000\n")
+    assert made.output(lib) == "1000\n"
     header = await made.build("lib.h", "1000", "3000")
-    assert (header.how, made.output(header)) == (how["lib.h"], "3196\n")
+    assert made.output(header) == "3196\n"
     equal = await made.build("lib.c", "n * 3", "n * 4")
     assert (equal.twin, equal.command) == ("original", ())
     again = await made.build("lib.c", "return n + n", "return n * 0")
@@ -153,12 +155,22 @@ async def all_kinds(made: Lab, how: dict[str, str]) -> None:
 
 async def test_one_line_that_compiles_several_files(lab):
     made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c -lm")
-    await all_kinds(made, {"main.c": "fast", "lib.c": "fast", "lib.h": "fast"})
+    await all_kinds(made)
 
 
 async def test_a_makefile_with_an_archive_that_forgets_headers(lab):
     made = lab(PROJECT | {"Makefile": MAKEFILE}, 'make -f $SOURCE/Makefile CC="$CC"')
-    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+    await all_kinds(made)
+
+
+async def test_a_makefile_compiles_only_what_changed(lab):
+    made = lab(PROJECT | {"Makefile": MAKEFILE}, 'make -f $SOURCE/Makefile CC="$CC"')
+    await made.prepare()
+    for room in made.builder.baseline.rooms():
+        assert {Path(name).name for name in sources_of(room.calls)} == {"main.c", "lib.c"}
+    await made.build("main.c", "LIMIT", "1")
+    for room in made.builder.baseline.rooms():
+        assert {Path(name).name for name in sources_of(room.calls)} == {"main.c"}
 
 
 async def test_a_build_in_the_source(lab):
@@ -166,13 +178,13 @@ async def test_a_build_in_the_source(lab):
     made = lab(
         PROJECT | {"Makefile": makefile}, 'make -C "$SOURCE" CC="$CC"', command="../../src/prog"
     )
-    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+    await all_kinds(made)
 
 
 async def test_a_build_that_copies_the_source(lab):
     command = 'cp -r "$SOURCE"/. . && $CC -O1 -c *.c && $CC -o prog *.o'
     made = lab(PROJECT, command)
-    await all_kinds(made, {"main.c": "whole", "lib.c": "whole", "lib.h": "whole"})
+    await all_kinds(made)
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
@@ -183,7 +195,7 @@ async def test_cmake(lab):
         "target_link_libraries(prog twice)\n"
     )
     made = lab(PROJECT | {"CMakeLists.txt": text}, 'cmake "$SOURCE" && cmake --build .')
-    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+    await all_kinds(made)
 
 
 async def test_a_library_that_is_found_by_its_run_path(lab):
@@ -192,7 +204,7 @@ async def test_a_library_that_is_found_by_its_run_path(lab):
         "mkdir -p l; $CC -O1 -shared -fPIC -o l/libtwice.so $SOURCE/lib.c\n"
         '$CC -O1 -o prog $SOURCE/main.c -Ll -ltwice -Wl,-rpath,"$PWD/l"; echo data > l/data',
     )
-    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+    await all_kinds(made)
     first = await made.build("lib.c", "n + n", "n + 5")
     await made.build("lib.c", "n + n", "n + 6")
     assert made.output(first) == "1103\n"
@@ -203,7 +215,7 @@ async def test_a_library_that_is_made_in_the_source(lab):
     command = """cd $SOURCE; $CC -O1 -shared -fPIC -o libtwice.so lib.c
 $CC -O1 -o "$OLDPWD/prog" main.c -L. -ltwice -Wl,-rpath,"$SOURCE" """
     made = lab(PROJECT, command)
-    await all_kinds(made, {"main.c": "fast", "lib.c": "whole", "lib.h": "whole"})
+    await all_kinds(made)
     first = await made.build("lib.c", "n + n", "n + 5")
     await made.build("lib.c", "n + n", "n + 6")
     assert made.output(first) == "1103\n"
@@ -213,12 +225,12 @@ async def test_blanks_in_every_path(tmp_path):
     home = tmp_path / "a b'c"
     home.mkdir()
     made = Lab(home, PROJECT, '$CC -O1 -o prog "$SOURCE"/main.c "$SOURCE"/lib.c')
-    await all_kinds(made, {"main.c": "fast", "lib.c": "fast", "lib.h": "fast"})
+    await all_kinds(made)
 
 
 async def test_a_build_that_names_afls_compiler_itself(lab):
     made = lab(PROJECT, "afl-clang-fast -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
-    await all_kinds(made, {"main.c": "fast", "lib.c": "fast", "lib.h": "fast"})
+    await all_kinds(made)
 
 
 async def test_a_build_that_hides_its_compiler_has_no_twins_but_is_right(lab):
@@ -232,7 +244,7 @@ async def test_a_build_that_hides_its_compiler_has_no_twins_but_is_right(lab):
         ("lib.c", "n * 3", "n * 4", "1196\n"),
     ):
         build = await made.build(file, before, after)
-        assert (build.how, made.output(build)) == ("whole", output)
+        assert made.output(build) == output
 
 
 async def test_cpp_in_persistent_mode_with_a_sanitizer(lab):
@@ -255,7 +267,6 @@ int main() {
     await made.prepare()
     assert not made.builder.baseline.twins_unknown
     build = await made.build("x.cpp", "[3]", "[4]")
-    assert build.how == "fast"
     assert "heap-buffer-overflow" in made.output(build)
     # Without a sanitizer these would be one program: it tells where in the line it was.
     assert (await made.build("x.cpp", "(4)", "(2 + 2)")).twin == "original"
@@ -270,7 +281,7 @@ async def test_a_harness_of_libfuzzer(lab):
     made = lab({"x.c": text}, "$CC -O1 -fsanitize=fuzzer -o prog $SOURCE/x.c")
     await made.prepare()
     build = await made.build("x.c", "'x'", "'b'")
-    assert (build.how, build.error, made.builder.baseline.twins_unknown) == ("fast", "", "")
+    assert (build.error, made.builder.baseline.twins_unknown) == ("", "")
     assert made.instrumented(build)
     assert (await made.build("x.c", "n > 2", "2 < n")).twin == "original"
 
@@ -320,15 +331,32 @@ async def test_a_start_goes_on_where_the_last_one_ended(lab):
     for name, text in PROJECT.items():
         (made.source / name).write_text(text)
     count = made.run / "mutants/work/base/count"
-    assert count.read_text() == "x\n"
+    builds = count.read_text()
     made.anew().known(digests)
     await made.prepare()
     assert sum("copying" in words for words in made.told) == 1
-    assert count.read_text() == "x\n"
+    assert count.read_text() == builds
     assert (await made.build("main.c", "'a'", "98")).twin == "main.c#'a'>'b'"
     assert (await made.build("lib.c", "return n + n", "return n * 0")).twin == "lib.c#n + n>n - n"
     own = await made.build("main.c", "'a'", "'b'")  # it is no twin of its own
     assert made.output(own) == made.output(first)
+
+
+async def test_a_run_of_an_earlier_version_goes_on_with_its_source(lab):
+    made = lab(PROJECT, "$CC -O1 -o prog $SOURCE/main.c $SOURCE/lib.c")
+    await made.prepare()
+    work = made.run / "mutants/work"
+    state = json.loads((work / "state.json").read_text())
+    original = state.pop("original")
+    state |= {"slow": "", "originals": {"fast": original}}
+    (work / "state.json").write_text(json.dumps(state))
+    (work / "fast-base").mkdir()
+    (made.source / "main.c").write_text("int main(void) { return 9; }\n")  # the run has its own
+    made.anew().known({"earlier": original})
+    await made.prepare()
+    assert not (work / "fast-base").exists()
+    mutant = SourceMutant("m", "main.c", 5, "test", "    if (n == 'a') puts(\"letter\");", "")
+    assert made.output(await made.builder.build(mutant, made.run / "b")) == "1196\n"
 
 
 @pytest.mark.parametrize("file", ["main.c", "lib.c"])
@@ -366,7 +394,7 @@ async def test_a_mutant_that_was_left_in_by_a_crash_is_taken_out(lab):
     assert made.output(await made.build("lib.c", "n + n", "n - n")) == "1000\n"
 
 
-async def test_a_crash_in_the_middle_of_a_whole_build_is_got_over(lab):
+async def test_a_crash_in_the_middle_of_a_build_is_got_over(lab):
     made = lab(PROJECT, 'cp -r "$SOURCE"/. . && $CC -O1 -c *.c && $CC -o prog *.o')
     await made.prepare()
     for name in ("base", "plain"):
@@ -378,12 +406,12 @@ async def test_a_crash_in_the_middle_of_a_whole_build_is_got_over(lab):
         file.unlink()
     await made.anew().prepare(made.told.append)
     build = await made.builder.build(mutant, made.run / "b")
-    assert (build.how, made.output(build)) == ("whole", "197\n")
+    assert made.output(build) == "197\n"
     assert not made.builder.baseline.twins_unknown
 
 
 async def test_a_build_without_end_is_ended_with_all_its_processes(lab, monkeypatch):
-    monkeypatch.setattr(baseline_module, "MIN_LIMIT_S", 10.0)
+    monkeypatch.setattr(baseline_module, "LEAST_LIMIT_S", 10.0)
     monkeypatch.setattr(baseline_module, "TIMES_BASELINE", 0)
     command = """\
 $CC -o prog $SOURCE/x.c
@@ -454,7 +482,7 @@ async def test_two_builds_at_once_wait_for_each_other(lab):
 
 
 @pytest.mark.skipif(shutil.which("ccache") is None, reason="ccache is not installed")
-async def test_ccache_helps_the_whole_command(lab):
+async def test_ccache_has_what_did_not_change(lab):
     command = (
         "export AFL_USE_ASAN=1; for f in main lib; do $CC -O1 -c $SOURCE/$f.c; done\n"
         "ar rc x.a main.o lib.o; $CC -o prog -Wl,--whole-archive x.a -Wl,--no-whole-archive"

@@ -105,7 +105,7 @@ def test_the_shares_of_a_budget_add_up(instances, trials):
 
 
 def test_an_unknown_engine_is_refused_in_words():
-    with pytest.raises(SupervisorError, match="nope.*zest"):
+    with pytest.raises(SupervisorError, match=r"nope.*zest"):
         launcher_for("nope")
 
 
