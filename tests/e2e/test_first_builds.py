@@ -411,7 +411,7 @@ async def test_a_crash_in_the_middle_of_a_build_is_got_over(lab):
 
 
 async def test_a_build_without_end_is_ended_with_all_its_processes(lab, monkeypatch):
-    monkeypatch.setattr(baseline_module, "LEAST_LIMIT_S", 10.0)
+    monkeypatch.setattr(baseline_module, "MIN_LIMIT_S", 10.0)
     monkeypatch.setattr(baseline_module, "TIMES_BASELINE", 0)
     command = """\
 $CC -o prog $SOURCE/x.c

@@ -54,7 +54,7 @@ def test_records_that_are_too_much_are_not_read(tmp_path, monkeypatch):
     for name in "abc":
         (tmp_path / name).write_bytes(b"/d\0" + b"1\0a.c\0")
     assert len(read_calls(tmp_path)) == 3
-    monkeypatch.setattr(calls_module, "MOST_CALLS", 2)
+    monkeypatch.setattr(calls_module, "MAX_CALLS", 2)
     assert read_calls(tmp_path) == []
 
 
@@ -144,7 +144,7 @@ def test_symlinks_inside_lead_inside_of_the_copy(tmp_path):
 
 
 def test_a_source_that_is_too_large_is_refused_before_it_is_copied(tree, monkeypatch):
-    monkeypatch.setattr(tree_module, "MOST_BYTES", 10)
+    monkeypatch.setattr(tree_module, "MAX_BYTES", 10)
     with pytest.raises(SupervisorError, match="too much for a private copy"):
         tree.make()
     assert not tree.usable()
