@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CAMPAIGN", "DESCRIPTION", "EXIT_CODES", "GROUPS", "Command", "described", "examples"]
+__all__ = [
+    "CAMPAIGN",
+    "DESCRIPTION",
+    "EXIT_CODES",
+    "GROUPS",
+    "CommandHelp",
+    "described",
+    "examples",
+]
 
 CAMPAIGN = "CAMPAIGN.toml"
 """Stands for the command that has no name: a campaign file is its first argument."""
@@ -14,7 +22,7 @@ _WIDTH = 27
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandHelp:
     """One command: its forms, each with a summary, and examples."""
 
     name: str
@@ -24,9 +32,9 @@ class Command:
     """Arguments of ``fuzztui``; the first example is the one that a user most likely needs."""
 
 
-GROUPS: dict[str, tuple[Command, ...]] = {
+GROUPS: dict[str, tuple[CommandHelp, ...]] = {
     "start": (
-        Command(
+        CommandHelp(
             CAMPAIGN,
             (("", "start a campaign, rejoin it, or resume it"),),
             (
@@ -35,42 +43,42 @@ GROUPS: dict[str, tuple[Command, ...]] = {
                 "campaign.toml --headless --set campaign.budget=10m",
             ),
         ),
-        Command(
+        CommandHelp(
             "check",
             ((CAMPAIGN, "would it start? mistakes with file, line and key"),),
             ("check campaign.toml",),
         ),
-        Command("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
+        CommandHelp("samples", (("", "list the campaigns that come with fuzztui"),), ("samples",)),
     ),
     "look": (
-        Command(
+        CommandHelp(
             "attach",
             (("[RUN]", "the screen of a running or ended campaign"),),
             ("attach runs/tomllib-mu2", "attach"),
         ),
-        Command(
+        CommandHelp(
             "watch",
             (("DIR...", "the screen of AFL output directories, anyone's"),),
             ("watch /path/to/sync_dir", "watch out1 out2 --keep LOG"),
         ),
-        Command(
+        CommandHelp(
             "status",
             (("[RUN|DIR]", "one screen of text, or one object with --json"),),
             ("status runs/tomllib-mu2 --json", "status /path/to/sync_dir"),
         ),
-        Command(
+        CommandHelp(
             "types",
             (("[RUN]", "spoton: types that are targeted, branches left"),),
             ("types runs/thumbnails --all",),
         ),
-        Command(
+        CommandHelp(
             "operators",
             (("[RUN]", "text: operators, how often used, what they found"),),
             ("operators runs/mujs-text --sort found",),
         ),
     ),
     "steer": (
-        Command(
+        CommandHelp(
             "ctl",
             (
                 ("RUN COMMAND", "pause, resume, stop, skip-current, exact-pass"),
@@ -94,12 +102,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
     ),
     "after the run": (
-        Command(
+        CommandHelp(
             "replay",
             (("RUN|LOG", "the campaign again, at any speed, from any time"),),
             ("replay runs/tomllib-mu2 --at 20s --speed 10",),
         ),
-        Command(
+        CommandHelp(
             "repro",
             (
                 ("RUN FILE", "run one finding or queue entry under the target;"),
@@ -107,14 +115,14 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             ),
             ("repro runs/crate runs/crate/out/main/crashes/id:000000*",),
         ),
-        Command(
+        CommandHelp(
             "minimise",
             (("RUN FILE", "a smaller input that fails in the same way"),),
             ("minimise runs/crate runs/crate/out/main/crashes/id:000000* -o small",),
         ),
     ),
     "mutants": (
-        Command(
+        CommandHelp(
             "mutants",
             (
                 ("list FILE|RUN", "mutants before a run, or of a run with states"),
@@ -128,30 +136,30 @@ GROUPS: dict[str, tuple[Command, ...]] = {
                 "mutants rank parse.c --limit 20 --check",
             ),
         ),
-        Command(
+        CommandHelp(
             "score",
             (("RUN [--corpus DIR]", "the exact mutation score of any corpus"),),
             ("score runs/tomllib-mu2 --fail-under 80", "score runs/tomllib-mu2 --corpus seeds"),
         ),
     ),
     "tools": (
-        Command(
+        CommandHelp(
             "targets",
             ((CAMPAIGN, "branches of a Python target, the types they need"),),
             ("targets thumbnails-spoton.toml",),
         ),
-        Command(
+        CommandHelp(
             "mutate",
             (("FILE...", "text operators applied to files, to see the effect"),),
             ("mutate program.c --count 3", "mutate --list"),
         ),
-        Command("themes", (("", "list the colour themes"),), ("themes",)),
+        CommandHelp("themes", (("", "list the colour themes"),), ("themes",)),
     ),
 }
 """Each command is in one group; tests compare them with the parser and docs/commands.md."""
 
 
-def _rows(command: Command) -> list[str]:
+def _rows(command: CommandHelp) -> list[str]:
     found: list[str] = []
     for arguments, summary in command.forms:
         form = f"{command.name} {arguments}".rstrip() if arguments or not found else ""

@@ -12,7 +12,7 @@ from typing import Protocol
 __all__ = ["AT_WORK", "PHASES", "WAITING", "phase", "tally", "together", "verdict"]
 
 
-class Mutant(Protocol):
+class Progressing(Protocol):
     """The part of :class:`fuzztui.model.state.Mutant` that decides here."""
 
     @property
@@ -43,7 +43,7 @@ PHASES = (
 """Where mutants are, in the order in which they are shown."""
 
 
-def phase(mutant: Mutant) -> str:
+def phase(mutant: Progressing) -> str:
     """One of :data:`PHASES`, as far as its state and stage are known words.
 
     What a user put aside before its turn is called after that, and so is what turned out to
@@ -58,7 +58,7 @@ def phase(mutant: Mutant) -> str:
     return mutant.stage or "unknown"
 
 
-def verdict(mutant: Mutant) -> str:
+def verdict(mutant: Progressing) -> str:
     """killed, alive, or "" where nothing can be said: rows, counts and the score go by this.
 
     A kill is permanently, also while it waits for another turn. Alive is what was fuzzed, however
@@ -72,7 +72,7 @@ def verdict(mutant: Mutant) -> str:
     return ""
 
 
-def tally(mutants: Iterable[Mutant]) -> tuple[int, int]:
+def tally(mutants: Iterable[Progressing]) -> tuple[int, int]:
     """What the score is made of: how many are killed, and of how many there is a verdict."""
     verdicts = Counter(map(verdict, mutants))
     return verdicts["killed"], verdicts["killed"] + verdicts["alive"]

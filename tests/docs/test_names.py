@@ -1,0 +1,37 @@
+"""Names: a public class is called alike once, and the documents name files that exist."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("engines", "fuzztui")
+PAGES = ("CONTRIBUTING.md", "docs/house.md", "docs/glossary.md", "docs/engines.md")
+
+
+def modules() -> list[Path]:
+    return [
+        f
+        for room in ROOMS
+        for f in (ROOT / room).rglob("*.py")
+        if "sample_campaigns" not in f.parts
+    ]
+
+
+def test_each_public_class_has_a_name_of_its_own():
+    places = defaultdict(set)
+    for file in modules():
+        for node in ast.parse(file.read_bytes()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].add(str(file.relative_to(ROOT)))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_files_that_a_page_names_exist(page):
+    known = {str(f.relative_to(ROOT)) for f in ROOT.rglob("*.py") if ".venv" not in f.parts}
+    named = re.findall(r"`([\w/]+\.py)`", (ROOT / page).read_text())
+    assert [n for n in named if not any(k == n or k.endswith("/" + n) for k in known)] == []
