@@ -1,4 +1,4 @@
-"""The worker: loads the target and runs the loop. It may die at any moment."""
+"""The worker: the process that loads the target and runs the fuzzing loop; may die at any time."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class Voice:
-    """The worker's own words for ``worker.log``, whatever the target does to stderr."""
+    """Writes the worker's messages to ``worker.log``, even if the target replaces stderr."""
 
     def __init__(self, journal: TrialJournal) -> None:
         self._fd, self._journal = high_copy(2), journal
 
     def say(self, text: str) -> None:
-        """One or more lines. The parent writes them if this process cannot."""
+        """Write one or more lines. The monitor writes them if this process cannot."""
         line = text.rstrip("\n") + "\n"
         data = line.encode("utf-8", "backslashreplace")
         try:
@@ -75,7 +75,10 @@ class Voice:
 
 
 def work(spec: Spec, parent: int) -> int:
-    """Fuzz until the budget is used up or told to stop; returns the exit status."""
+    """Fuzz until the budget is used up or a stop is requested. Returns the exit status.
+
+    ``parent``: pid of the monitor; the worker is killed when the monitor ends.
+    """
     die_with(parent)
     journal = TrialJournal(spec.dir / ".cur_input", spec.engine.max_size)
     voice = Voice(journal)
@@ -84,7 +87,7 @@ def work(spec: Spec, parent: int) -> int:
     try:
         loop = _build(spec, journal, log)
         gc.collect()
-        gc.freeze()  # what is loaded stays: collections need not look at it
+        gc.freeze()  # collections need not examine the loaded modules
         journal.words[j.PHASE] = j.IDLE
         loop.run()
     except CannotStart as e:
@@ -97,9 +100,9 @@ def work(spec: Spec, parent: int) -> int:
     except RestartWorker:
         return AFRESH
     except RecycleWorker:
-        return RECYCLE  # the phase tells whether a trial is to be repeated
+        return RECYCLE  # by the phase, the monitor decides whether to repeat the trial
     except Stopping:
-        return 0  # the phase stays: what could not be saved is tried at the next start
+        return 0  # the phase stays: the next start runs an input that was not saved
     except Limited as e:
         journal.words[j.LIMIT] = e.number
         journal.words[j.LIMIT_VALUE] = getrlimit(e.number)[1]
@@ -112,11 +115,11 @@ def work(spec: Spec, parent: int) -> int:
 
 
 def _confide(journal: TrialJournal, error: BaseException) -> None:
-    """Leave the traceback to the parent: the target may have replaced what writing it needs."""
+    """Leave the traceback to the monitor, because the target may have replaced ``os.write``."""
     try:
         text = "".join(traceback.format_exception(error))
     except BaseException:
-        text = f"{type(error).__name__}, and its traceback cannot be made\n"
+        text = f"{type(error).__name__} (its traceback cannot be formatted)\n"
     journal.confide(text)
 
 
@@ -135,7 +138,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     store = Store(spec.dir, log, wait)
     limit_resources(spec)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # the parent sets STOP; not SIG_IGN: it is inherited
+        signal.signal(number, lambda *_: None)  # the monitor sets STOP; SIG_IGN would be inherited
     trace = _trace(spec.dir)
     constants = Constants()
     engine = importlib.import_module(KINDS[spec.engine.kind])
@@ -161,7 +164,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     if executor.alarm is not None:
         executor.alarm.say = log.say
     for name in loaded.application.plain:
-        log.say("warning", f"module {name} is nested too deeply to be instrumented: not covered")
+        log.say("warning", f"module {name} has no coverage: too deeply nested to be instrumented")
     table.save(store.write)
 
     told = read_told(spec.dir / "events.jsonl")
@@ -169,14 +172,14 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     tokens: list[bytes] = []
 
     def update_tokens() -> None:
-        """In place: the mutators hold the list."""
+        """Replace the tokens in place, because the mutators hold the list."""
         tokens[:] = dict.fromkeys(listed + tokens_of(list(constants.found.values())))
         journal.words[j.TOKENS] = len(tokens)
 
     update_tokens()
     seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.say)
     if not seeds and spec.engine.seeds:
-        log.say("warning", "engine.seeds holds no file: starting from built-in short inputs")
+        log.say("warning", "engine.seeds contains no file; starting from short built-in inputs")
     if not seeds and not executor.form.choices:
         seeds = list(BUILTIN)
     context = Context(
@@ -241,7 +244,7 @@ def _watch_libraries(context: Context) -> Watch:
 
 
 def limit_resources(spec: Spec) -> None:
-    """Address space if there is a limit; no core files."""
+    """Limit the address space to ``target.memory_bytes`` (0: no limit), and disable core files."""
     memory = spec.target.memory_bytes
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if memory > 0:
@@ -252,19 +255,20 @@ def limit_resources(spec: Spec) -> None:
 
 
 def _trace(directory: Path) -> TextIO:
-    """Have the interpreter's stack written on fatal signals, also when the parent ends this."""
+    """Have the Python stack written to ``.trace`` on fatal signals and on the monitor's signal."""
     trace = (directory / TRACE).open("w")
     high = high_copy(trace.fileno())
     trace.close()
     kept = os.fdopen(high, "w")
     faulthandler.enable(kept, all_threads=False)
-    signal.signal(TRACE_SIGNAL, signal.SIG_DFL)  # which is what the chain leads to
+    signal.signal(TRACE_SIGNAL, signal.SIG_DFL)  # the chained handler: ends the process
     faulthandler.register(TRACE_SIGNAL, kept, all_threads=False, chain=True)
     _KEPT.append(kept)
     return kept
 
 
 _KEPT: list[TextIO] = []
+"""Keeps the file open, which faulthandler knows by its descriptor only."""
 
 
 def die_with(parent: int) -> None:
@@ -272,4 +276,4 @@ def die_with(parent: int) -> None:
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        sys.exit(1)  # it died before that
+        sys.exit(1)  # the parent died before prctl was called

@@ -95,7 +95,7 @@ def test_exits_at_import(lab: Lab) -> None:
 
 def test_ends_the_process_at_import(lab: Lab) -> None:
     lab.write("app.py", "import os; os._exit(5)")
-    refuse(lab, "app:target", "importing it exited with status 5")
+    refuse(lab, "app:target", "importing the target exited with status 5")
 
 
 def test_unknown_exception(lab: Lab) -> None:

@@ -17,7 +17,7 @@ def words(monkeypatch) -> list[int]:
 
 def looks(words: list[int], most: int, *, trials: int) -> bool:
     """Whether one of so many looks finds it hung; ``trials`` begin between two of them."""
-    watch = monitor._Watch(1.0, 1, words)
+    watch = monitor._HangDetector(1.0, 1, words)
     for _ in range(most):
         words[j.STARTED] += trials
         if watch.hangs(0.05):
