@@ -9,13 +9,13 @@ from pathlib import Path
 from fuzztui.base.text import listed, several
 from fuzztui.engines.instrument.importer import Application
 
-__all__ = ["extent"]
+__all__ = ["scope_lines"]
 
 _SHOWN = 3
 """Compiled modules that are named."""
 
 
-def extent(application: Application) -> list[str]:
+def scope_lines(application: Application) -> list[str]:
     """``priority in /.../site-packages/priority (12 modules)`` for each included package.
 
     Of what is loaded: more may be imported while it runs.

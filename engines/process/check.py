@@ -34,7 +34,7 @@ from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.loading import load
-from fuzztui.engines.instrument.scope_summary import extent
+from fuzztui.engines.instrument.scope_summary import scope_lines
 from fuzztui.engines.process.samples import MAKING_S, Samples
 from fuzztui.engines.process.worker import die_with, limit_resources
 from fuzztui.engines.spoton.relations import TypeRelations
@@ -147,7 +147,7 @@ def _load(spec: Spec, tell: Tell) -> None:
     tell({"ready": True})
     if diagnostic := untested(sys.version_info[:2]):
         tell(asdict(diagnostic))
-    for line in extent(loaded.application):
+    for line in scope_lines(loaded.application):
         tell(asdict(Diagnostic(f"instruments {line}")))
     if loaded.target.generator is None:
         tell({"made": 0})

@@ -45,7 +45,7 @@ from fuzztui.engines.inputs.inputs import GeneratedInput
 from fuzztui.engines.instrument.edges import EdgeTable
 from fuzztui.engines.instrument.importer import Application
 from fuzztui.engines.instrument.loading import load
-from fuzztui.engines.instrument.scope_summary import extent
+from fuzztui.engines.instrument.scope_summary import scope_lines
 from fuzztui.engines.instrument.third_party import KEPT, Watch, library_files, third_party
 from fuzztui.engines.loop.context import Context
 from fuzztui.engines.loop.loop import Loop, Parts
@@ -221,12 +221,12 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         ),
         rescue=Rescue(spec.dir),
         edges=table,
-        rival=DifferentialOracle.of(loaded.target, spec.target, executor, log.say),
+        differential=DifferentialOracle.of(loaded.target, spec.target, executor, log.say),
         budget_trials=spec.budget_trials,
         budget_cpu_s=spec.budget_cpu_s,
         on_modules=on_modules,
         third_party=watch.count if watch else lambda: 0,
-        extent=lambda: "; ".join(extent(loaded.application)),
+        scope=lambda: "; ".join(scope_lines(loaded.application)),
     )
     executor.guard.arm()
     loop.rebuild(told, Unsafe(spec.dir).load())

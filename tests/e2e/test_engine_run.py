@@ -592,7 +592,7 @@ def test_that_nothing_is_executed_is_told_once(lab: Lab, kind: str) -> None:
         lab.spec("app:target", engine={"kind": kind}, budget_trials=trials)
         assert lab.run(spec) == 0
         (told,) = warnings(lab)
-    assert told.startswith("300 trials have executed no Python code of the application: nothing")
+    assert told.startswith("300 trials have executed no Python code of the application, so")
     assert f"Instrumented: app in {lab.src}/app.py. Set target.include to" in told
 
 

@@ -453,7 +453,7 @@ def test_a_target_that_hangs(room, monkeypatch):
     told: list[str] = []
     with pytest.raises(Unfit, match='function = "bad:f": importing the target did not end'):
         ready(load(write(room, 'function = "bad:f"', 'kind = "zest"')).campaign, told.append)
-    assert told == ["importing the target; it is given 4 s"]
+    assert told == ["importing the target; the limit is 4 s"]
 
 
 @pytest.mark.slow
