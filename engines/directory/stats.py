@@ -23,6 +23,7 @@ __all__ = ["Reporter"]
 _STATS_EVERY_S: Final = 1.0
 _PLOT_EVERY_S: Final = 5.0
 _FIRST_MS: Final = 5000
+"""Running time after which statistics are written even without entries and executions."""
 _PLOT_HEADER: Final = (
     "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs,"
     " map_size, saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found\n"
@@ -30,9 +31,9 @@ _PLOT_HEADER: Final = (
 
 
 class Reporter:
-    """Writes the figures of the journal's words, in the parent process.
+    """Writes the counters of the journal to AFL's files, in the worker monitor.
 
-    So they go on while a trial hangs, and are right after the worker's death. A full
+    So the statistics continue while a trial hangs, and are right after the worker's end. A full
     disk costs a row, not the campaign.
     """
 
@@ -43,13 +44,13 @@ class Reporter:
         self._plot_due = 0.0
         self._minute: deque[tuple[float, int]] = deque()
         self._last_rate = 0.0
-        # afl-whatsup gives the file to a shell: nothing that one would interpret.
+        # A shell reads the file in afl-whatsup: no characters that it would interpret.
         self._banner = re.sub(r"[^A-Za-z0-9_.:/+-]", "_", spec.target.function)[-60:]
         self.worker_pid = 0
         self._peak_rss_mb = 0
 
     def setup(self, argv: list[str]) -> None:
-        """The files that are written once a start. Raises OSError."""
+        """Write the files that are written once at each start. Raises OSError."""
         command = " ".join(map(shlex.quote, argv))
         keys = sorted(k for k in os.environ if k.startswith(("PYTHON", "FUZZTUI")))
         environment = "".join(f"{k}={os.environ[k]}\n" for k in keys)
@@ -63,12 +64,12 @@ class Reporter:
             self._store.replace(plot, _PLOT_HEADER.encode())
 
     def tick(self, now: float, *, final: bool = False) -> None:
-        """Write what is due; ``now`` is monotonic seconds. ``final``: everything, at once."""
+        """Write the files that are due. ``now``: monotonic seconds. ``final``: write all now."""
         if now < self._stats_due and not final:
             return
         words = self._words
         if not final and not (words[j.CORPUS] and words[j.TRIAL]) and words[j.RUN_MS] < _FIRST_MS:
-            return  # afl-whatsup divides by the number of executions, and of entries
+            return  # afl-whatsup divides by both numbers
         self._stats_due = now + _STATS_EVERY_S
         rate = self._rate(now)
         self._peak_rss_mb = max(self._peak_rss_mb, _peak_rss_mb(self.worker_pid))
@@ -80,7 +81,7 @@ class Reporter:
                 plot.write(self._row(rate))
 
     def _rate(self, now: float) -> float:
-        """Executions a second over the last minute at most; the last known if that is too short."""
+        """Executions per second in the last minute; the last known rate if under 0.5 s passed."""
         execs = self._words[j.TRIAL]
         minute = self._minute
         minute.append((now, execs))
@@ -98,9 +99,9 @@ class Reporter:
 
     def _row(self, rate: float) -> str:
         w = self._words
-        figures = [w[j.RUN_MS] // 1000, w[j.CYCLES], w[j.CUR_ITEM], w[j.CORPUS], w[j.PENDING]]
+        columns = [w[j.RUN_MS] // 1000, w[j.CYCLES], w[j.CUR_ITEM], w[j.CORPUS], w[j.PENDING]]
         return (
-            f"{', '.join(map(str, figures))}, {w[j.PENDING_FAVORED]}, {self._coverage():.2f}%,"
+            f"{', '.join(map(str, columns))}, {w[j.PENDING_FAVORED]}, {self._coverage():.2f}%,"
             f" {w[j.CRASHES]}, {w[j.HANGS]}, {w[j.MAX_DEPTH]}, {rate:.2f}, {w[j.TRIAL]},"
             f" {w[j.EDGES]}\n"
         )
@@ -111,7 +112,7 @@ class Reporter:
         edges, varying = w[j.EDGES], w[j.EDGES_VARIABLE]
         watched = self._spec.engine.third_party
         third_party = {"edges_third_party": w[j.EDGES_THIRD_PARTY]} if watched else {}
-        figures: dict[str, object] = {
+        stats: dict[str, object] = {
             "start_time": w[j.START_TIME],
             "last_update": int(time.time()),
             "run_time": int(run_s),
@@ -162,11 +163,11 @@ class Reporter:
             "target_mode": self._spec.engine.kind,
             "command_line": " ".join(map(shlex.quote, sys.orig_argv)),
         }
-        return "".join(f"{key:<18}: {value}\n" for key, value in figures.items())
+        return "".join(f"{key:<18}: {value}\n" for key, value in stats.items())
 
 
 def _peak_rss_mb(pid: int) -> int:
-    """The worker's largest resident size so far, 0 if there is none."""
+    """Peak resident size of the worker, in MiB; 0 if there is no worker."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:

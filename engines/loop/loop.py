@@ -313,8 +313,8 @@ class Loop:
         self.log.say(
             "warning",
             f"{_BLIND_TRIALS} trials have executed no Python code of the application{why}, so"
-            f" coverage guides nothing. Instrumented: {self._scope()}. Set target.include to the packages"
-            " under test, and target.path to the directory of their Python source",
+            f" coverage guides nothing. Instrumented: {self._scope()}. Set target.include to the"
+            " packages under test, and target.path to the directory of their Python source",
         )
 
     # -------------------------------------------------------------------- corpus

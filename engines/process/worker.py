@@ -217,7 +217,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
             journal,
             log,
             answered=told.answered,
-            obey=parts.obey,
+            execute=parts.obey,
         ),
         rescue=Rescue(spec.dir),
         edges=table,
