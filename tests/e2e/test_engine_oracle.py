@@ -218,7 +218,7 @@ def test_two_libraries_of_toml(lab: Lab) -> None:
     [
         ({"against": "app:nothing"}, 'oracle.against = "app:nothing": module app has no function'),
         ({"against": "nowhere:f"}, "oracle.against"),
-        ({"message": "("}, "oracle.message = '(' is no regular expression"),
+        ({"message": "("}, "oracle.message = '(' is not a regular expression"),
     ],
 )
 def test_what_cannot_be(lab: Lab, oracle: dict[str, object], words: str) -> None:

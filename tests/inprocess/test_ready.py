@@ -481,7 +481,7 @@ def test_an_interpreter_that_is_none(room, monkeypatch):
     (room / "odd").write_text("#!/bin/sh\nexec sleep 1000\n")
     monkeypatch.setattr(ready_module, "LOAD_LIMIT_S", 0.5)
     monkeypatch.setattr(ready_module, "_LEEWAY_S", 0.5)
-    with pytest.raises(Unfit, match=r"does not answer .*: it gave no answer within 1 s"):
+    with pytest.raises(Unfit, match=r"does not answer .*: no answer within 1 s"):
         ready(load(file).campaign)
 
 
