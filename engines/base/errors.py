@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 __all__ = [
-    "AFRESH",
     "CANNOT_START",
     "LIMITED",
     "RECYCLE",
+    "RESTART",
     "CannotStart",
     "Limited",
     "RecycleWorker",
@@ -20,7 +20,7 @@ CANNOT_START = 3
 RECYCLE = 4
 """Exit status of a worker whose memory is used up; a fresh worker continues."""
 
-AFRESH = 5
+RESTART = 5
 """Exit status of a worker whose target has a changed state; a fresh worker continues."""
 
 LIMITED = 6

@@ -207,14 +207,14 @@ class TrialJournal:
         """Record that all results are saved."""
         self.words[PHASE] = IDLE
 
-    def confide(self, text: str) -> None:
+    def leave_message(self, text: str) -> None:
         """Add to the worker's last message for the monitor; needs no descriptor."""
-        data = (self.confided() + text).encode("utf-8", "backslashreplace")[-_LAST_SIZE:]
+        data = (self.last_message() + text).encode("utf-8", "backslashreplace")[-_LAST_SIZE:]
         self._map[_LAST_AT : _LAST_AT + _LAST_SIZE] = data.ljust(_LAST_SIZE, b"\0")
 
     # --------------------------------------------------------------- the reader
 
-    def confided(self, *, clear: bool = False) -> str:
+    def last_message(self, *, clear: bool = False) -> str:
         """The worker's last message; its end if it was too long, empty if there is none."""
         raw = self._map[_LAST_AT : _LAST_AT + _LAST_SIZE]
         if clear:
@@ -236,7 +236,7 @@ class TrialJournal:
         return from_label(self.input(), self.label(), self.words[SRC], self.words[SRC2])
 
     @property
-    def tallied(self) -> bool:
+    def is_counted(self) -> bool:
         """Whether the outcome of the last trial was counted."""
         words = self.words
         counted = words[VALID] + words[INVALID] + words[FAILURES] + words[TIMEOUTS]

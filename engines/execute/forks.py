@@ -84,7 +84,7 @@ def in_child(
         prctl = _prctl()
         pid = os.fork()
         if pid == 0:
-            _be_child(work, pipe, partial(_settle_in, parent, chance, memory_bytes, prctl))
+            _be_child(work, pipe, partial(_enter_child, parent, chance, memory_bytes, prctl))
         child = _Child(pid)
         try:
             yield from _listen(child, pipe, silence_s, meanwhile, patient=patient)
@@ -178,7 +178,7 @@ def _listen(
         poll.poll(_POLL_S * 1000 if patient else 0)
         ended = child.has_ended()
         heard = False
-        for word, value in pipe.heard():
+        for word, value in pipe.received():
             heard = True
             if word == "say":
                 yield value
@@ -250,19 +250,19 @@ class _Child:
 # ----------------------------------------------------------------------------- the child
 
 
-def _be_child(work: Callable[[Tell], None], pipe: Pipe, settle_in: Callable[[], None]) -> NoReturn:
+def _be_child(work: Callable[[Tell], None], pipe: Pipe, prepare: Callable[[], None]) -> NoReturn:
     """Run the work and exit; no code of the caller runs on the way out."""
     status = 1
     me = _getpid()
     try:
-        pipe.settle_in()
-        settle_in()
+        pipe.enter_child()
+        prepare()
         status = _do(work, pipe, me)
     finally:
         _exit(status)
 
 
-def _settle_in(
+def _enter_child(
     parent: int,
     chance: tuple[Any, ...],
     memory_bytes: int,
@@ -286,7 +286,7 @@ def _settle_in(
 def _do(work: Callable[[Tell], None], pipe: Pipe, me: int) -> int:
     def tell(value: object) -> None:
         if _getpid() == me:  # a target that forked may return twice
-            pipe.say("say", value)
+            pipe.send("say", value)
 
     raised = ""
     try:
@@ -294,7 +294,7 @@ def _do(work: Callable[[Tell], None], pipe: Pipe, me: int) -> int:
     except BaseException as e:
         raised = _message_of(e)
     if _getpid() == me:
-        pipe.say("end", raised)
+        pipe.send("end", raised)
     return 1 if raised else 0
 
 

@@ -53,22 +53,22 @@ class Isolation:
     suspects: SuspectMutants | None = None
 
     @property
-    def all_outside(self) -> bool:
+    def all_isolated(self) -> bool:
         """Whether all mutants are isolated: after three unexplained changes of behaviour."""
         return self.unexplained >= 3
 
-    def distrusts(self, data: bytes) -> bool:
+    def is_flaky(self, data: bytes) -> bool:
         """Whether this input is known to be flaky."""
         return bool(self.flaky) and digest(data) in self.flaky
 
-    def distrust(self, data: bytes) -> None:
+    def mark_flaky(self, data: bytes) -> None:
         """Mark this input as flaky: no mutant is judged by it any more."""
         self.flaky[digest(data)] = None
         while len(self.flaky) > _MAX_FLAKY:
             del self.flaky[next(iter(self.flaky))]
         self.save()
 
-    def accuse(self, data: bytes, ids: list[str]) -> NoReturn:
+    def check_suspects(self, data: bytes, ids: list[str]) -> NoReturn:
         """Have the next worker check these mutants. Always raises :class:`RestartWorker`."""
         self.suspects = SuspectMutants(data, ids)
         self.save()

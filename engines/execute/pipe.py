@@ -47,8 +47,8 @@ class Pipe:
 
     # ------------------------------------------------------------------ in the parent
 
-    def heard(self) -> Iterator[tuple[str, Any]]:
-        """Yield the word and value of each ``say()`` that arrived since the last call.
+    def received(self) -> Iterator[tuple[str, Any]]:
+        """Yield the word and value of each ``send()`` that arrived since the last call.
 
         Raises OSError if the reading end was closed in this process.
         """
@@ -76,11 +76,11 @@ class Pipe:
 
     # ------------------------------------------------------------------- in the child
 
-    def settle_in(self) -> None:
+    def enter_child(self) -> None:
         """Close the reading end, which only the parent uses; call this first in the child."""
         os.close(self.reading)
 
-    def say(self, word: str, value: object) -> None:
+    def send(self, word: str, value: object) -> None:
         """Send one line. Raises ValueError or TypeError if ``value`` is not JSON data, OSError."""
         body = _dumps([word, value]).encode()
         if len(body) > _LINE_LIMIT // 2:

@@ -102,7 +102,7 @@ class Findings:
         """Whether nothing is to save: this signature has a file, or is above the limit."""
         return self._name(failure) in self._known or not self._allowed(failure)
 
-    def knows(self, failure: Failure) -> bool:
+    def count_known(self, failure: Failure) -> bool:
         """As ``failure in findings``, and if so, count the failure."""
         known = self._known.get(self._name(failure))
         if known is not None:

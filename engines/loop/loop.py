@@ -217,7 +217,7 @@ class Loop:
             self._blind = False
         if self._starved(execution):
             raise RecycleWorker
-        if not (candidate.recovered and journal.tallied):
+        if not (candidate.recovered and journal.is_counted):
             words[_TALLY[execution.outcome]] += 1
         if execution.outcome is Outcome.FAILURE or execution.outcome is Outcome.TIMEOUT:
             self._failed(candidate, execution)
@@ -380,7 +380,7 @@ class Loop:
 
     def _failed(self, candidate: Candidate, execution: Execution) -> None:
         failure = self._triage.classify(execution)
-        if self.findings.knows(failure):
+        if self.findings.count_known(failure):
             return
         stack = self.parts.executor.guard.where
         second = self._again(execution.data)
@@ -401,7 +401,7 @@ class Loop:
         self.journal.begin(time.monotonic_ns(), replace(candidate, data=data), counts=False)
         difference = differential.differs(execution)
         self.journal.judging()
-        if difference is None or self.findings.knows(difference.failure):
+        if difference is None or self.findings.count_known(difference.failure):
             return
         second = self._again(data)
         self.journal.again(time.monotonic_ns())

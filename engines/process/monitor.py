@@ -23,7 +23,7 @@ from resource import RLIMIT_NPROC
 from typing import Final
 
 from fuzztui import __version__
-from fuzztui.engines.base.errors import AFRESH, CANNOT_START, RECYCLE, CannotStart, Stopping
+from fuzztui.engines.base.errors import CANNOT_START, RECYCLE, RESTART, CannotStart, Stopping
 from fuzztui.engines.base.spec import KINDS, LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.control import CAPABILITIES
@@ -138,7 +138,7 @@ class WorkerMonitor:
                     return CANNOT_START
                 if status == 0 and (phase == j.ENDED or self._words[j.STOP]):
                     break
-                if status == AFRESH and phase != j.LOADING:  # importing a target may exit so
+                if status == RESTART and phase != j.LOADING:  # importing a target may exit so
                     self._prepare_restart(trial)
                 elif status == RECYCLE and phase != j.RUNNING and self._words[j.TRIAL] > trial:
                     self._prepare_recycled()
@@ -173,7 +173,7 @@ class WorkerMonitor:
         self._words[j.STARTED] = time.monotonic_ns()
         self._hung, self._stopped = False, ""
         self._words[j.LIMIT] = -1
-        self._journal.confided(clear=True)
+        self._journal.last_message(clear=True)
         # The worker opens this file first, and would die if nothing can be written: wait here.
         self._store.write(self._spec.dir / TRACE, b"")
         argv = [sys.executable, "-P", "-m", "fuzztui.engines", str(self._spec_file)]
@@ -213,7 +213,7 @@ class WorkerMonitor:
 
     def _read_last_message(self) -> None:
         """Read what the worker left in the journal: its last message and a lowered limit."""
-        words, text = self._words, self._journal.confided(clear=True).rstrip("\n")
+        words, text = self._words, self._journal.last_message(clear=True).rstrip("\n")
         self._last_text, self._last_line = text, text.rpartition("\n")[2][:300]
         if text:
             print(text, file=sys.stderr, flush=True)
@@ -385,7 +385,7 @@ class WorkerMonitor:
         """Save the running input, which ended the process, as a finding."""
         words, journal = self._words, self._journal
         candidate = journal.candidate()
-        if not journal.tallied:
+        if not journal.is_counted:
             words[j.TIMEOUTS if self._hung or self._limited else j.FAILURES] += 1
         place, detail = self._last_stack()
         if self._stopped:
@@ -406,7 +406,7 @@ class WorkerMonitor:
             title = f"the process {how}{self._lowered}{why}"
             detail = detail or self._last_text
         findings = self._findings
-        if findings.knows(failure):
+        if findings.count_known(failure):
             findings.recount()
         else:
             tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL])

@@ -52,16 +52,16 @@ def reproduce(spec: Spec, file: Path) -> int:
     outcome: dict[str, str] = {}
 
     def receive() -> None:
-        outcome.update((word, str(text)) for word, text in pipe.heard())
+        outcome.update((word, str(text)) for word, text in pipe.received())
 
     def work() -> int:
-        pipe.settle_in()
+        pipe.enter_child()
         try:
             status, text = _run(spec, data)
         except CannotStart as e:
-            pipe.say(_CANNOT_START, str(e))
+            pipe.send(_CANNOT_START, str(e))
             return CANNOT_START
-        pipe.say(_FAILS if status else _WELL, text)
+        pipe.send(_FAILS if status else _WELL, text)
         return status
 
     try:

@@ -19,10 +19,10 @@ from resource import getrlimit
 from typing import Final, TextIO
 
 from fuzztui.engines.base.errors import (
-    AFRESH,
     CANNOT_START,
     LIMITED,
     RECYCLE,
+    RESTART,
     CannotStart,
     Limited,
     RecycleWorker,
@@ -71,7 +71,7 @@ class Voice:
         except OSError:  # RLIMIT_FSIZE
             written = 0
         if written < len(data):
-            self._journal.confide(line)
+            self._journal.leave_message(line)
 
 
 def work(spec: Spec, parent: int) -> int:
@@ -98,7 +98,7 @@ def work(spec: Spec, parent: int) -> int:
         journal.words[j.PHASE] = j.REFUSED
         return CANNOT_START
     except RestartWorker:
-        return AFRESH
+        return RESTART
     except RecycleWorker:
         return RECYCLE  # by the phase, the monitor decides whether to repeat the trial
     except Stopping:
@@ -120,7 +120,7 @@ def _confide(journal: TrialJournal, error: BaseException) -> None:
         text = "".join(traceback.format_exception(error))
     except BaseException:
         text = f"{type(error).__name__} (its traceback cannot be formatted)\n"
-    journal.confide(text)
+    journal.leave_message(text)
 
 
 def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:

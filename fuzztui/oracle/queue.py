@@ -122,7 +122,7 @@ class OracleQueue:
 
     def _found(self, entry: Found, verdict: OracleFinding, answers: Sequence[OracleReply]) -> None:
         failure = Failure(verdict.category, verdict.signature, verdict.title, "", verdict.before)
-        if self.findings.knows(failure):
+        if self.findings.count_known(failure):
             self.findings.recount()
             return
         if len(self.findings) >= MAX_CAUSES:

@@ -109,7 +109,7 @@ def test_a_message_that_older_versions_named_otherwise_is_no_new_finding(tmp_pat
     words = partial(Description, "a bug", "", "x")
     findings.save(replace(failure, signature=failure.before, before=""), b"x", "op:x", words)
     again = Findings(store, log, None, read_told(tmp_path / "events.jsonl"))
-    assert again.knows(failure)
+    assert again.count_known(failure)
 
 
 # --------------------------------------------------------------------- a second one

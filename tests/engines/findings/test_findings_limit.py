@@ -32,7 +32,7 @@ class Bench:
     def meet(self, failure: Failure, trial: int) -> bool:
         self.journal.words[j.TRIAL] = trial
         assert (failure in self.findings) in (True, False)
-        if self.findings.knows(failure):
+        if self.findings.count_known(failure):
             return False
         words = Description(failure.title, "", "")
         self.findings.save(failure, b"x", f"time:1,execs:{trial},op:x", lambda: words)

@@ -286,14 +286,14 @@ WORDS = Description("KeyError: 1", "Traceback", "abc")
 
 def test_one_file_a_cause_also_after_a_restart(tmp_path: Path) -> None:
     *_, findings = bench(tmp_path)
-    assert not findings.knows(FAILURE)
+    assert not findings.count_known(FAILURE)
     file = findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
     assert (tmp_path / file).read_bytes() == b"abc"
     for _ in range(9):
-        assert findings.knows(FAILURE)
+        assert findings.count_known(FAILURE)
     findings.recount(final=True)
     *_, journal, again = bench(tmp_path)
-    assert again.knows(FAILURE)
+    assert again.count_known(FAILURE)
     again.recount(final=True)
     told = read_told(tmp_path / "events.jsonl").findings[FAILURE.signature]
     assert (told.count, told.title, told.file) == (11, "KeyError: 1", file)
@@ -304,7 +304,7 @@ def test_counts_are_told_seldom(tmp_path: Path) -> None:
     *_, findings = bench(tmp_path)
     findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
     for _ in range(10_000):
-        findings.knows(FAILURE)
+        findings.count_known(FAILURE)
         findings.recount()
     lines = (tmp_path / "events.jsonl").read_text().splitlines()
     assert 10 < len(lines) < 20
@@ -319,12 +319,12 @@ def test_what_recurs_for_weeks_is_told_ever_more_seldom(
     *_, findings = bench(tmp_path)
     findings.save(FAILURE, b"abc", "op:x", lambda: WORDS)
     for _ in range(10_000):
-        findings.knows(FAILURE)
+        findings.count_known(FAILURE)
     findings.recount()
     before = len((tmp_path / "events.jsonl").read_text().splitlines())
     for _ in range(3600):
         now += 1
-        findings.knows(FAILURE)
+        findings.count_known(FAILURE)
         findings.recount()
     lines = (tmp_path / "events.jsonl").read_text().splitlines()[before:]
     assert 5 <= len(lines) <= 7
@@ -338,7 +338,7 @@ def test_description_without_file_is_saved_under_its_name(tmp_path: Path) -> Non
     file = findings.save(FAILURE, b"abc", "time:1", lambda: WORDS)
     (tmp_path / file).unlink()
     *_, again = bench(tmp_path)
-    assert not again.knows(FAILURE)
+    assert not again.count_known(FAILURE)
     assert again.save(FAILURE, b"abc", "time:2", lambda: WORDS) == file
 
 
