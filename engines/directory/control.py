@@ -71,7 +71,7 @@ class ControlReader:
         """
         self._execute_other = execute
         self._file, self._scheduler, self._log = file, scheduler, log
-        self._words = journal.words
+        self._counters = journal.counters
         self._answered = answered
         self._offset = 0
         self.stop = False
@@ -79,7 +79,7 @@ class ControlReader:
     @property
     def paused(self) -> bool:
         """Whether the instance is paused."""
-        return bool(self._words[j.PAUSED])
+        return bool(self._counters[j.PAUSED])
 
     def poll(self) -> None:
         """Execute the commands that were appended; costs one ``stat`` if there are none."""
@@ -117,7 +117,7 @@ class ControlReader:
                 self._log.write(CommandRejected(id_, self._log.instance, str(e)))
             return
         if not again:
-            trial = self._words[j.TRIAL]
+            trial = self._counters[j.TRIAL]
             self._log.write(CommandApplied(id_, self._log.instance, trial, detail))
 
     def _execute(self, command: Command, *, again: bool) -> str:
@@ -135,7 +135,7 @@ class ControlReader:
             case ResetEntry():
                 return self._scheduler.reset(entry)
             case Pause() | Resume() if not again:
-                self._words[j.PAUSED] = int(isinstance(command, Pause))
+                self._counters[j.PAUSED] = int(isinstance(command, Pause))
                 return "paused" if isinstance(command, Pause) else "resumed"
             case Stop() if not again:
                 self.stop = True

@@ -96,7 +96,7 @@ _MAGIC: Final = 0x315A5A5546  # "FUZZ1"
     AUDIT_KILLS,
     NOT_SAVED,
     NOT_SAVED_TOLD,
-    WORDS,
+    COUNTERS,
 ) = range(62)
 
 IDLE, LOADING, RUNNING, SAVING, ENDED, REFUSED = range(6)
@@ -116,7 +116,7 @@ STOP_NOW, FINISH = 1, 2
 """Values of STOP. FINISH: do the work that remains after the budget is used up, then stop."""
 
 _LABEL_AT: Final = 8 * 64
-assert WORDS <= 64
+assert COUNTERS <= 64
 _LABEL_SIZE: Final = 128
 _LAST_AT: Final = 1024
 _LAST_SIZE: Final = 3072
@@ -124,12 +124,12 @@ _DATA_AT: Final = 4096
 
 
 class TrialJournal:
-    """The mapped file. ``words``: the counters, indexed by the constants of this module.
+    """The mapped file. ``counters`` is indexed by the constants of this module.
 
     One worker writes at a time. The monitor reads, and writes only its own counters.
     """
 
-    __slots__ = ("_labels", "_map", "capacity", "words")
+    __slots__ = ("_labels", "_map", "capacity", "counters")
 
     def __init__(self, path: Path, capacity: int) -> None:
         """Open or create the file. ``capacity``: maximum bytes of an input. Raises OSError.
@@ -145,24 +145,24 @@ class TrialJournal:
             self._map = mmap.mmap(fd, size)
         finally:
             os.close(fd)
-        self.words: memoryview[int] = memoryview(self._map)[: WORDS * 8].cast("q")
+        self.counters: memoryview[int] = memoryview(self._map)[: COUNTERS * 8].cast("q")
         self.capacity = capacity
         self._labels: dict[str, bytes] = {}
-        if self.words[MAGIC] != _MAGIC:
+        if self.counters[MAGIC] != _MAGIC:
             self._map[:_DATA_AT] = bytes(_DATA_AT)
-            self.words[MAGIC] = _MAGIC
-        self.words[CAPACITY] = capacity
+            self.counters[MAGIC] = _MAGIC
+        self.counters[CAPACITY] = capacity
 
     # -------------------------------------------------------------- the worker
 
     def begin(self, now_ns: int, candidate: Candidate, *, counts: bool = True) -> None:
         """Record the input that is about to run. ``counts``: it is the next trial."""
-        words, data, label = self.words, candidate.data, candidate.label
+        counters, data, label = self.counters, candidate.data, candidate.label
         # Not RUNNING while the fields change: a kill in between leaves no partial input.
-        words[PHASE] = IDLE
-        words[MUTANT] = 0
+        counters[PHASE] = IDLE
+        counters[MUTANT] = 0
         n = len(data) if len(data) <= self.capacity else self.capacity
-        words[LENGTH] = n
+        counters[LENGTH] = n
         self._map[_DATA_AT : _DATA_AT + n] = data if n == len(data) else data[:n]
         padded = self._labels.get(label)
         if padded is None:
@@ -170,42 +170,42 @@ class TrialJournal:
             if len(self._labels) < 1000:
                 self._labels[label] = padded
         self._map[_LABEL_AT : _LABEL_AT + _LABEL_SIZE] = padded
-        words[SRC] = candidate.src
-        words[SRC2] = candidate.src2
-        words[STARTED] = now_ns
+        counters[SRC] = candidate.src
+        counters[SRC2] = candidate.src2
+        counters[STARTED] = now_ns
         # In this order: after a kill in between, the input runs again and is counted then.
-        words[PHASE] = RUNNING
+        counters[PHASE] = RUNNING
         if counts:
-            words[TRIAL] += 1
+            counters[TRIAL] += 1
 
     def extend(self, data: bytes) -> None:
         """Append ``data`` to the running input: choices that were drawn on demand."""
-        at = self.words[LENGTH]
+        at = self.counters[LENGTH]
         n = min(len(data), self.capacity - at)
         if n > 0:
             self._map[_DATA_AT + at : _DATA_AT + at + n] = data[:n]
-            self.words[LENGTH] = at + n
+            self.counters[LENGTH] = at + n
 
     def rewrite(self, data: bytes) -> None:
         """Replace the bytes of the running input; the rest of the trial stays."""
         n = min(len(data), self.capacity)
-        self.words[LENGTH] = 0  # a kill in between leaves no mixture of two inputs
+        self.counters[LENGTH] = 0  # a kill in between leaves no mixture of two inputs
         self._map[_DATA_AT : _DATA_AT + n] = data[:n]
-        self.words[LENGTH] = n
+        self.counters[LENGTH] = n
 
     def again(self, now_ns: int, mutant: int = -1) -> None:
         """Record another run of the same input: on the original, or on the mutant of this index."""
-        self.words[MUTANT] = mutant + 1
-        self.words[STARTED] = now_ns
-        self.words[PHASE] = RUNNING
+        self.counters[MUTANT] = mutant + 1
+        self.counters[STARTED] = now_ns
+        self.counters[PHASE] = RUNNING
 
     def judging(self) -> None:
         """Record that the execution has ended; its results are not saved yet."""
-        self.words[PHASE] = SAVING
+        self.counters[PHASE] = SAVING
 
     def end(self) -> None:
         """Record that all results are saved."""
-        self.words[PHASE] = IDLE
+        self.counters[PHASE] = IDLE
 
     def leave_message(self, text: str) -> None:
         """Add to the worker's last message for the monitor; needs no descriptor."""
@@ -223,7 +223,7 @@ class TrialJournal:
 
     def input(self) -> bytes:
         """The input of the running, or last, trial."""
-        n = max(0, min(self.words[LENGTH], len(self._map) - _DATA_AT))
+        n = max(0, min(self.counters[LENGTH], len(self._map) - _DATA_AT))
         return self._map[_DATA_AT : _DATA_AT + n]
 
     def label(self) -> str:
@@ -233,16 +233,16 @@ class TrialJournal:
 
     def candidate(self) -> Candidate:
         """The candidate of the running, or last, trial, to be run again."""
-        return from_label(self.input(), self.label(), self.words[SRC], self.words[SRC2])
+        return from_label(self.input(), self.label(), self.counters[SRC], self.counters[SRC2])
 
     @property
     def is_counted(self) -> bool:
         """Whether the outcome of the last trial was counted."""
-        words = self.words
-        counted = words[VALID] + words[INVALID] + words[FAILURES] + words[TIMEOUTS]
-        return counted >= words[TRIAL]
+        counters = self.counters
+        counted = counters[VALID] + counters[INVALID] + counters[FAILURES] + counters[TIMEOUTS]
+        return counted >= counters[TRIAL]
 
     def close(self) -> None:
         """Unmap; the file stays."""
-        self.words.release()
+        self.counters.release()
         self._map.close()

@@ -38,7 +38,7 @@ class Reporter:
     """
 
     def __init__(self, spec: Spec, journal: TrialJournal, store: Store) -> None:
-        self._spec, self._words, self._store = spec, journal.words, store
+        self._spec, self._counters, self._store = spec, journal.counters, store
         self._dir = spec.dir
         self._stats_due = 0.0
         self._plot_due = 0.0
@@ -67,8 +67,9 @@ class Reporter:
         """Write the files that are due. ``now``: monotonic seconds. ``final``: write all now."""
         if now < self._stats_due and not final:
             return
-        words = self._words
-        if not final and not (words[j.CORPUS] and words[j.TRIAL]) and words[j.RUN_MS] < _FIRST_MS:
+        counters = self._counters
+        has_both = counters[j.CORPUS] and counters[j.TRIAL]
+        if not final and not has_both and counters[j.RUN_MS] < _FIRST_MS:
             return  # afl-whatsup divides by both numbers
         self._stats_due = now + _STATS_EVERY_S
         rate = self._rate(now)
@@ -82,7 +83,7 @@ class Reporter:
 
     def _rate(self, now: float) -> float:
         """Executions per second in the last minute; the last known rate if under 0.5 s passed."""
-        execs = self._words[j.TRIAL]
+        execs = self._counters[j.TRIAL]
         minute = self._minute
         minute.append((now, execs))
         while len(minute) > 2 and now - minute[0][0] > 60:
@@ -90,15 +91,15 @@ class Reporter:
         elapsed = now - minute[0][0]
         if elapsed >= 0.5:
             self._last_rate = (execs - minute[0][1]) / elapsed
-        elif not self._last_rate and self._words[j.RUN_MS] > 0:
-            self._last_rate = execs * 1000 / self._words[j.RUN_MS]
+        elif not self._last_rate and self._counters[j.RUN_MS] > 0:
+            self._last_rate = execs * 1000 / self._counters[j.RUN_MS]
         return self._last_rate
 
     def _coverage(self) -> float:
-        return 100 * self._words[j.EDGES] / max(1, self._words[j.EDGES_TOTAL])
+        return 100 * self._counters[j.EDGES] / max(1, self._counters[j.EDGES_TOTAL])
 
     def _row(self, rate: float) -> str:
-        w = self._words
+        w = self._counters
         columns = [w[j.RUN_MS] // 1000, w[j.CYCLES], w[j.CUR_ITEM], w[j.CORPUS], w[j.PENDING]]
         return (
             f"{', '.join(map(str, columns))}, {w[j.PENDING_FAVORED]}, {self._coverage():.2f}%,"
@@ -107,7 +108,7 @@ class Reporter:
         )
 
     def _stats(self, rate: float) -> str:
-        w = self._words
+        w = self._counters
         execs, run_s = w[j.TRIAL], w[j.RUN_MS] / 1000
         edges, varying = w[j.EDGES], w[j.EDGES_VARIABLE]
         watched = self._spec.engine.third_party

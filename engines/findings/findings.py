@@ -84,7 +84,7 @@ class Findings:
         self._limit = FindingLimit(most)
         self._unsaved: set[int] = set()
         """Hashes of signatures above the limit, at most :data:`_MAX_UNSAVED`."""
-        self._words = defaultdict[int, int](int) if journal is None else journal.words
+        self._counters = defaultdict[int, int](int) if journal is None else journal.counters
         self._known: dict[str, _Known] = {}
         self._announced: dict[str, str] = {}
         for signature, event in sorted(
@@ -95,8 +95,8 @@ class Findings:
                 self._limit.note(signature, event.place, _trial(event))
             else:
                 self._announced[signature] = event.file
-        self._words[j.CRASHES] = len(entry_ids(store.directory / CRASHES))
-        self._words[j.HANGS] = len(entry_ids(store.directory / HANGS))
+        self._counters[j.CRASHES] = len(entry_ids(store.directory / CRASHES))
+        self._counters[j.HANGS] = len(entry_ids(store.directory / HANGS))
 
     def __contains__(self, failure: Failure) -> bool:
         """Whether nothing is to save: this signature has a file, or is above the limit."""
@@ -110,8 +110,8 @@ class Findings:
             return True
         if self._allowed(failure):
             return False
-        words = self._words
-        if not words[j.NOT_SAVED]:  # nor has an earlier worker warned
+        counters = self._counters
+        if not counters[j.NOT_SAVED]:  # nor has an earlier worker warned
             self._log.say(
                 "warning",
                 f"{self._limit.most} distinct findings within {WINDOW_TRIALS:,} executions: further"
@@ -120,7 +120,7 @@ class Findings:
         if len(self._unsaved) < _MAX_UNSAVED:
             self._unsaved.add(hash(failure.signature))
         # Not a sum, because earlier workers may have counted the same findings.
-        words[j.NOT_SAVED] = max(words[j.NOT_SAVED], len(self._unsaved))
+        counters[j.NOT_SAVED] = max(counters[j.NOT_SAVED], len(self._unsaved))
         return True
 
     def _name(self, failure: Failure) -> str:
@@ -131,7 +131,7 @@ class Findings:
     def _allowed(self, failure: Failure) -> bool:
         # A finding that was described before its file was lost is not new.
         return self._name(failure) in self._announced or self._limit.allows(
-            failure.signature, failure.place, self._words[j.TRIAL]
+            failure.signature, failure.place, self._counters[j.TRIAL]
         )
 
     def file_for(self, failure: Failure, tail: str, *, signal: int = 0) -> str:
@@ -173,11 +173,11 @@ class Findings:
         self._log.write(event)
         self._store.put(folder, file.partition("/")[2], data)
         self._known[signature] = _Known(event, 1, 1)
-        self._limit.note(signature, failure.place, self._words[j.TRIAL])
-        self._words[j.CRASHES if folder == CRASHES else j.HANGS] += 1
-        self._words[j.LAST_CRASH if folder == CRASHES else j.LAST_HANG] = int(time.time())
+        self._limit.note(signature, failure.place, self._counters[j.TRIAL])
+        self._counters[j.CRASHES if folder == CRASHES else j.HANGS] += 1
+        self._counters[j.LAST_CRASH if folder == CRASHES else j.LAST_HANG] = int(time.time())
         if folder == CRASHES:
-            self._words[j.LAST_CRASH_TRIAL] = self._words[j.TRIAL]
+            self._counters[j.LAST_CRASH_TRIAL] = self._counters[j.TRIAL]
         return file
 
     def __len__(self) -> int:
@@ -187,9 +187,9 @@ class Findings:
     def recount(self, *, final: bool = False) -> None:
         """Report counts that have doubled or are due. ``final``: all changed counts."""
         now = time.monotonic()
-        unsaved, reported = self._words[j.NOT_SAVED], self._words[j.NOT_SAVED_TOLD]
+        unsaved, reported = self._counters[j.NOT_SAVED], self._counters[j.NOT_SAVED_TOLD]
         if unsaved >= 10 * max(1, reported) or (final and unsaved > reported):
-            self._words[j.NOT_SAVED_TOLD] = unsaved
+            self._counters[j.NOT_SAVED_TOLD] = unsaved
             more = f"at least {unsaved:,} more distinct findings were"
             self._log.say(
                 "warning",

@@ -143,10 +143,10 @@ class Loop:
         self._modules = len(edges.modules)
         self._on_modules, self._third_party, self._scope = on_modules, third_party, scope
         self._due = 0
-        self._fresh_until = journal.words[j.TRIAL] + _FRESH_TRIALS
-        self._cycles_before = journal.words[j.CYCLES]
+        self._fresh_until = journal.counters[j.TRIAL] + _FRESH_TRIALS
+        self._cycles_before = journal.counters[j.CYCLES]
         """Cycles of earlier workers of this instance."""
-        self._cycle_of_find = self._cycles_before - journal.words[j.CYCLES_WITHOUT_FINDS]
+        self._cycle_of_find = self._cycles_before - journal.counters[j.CYCLES_WITHOUT_FINDS]
         self._variable = 0
         self._blind = True
         """Whether no trial has executed any application code."""
@@ -161,9 +161,9 @@ class Loop:
         Raises ``RecycleWorker`` when the target has used up the memory, ``Limited`` when it has
         lowered a limit that saving needs, and ``Stopping`` while waiting for a full disk.
         """
-        words, clock = self.journal.words, time.monotonic_ns
+        counters, clock = self.journal.counters, time.monotonic_ns
         modules = self.edges.modules
-        while words[j.TRIAL] < self._budget:
+        while counters[j.TRIAL] < self._budget:
             if len(modules) != self._modules:  # not in the tick: trials must not depend on time
                 self._imported_late()
             now = clock()
@@ -177,10 +177,10 @@ class Loop:
             except MemoryError:  # raised in the engine, not in the target
                 self.parts.executor.fixture.check_limits()
                 raise
-            if self._blind and words[j.TRIAL] == _BLIND_TRIALS:
+            if self._blind and counters[j.TRIAL] == _BLIND_TRIALS:
                 self._warn_blind()
         self._tick()
-        if words[j.STOP] != j.STOP_NOW and not self.steering.stop:
+        if counters[j.STOP] != j.STOP_NOW and not self.steering.stop:
             self.parts.finish()
             self._tick()
         self.findings.recount(final=True)
@@ -190,7 +190,7 @@ class Loop:
         if time.monotonic_ns() >= self._due:
             self._tick()
             self._due = time.monotonic_ns() + _TICK_NS
-        return self.journal.words[j.STOP] != j.STOP_NOW and not self.steering.stop
+        return self.journal.counters[j.STOP] != j.STOP_NOW and not self.steering.stop
 
     def _propose(self) -> Candidate:
         for stage in self.parts.stages:
@@ -201,16 +201,16 @@ class Loop:
 
     def trial(self, candidate: Candidate, now_ns: int) -> None:
         """Run steps 4 to 7 for one candidate. Raises as :meth:`run`."""
-        journal, words = self.journal, self.journal.words
+        journal, counters = self.journal, self.journal.counters
         journal.begin(now_ns, candidate, counts=not candidate.recovered)
         if candidate.begun is not None:
             candidate.begun()
         self.parts.before(candidate)
         execution = self.parts.executor.run(candidate.data)
         took = time.monotonic_ns() - now_ns
-        words[j.SLOWEST_NS] = max(took, words[j.SLOWEST_NS])
+        counters[j.SLOWEST_NS] = max(took, counters[j.SLOWEST_NS])
         journal.judging()
-        if words[j.LIMITS_CHECKED]:
+        if counters[j.LIMITS_CHECKED]:
             self.parts.executor.fixture.check_limits()
         self._check_error(execution)
         if execution.observed:
@@ -218,7 +218,7 @@ class Loop:
         if self._starved(execution):
             raise RecycleWorker
         if not (candidate.recovered and journal.is_counted):
-            words[_TALLY[execution.outcome]] += 1
+            counters[_TALLY[execution.outcome]] += 1
         if execution.outcome is Outcome.FAILURE or execution.outcome is Outcome.TIMEOUT:
             self._failed(candidate, execution)
             journal.end()
@@ -301,7 +301,7 @@ class Loop:
         return memory.used_up()
 
     def _out_of_memory(self, execution: Execution) -> bool:
-        used = self.journal.words[j.TRIAL] > self._fresh_until
+        used = self.journal.counters[j.TRIAL] > self._fresh_until
         failed = execution.outcome is Outcome.FAILURE
         return used and failed and issubclass(type(execution.error), MemoryError)
 
@@ -309,7 +309,7 @@ class Loop:
         """Warn, once, that coverage cannot guide the fuzzing."""
         if self.parts.coverage.edges:
             return  # covered by an earlier worker
-        why = "" if self.journal.words[j.VALID] else " and none of their inputs was valid"
+        why = "" if self.journal.counters[j.VALID] else " and none of their inputs was valid"
         self.log.say(
             "warning",
             f"{_BLIND_TRIALS} trials have executed no Python code of the application{why}, so"
@@ -320,10 +320,10 @@ class Loop:
     # -------------------------------------------------------------------- corpus
 
     def _keep(self, candidate: Candidate, execution: Execution, reasons: tuple[str, ...]) -> None:
-        words, corpus, coverage = self.journal.words, self.parts.corpus, self.parts.coverage
+        counters, corpus, coverage = self.journal.counters, self.parts.corpus, self.parts.coverage
         new_edges = "edge" in reasons
         number = self.store.next_id(QUEUE)
-        tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL], new=new_edges)
+        tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL], new=new_edges)
         name = f"id:{number:06d},{tail}"
         again = self._again(execution.data)
         if again.outcome is Outcome.FAILURE or again.outcome is Outcome.TIMEOUT:
@@ -344,21 +344,21 @@ class Loop:
         for feedback in self.parts.feedbacks:
             feedback.learn(execution, entry)
         corpus.add(entry)
-        words[j.CORPUS] = len(corpus)
+        counters[j.CORPUS] = len(corpus)
         if candidate.op == "seed":
             entry.reasons = ("seed", *reasons)
         elif candidate.peer:
             entry.reasons = ("imported", *reasons)
-            words[j.CORPUS_IMPORTED] += 1
+            counters[j.CORPUS_IMPORTED] += 1
         else:
-            words[j.CORPUS_FOUND] += 1
-            words[j.LAST_FIND] = int(time.time())
+            counters[j.CORPUS_FOUND] += 1
+            counters[j.LAST_FIND] = int(time.time())
             self._cycle_of_find = self._cycles
         if again.observed != execution.observed:
-            words[j.CORPUS_VARIABLE] += 1
+            counters[j.CORPUS_VARIABLE] += 1
             self._variable |= again.observed ^ execution.observed
-            words[j.EDGES_VARIABLE] = self.parts.executor.coverage.count(self._variable)
-        words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+            counters[j.EDGES_VARIABLE] = self.parts.executor.coverage.count(self._variable)
+        counters[j.EDGES], counters[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
         self.describe(entry)
 
     def describe(self, entry: CorpusEntry) -> None:
@@ -424,7 +424,8 @@ class Loop:
         data: bytes,
         describe: Callable[[], Description],
     ) -> None:
-        tail = candidate_tail(candidate, self.journal.words[j.RUN_MS], self.journal.words[j.TRIAL])
+        counters = self.journal.counters
+        tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL])
         file = self.findings.save(failure, data, tail, describe)
         self.parts.saved(candidate, file.partition("/")[0])
 
@@ -432,7 +433,7 @@ class Loop:
 
     def _tick(self) -> bool:
         """Run step 1. Returns False if the loop must stop."""
-        executor, words = self.parts.executor, self.journal.words
+        executor, counters = self.parts.executor, self.journal.counters
         while True:
             executor.fixture.check()
             executor.guard.check()
@@ -441,7 +442,7 @@ class Loop:
             self.findings.recount()
             self._write_stats()
             self.parts.tick()
-            if self.steering.stop or words[j.STOP]:
+            if self.steering.stop or counters[j.STOP]:
                 return False
             if self._budget_cpu_s and _cpu_s() >= self._budget_cpu_s:
                 return False
@@ -451,17 +452,17 @@ class Loop:
 
     def _write_stats(self) -> None:
         """Write the statistics that cost more than an increment to the journal."""
-        words, parts = self.journal.words, self.parts
+        counters, parts = self.journal.counters, self.parts
         corpus, table = parts.corpus, self.edges
-        words[j.CORPUS] = len(corpus)
-        words[j.MAX_DEPTH] = corpus.max_depth
-        words[j.FAVORED] = corpus.favored
-        words[j.PENDING], words[j.PENDING_FAVORED] = corpus.pending, corpus.pending_favored
-        words[j.CUR_ITEM] = max(0, parts.scheduler.position)
-        words[j.CYCLES] = self._cycles
-        words[j.CYCLES_WITHOUT_FINDS] = self._cycles - self._cycle_of_find
-        words[j.EDGES_TOTAL] = table.reachable
-        words[j.EDGES_THIRD_PARTY] = self._third_party()
+        counters[j.CORPUS] = len(corpus)
+        counters[j.MAX_DEPTH] = corpus.max_depth
+        counters[j.FAVORED] = corpus.favored
+        counters[j.PENDING], counters[j.PENDING_FAVORED] = corpus.pending, corpus.pending_favored
+        counters[j.CUR_ITEM] = max(0, parts.scheduler.position)
+        counters[j.CYCLES] = self._cycles
+        counters[j.CYCLES_WITHOUT_FINDS] = self._cycles - self._cycle_of_find
+        counters[j.EDGES_TOTAL] = table.reachable
+        counters[j.EDGES_THIRD_PARTY] = self._third_party()
 
     @property
     def _cycles(self) -> int:
@@ -482,7 +483,7 @@ class Loop:
         without an event are described now. Raises ``Stopping`` if a stop is requested, so that
         the statistics of half a queue are not written.
         """
-        words, corpus, coverage = self.journal.words, self.parts.corpus, self.parts.coverage
+        counters, corpus, coverage = self.journal.counters, self.parts.corpus, self.parts.coverage
         folder = self.store.directory / QUEUE
         names = sorted(entry_ids(folder).items())
         changed = 0
@@ -520,7 +521,7 @@ class Loop:
             if time.monotonic() - said > _SLOW_REBUILD_S:
                 said = time.monotonic()
                 self.log.say("info", f"running the queue again: {at + 1} of {len(names)}")
-            if words[j.STOP] == j.STOP_NOW:
+            if counters[j.STOP] == j.STOP_NOW:
                 raise Stopping
         if changed:
             entries = several(changed, "queue entry", "queue entries")
@@ -530,7 +531,7 @@ class Loop:
                 "info",
                 f"{several(len(names), 'queue entry', 'queue entries')} run again; continuing",
             )
-        words[j.EDGES], words[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
+        counters[j.EDGES], counters[j.EDGES_VALID] = coverage.edges, coverage.edges_valid
 
 
 def _cpu_s() -> float:

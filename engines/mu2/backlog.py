@@ -111,7 +111,7 @@ class Backlog:
 
     def work(self) -> None:
         """A bit of it, if the schedule allows; all of it if that wants everything."""
-        words = self._journal.words
+        words = self._journal.counters
         if self._outsiders is None and not self.exact and time.monotonic() >= self._outside_due:
             self._send_outside()
         self._bit()

@@ -85,11 +85,11 @@ def build(context: Context) -> Parts:
     silence_s = 2 + SILENCE_TIMES * spec.target.timeout_s
 
     def stopping() -> None:
-        if journal.words[j.STOP] == j.STOP_NOW:
+        if journal.counters[j.STOP] == j.STOP_NOW:
             raise Stopping
 
     def still_loading() -> None:
-        journal.words[j.STARTED] = time.monotonic_ns()  # or the parent takes it for a hang
+        journal.counters[j.STARTED] = time.monotonic_ns()  # or the parent takes it for a hang
 
     runner = Runner(
         executor=executor,

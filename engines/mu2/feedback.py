@@ -38,7 +38,7 @@ class KillFeedback:
         self._schedule, self._oracle, self._isolation = (
             parts.schedule, parts.oracle, parts.isolation,
         )  # fmt: skip
-        self._words = parts.journal.words
+        self._words = parts.journal.counters
         self._kills: list[Kill] = []
         self._favoured: set[int] = set()
         """Promoted mutants for whose infection alone the input is to be kept."""

@@ -37,7 +37,7 @@ class MutationReport:
         self._watch, self._schedule, self._table = parts.watch, parts.schedule, parts.table
         self._pipeline, self._runner, self._program = parts.pipeline, parts.runner, parts.program
         self._oracle, self._isolation = parts.oracle, parts.isolation
-        self._words = parts.journal.words
+        self._words = parts.journal.counters
         # A worker may die at any time: what earlier ones have done is in the journal.
         self._before = {word: max(0, self._words[word]) for word in _TOTALS}
         self._began = self._ticked = time.perf_counter_ns()

@@ -82,9 +82,9 @@ class WorkerMonitor:
             self._reporter.setup(sys.orig_argv)
         except OSError as e:
             raise CannotStart(f"{e.filename or spec.dir}: {e.strerror or e}") from None
-        self._words = self._journal.words
-        self._words[j.STOP] = 0
-        self._words[j.START_TIME] = self._words[j.START_TIME] or int(time.time())
+        self._counters = self._journal.counters
+        self._counters[j.STOP] = 0
+        self._counters[j.START_TIME] = self._counters[j.START_TIME] or int(time.time())
         told = read_told(spec.dir / "events.jsonl")
         most = spec.engine.max_findings
         self._findings = Findings(self._store, self._log, self._journal, told, most)
@@ -107,7 +107,7 @@ class WorkerMonitor:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self._keep_time()
-            if self._words[j.STOP]:
+            if self._counters[j.STOP]:
                 raise Stopping
             time.sleep(_POLL_S)
 
@@ -129,22 +129,22 @@ class WorkerMonitor:
         self._rescue_running()
         try:
             while True:
-                trial = self._words[j.TRIAL]
+                trial = self._counters[j.TRIAL]
                 status = self._run_worker()
-                phase = self._words[j.PHASE]
+                phase = self._counters[j.PHASE]
                 if status == CANNOT_START and phase == j.REFUSED:
                     if self._last_line.startswith(_ERROR_PREFIX):  # the worker cannot write files
                         self._log.say("error", self._last_line.removeprefix(_ERROR_PREFIX))
                     return CANNOT_START
-                if status == 0 and (phase == j.ENDED or self._words[j.STOP]):
+                if status == 0 and (phase == j.ENDED or self._counters[j.STOP]):
                     break
                 if status == RESTART and phase != j.LOADING:  # importing a target may exit so
                     self._prepare_restart(trial)
-                elif status == RECYCLE and phase != j.RUNNING and self._words[j.TRIAL] > trial:
+                elif status == RECYCLE and phase != j.RUNNING and self._counters[j.TRIAL] > trial:
                     self._prepare_recycled()
                 else:
                     self._handle_worker_death(status, trial)
-                if self._words[j.STOP] == j.STOP_NOW:
+                if self._counters[j.STOP] == j.STOP_NOW:
                     break
         except Stopping:
             pass
@@ -153,7 +153,7 @@ class WorkerMonitor:
             raise
         finally:
             self._kill()
-            self._words[j.PAUSED] = 0
+            self._counters[j.PAUSED] = 0
             self._findings.recount(final=True)
             self._reporter.tick(time.monotonic(), final=True)
             self._log.flush()
@@ -169,10 +169,10 @@ class WorkerMonitor:
 
     def _run_worker(self) -> int:
         """Start a worker and watch it until it ends. Returns its exit status."""
-        self._words[j.PHASE] = j.LOADING
-        self._words[j.STARTED] = time.monotonic_ns()
+        self._counters[j.PHASE] = j.LOADING
+        self._counters[j.STARTED] = time.monotonic_ns()
         self._hung, self._stopped = False, ""
-        self._words[j.LIMIT] = -1
+        self._counters[j.LIMIT] = -1
         self._journal.last_message(clear=True)
         # The worker opens this file first, and would die if nothing can be written: wait here.
         self._store.write(self._spec.dir / TRACE, b"")
@@ -185,7 +185,7 @@ class WorkerMonitor:
         )
         self._reporter.worker_pid = worker.pid
         ended = _ProcessEnd(worker.pid)
-        watch = _HangDetector(self._spec.target.timeout_s, worker.pid, self._journal.words)
+        watch = _HangDetector(self._spec.target.timeout_s, worker.pid, self._journal.counters)
         try:
             while not ended.wait(_POLL_S):
                 now, step = self._keep_time()
@@ -194,10 +194,10 @@ class WorkerMonitor:
                 if watch.hangs(step):
                     self._hung, self._stopped = True, watch.stopped
                     self._kill_hung(worker.pid)
-                if self._words[j.STOP] == j.STOP_NOW:
+                if self._counters[j.STOP] == j.STOP_NOW:
                     self._stop_at = self._stop_at or now
                     grace = _STOP_GRACE_S + 2 * self._spec.target.timeout_s
-                    if self._words[j.PHASE] == j.LOADING or now - self._stop_at > grace:
+                    if self._counters[j.PHASE] == j.LOADING or now - self._stop_at > grace:
                         self._kill()
         finally:
             ended.close()
@@ -213,13 +213,13 @@ class WorkerMonitor:
 
     def _read_last_message(self) -> None:
         """Read what the worker left in the journal: its last message and a lowered limit."""
-        words, text = self._words, self._journal.last_message(clear=True).rstrip("\n")
+        counters, text = self._counters, self._journal.last_message(clear=True).rstrip("\n")
         self._last_text, self._last_line = text, text.rpartition("\n")[2][:300]
         if text:
             print(text, file=sys.stderr, flush=True)
         self._limited = ""
-        if words[j.LIMIT] >= 0:
-            self._limited = lowered_text(words[j.LIMIT], words[j.LIMIT_VALUE])
+        if counters[j.LIMIT] >= 0:
+            self._limited = lowered_text(counters[j.LIMIT], counters[j.LIMIT_VALUE])
             self._lowered = ""  # the message names it already
 
     def _keep_time(self) -> tuple[float, float]:
@@ -227,13 +227,13 @@ class WorkerMonitor:
         now = time.monotonic()
         step = now - self._last_poll
         self._last_poll = now
-        self._words[j.RUN_MS] += int(step * 1000)
+        self._counters[j.RUN_MS] += int(step * 1000)
         self._last_poll -= step * 1000 % 1 / 1000
         budget = self._spec.budget_s
         if self._stop_requested:
-            self._words[j.STOP] = j.STOP_NOW
-        elif self._finish_requested or (budget and self._words[j.RUN_MS] >= budget * 1000):
-            self._words[j.STOP] = j.FINISH
+            self._counters[j.STOP] = j.STOP_NOW
+        elif self._finish_requested or (budget and self._counters[j.RUN_MS] >= budget * 1000):
+            self._counters[j.STOP] = j.FINISH
         return now, step
 
     def _kill_hung(self, pid: int) -> None:
@@ -254,10 +254,10 @@ class WorkerMonitor:
 
     def _rescue_running(self) -> None:
         """Save the input that the last worker was running: the next worker runs it first."""
-        phase = self._words[j.PHASE]
+        phase = self._counters[j.PHASE]
         if phase in (j.RUNNING, j.SAVING) and self._journal.label() not in (j.REBUILD, j.ANALYSE):
             self._save_rescue()
-        self._words[j.PHASE] = j.LOADING
+        self._counters[j.PHASE] = j.LOADING
 
     def _save_rescue(self) -> None:
         while True:
@@ -272,7 +272,7 @@ class WorkerMonitor:
         Raises :class:`CannotStart` after too many restarts within one trial.
         """
         self._rescue_running()
-        self._restarts = 0 if self._words[j.TRIAL] != trial_at_start else self._restarts + 1
+        self._restarts = 0 if self._counters[j.TRIAL] != trial_at_start else self._restarts + 1
         if self._restarts >= _RESTARTS_ALLOWED:
             raise CannotStart(
                 "the target's behaviour keeps changing while mutants run, although suspects were"
@@ -287,7 +287,7 @@ class WorkerMonitor:
             self._next_recycle_message = time.monotonic() + _RECYCLE_MESSAGE_S
             self._log.say(
                 "info",
-                f"the target used up its memory at trial {self._words[j.TRIAL]}{self._lowered}"
+                f"the target used up its memory at trial {self._counters[j.TRIAL]}{self._lowered}"
                 " (does it leak?); a fresh worker continues",
             )
 
@@ -296,8 +296,8 @@ class WorkerMonitor:
 
         Raises :class:`CannotStart` after too many ends without progress.
         """
-        words = self._words
-        phase, trial, label = words[j.PHASE], words[j.TRIAL], self._journal.label()
+        counters = self._counters
+        phase, trial, label = counters[j.PHASE], counters[j.TRIAL], self._journal.label()
         how = how_it_ended(status)
         if self._stopped:
             how = f"stopped its own process ({self._stopped})"
@@ -305,33 +305,33 @@ class WorkerMonitor:
             how = f"ended, because the target {self._limited}"
         outside = status < 0 and -status in _OUTSIDE_SIGNALS and not self._hung
         explained = False
-        if phase == j.RUNNING and words[j.MUTANT]:
+        if phase == j.RUNNING and counters[j.MUTANT]:
             explained = self._quarantine(how, outside=outside)
             if label != j.ANALYSE:
                 self._save_rescue()
         elif phase == j.RUNNING and label in (j.REBUILD, j.ANALYSE):
             if not outside:
                 with contextlib.suppress(OSError):
-                    Unsafe(self._spec.dir).add(words[j.SRC])
+                    Unsafe(self._spec.dir).add(counters[j.SRC])
                 self._log.say(
                     "warning",
-                    f"queue entry {words[j.SRC]}: the worker {how} when it ran the entry again;"
+                    f"queue entry {counters[j.SRC]}: the worker {how} when it ran the entry again;"
                     " the entry is not run any more",
                 )
                 explained = True
         elif phase in (j.RUNNING, j.SAVING) and label != j.ANALYSE:
-            if words[j.SUSPECT_TRIAL] != trial:
-                words[j.SUSPECT_TRIAL], words[j.SUSPECT_KILLS] = trial, 0
-            words[j.SUSPECT_KILLS] += 1
+            if counters[j.SUSPECT_TRIAL] != trial:
+                counters[j.SUSPECT_TRIAL], counters[j.SUSPECT_KILLS] = trial, 0
+            counters[j.SUSPECT_KILLS] += 1
             certain = phase == j.RUNNING and not outside
             if self._limited:  # any trial since the last tick may have lowered it
-                certain = bool(words[j.LIMITS_CHECKED]) and words[j.LIMIT] != RLIMIT_NPROC
-            if certain or words[j.SUSPECT_KILLS] >= _MAX_SUSPICIONS:
+                certain = bool(counters[j.LIMITS_CHECKED]) and counters[j.LIMIT] != RLIMIT_NPROC
+            if certain or counters[j.SUSPECT_KILLS] >= _MAX_SUSPICIONS:
                 self._blame(how, status)
                 explained = True
             else:
                 self._save_rescue()
-        words[j.LIMITS_CHECKED] |= bool(self._limited)
+        counters[j.LIMITS_CHECKED] |= bool(self._limited)
         if explained or trial != trial_at_start:
             self._deaths = 0
         else:
@@ -342,7 +342,7 @@ class WorkerMonitor:
             allowed = _KILLS_ALLOWED
         elif loading:
             allowed = 1 if self._hung else 2
-        if self._deaths >= allowed and not words[j.STOP]:
+        if self._deaths >= allowed and not counters[j.STOP]:
             if self._hung and not self._stopped:
                 how = f"did not end within {LOAD_LIMIT_S:g} s"
             where = f'target.function = "{self._spec.target.function}": importing the target'
@@ -352,7 +352,7 @@ class WorkerMonitor:
                 else f"the worker {how}{self._lowered}, {self._deaths} times without a new trial;"
                 " see worker.log"
             )
-        if not explained and not words[j.STOP]:
+        if not explained and not counters[j.STOP]:
             why = f" ({self._last_line})" if self._last_line else ""
             how = f"{how} at trial {trial}{self._lowered}{why}"
             self._log.say("warning", f"the worker {how}; a new worker continues")
@@ -362,12 +362,12 @@ class WorkerMonitor:
 
         Returns False, and does nothing, if the signal may have come from outside.
         """
-        words = self._words
-        index = words[j.MUTANT] - 1
-        if words[j.SUSPECT_TRIAL] != -index - 1:
-            words[j.SUSPECT_TRIAL], words[j.SUSPECT_KILLS] = -index - 1, 0
-        words[j.SUSPECT_KILLS] += 1
-        if outside and words[j.SUSPECT_KILLS] < _MAX_SUSPICIONS:
+        counters = self._counters
+        index = counters[j.MUTANT] - 1
+        if counters[j.SUSPECT_TRIAL] != -index - 1:
+            counters[j.SUSPECT_TRIAL], counters[j.SUSPECT_KILLS] = -index - 1, 0
+        counters[j.SUSPECT_KILLS] += 1
+        if outside and counters[j.SUSPECT_KILLS] < _MAX_SUSPICIONS:
             return False
         known = read_index(self._spec.dir)
         name = known[index][0] if index < len(known) else f"number {index}"
@@ -383,10 +383,10 @@ class WorkerMonitor:
 
     def _blame(self, how: str, status: int) -> None:
         """Save the running input, which ended the process, as a finding."""
-        words, journal = self._words, self._journal
+        counters, journal = self._counters, self._journal
         candidate = journal.candidate()
         if not journal.is_counted:
-            words[j.TIMEOUTS if self._hung or self._limited else j.FAILURES] += 1
+            counters[j.TIMEOUTS if self._hung or self._limited else j.FAILURES] += 1
         place, detail = self._last_stack()
         if self._stopped:
             cause = f"stopped by {self._stopped}"
@@ -409,14 +409,14 @@ class WorkerMonitor:
         if findings.count_known(failure):
             findings.recount()
         else:
-            tail = candidate_tail(candidate, words[j.RUN_MS], words[j.TRIAL])
+            tail = candidate_tail(candidate, counters[j.RUN_MS], counters[j.TRIAL])
             shown = Description(title, detail, printable(candidate.data))
             number = -status if status < 0 and not self._hung else 0
             findings.save(failure, candidate.data, tail, lambda: shown, signal=number)
         kept = self._rescue.load()
         if kept is not None and candidate.data.startswith(kept.data):
             self._rescue.clear()  # else a smaller input from minimising ended the worker
-        words[j.PHASE] = j.LOADING
+        counters[j.PHASE] = j.LOADING
 
     def _last_stack(self) -> tuple[str, str]:
         """Location and text of the stack that the dying interpreter wrote; empty if none."""
@@ -457,9 +457,9 @@ class _HangDetector:
     target, because a pause stops both. A debugger may hold the worker for hours.
     """
 
-    def __init__(self, timeout_s: float, pid: int, words: memoryview[int]) -> None:
+    def __init__(self, timeout_s: float, pid: int, counters: memoryview[int]) -> None:
         self._limit_s = max(1.5 * timeout_s, timeout_s + 1.0)
-        self._pid, self._words = pid, words
+        self._pid, self._counters = pid, counters
         self._mark = (0, 0)
         self._seen_s = self._stopped_s = 0.0
         self.stopped = ""
@@ -469,8 +469,8 @@ class _HangDetector:
         """Whether the worker hangs. ``step_s``: seconds since the last call."""
         step_s = min(step_s, 4 * _POLL_S)
         self.stopped = stopped_by(self._pid)
-        phase = self._words[j.PHASE]
-        mark = (phase, self._words[j.STARTED])
+        phase = self._counters[j.PHASE]
+        mark = (phase, self._counters[j.STARTED])
         moved, self._mark = mark != self._mark, mark
         # It may have run between two polls: a CPU limiter stops a process again and again.
         self._stopped_s = self._stopped_s + step_s if self.stopped and not moved else 0.0

@@ -82,20 +82,20 @@ def work(spec: Spec, parent: int) -> int:
     die_with(parent)
     journal = TrialJournal(spec.dir / ".cur_input", spec.engine.max_size)
     voice = Voice(journal)
-    journal.words[j.PHASE] = j.LOADING
+    journal.counters[j.PHASE] = j.LOADING
     log = EventLog(spec.dir / "events.jsonl", spec.instance)
     try:
         loop = _build(spec, journal, log)
         gc.collect()
         gc.freeze()  # collections need not examine the loaded modules
-        journal.words[j.PHASE] = j.IDLE
+        journal.counters[j.PHASE] = j.IDLE
         loop.run()
     except CannotStart as e:
         if e.detail:
             voice.say(e.detail)
         voice.say(f"fuzztui: {e}")
         log.say("error", str(e))
-        journal.words[j.PHASE] = j.REFUSED
+        journal.counters[j.PHASE] = j.REFUSED
         return CANNOT_START
     except RestartWorker:
         return RESTART
@@ -104,13 +104,13 @@ def work(spec: Spec, parent: int) -> int:
     except Stopping:
         return 0  # the phase stays: the next start runs an input that was not saved
     except Limited as e:
-        journal.words[j.LIMIT] = e.number
-        journal.words[j.LIMIT_VALUE] = getrlimit(e.number)[1]
+        journal.counters[j.LIMIT] = e.number
+        journal.counters[j.LIMIT_VALUE] = getrlimit(e.number)[1]
         return LIMITED
     except BaseException as e:
         _confide(journal, e)
         return 1
-    journal.words[j.PHASE] = j.ENDED
+    journal.counters[j.PHASE] = j.ENDED
     return 0
 
 
@@ -131,7 +131,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
             fixture.check_limits()
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            if journal.words[j.STOP]:
+            if journal.counters[j.STOP]:
                 raise Stopping
             time.sleep(0.05)
 
@@ -148,7 +148,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
             application.on_source = constants.add
         return engine.prepare(spec, application) if hasattr(engine, "prepare") else None
 
-    rng = random.Random(f"{spec.seed}/{spec.instance}/{journal.words[j.TRIAL]}")
+    rng = random.Random(f"{spec.seed}/{spec.instance}/{journal.counters[j.TRIAL]}")
     loaded = load(
         spec,
         folder=spec.dir / ".scratch",
@@ -174,7 +174,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     def update_tokens() -> None:
         """Replace the tokens in place, because the mutators hold the list."""
         tokens[:] = dict.fromkeys(listed + tokens_of(list(constants.found.values())))
-        journal.words[j.TOKENS] = len(tokens)
+        journal.counters[j.TOKENS] = len(tokens)
 
     update_tokens()
     seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.say)

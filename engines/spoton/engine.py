@@ -116,19 +116,20 @@ def build(context: Context) -> Parts:
         figures.write()
 
     def tick() -> None:
-        if context.journal.words[j.STOP]:
+        if context.journal.counters[j.STOP]:
             figures.write()
         figures.tick()
 
     def before(candidate: Candidate) -> None:
         feedback.begin(candidate)
-        if context.journal.words[j.TRIAL] == _AIMLESS and (words := _aimless(feedback, kin)):
+        if context.journal.counters[j.TRIAL] == _AIMLESS and (words := _aimless(feedback, kin)):
             context.log.say("warning", words)
 
     feedback.on_covered = on_covered
     feedback.on_lost = partial(context.log.say, "warning")
     on_modules()
-    if not context.journal.words[j.TRIAL] and not any(t.types for t in settings.document.targets):
+    trials = context.journal.counters[j.TRIAL]
+    if not trials and not any(t.types for t in settings.document.targets):
         why = "; ".join(settings.document.notes[:3]) or "it has found no branch that a type decides"
         context.log.say(
             "warning",

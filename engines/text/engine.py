@@ -122,7 +122,7 @@ def build(context: Context) -> Parts:
     fit(context.executor.form)
     base = zest.build(context)
     settings = _Settings(spec.text)
-    first = not context.journal.words[j.TRIAL]
+    first = not context.journal.counters[j.TRIAL]
 
     def say(level: str, text: str) -> None:
         if first:  # a target that kills its workers must not fill the log

@@ -461,7 +461,7 @@ def test_instances_share_finds(lab: Lab) -> None:
 
 def loaded(directory: Path) -> bool:
     """Whether the worker that runs now has left loading behind."""
-    words = (directory / ".cur_input").read_bytes()[: 8 * j.WORDS]
+    words = (directory / ".cur_input").read_bytes()[: 8 * j.COUNTERS]
     return struct.unpack_from("q", words, 8 * j.PHASE)[0] != j.LOADING
 
 

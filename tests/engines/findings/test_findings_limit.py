@@ -30,7 +30,7 @@ class Bench:
         self.findings = Findings(store, log, self.journal, told, most)
 
     def meet(self, failure: Failure, trial: int) -> bool:
-        self.journal.words[j.TRIAL] = trial
+        self.journal.counters[j.TRIAL] = trial
         assert (failure in self.findings) in (True, False)
         if self.findings.count_known(failure):
             return False
@@ -62,18 +62,18 @@ def test_the_next_worker_does_not_report_the_flood_again(tmp_path: Path) -> None
     for n in range(1, 100):
         worker.meet(crash(f"E{n}", "app.py:1 in f"), n)
     worker.findings.recount(final=True)
-    assert worker.journal.words[j.NOT_SAVED] == 79
+    assert worker.journal.counters[j.NOT_SAVED] == 79
     told = worker.messages()
     again = Bench(tmp_path, 20)
     for n in range(50, 120):
         again.meet(crash(f"E{n}", "app.py:1 in f"), n)
     again.findings.recount(final=True)
     assert again.messages() == told
-    assert again.journal.words[j.NOT_SAVED] == 79, "they may be the same ones"
+    assert again.journal.counters[j.NOT_SAVED] == 79, "they may be the same ones"
     for n in range(120, 150):
         again.meet(crash(f"E{n}", "app.py:1 in f"), n)
     again.findings.recount(final=True)
-    assert again.journal.words[j.NOT_SAVED] == 100
+    assert again.journal.counters[j.NOT_SAVED] == 100
     assert len(again.messages()) == len(told) + 1
 
 

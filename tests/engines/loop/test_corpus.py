@@ -246,9 +246,9 @@ def test_journal_gives_back_what_ran(data: bytes, op: str, src: int) -> None:
         journal.begin(1, Candidate(data, op.replace("\0", "") or "x", src))
         journal.close()
         again = TrialJournal(file, 500)  # as the parent sees it after a SIGKILL
-        assert (again.words[j.PHASE], again.words[j.TRIAL]) == (j.RUNNING, 1)
+        assert (again.counters[j.PHASE], again.counters[j.TRIAL]) == (j.RUNNING, 1)
         assert again.candidate().data == data[:500]
-        assert again.words[j.SRC] == src
+        assert again.counters[j.SRC] == src
         again.extend(b"more")
         assert again.input() == (data[:500] + b"more")[:500]
         again.close()
@@ -259,7 +259,7 @@ def test_journal_gives_back_what_ran(data: bytes, op: str, src: int) -> None:
 def test_journal_of_another_kind_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "j").write_bytes(b"an input that afl-fuzz left" * 1000)
     journal = TrialJournal(tmp_path / "j", 100)
-    assert list(journal.words[2:]) == [0] * (j.WORDS - 2)
+    assert list(journal.counters[2:]) == [0] * (j.COUNTERS - 2)
 
 
 def test_odd_names_in_folders(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_one_file_a_cause_also_after_a_restart(tmp_path: Path) -> None:
     again.recount(final=True)
     told = read_told(tmp_path / "events.jsonl").findings[FAILURE.signature]
     assert (told.count, told.title, told.file) == (11, "KeyError: 1", file)
-    assert journal.words[j.CRASHES] == 1
+    assert journal.counters[j.CRASHES] == 1
 
 
 def test_counts_are_told_seldom(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from fuzztui.engines.process import monitor
 def words(monkeypatch) -> list[int]:
     """The words of a journal; the worker is stopped whenever it is looked at."""
     monkeypatch.setattr(monitor, "stopped_by", lambda pid: "SIGSTOP")
-    words = [0] * j.WORDS
+    words = [0] * j.COUNTERS
     words[j.PHASE] = j.RUNNING
     return words
 
