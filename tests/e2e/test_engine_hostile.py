@@ -372,7 +372,7 @@ def test_deletes_the_queue(lab: Lab) -> None:
     spec = lab.spec("app:target", budget_trials=600, target={"include": ["app"]})
     assert lab.run(spec) == 0
     texts = [e["text"] for e in events(spec.parent, "message") if e["level"] == "warning"]
-    assert any("crashes" in text and "made again" in text for text in texts)
+    assert any("crashes" in text and "was deleted" in text for text in texts)
     assert len(names(spec.parent, "crashes")) == 1
 
 
