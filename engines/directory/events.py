@@ -22,7 +22,7 @@ from fuzztui.wire.events import (
     MutantState,
 )
 
-__all__ = ["EventLog", "ReportedEvents", "read_told"]
+__all__ = ["EventLog", "ReportedEvents", "read_reported"]
 
 _PENDING_LIMIT = 10_000
 """Events that wait in memory while the file cannot be written."""
@@ -103,7 +103,7 @@ class ReportedEvents:
     """How often each mutant was reached, infected and run."""
 
 
-def read_told(file: Path) -> ReportedEvents:
+def read_reported(file: Path) -> ReportedEvents:
     """Read the events of earlier workers; torn and unknown lines are skipped."""
     reported = ReportedEvents()
     try:

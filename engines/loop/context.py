@@ -33,7 +33,7 @@ class Context:
     journal: TrialJournal
     store: Store
     log: EventLog
-    told: ReportedEvents
+    reported: ReportedEvents
     """What earlier workers of this instance have reported."""
     target: Target
     application: Application

@@ -103,7 +103,7 @@ class Parts:
     """Called once with :meth:`Loop.describe`, to report a changed entry, and :meth:`Loop.pulse`."""
     saved: Callable[[Candidate, str], None] = lambda candidate, folder: None
     """Called when an input was saved, with the folder: ``queue``, ``crashes`` or ``hangs``."""
-    obey: Callable[[Command], str] | None = None
+    execute: Callable[[Command], str] | None = None
     """Executes commands that only this engine has; raises ``SteerError``. None: there are none."""
 
 
@@ -476,7 +476,7 @@ class Loop:
 
     # --------------------------------------------------------------------- restart
 
-    def rebuild(self, told: ReportedEvents, unsafe: set[int]) -> None:
+    def rebuild(self, reported: ReportedEvents, unsafe: set[int]) -> None:
         """Rebuild the corpus from ``queue/``: run each entry again for its coverage.
 
         Entries in ``unsafe``, which killed a worker, stay in the queue but are not run. Entries
@@ -514,8 +514,8 @@ class Loop:
             parent = corpus.by_id.get(_source_of(name))
             entry.depth = 1 if parent is None else parent.depth + 1
             corpus.add(entry)
-            if number in told.entries:
-                entry.reasons = told.entries[number]
+            if number in reported.entries:
+                entry.reasons = reported.entries[number]
             else:
                 self.describe(entry)
             if time.monotonic() - said > _SLOW_REBUILD_S:

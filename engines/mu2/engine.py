@@ -75,7 +75,7 @@ def build(context: Context) -> Parts:
     assert isinstance(program, Program)
     base = zest.build(context)
     options = spec.engine.options
-    table = MutantTable(log, journal, context.told)
+    table = MutantTable(log, journal, context.reported)
     isolation = Isolation.load(spec.dir)
     oracle = Oracle(
         options.get("oracle", "differential"),
@@ -165,7 +165,7 @@ def build(context: Context) -> Parts:
         finish=report.finish,
         on_modules=found,
         connect=connect,
-        obey=MutantSteering(table, backlog).obey,
+        execute=MutantSteering(table, backlog).obey,
     )
 
 

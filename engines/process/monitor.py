@@ -27,7 +27,7 @@ from fuzztui.engines.base.errors import CANNOT_START, RECYCLE, RESTART, CannotSt
 from fuzztui.engines.base.spec import KINDS, LOAD_LIMIT_S, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.control import CAPABILITIES
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.stats import Reporter
@@ -85,9 +85,9 @@ class WorkerMonitor:
         self._counters = self._journal.counters
         self._counters[j.STOP] = 0
         self._counters[j.START_TIME] = self._counters[j.START_TIME] or int(time.time())
-        told = read_told(spec.dir / "events.jsonl")
+        reported = read_reported(spec.dir / "events.jsonl")
         most = spec.engine.max_findings
-        self._findings = Findings(self._store, self._log, self._journal, told, most)
+        self._findings = Findings(self._store, self._log, self._journal, reported, most)
         self._rescue = Rescue(spec.dir)
         self._worker: subprocess.Popen[bytes] | None = None
         self._last_poll = time.monotonic()

@@ -32,7 +32,7 @@ from fuzztui.engines.base.errors import (
 from fuzztui.engines.base.spec import KINDS, TRACE, TRACE_SIGNAL, Spec
 from fuzztui.engines.directory import journal as j
 from fuzztui.engines.directory.control import ControlReader
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.rescue import Rescue, Unsafe
 from fuzztui.engines.directory.store import Store
@@ -167,7 +167,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         log.say("warning", f"module {name} has no coverage: too deeply nested to be instrumented")
     table.save(store.write)
 
-    told = read_told(spec.dir / "events.jsonl")
+    reported = read_reported(spec.dir / "events.jsonl")
     listed = [t for file in spec.engine.dictionary for t in read_dictionary(Path(file))]
     tokens: list[bytes] = []
 
@@ -192,7 +192,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         journal=journal,
         store=store,
         log=log,
-        told=told,
+        reported=reported,
         target=loaded.target,
         application=loaded.application,
         prepared=loaded.prepared,
@@ -210,14 +210,14 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         journal=journal,
         store=store,
         log=log,
-        findings=Findings(store, log, journal, told, spec.engine.max_findings),
+        findings=Findings(store, log, journal, reported, spec.engine.max_findings),
         steering=ControlReader(
             spec.dir / "control.jsonl",
             parts.scheduler,
             journal,
             log,
-            answered=told.answered,
-            execute=parts.obey,
+            answered=reported.answered,
+            execute=parts.execute,
         ),
         rescue=Rescue(spec.dir),
         edges=table,
@@ -229,7 +229,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         scope=lambda: "; ".join(scope_lines(loaded.application)),
     )
     executor.guard.arm()
-    loop.rebuild(told, Unsafe(spec.dir).load())
+    loop.rebuild(reported, Unsafe(spec.dir).load())
     assert not trace.closed
     return loop
 

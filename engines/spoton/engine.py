@@ -145,7 +145,7 @@ def build(context: Context) -> Parts:
         on_modules=on_modules,
         tick=tick,
         finish=figures.write,
-        obey=TargetingCommands(feedback, mutator, kin, figures).obey,
+        execute=TargetingCommands(feedback, mutator, kin, figures).obey,
     )
 
 

@@ -177,7 +177,7 @@ def build(context: Context) -> Parts:
         feedbacks=[*base.feedbacks, *harvest],
         saved=saved,
         tick=publish,
-        obey=MixtureCommands(arms, publish).obey,
+        execute=MixtureCommands(arms, publish).obey,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fuzztui.campaign import CampaignError, load
-from fuzztui.engines.directory.events import EventLog, ReportedEvents, read_told
+from fuzztui.engines.directory.events import EventLog, ReportedEvents, read_reported
 from fuzztui.engines.directory.store import Store
 from fuzztui.engines.execute.executor import Executor, Outcome
 from fuzztui.engines.execute.fixture import Fixture
@@ -108,7 +108,7 @@ def test_a_message_that_older_versions_named_otherwise_is_no_new_finding(tmp_pat
     findings = Findings(store, log, None, ReportedEvents())
     words = partial(Description, "a bug", "", "x")
     findings.save(replace(failure, signature=failure.before, before=""), b"x", "op:x", words)
-    again = Findings(store, log, None, read_told(tmp_path / "events.jsonl"))
+    again = Findings(store, log, None, read_reported(tmp_path / "events.jsonl"))
     assert again.count_known(failure)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import CRASHES, Store, entry_ids
 from fuzztui.engines.findings.failures import Failure
@@ -26,7 +26,7 @@ class Bench:
         store = Store(root, log, lambda s: None)
         store.create()
         self.journal = TrialJournal(root / ".cur_input", 100)
-        told = read_told(root / "events.jsonl")
+        told = read_reported(root / "events.jsonl")
         self.findings = Findings(store, log, self.journal, told, most)
 
     def meet(self, failure: Failure, trial: int) -> bool:
@@ -135,8 +135,8 @@ def test_a_signature_of_an_older_version_is_known(tmp_path: Path) -> None:
     again = Bench(tmp_path, 0)
     assert new in again.findings and not again.meet(new, 2)
     again.findings.recount(final=True)
-    assert list(read_told(tmp_path / "events.jsonl").findings) == [old.signature]
+    assert list(read_reported(tmp_path / "events.jsonl").findings) == [old.signature]
     (tmp_path / CRASHES / next(iter(entry_ids(tmp_path / CRASHES).values()))).unlink()
     third = Bench(tmp_path, 0)  # described, but its file was lost: saved again under that name
     assert third.meet(new, 3)
-    assert list(read_told(tmp_path / "events.jsonl").findings) == [old.signature]
+    assert list(read_reported(tmp_path / "events.jsonl").findings) == [old.signature]

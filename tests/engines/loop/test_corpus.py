@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fuzztui.engines.base.errors import CannotStart
 from fuzztui.engines.base.spec import read_spec
 from fuzztui.engines.directory import journal as j
-from fuzztui.engines.directory.events import EventLog, read_told
+from fuzztui.engines.directory.events import EventLog, read_reported
 from fuzztui.engines.directory.journal import TrialJournal
 from fuzztui.engines.directory.store import Store, candidate_tail, entry_ids
 from fuzztui.engines.execute.executor import Execution, Outcome
@@ -277,7 +277,7 @@ def bench(root: Path) -> tuple[Store, EventLog, TrialJournal, Findings]:
     store = Store(root, log, lambda s: None)
     store.create()
     journal = TrialJournal(root / ".cur_input", 100)
-    return store, log, journal, Findings(store, log, journal, read_told(root / "events.jsonl"))
+    return store, log, journal, Findings(store, log, journal, read_reported(root / "events.jsonl"))
 
 
 FAILURE = Failure("crash", "KeyError @ x", "KeyError", "x")
@@ -295,7 +295,7 @@ def test_one_file_a_cause_also_after_a_restart(tmp_path: Path) -> None:
     *_, journal, again = bench(tmp_path)
     assert again.count_known(FAILURE)
     again.recount(final=True)
-    told = read_told(tmp_path / "events.jsonl").findings[FAILURE.signature]
+    told = read_reported(tmp_path / "events.jsonl").findings[FAILURE.signature]
     assert (told.count, told.title, told.file) == (11, "KeyError: 1", file)
     assert journal.counters[j.CRASHES] == 1
 
@@ -329,7 +329,7 @@ def test_what_recurs_for_weeks_is_told_ever_more_seldom(
     lines = (tmp_path / "events.jsonl").read_text().splitlines()[before:]
     assert 5 <= len(lines) <= 7
     findings.recount(final=True)
-    assert read_told(tmp_path / "events.jsonl").findings[FAILURE.signature].count == 13_601
+    assert read_reported(tmp_path / "events.jsonl").findings[FAILURE.signature].count == 13_601
 
 
 def test_description_without_file_is_saved_under_its_name(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_event_lines_survive_a_torn_one(tmp_path: Path) -> None:
         b'{"k":"command_applied","id":"c1"}\n{"k":"comm\n\xff\xfe\n[1]\n{"k":"new","id":2}\n'
     )
     EventLog(file, "main").say("info", "hello")
-    assert read_told(file).answered == {"c1"}
+    assert read_reported(file).answered == {"c1"}
     assert json.loads(file.read_bytes().splitlines()[-1])["text"] == "hello"
 
 
