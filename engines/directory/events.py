@@ -56,7 +56,7 @@ class EventLog:
             self._pending.append(lines)
             self.flush()
 
-    def say(self, level: str, text: str) -> None:
+    def message(self, level: str, text: str) -> None:
         """Report a message for users. ``level``: ``info``, ``warning`` or ``error``."""
         self.write(Message(level, text, self.instance))
 

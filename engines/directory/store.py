@@ -118,7 +118,7 @@ class Store:
                     continue
                 if not reported:
                     why = e.strerror or str(e)
-                    self._log.say(
+                    self._log.message(
                         "error", f"cannot write {path}: {why}; waiting until writing works again"
                     )
                     reported = True
@@ -126,7 +126,7 @@ class Store:
             else:
                 break
         if reported:
-            self._log.say("info", f"wrote {path.name}; continuing")
+            self._log.message("info", f"wrote {path.name}; continuing")
 
     def _restore_folder(self, folder: Path) -> bool:
         """Create a deleted folder. Returns False if the folder exists or cannot be created."""
@@ -134,7 +134,7 @@ class Store:
             folder.mkdir(mode=0o700)
         except OSError:
             return False
-        self._log.say("warning", f"{folder} was deleted with its files; created an empty one")
+        self._log.message("warning", f"{folder} was deleted with its files; created an empty one")
         return True
 
     def replace(self, path: Path, data: bytes) -> None:

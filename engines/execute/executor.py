@@ -46,9 +46,9 @@ class Execution:
     """The returned value, on SUCCESS."""
     error: BaseException | None = None
     """The raised exception, on FAILURE and INVALID; None after a timeout."""
-    said: str = ""
+    matched: str = ""
     """The part of the error's message that matches ``oracle.message``; empty if none."""
-    said_before: str = ""
+    matched_before: str = ""
     """The same part as older versions recorded it."""
     turns: int = 0
     """Counted loop iterations and calls (:mod:`~fuzztui.engines.execute.guard`)."""
@@ -84,12 +84,12 @@ class Executor:
         guard: Guard,
         fixture: Fixture,
         observers: Sequence[Observer] = (),
-        alarm: MessageOracle | None = None,
+        message_oracle: MessageOracle | None = None,
     ) -> None:
         self.function, self.form = function, form
         self.expected: tuple[type[BaseException], ...] = (Rejected, *expected)
         self.coverage, self.guard, self.fixture = coverage, guard, fixture
-        self.alarm = alarm
+        self.message_oracle = message_oracle
         self.observers = list(observers)
         self._pid = os.getpid()
         self._exit = os._exit  # before a target replaces it
@@ -141,14 +141,14 @@ class Executor:
         turns = guard.turns
         if guard.expired:
             outcome, error, value = Outcome.TIMEOUT, None, None
-        said, before = ("", "") if error is None else self._said(error)
-        if said:
+        matched, before = ("", "") if error is None else self._match(error)
+        if matched:
             outcome = Outcome.FAILURE
         elif error is not None and outcome is Outcome.INVALID:
             # Drop the traceback, which makes a reference cycle with this frame.
             BaseException.with_traceback(error, None)
         used = self._used if data is self._built_of else form.used(data)
-        return Execution(outcome, used, 0, value, error, said, before, turns, unmade)
+        return Execution(outcome, used, 0, value, error, matched, before, turns, unmade)
 
     def like(
         self, function: Callable[[object], object], expected: tuple[type[BaseException], ...]
@@ -165,15 +165,15 @@ class Executor:
         self.fixture.limits = Limits()  # the child's limits may be lower on purpose
         self.guard.arm()  # timers are not inherited
 
-    def _said(self, error: BaseException) -> tuple[str, str]:
-        alarm = self.alarm
-        if alarm is None:
+    def _match(self, error: BaseException) -> tuple[str, str]:
+        oracle = self.message_oracle
+        if oracle is None:
             return "", ""
         # A part of the time only: after 1.5 time limits, the monitor treats a trial as a hang.
-        said = self.guarded(lambda: alarm.said(error), None, part=0.25)
-        if said is None:
-            alarm.was_slow()
-        return said or ("", "")
+        matched = self.guarded(lambda: oracle.search(error), None, part=0.25)
+        if matched is None:
+            oracle.warn_of_slow_search()
+        return matched or ("", "")
 
     def guarded(self, call: Callable[[], _T], otherwise: _T, part: float = 1.0) -> _T:
         """Run code that may call target code, such as a ``__repr__``, under the guard.

@@ -120,18 +120,18 @@ def qualified(kind: type[BaseException]) -> str:
 
 
 def failure_of(
-    error: BaseException, files: Collection[str], said: str = "", said_before: str = ""
+    error: BaseException, files: Collection[str], matched: str = "", matched_before: str = ""
 ) -> Failure:
     """Classify an exception by its type and location. Runs no target code.
 
     ``files``: those of the application. The location is the innermost frame in them; of a
-    RecursionError, the entry of the recursion, because its end is random. ``said``: the part of
-    the message that the message oracle matched, which goes into the signature. ``said_before``:
+    RecursionError, the entry of the recursion, because its end is random. ``matched``: the part of
+    the message that the message oracle matched, which goes into the signature. ``matched_before``:
     its form in older versions.
     """
     name = former = qualified(type(error))
-    if said:
-        name, former = f"{name} saying {said!r}", f"{former} saying {said_before!r}"
+    if matched:
+        name, former = f"{name} saying {matched!r}", f"{former} saying {matched_before!r}"
     stack = _stack(traceback_of(error))
     if isinstance(error, RecursionError):
         entry = _cycle_entry(stack, files)

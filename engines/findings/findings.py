@@ -112,7 +112,7 @@ class Findings:
             return False
         counters = self._counters
         if not counters[j.NOT_SAVED]:  # nor has an earlier worker warned
-            self._log.say(
+            self._log.message(
                 "warning",
                 f"{self._limit.most} distinct findings within {WINDOW_TRIALS:,} executions: further"
                 " findings are counted, not saved; increase engine.max_findings to save more",
@@ -191,7 +191,7 @@ class Findings:
         if unsaved >= 10 * max(1, reported) or (final and unsaved > reported):
             self._counters[j.NOT_SAVED_TOLD] = unsaved
             more = f"at least {unsaved:,} more distinct findings were"
-            self._log.say(
+            self._log.message(
                 "warning",
                 f"{more if unsaved > 1 else 'at least 1 more distinct finding was'} not saved"
                 f" (engine.max_findings = {self._limit.most})",

@@ -38,11 +38,11 @@ class MessageOracle:
 
     def __init__(self, pattern: str) -> None:
         """``pattern``: a regular expression. Raises ``re.error``."""
-        self._search = re.compile(pattern).search
-        self.say: Callable[[str, str], None] | None = None
+        self._pattern = re.compile(pattern)
+        self.log_message: Callable[[str, str], None] | None = None
         """Called once, with level and text, when a search takes too long."""
 
-    def said(self, error: BaseException) -> tuple[str, str]:
+    def search(self, error: BaseException) -> tuple[str, str]:
         """Search ``package.Class: message``, for builtin exceptions ``Class: message``.
 
         Returns the match by :func:`without_numbers`, and its form in older versions; both are empty
@@ -51,7 +51,7 @@ class MessageOracle:
         """
         name = qualified(type(error))
         try:
-            found = self._search(f"{name}: {error}"[:_MAX_SEARCHED])
+            found = self._pattern.search(f"{name}: {error}"[:_MAX_SEARCHED])
         except TrialTimeout:
             raise
         except BaseException:  # __str__ failed: there is no message
@@ -61,12 +61,12 @@ class MessageOracle:
         text = found[0]
         return without_numbers(text) or name, without_numbers(text, digits_only=True) or name
 
-    def was_slow(self) -> None:
+    def warn_of_slow_search(self) -> None:
         """Warn, once, that a search did not end in time."""
-        if self.say is not None:
-            self.say(
+        if self.log_message is not None:
+            self.log_message(
                 "warning",
                 "oracle.message: a message could not be searched in time and counts as harmless;"
                 " simplify the pattern, unless the exception's __str__ is slow",
             )
-            self.say = None
+            self.log_message = None

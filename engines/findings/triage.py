@@ -42,7 +42,9 @@ class FailureTriage:
         same location.
         """
         if execution.error is not None:
-            failure = failure_of(execution.error, self.files, execution.said, execution.said_before)
+            failure = failure_of(
+                execution.error, self.files, execution.matched, execution.matched_before
+            )
         else:
             failure = hang_of(self._executor.guard.where, self.files)
         if execution.unmade:
@@ -61,7 +63,7 @@ class FailureTriage:
         else:
             title = f"timeout{when}: longer than {executor.guard.timeout_s:g} s"
             detail = hang_text(stack)
-        if execution.said:
+        if execution.matched:
             detail = f"A failure because of its message ([oracle]).\n{detail}"
         if flaky:
             detail = f"{FLAKY}\n{detail}"

@@ -77,7 +77,7 @@ def load(
         coverage=coverage,
         guard=guard,
         fixture=fixture,
-        alarm=MessageOracle(message) if message else None,
+        message_oracle=MessageOracle(message) if message else None,
     )
     return LoadedTarget(target, application, table, executor, prepared)
 

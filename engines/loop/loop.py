@@ -310,7 +310,7 @@ class Loop:
         if self.parts.coverage.edges:
             return  # covered by an earlier worker
         why = "" if self.journal.counters[j.VALID] else " and none of their inputs was valid"
-        self.log.say(
+        self.log.message(
             "warning",
             f"{_BLIND_TRIALS} trials have executed no Python code of the application{why}, so"
             f" coverage guides nothing. Instrumented: {self._scope()}. Set target.include to the"
@@ -492,7 +492,7 @@ class Loop:
             try:
                 data = (folder / name).read_bytes()
             except OSError as e:
-                self.log.say("warning", f"queue/{name} cannot be read: {e.strerror or e}")
+                self.log.message("warning", f"queue/{name} cannot be read: {e.strerror or e}")
                 continue
             entry = CorpusEntry(number, name, data, edges=0, favored=False)
             if number not in unsafe:
@@ -520,14 +520,14 @@ class Loop:
                 self.describe(entry)
             if time.monotonic() - said > _SLOW_REBUILD_S:
                 said = time.monotonic()
-                self.log.say("info", f"running the queue again: {at + 1} of {len(names)}")
+                self.log.message("info", f"running the queue again: {at + 1} of {len(names)}")
             if counters[j.STOP] == j.STOP_NOW:
                 raise Stopping
         if changed:
             entries = several(changed, "queue entry", "queue entries")
-            self.log.say("warning", f"{entries} failed now, but not when saved")
+            self.log.message("warning", f"{entries} failed now, but not when saved")
         if names and time.monotonic() - began > _SLOW_REBUILD_S:
-            self.log.say(
+            self.log.message(
                 "info",
                 f"{several(len(names), 'queue entry', 'queue entries')} run again; continuing",
             )

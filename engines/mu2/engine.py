@@ -115,7 +115,7 @@ def build(context: Context) -> Parts:
         table=table,
         runner=runner,
         outside=outside,
-        pipeline=Pipeline(table, rng, log.say),
+        pipeline=Pipeline(table, rng, log.message),
         schedule=FullSchedule() if options.get("schedule") == "full" else AdaptiveSchedule(rng),
         watch=ProbeSelection(program, table),
         oracle=oracle,
@@ -151,7 +151,7 @@ def build(context: Context) -> Parts:
 
     found()
     settled.load((f"{m.id} {m.hash}" for m in program.mutants), _code_of(context))
-    SuspectCheck(executor, program, oracle, silence_s, still_loading).hold(isolation, log.say)
+    SuspectCheck(executor, program, oracle, silence_s, still_loading).hold(isolation, log.message)
     table.send_outside(isolation.outside)
     first, *others = base.stages
     return replace(

@@ -134,7 +134,7 @@ class WorkerMonitor:
                 phase = self._counters[j.PHASE]
                 if status == CANNOT_START and phase == j.REFUSED:
                     if self._last_line.startswith(_ERROR_PREFIX):  # the worker cannot write files
-                        self._log.say("error", self._last_line.removeprefix(_ERROR_PREFIX))
+                        self._log.message("error", self._last_line.removeprefix(_ERROR_PREFIX))
                     return CANNOT_START
                 if status == 0 and (phase == j.ENDED or self._counters[j.STOP]):
                     break
@@ -149,7 +149,7 @@ class WorkerMonitor:
         except Stopping:
             pass
         except CannotStart as e:
-            self._log.say("error", str(e))
+            self._log.message("error", str(e))
             raise
         finally:
             self._kill()
@@ -285,7 +285,7 @@ class WorkerMonitor:
         self._deaths = 0
         if time.monotonic() >= self._next_recycle_message:
             self._next_recycle_message = time.monotonic() + _RECYCLE_MESSAGE_S
-            self._log.say(
+            self._log.message(
                 "info",
                 f"the target used up its memory at trial {self._counters[j.TRIAL]}{self._lowered}"
                 " (does it leak?); a fresh worker continues",
@@ -313,7 +313,7 @@ class WorkerMonitor:
             if not outside:
                 with contextlib.suppress(OSError):
                     Unsafe(self._spec.dir).add(counters[j.SRC])
-                self._log.say(
+                self._log.message(
                     "warning",
                     f"queue entry {counters[j.SRC]}: the worker {how} when it ran the entry again;"
                     " the entry is not run any more",
@@ -355,7 +355,7 @@ class WorkerMonitor:
         if not explained and not counters[j.STOP]:
             why = f" ({self._last_line})" if self._last_line else ""
             how = f"{how} at trial {trial}{self._lowered}{why}"
-            self._log.say("warning", f"the worker {how}; a new worker continues")
+            self._log.message("warning", f"the worker {how}; a new worker continues")
 
     def _quarantine(self, how: str, *, outside: bool) -> bool:
         """Isolate the mutant that was running: from now on it runs in child processes only.
@@ -375,7 +375,7 @@ class WorkerMonitor:
         isolation = Isolation.load(self._spec.dir)
         isolation.outside[name] = f"the worker {why} while the mutant ran"
         isolation.save()
-        self._log.say(
+        self._log.message(
             "warning",
             f"mutant {name}: the worker {why}; the mutant runs in child processes from now on",
         )

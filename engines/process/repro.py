@@ -126,7 +126,7 @@ def _result(spec: Spec, target: Target, data: bytes) -> tuple[int, str]:
         text = f"success: {value!r:.500}"
     except invalid as e:
         guard.stop()
-        if spec.target.oracle.message and MessageOracle(spec.target.oracle.message).said(e)[0]:
+        if spec.target.oracle.message and MessageOracle(spec.target.oracle.message).search(e)[0]:
             return _failed(e, when)
         first = Execution(Outcome.INVALID, data, 0, None, e)
         text = f"invalid, as expected: {title_of(e, when)}"

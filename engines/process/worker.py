@@ -56,13 +56,13 @@ __all__ = ["die_with", "limit_resources", "work"]
 _PR_SET_PDEATHSIG: Final = 1
 
 
-class Voice:
+class WorkerLog:
     """Writes the worker's messages to ``worker.log``, even if the target replaces stderr."""
 
     def __init__(self, journal: TrialJournal) -> None:
         self._fd, self._journal = high_copy(2), journal
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Write one or more lines. The monitor writes them if this process cannot."""
         line = text.rstrip("\n") + "\n"
         data = line.encode("utf-8", "backslashreplace")
@@ -81,7 +81,7 @@ def work(spec: Spec, parent: int) -> int:
     """
     die_with(parent)
     journal = TrialJournal(spec.dir / ".cur_input", spec.engine.max_size)
-    voice = Voice(journal)
+    worker_log = WorkerLog(journal)
     journal.counters[j.PHASE] = j.LOADING
     log = EventLog(spec.dir / "events.jsonl", spec.instance)
     try:
@@ -92,9 +92,9 @@ def work(spec: Spec, parent: int) -> int:
         loop.run()
     except CannotStart as e:
         if e.detail:
-            voice.say(e.detail)
-        voice.say(f"fuzztui: {e}")
-        log.say("error", str(e))
+            worker_log.write(e.detail)
+        worker_log.write(f"fuzztui: {e}")
+        log.message("error", str(e))
         journal.counters[j.PHASE] = j.REFUSED
         return CANNOT_START
     except RestartWorker:
@@ -161,10 +161,12 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
     )
     executor, table = loaded.executor, loaded.table
     fixtures.append(executor.fixture)
-    if executor.alarm is not None:
-        executor.alarm.say = log.say
+    if executor.message_oracle is not None:
+        executor.message_oracle.log_message = log.message
     for name in loaded.application.plain:
-        log.say("warning", f"module {name} has no coverage: too deeply nested to be instrumented")
+        log.message(
+            "warning", f"module {name} has no coverage: too deeply nested to be instrumented"
+        )
     table.save(store.write)
 
     reported = read_reported(spec.dir / "events.jsonl")
@@ -177,9 +179,9 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         journal.counters[j.TOKENS] = len(tokens)
 
     update_tokens()
-    seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.say)
+    seeds = list_seeds(spec.engine.seeds, spec.engine.max_size, log.message)
     if not seeds and spec.engine.seeds:
-        log.say("warning", "engine.seeds contains no file; starting from short built-in inputs")
+        log.message("warning", "engine.seeds contains no file; starting from short built-in inputs")
     if not seeds and not executor.form.choices:
         seeds = list(BUILTIN)
     context = Context(
@@ -221,7 +223,7 @@ def _build(spec: Spec, journal: TrialJournal, log: EventLog) -> Loop:
         ),
         rescue=Rescue(spec.dir),
         edges=table,
-        differential=DifferentialOracle.of(loaded.target, spec.target, executor, log.say),
+        differential=DifferentialOracle.of(loaded.target, spec.target, executor, log.message),
         budget_trials=spec.budget_trials,
         budget_cpu_s=spec.budget_cpu_s,
         on_modules=on_modules,

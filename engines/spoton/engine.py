@@ -109,10 +109,12 @@ def build(context: Context) -> Parts:
     def on_modules() -> None:
         kin.forget()
         if changed := feedback.renew():
-            context.log.say("warning", f"{stale_words(changed)}; until then nothing aims there")
+            context.log.message("warning", f"{stale_words(changed)}; until then nothing aims there")
 
     def on_covered(location: str) -> None:
-        context.log.say("info", f"{location} was pinned and is covered: all that is left counts")
+        context.log.message(
+            "info", f"{location} was pinned and is covered: all that is left counts"
+        )
         figures.write()
 
     def tick() -> None:
@@ -123,15 +125,15 @@ def build(context: Context) -> Parts:
     def before(candidate: Candidate) -> None:
         feedback.begin(candidate)
         if context.journal.counters[j.TRIAL] == _AIMLESS and (words := _aimless(feedback, kin)):
-            context.log.say("warning", words)
+            context.log.message("warning", words)
 
     feedback.on_covered = on_covered
-    feedback.on_lost = partial(context.log.say, "warning")
+    feedback.on_lost = partial(context.log.message, "warning")
     on_modules()
     trials = context.journal.counters[j.TRIAL]
     if not trials and not any(t.types for t in settings.document.targets):
         why = "; ".join(settings.document.notes[:3]) or "it has found no branch that a type decides"
-        context.log.say(
+        context.log.message(
             "warning",
             "no mutation aims at a type, all are random:"
             f" {why} (fuzztui targets shows what is known)",

@@ -47,7 +47,7 @@ def build(context: Context) -> Parts:
         scheduler=scheduler,
         stages=[
             Recover(Rescue(spec.dir)),
-            Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.say),
+            Seeds(context.seeds, words[j.SEEDS_DONE], limit, seed_done, context.log.message),
             Sync(spec.sync_dir, context.store, limit),
             Mutate(corpus, scheduler, WeightedMutators(mutators, rng)),
             Fresh(rng, choices=choices),

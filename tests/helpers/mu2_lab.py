@@ -68,7 +68,7 @@ class Lab:
             isolation=self.isolation,
         )
         self.schedule = schedule or FullSchedule()
-        self.pipeline = Pipeline(self.table, self.rng, self.log.say)
+        self.pipeline = Pipeline(self.table, self.rng, self.log.message)
         self.watch = ProbeSelection(program, self.table)
         self.executor.observers.append(self.watch)
         self.corpus = Corpus()

@@ -347,15 +347,15 @@ def test_event_lines_survive_a_torn_one(tmp_path: Path) -> None:
     file.write_bytes(
         b'{"k":"command_applied","id":"c1"}\n{"k":"comm\n\xff\xfe\n[1]\n{"k":"new","id":2}\n'
     )
-    EventLog(file, "main").say("info", "hello")
+    EventLog(file, "main").message("info", "hello")
     assert read_reported(file).answered == {"c1"}
     assert json.loads(file.read_bytes().splitlines()[-1])["text"] == "hello"
 
 
 def test_events_wait_for_a_place(tmp_path: Path) -> None:
     log = EventLog(tmp_path / "later" / "events.jsonl", "main")
-    log.say("info", "one")
-    log.say("info", "two")
+    log.message("info", "one")
+    log.message("info", "two")
     (tmp_path / "later").mkdir()
     log.flush()
     texts = [
