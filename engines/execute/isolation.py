@@ -47,7 +47,7 @@ class Isolation:
     outside: dict[str, str] = field(default_factory=dict)
     """Why each mutant is isolated, by its id."""
     flaky: dict[str, None] = field(default_factory=dict)
-    """Digests of inputs that do not always end alike: the latest, in their order."""
+    """Digests of flaky inputs, the oldest first; only the latest are kept."""
     unexplained: int = 0
     """Times that the target's behaviour changed and no mutant was found to be the cause."""
     suspects: SuspectMutants | None = None

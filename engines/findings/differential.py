@@ -123,7 +123,7 @@ class DifferentialOracle:
             return f"did not end within {self._executor.guard.timeout_s:g} s"
         if run.error is None:
             return f"accepted it: returned {self._repr(run.value)}"
-        did = "refused it" if run.outcome is Outcome.INVALID else "failed"
+        did = "rejected it" if run.outcome is Outcome.INVALID else "failed"
         return f"{did}: {self._title(run.error)}"
 
     def _signature_part(self, run: Execution, text: str | None) -> str:

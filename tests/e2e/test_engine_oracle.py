@@ -135,11 +135,11 @@ def test_a_second_implementation_that_does_something_else(lab: Lab) -> None:
     assert str(event["file"]).startswith("crashes/id:000001,sig:00,time:")
     assert event["input"] == '{"a": 1, "a": 2.5}'
     event = found["differs @ accepted / ValueError: no constant NaN"]
-    assert "app:strict refused it: ValueError: no constant NaN" in str(event["detail"])
+    assert "app:strict rejected it: ValueError: no constant NaN" in str(event["detail"])
     assert stats(spec.parent)["failed_inputs"] == "0"
     done = repro(lab, spec, spec.parent / str(event["file"]))
     assert done.returncode == 1
-    assert "success: nan\ndiffers: app:target accepted it, app:strict refused it: Value" in (
+    assert "success: nan\ndiffers: app:target accepted it, app:strict rejected it: Value" in (
         done.stdout
     )
     (lab.root / "fine").write_text("[1]")
